@@ -1,0 +1,21 @@
+"""The conversions of a printf format, as values: the checker matches arguments to them, the report prints by them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Conversion(NamedTuple):
+    """Literal text, then one conversion (none at the end of the format, where `letters` is "").
+
+    `text` comes first in the output. `flags` are those of `#0-+ '?@`. `width` and `precision` are numbers, None when
+    absent, or "*" when they come from the arguments. `letters` is the conversion without `%` and flags: `d`, `lld`,
+    `s`, `Y`. `offset` is where the `%` stands in the format, for messages.
+    """
+
+    text: str
+    flags: str = ""
+    width: int | str | None = None
+    precision: int | str | None = None
+    letters: str = ""
+    offset: int = 0

@@ -1,0 +1,58 @@
+"""What the checker asks the outside for: probes by pattern, their arguments, kernel types and kernel data.
+
+The providers implement it; tests pass a dictionary-like stand-in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+from sonde.lang.types import Type
+from sonde.probe import Probe
+
+
+class ProbeArgument(NamedTuple):
+    """One element of `args[]`: the type the kernel has and its spelling, the type D shows (a translator's output, or
+    the same), and which native argument it comes from."""
+
+    native: Type
+    shown: Type
+    source: int
+
+
+class KernelSymbol(NamedTuple):
+    """Kernel data: its module, address and type (None where only the address is known)."""
+
+    name: str
+    module: str
+    address: int
+    type: Type | None
+
+
+class Catalog(Protocol):
+    def match(self, provider: str, module: str, function: str, name: str) -> Sequence[Probe]:
+        """The probes whose four fields match the glob patterns ("" matches all), by identifier.
+
+        Raises DError with a D_PROC_* or D_PDESC_* tag where the provider refuses the description itself.
+        """
+
+    def by_id(self, identifier: int) -> Probe | None:
+        """The probe with this identifier, as `-i` takes it."""
+
+    def arguments(self, probe: Probe) -> tuple[ProbeArgument, ...] | None:
+        """The probe's `args[]`; None where the provider has no typed arguments."""
+
+    def type_named(self, name: str, module: str | None = None) -> Type | None:
+        """A kernel typedef or base type."""
+
+    def tagged_type(self, keyword: str, name: str, module: str | None = None) -> Type | None:
+        """A kernel `struct`, `union` or `enum` by its tag."""
+
+    def enumerator(self, name: str) -> tuple[Type, int] | None:
+        """A kernel enumeration constant."""
+
+    def symbol(self, name: str, module: str | None = None) -> KernelSymbol | None:
+        """Kernel data by name."""
+
+

@@ -1,0 +1,362 @@
+"""A checked program: what a front end makes and the code generator takes.
+
+Names are resolved, types are known, inline definitions and translators are expanded, C's conversions are explicit
+(`Cast`), and every probe description has become the probes it matches. Nothing here knows of eBPF.
+
+Every expression has `type` and `position`. The objects an expression can denote in memory (lvalues) are `Var`,
+`Element`, `Deref`, `MemberOf`, `Index` and `KernelObject`; used as a value they mean the content.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, TypeAlias
+
+from sonde.conversion import Conversion
+from sonde.lang.errors import Position
+from sonde.lang.types import Member, Type
+from sonde.probe import Probe
+
+
+class Variable(NamedTuple):
+    """A D variable. `scope` is `global`, `self` or `this`; `keys` are the types of an associative array's tuple, else
+    None. `id` numbers the variables of one program."""
+
+    scope: str
+    name: str
+    type: Type
+    keys: tuple[Type, ...] | None
+    id: int
+
+
+class Aggregation(NamedTuple):
+    """An aggregation; `function` is `count` ... `llquantize`.
+
+    `parameters` are the constants of the function: lquantize (base, limit, step), llquantize (factor, low, high,
+    steps), else (). `keys` are the types of the tuple. `name` is without the `@`; `@` alone is `_`.
+    """
+
+    name: str
+    id: int
+    function: str
+    parameters: tuple[int, ...]
+    keys: tuple[Type, ...]
+
+
+# Expressions
+
+
+class Const(NamedTuple):
+    """An integer; `value` is in the range of `type`."""
+
+    type: Type
+    position: Position
+    value: int
+
+
+class StringConst(NamedTuple):
+    type: Type
+    position: Position
+    value: bytes
+
+
+class Var(NamedTuple):
+    """A scalar, string, structure or C array variable."""
+
+    type: Type
+    position: Position
+    variable: Variable
+
+
+class Element(NamedTuple):
+    """An element of an associative array; the keys are converted to the array's key types."""
+
+    type: Type
+    position: Position
+    variable: Variable
+    keys: tuple[Expr, ...]
+
+
+class Builtin(NamedTuple):
+    """A built-in variable: `pid`, `execname`, `curthread`, `arg0`, `probefunc`, `timestamp` ..."""
+
+    type: Type
+    position: Position
+    name: str
+
+
+class Argument(NamedTuple):
+    """`args[index]`: the probe's typed argument, before any translation."""
+
+    type: Type
+    position: Position
+    index: int
+
+
+class KernelObject(NamedTuple):
+    """Kernel data named with a backquote."""
+
+    type: Type
+    position: Position
+    name: str
+    address: int
+
+
+class Deref(NamedTuple):
+    """The object that a pointer, or an integer used as one, points to."""
+
+    type: Type
+    position: Position
+    pointer: Expr
+
+
+class MemberOf(NamedTuple):
+    """A member of the structure that `object` denotes; `member.offset` counts from the structure's start."""
+
+    type: Type
+    position: Position
+    object: Expr
+    member: Member
+
+
+class Index(NamedTuple):
+    """An element of a C array object or a character of a string; pointers are indexed with `Deref` of a sum."""
+
+    type: Type
+    position: Position
+    object: Expr
+    index: Expr
+
+
+class AddressOf(NamedTuple):
+    type: Type
+    position: Position
+    object: Expr
+
+
+class Unary(NamedTuple):
+    """`op` is one of `-`, `~`, `!`; the operand of the first two has the type of the result."""
+
+    type: Type
+    position: Position
+    op: str
+    operand: Expr
+
+
+class Binary(NamedTuple):
+    """`+ - * / % & | ^ << >>`: operands of the result's type (shift counts of any integer type).
+
+    `< <= > >= == !=` give int: two operands of one type, integers, pointers or strings.
+    `&& || ^^` give int: any scalars or strings (a string is true if it is not empty... its address is not NULL).
+    Pointer arithmetic has been scaled: both operands of `+` and `-` are then 64-bit, the result typed as the pointer.
+    """
+
+    type: Type
+    position: Position
+    op: str
+    left: Expr
+    right: Expr
+
+
+class Conditional(NamedTuple):
+    type: Type
+    position: Position
+    test: Expr
+    then: Expr
+    otherwise: Expr
+
+
+class Cast(NamedTuple):
+    """A conversion: between scalars as in C; to string (stringof) of a char array, a pointer to char or an integer
+    used as an address; of a string or an array object to a pointer (its address)."""
+
+    type: Type
+    position: Position
+    operand: Expr
+
+
+class Assign(NamedTuple):
+    """`target = value`, or `target op= value` with `op` not None (`+`, `<<` ...); the value is the target's new one.
+
+    For a compound assignment `value` and the arithmetic have type `operation`, the result is converted to the target.
+    """
+
+    type: Type
+    position: Position
+    target: Expr
+    value: Expr
+    op: str | None = None
+    operation: Type | None = None
+
+
+class Increment(NamedTuple):
+    """`++` and `--`; `step` is what is added (scaled for pointers, negative for `--`)."""
+
+    type: Type
+    position: Position
+    target: Expr
+    step: int
+    is_prefix: bool
+
+
+class Comma(NamedTuple):
+    type: Type
+    position: Position
+    left: Expr
+    right: Expr
+
+
+class Call(NamedTuple):
+    """A subroutine: `strlen`, `copyinstr`, `sym`, `uaddr` ..."""
+
+    type: Type
+    position: Position
+    name: str
+    arguments: tuple[Expr, ...]
+
+
+class StackTrace(NamedTuple):
+    """`stack(frames)` or `ustack(frames, string_size)` as a value of type STACK."""
+
+    type: Type
+    position: Position
+    is_user: bool
+    frames: int
+    string_size: int = 0
+
+
+Expr: TypeAlias = (
+    Const | StringConst | Var | Element | Builtin | Argument | KernelObject | Deref | MemberOf | Index | AddressOf
+    | Unary | Binary | Conditional | Cast | Assign | Increment | Comma | Call | StackTrace
+)  # fmt: skip
+
+
+# Statements
+
+
+class Evaluate(NamedTuple):
+    """An expression for its effect."""
+
+    position: Position
+    expression: Expr
+
+
+class Aggregate(NamedTuple):
+    """`@a[keys] = function(value, ..., increment)`; count has no value, only quantize & co. may have an increment."""
+
+    position: Position
+    aggregation: Aggregation
+    keys: tuple[Expr, ...]
+    value: Expr | None
+    increment: Expr | None = None
+
+
+class Trace(NamedTuple):
+    """`trace(value)`; also `stack()`, `ustack()`, `sym(a)` ... as statements."""
+
+    position: Position
+    value: Expr
+
+
+class Printf(NamedTuple):
+    """`values` are in the order the conversions take them, `*` widths and precisions included."""
+
+    position: Position
+    conversions: tuple[Conversion, ...]
+    values: tuple[Expr, ...]
+
+
+class Printa(NamedTuple):
+    """`conversions` is None for the default layout."""
+
+    position: Position
+    conversions: tuple[Conversion, ...] | None
+    aggregations: tuple[Aggregation, ...]
+
+
+class Tracemem(NamedTuple):
+    """`size` constant bytes at `address`; `dynamic` limits what is shown."""
+
+    position: Position
+    address: Expr
+    size: int
+    dynamic: Expr | None = None
+
+
+class Exit(NamedTuple):
+    position: Position
+    status: Expr
+
+
+class Clear(NamedTuple):
+    position: Position
+    aggregation: Aggregation
+
+
+class Trunc(NamedTuple):
+    """Keep the `count` highest (negative: lowest) keys; None removes all."""
+
+    position: Position
+    aggregation: Aggregation
+    count: Expr | None
+
+
+class Normalize(NamedTuple):
+    """Divide by `factor` when printing; None takes an earlier factor back (denormalize)."""
+
+    position: Position
+    aggregation: Aggregation
+    factor: Expr | None
+
+
+class SetOption(NamedTuple):
+    """`setopt(name, value)`."""
+
+    position: Position
+    name: Expr
+    value: Expr | None
+
+
+class FormattedCommand(NamedTuple):
+    """`system(fmt, ...)` and `freopen(fmt, ...)`, carried out by the consumer; `name` is which."""
+
+    position: Position
+    name: str
+    conversions: tuple[Conversion, ...]
+    values: tuple[Expr, ...]
+
+
+class Act(NamedTuple):
+    """Any other action, by name: `raise(sig)`, `speculate(id)`, `commit(id)`, `discard(id)`, `ftruncate()` ..."""
+
+    position: Position
+    name: str
+    arguments: tuple[Expr, ...]
+
+
+Statement: TypeAlias = (
+    Evaluate | Aggregate | Trace | Printf | Printa | Tracemem | Exit | Clear | Trunc | Normalize | SetOption
+    | FormattedCommand | Act
+)  # fmt: skip
+
+
+class Clause(NamedTuple):
+    """`probes / predicate / { statements }`; a clause without statements shows its header line.
+
+    `id` counts the clauses of the session from 1, in the order of the program. `position` is where it begins.
+    """
+
+    id: int
+    probes: tuple[Probe, ...]
+    predicate: Expr | None
+    statements: tuple[Statement, ...]
+    position: Position
+
+
+class Program(NamedTuple):
+    """Everything one session runs. `options` are those that pragmas set, in order; `sources` maps file names (None:
+    the command line's text) to lines, for messages and listings."""
+
+    clauses: tuple[Clause, ...]
+    variables: tuple[Variable, ...]
+    aggregations: tuple[Aggregation, ...]
+    options: tuple[tuple[str, str | None], ...] = ()

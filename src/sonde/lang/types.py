@@ -1,0 +1,248 @@
+"""C types as D sees them: pure values, except that a structure loads its members when asked.
+
+Sizes are in bytes, bit-field positions in bits; the data model is LP64 (System V ABI for x86-64, section 3.1).
+A type that is only another's name (`Typedef`) or adds qualifiers (`Qualified`) is looked through with `resolve`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple, TypeAlias
+
+
+class Void(NamedTuple):
+    pass
+
+
+class Int(NamedTuple):
+    name: str
+    size: int
+    signed: bool
+
+
+class Float(NamedTuple):
+    name: str
+    size: int
+
+
+class String(NamedTuple):
+    """D's `string`: a value of at most `strsize` characters and a NUL, compared and assigned by value."""
+
+
+class Opaque(NamedTuple):
+    """A result only actions, printf and aggregation keys can take: `stack`, `_symaddr`, `_usymaddr`."""
+
+    name: str
+    size: int
+
+
+class Pointer(NamedTuple):
+    """`user` tells that the address is one of the traced process, not of the kernel."""
+
+    to: Type
+    user: bool = False
+
+
+class Array(NamedTuple):
+    """`length` is None where the declaration leaves it open (`int a[]`)."""
+
+    of: Type
+    length: int | None
+
+
+class Function(NamedTuple):
+    returns: Type
+    parameters: tuple[Type, ...]
+    variadic: bool = False
+
+
+class Enum(NamedTuple):
+    """`values` pairs each enumerator with its value, in the order of the declaration."""
+
+    name: str
+    size: int
+    signed: bool
+    values: tuple[tuple[str, int], ...]
+
+
+class Typedef(NamedTuple):
+    name: str
+    to: Type
+
+
+class Qualified(NamedTuple):
+    """`qualifier` is `const`, `volatile` or `restrict`."""
+
+    qualifier: str
+    to: Type
+
+
+class Member(NamedTuple):
+    """A member of a structure or union; `bits` is 0 unless it is a bit-field of that width.
+
+    `offset` is in bits from the start of the structure. An anonymous structure or union has the name "".
+    """
+
+    name: str
+    type: Type
+    offset: int
+    bits: int = 0
+
+
+class Struct:
+    """A structure or union, complete or not; two are the same type only if they are the same object.
+
+    The members come from `load` at the first question, because kernel structures refer to each other without end.
+    An incomplete one has no `load`.
+    """
+
+    __slots__ = ("_load", "_members", "keyword", "name", "size")
+
+    def __init__(
+        self, keyword: str, name: str, size: int, load: Callable[[], tuple[Member, ...]] | None = None
+    ) -> None:
+        self.keyword = keyword
+        self.name = name
+        self.size = size
+        self._load = load
+        self._members: tuple[Member, ...] | None = None
+
+    @property
+    def complete(self) -> bool:
+        return self._load is not None
+
+    def define(self, size: int, members: tuple[Member, ...]) -> None:
+        """Complete a forward declaration."""
+        self.size = size
+        self._members = members
+        self._load = lambda: members
+
+    @property
+    def members(self) -> tuple[Member, ...]:
+        if self._members is None:
+            self._members = self._load() if self._load else ()
+        return self._members
+
+    def find(self, name: str) -> Member | None:
+        """The member of that name, also inside anonymous members, its offset counted from the outermost start."""
+        for member in self.members:
+            if member.name == name:
+                return member
+            inner = resolve(member.type)
+            if not member.name and isinstance(inner, Struct):
+                found = inner.find(name)
+                if found:
+                    return found._replace(offset=found.offset + member.offset)
+        return None
+
+    def __repr__(self) -> str:
+        return f"{self.keyword} {self.name or '(anon)'}"
+
+
+Type: TypeAlias = (
+    Void | Int | Float | String | Opaque | Pointer | Array | Function | Enum | Typedef | Qualified | Struct
+)
+
+VOID = Void()
+STRING = String()
+CHAR = Int("char", 1, True)
+SCHAR = Int("signed char", 1, True)
+UCHAR = Int("unsigned char", 1, False)
+SHORT = Int("short", 2, True)
+USHORT = Int("unsigned short", 2, False)
+INT = Int("int", 4, True)
+UINT = Int("unsigned int", 4, False)
+LONG = Int("long", 8, True)
+ULONG = Int("unsigned long", 8, False)
+LLONG = Int("long long", 8, True)
+ULLONG = Int("unsigned long long", 8, False)
+BOOL = Int("_Bool", 1, False)
+FLOAT = Float("float", 4)
+DOUBLE = Float("double", 8)
+LDOUBLE = Float("long double", 16)
+STACK = Opaque("stack", 8)
+SYMADDR = Opaque("_symaddr", 8)
+USYMADDR = Opaque("_usymaddr", 16)
+
+BASE_TYPES: tuple[Int | Float, ...] = (
+    CHAR, SCHAR, UCHAR, SHORT, USHORT, INT, UINT, LONG, ULONG, LLONG, ULLONG, BOOL, FLOAT, DOUBLE, LDOUBLE,
+)  # fmt: skip
+
+BUILTIN_TYPEDEFS: dict[str, Typedef] = {
+    name: Typedef(name, to)
+    for name, to in {
+        "int8_t": SCHAR, "int16_t": SHORT, "int32_t": INT, "int64_t": LONG,
+        "uint8_t": UCHAR, "uint16_t": USHORT, "uint32_t": UINT, "uint64_t": ULONG,
+        "intptr_t": LONG, "uintptr_t": ULONG, "ssize_t": LONG, "size_t": ULONG, "ptrdiff_t": LONG,
+        "uchar_t": UCHAR, "ushort_t": USHORT, "uint_t": UINT, "ulong_t": ULONG, "u_longlong_t": ULLONG,
+        "id_t": INT, "pid_t": INT,
+    }.items()
+}  # fmt: skip
+
+
+def resolve(kind: Type) -> Type:
+    """The type behind typedefs and qualifiers."""
+    while isinstance(kind, (Typedef, Qualified)):
+        kind = kind.to
+    return kind
+
+
+def size_of(kind: Type) -> int:
+    """Bytes an object of this type takes; 0 for void, functions and incomplete types, 0 for String (see `strsize`)."""
+    base = resolve(kind)
+    if isinstance(base, (Int, Float, Enum, Opaque, Struct)):
+        return base.size
+    if isinstance(base, Pointer):
+        return 8
+    if isinstance(base, Array):
+        return size_of(base.of) * (base.length or 0)
+    return 0
+
+
+def align_of(kind: Type) -> int:
+    """Alignment in bytes, as the System V ABI lays types out."""
+    base = resolve(kind)
+    if isinstance(base, Array):
+        return align_of(base.of)
+    if isinstance(base, Struct):
+        return max((align_of(m.type) for m in base.members), default=1)
+    if isinstance(base, String):
+        return 1
+    return min(size_of(base), 16) or 1
+
+
+def is_signed(kind: Type) -> bool:
+    base = resolve(kind)
+    return isinstance(base, (Int, Enum)) and base.signed
+
+
+def name_of(kind: Type) -> str:
+    """The type as C spells it, `const char *`."""
+    if isinstance(kind, (Int, Float, Opaque, Typedef)):
+        return kind.name
+    if isinstance(kind, Void):
+        return "void"
+    if isinstance(kind, String):
+        return "string"
+    if isinstance(kind, Struct):
+        return repr(kind)
+    if isinstance(kind, Enum):
+        return f"enum {kind.name or '(anon)'}"
+    if isinstance(kind, Qualified):
+        if isinstance(kind.to, Pointer):
+            return f"{name_of(kind.to)} {kind.qualifier}"
+        return f"{kind.qualifier} {name_of(kind.to)}"
+    return _declarator(kind, "")
+
+
+def _declarator(kind: Type, inner: str) -> str:
+    if isinstance(kind, Pointer):
+        target = kind.to
+        return _declarator(target, f"(*{inner})" if isinstance(target, (Array, Function)) else f"*{inner}")
+    if isinstance(kind, Array):
+        return _declarator(kind.of, f"{inner}[{'' if kind.length is None else kind.length}]")
+    if isinstance(kind, Function):
+        parameters = [name_of(p) for p in kind.parameters] + (["..."] if kind.variadic else [])
+        return _declarator(kind.returns, f"{inner}({', '.join(parameters) or 'void'})")
+    base = name_of(kind)
+    return base + inner if inner.startswith("[") else f"{base} {inner}"

@@ -1,0 +1,63 @@
+"""A probe and what fires it: values that every stage passes on and only the engine that attaches them acts on.
+
+A probe is general: D clauses know its four names and its arguments. The `Firing` says which event of the system makes
+it happen; the code generator has one context adapter for each kind of firing, an engine one way to attach each.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, TypeAlias
+
+
+class Internal(NamedTuple):
+    """BEGIN, END and ERROR, fired by the session itself or by a fault; `name` is that name."""
+
+    name: str
+
+
+class Syscall(NamedTuple):
+    """Entry to or return from one system call; `compat` for the 32-bit table (int 0x80)."""
+
+    number: int
+    name: str
+    is_return: bool
+    compat: bool = False
+
+
+class Timer(NamedTuple):
+    """A cpu-clock event every `period` ns, on every CPU (profile-n) or on one (tick-n)."""
+
+    period: int
+    every_cpu: bool
+
+
+class RawTracepoint(NamedTuple):
+    """A tracepoint with its raw arguments (`TP_PROTO`); `arguments` is how many it has, -1 if not known."""
+
+    name: str
+    arguments: int = -1
+
+
+class Tracepoint(NamedTuple):
+    """A trace event through perf, whose context is the record described by its tracefs format file."""
+
+    group: str
+    name: str
+    event_id: int
+
+
+Firing: TypeAlias = Internal | Syscall | Timer | RawTracepoint | Tracepoint
+
+
+class Probe(NamedTuple):
+    """One probe: `provider:module:function:name`, its identifier in this session and what fires it."""
+
+    id: int
+    provider: str
+    module: str
+    function: str
+    name: str
+    firing: Firing
+
+    def __str__(self) -> str:
+        return f"{self.provider}:{self.module}:{self.function}:{self.name}"

@@ -1,0 +1,247 @@
+"""What the compiler makes and the engines and the consumer take: pure values, printable, comparable, picklable.
+
+A `TracingSpec` holds BPF maps and programs, the layout of each record the programs write, and how aggregations are
+kept. It depends only on the D program, the options, the probe catalog and the `Target`, so the same input gives the
+same bytes on any machine. Nothing here owns a descriptor.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, TypeAlias
+
+from sonde.conversion import Conversion
+from sonde.probe import Probe
+
+# The map `state`: an array of one value, these u32 words.
+STATE_ACTIVITY = 0
+INACTIVE, ACTIVE, DRAINING, STOPPED = range(4)
+"""Activity: probes other than BEGIN fire only while ACTIVE; exit() makes it DRAINING, in which END may run."""
+
+# The map `counters`: a per-CPU array of one value, these u64 words, each counted up by the programs.
+COUNTERS = (
+    "records",
+    "aggregations",
+    "variables",
+    "speculations",
+    "busy_speculations",
+    "unavailable_speculations",
+    "errors",
+    "nested",
+)
+"""What was lost, by name: records that found the ring full, updates of aggregations or dynamic variables that found
+their map full, speculative records, faults inside ERROR clauses, firings nested deeper than scratch memory allows."""
+
+FAULTS = {
+    1: "invalid address",
+    2: "invalid alignment",
+    3: "illegal operation",
+    4: "divide-by-zero",
+    5: "out of scratch space",
+    6: "invalid kernel access",
+    7: "invalid user access",
+    8: "tuple stack overflow",
+    9: "bad stack",
+    10: "invalid size",
+    11: "index out of bounds",
+    12: "library-level fault",
+}
+"""DTRACEFLT_* codes; any other is an unknown fault."""
+
+FAULT_CLAUSE = 0
+"""The clause number of the record that reports a fault: after the header u32 clause, u32 probe, i64 pc, u64 code, u64
+value. Its own probe is ERROR."""
+
+HEADER_SIZE = 16
+"""Every record begins with u32 clause, u32 probe (together the D variable epid), u32 cpu, u32 speculation."""
+
+
+class MapSpec(NamedTuple):
+    """A BPF map. `kind` is enum bpf_map_type; `inner` is the template of a map of maps.
+
+    `contents` are set at creation, `frozen` makes it read-only to everyone from then on. `typed` asks for BTF key and
+    value types, which local storage needs.
+    """
+
+    name: str
+    kind: int
+    key_size: int
+    value_size: int
+    max_entries: int
+    flags: int = 0
+    inner: MapSpec | None = None
+    contents: tuple[tuple[bytes, bytes], ...] = ()
+    frozen: bool = False
+    typed: bool = False
+
+
+class ProbeSpec(NamedTuple):
+    """One firing that a program serves: every probe that it makes happen, and the attach cookie."""
+
+    probe: Probe
+    cookie: int
+
+
+class ProgramSpec(NamedTuple):
+    """A BPF program. `kind` is enum bpf_prog_type, `attach_type` enum bpf_attach_type.
+
+    `code` is a sequence of struct bpf_insn. `map_references` pairs instruction indexes (of LD_IMM64, whose source
+    register tells descriptor from direct value) with map names. `stamps` are the indexes of LD_IMM64 instructions that
+    take the cookie of the one probe served, where the kind of firing has no attach cookie: the program is then loaded
+    once per probe. `attach_to` names the BTF typedef a tp_btf program is for. `btf`, `func_info`, `line_info` are what
+    BPF_PROG_LOAD takes. `lines` pairs instruction indexes with D source positions "file:line" for listings.
+    """
+
+    name: str
+    kind: int
+    attach_type: int
+    code: bytes
+    map_references: tuple[tuple[int, str], ...]
+    probes: tuple[ProbeSpec, ...]
+    stamps: tuple[int, ...] = ()
+    attach_to: str | None = None
+    btf: bytes = b""
+    func_info: bytes = b""
+    line_info: bytes = b""
+    lines: tuple[tuple[int, str], ...] = ()
+
+
+class Field(NamedTuple):
+    """One value in a record or an aggregation key, `size` bytes at `offset`.
+
+    `kind` is
+      `int`          an integer of that size, `signed` or not;
+      `string`       characters up to the first NUL, zeros after it;
+      `interned`     u32, an index into `TracingSpec.strings`;
+      `long_string`  u32 offset from the record's start, u32 length: bytes behind the fixed part;
+      `bytes`        anything else, shown raw;
+      `stack`        u64 kernel addresses, 0 after the last;
+      `ustack`       u64 process id, then u64 user addresses, 0 after the last;
+      `symbol`       u64 kernel address;     `user_symbol`  u64 process id, u64 address.
+    For the last four `detail` says what is wanted: `sym`, `func`, `mod`, `usym`, `ufunc`, `umod`, `uaddr`, or the
+    string size of a ustack.
+    """
+
+    offset: int
+    size: int
+    kind: str
+    signed: bool = False
+    detail: str = ""
+
+
+class TraceAction(NamedTuple):
+    field: Field
+
+
+class TracememAction(NamedTuple):
+    """`dynamic` is a Field with the number of bytes to show, or None."""
+
+    field: Field
+    dynamic: Field | None = None
+
+
+class PrintfAction(NamedTuple):
+    conversions: tuple[Conversion, ...]
+    fields: tuple[Field, ...]
+
+
+class PrintaAction(NamedTuple):
+    """`aggregations` are indexes into `TracingSpec.aggregations`."""
+
+    conversions: tuple[Conversion, ...] | None
+    aggregations: tuple[int, ...]
+
+
+class ExitAction(NamedTuple):
+    field: Field
+
+
+class ClearAction(NamedTuple):
+    aggregation: int
+
+
+class TruncAction(NamedTuple):
+    aggregation: int
+    count: Field | None
+
+
+class NormalizeAction(NamedTuple):
+    """`factor` None takes normalization back."""
+
+    aggregation: int
+    factor: Field | None
+
+
+class SetOptionAction(NamedTuple):
+    name: Field
+    value: Field | None
+
+
+class CommandAction(NamedTuple):
+    """`system` or `freopen` with its formatted argument."""
+
+    name: str
+    conversions: tuple[Conversion, ...]
+    fields: tuple[Field, ...]
+
+
+class OtherAction(NamedTuple):
+    """An action the consumer carries out by name: `commit`, `discard`, `ftruncate` ..."""
+
+    name: str
+    fields: tuple[Field, ...]
+
+
+Action: TypeAlias = (
+    TraceAction | TracememAction | PrintfAction | PrintaAction | ExitAction | ClearAction | TruncAction
+    | NormalizeAction | SetOptionAction | CommandAction | OtherAction
+)  # fmt: skip
+
+
+class RecordLayout(NamedTuple):
+    """The record a clause writes: `size` bytes of fixed part (header included) and what to do with it, in order.
+
+    A clause that records nothing writes no record and has no layout. `is_default` marks the empty clause, which only
+    shows its header line.
+    """
+
+    clause: int
+    size: int
+    actions: tuple[Action, ...]
+    is_default: bool = False
+
+
+class AggregationSpec(NamedTuple):
+    """How one aggregation is kept: map `map`, keys at the offsets of `keys`, `words` u64 words a value.
+
+    Values start at zero and only grow, one instance per CPU, so that reading never loses a count:
+      count [n]; sum [sum]; avg [n, sum]; stddev [n, sum, low and high half of the sum of squares];
+      min [n, INT64_MAX - min]; max [n, max - INT64_MIN] (unsigned);
+      quantize [127 buckets, 63 is zero]; lquantize [below, levels ..., above]; llquantize as documented in records.md.
+    `replaceable`: the map is the only element of an array of maps and may be replaced by an empty one as a whole.
+    An aggregation without keys is an array of one element.
+    """
+
+    name: str
+    function: str
+    parameters: tuple[int, ...]
+    keys: tuple[Field, ...]
+    key_size: int
+    words: int
+    map: str
+    replaceable: bool
+
+
+class TracingSpec(NamedTuple):
+    """Everything an engine needs to trace and a consumer to understand what comes back.
+
+    `programs` are attached in order; those whose probe's firing is Internal are run by hand. `ring` names the map of
+    the ring buffers (one map, or an array of maps indexed by CPU). `probes` are all probes by identifier.
+    """
+
+    maps: tuple[MapSpec, ...]
+    programs: tuple[ProgramSpec, ...]
+    records: tuple[RecordLayout, ...]
+    aggregations: tuple[AggregationSpec, ...]
+    strings: tuple[bytes, ...]
+    probes: tuple[Probe, ...]
+    rings: tuple[str, ...] = ("ring",)
