@@ -160,8 +160,10 @@ class ClearAction(NamedTuple):
 
 
 class TruncAction(NamedTuple):
+    """`keep` None removes all keys."""
+
     aggregation: int
-    count: Field | None
+    keep: Field | None
 
 
 class NormalizeAction(NamedTuple):

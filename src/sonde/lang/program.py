@@ -85,11 +85,11 @@ class Builtin(NamedTuple):
 
 
 class Argument(NamedTuple):
-    """`args[index]`: the probe's typed argument, before any translation."""
+    """`args[number]`: the probe's typed argument, before any translation."""
 
     type: Type
     position: Position
-    index: int
+    number: int
 
 
 class KernelObject(NamedTuple):
@@ -124,7 +124,7 @@ class Index(NamedTuple):
     type: Type
     position: Position
     object: Expr
-    index: Expr
+    subscript: Expr
 
 
 class AddressOf(NamedTuple):
@@ -293,11 +293,11 @@ class Clear(NamedTuple):
 
 
 class Trunc(NamedTuple):
-    """Keep the `count` highest (negative: lowest) keys; None removes all."""
+    """Keep the `keep` highest (negative: lowest) keys; None removes all."""
 
     position: Position
     aggregation: Aggregation
-    count: Expr | None
+    keep: Expr | None
 
 
 class Normalize(NamedTuple):

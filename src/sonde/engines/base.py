@@ -1,0 +1,73 @@
+"""What an engine offers the session: it makes objects from a `TracingSpec`, fires programs and hands over what they wrote.
+
+The kernel engine does it with bpf(2) and perf_event_open(2). A ring's bytes and a map's contents are the same whatever
+engine made them, so the consumer above does not know which one runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from sonde.spec import TracingSpec
+
+
+class EngineError(Exception):
+    """The engine could not do it: what failed, why and what would help, in words for the user.
+
+    `log` is the end of the verifier's log where a program was refused, `place` the D position ("file:line") of the
+    instruction it refused.
+    """
+
+    def __init__(self, text: str, log: str = "", place: str = "") -> None:
+        super().__init__(text)
+        self.text = text
+        self.log = log
+        self.place = place
+
+
+class Ring(Protocol):
+    """One ring buffer, in the format of the kernel's BPF_MAP_TYPE_RINGBUF (kernel/bpf/ringbuf.c).
+
+    Records stand one behind the other, each behind an 8-byte header (u32 length with BUSY 1<<31 and DISCARD 1<<30, u32
+    page offset) and padded to 8 bytes.
+    """
+
+    def read(self) -> memoryview:
+        """All records from the consumer position to the first still BUSY one, empty if none; valid until advance."""
+
+    def advance(self, size: int) -> None:
+        """Give `size` bytes back to the producers."""
+
+
+class Tracing(Protocol):
+    """The objects made from one TracingSpec. Closing detaches and frees everything."""
+
+    rings: Sequence[Ring]
+
+    def attach(self) -> None:
+        """Attach every program whose probes the system fires."""
+
+    def run(self, program: str) -> None:
+        """Run a program of an internal probe (BEGIN, END) once, on this CPU, to its end."""
+
+    def wait(self, timeout: float | None, others: Sequence[int] = ()) -> list[int]:
+        """Sleep until a ring has data, one of the `others` (file descriptors) is readable, a signal arrives or
+        `timeout` seconds have passed; return those of `others` that are readable."""
+
+    def read_map(self, name: str) -> list[tuple[bytes, bytes]]:
+        """All keys and values; a per-CPU value is the values of all possible CPUs, each padded to 8 bytes."""
+
+    def write_map(self, name: str, key: bytes, value: bytes) -> None:
+        """Set one element."""
+
+    def replace_map(self, name: str) -> list[tuple[bytes, bytes]]:
+        """Put an empty map in the place of a replaceable one; return the old one's final contents."""
+
+    def close(self) -> None:
+        """Detach and free everything."""
+
+
+class Engine(Protocol):
+    def load(self, spec: TracingSpec) -> Tracing:
+        """Create the maps and load the programs. Raises EngineError."""
