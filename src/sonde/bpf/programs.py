@@ -1,0 +1,38 @@
+"""BPF program types and attach types (enum bpf_prog_type and bpf_attach_type, include/uapi/linux/bpf.h)."""
+
+from __future__ import annotations
+
+_NAMES = (
+    "unspec socket_filter kprobe sched_cls sched_act tracepoint xdp perf_event cgroup_skb cgroup_sock lwt_in lwt_out "
+    "lwt_xmit sock_ops sk_skb cgroup_device sk_msg raw_tracepoint cgroup_sock_addr lwt_seg6local lirc_mode2 "
+    "sk_reuseport flow_dissector cgroup_sysctl raw_tracepoint_writable cgroup_sockopt tracing struct_ops ext lsm "
+    "sk_lookup syscall netfilter"
+)
+NAMES = tuple(_NAMES.split())
+"""Names by number, as bpftool prints them."""
+
+SOCKET_FILTER = 1
+KPROBE = 2
+SCHED_CLS = 3
+TRACEPOINT = 5
+XDP = 6
+PERF_EVENT = 7
+CGROUP_SKB = 8
+RAW_TRACEPOINT = 17
+TRACING = 26
+STRUCT_OPS = 27
+LSM = 29
+SYSCALL = 31
+
+# Attach types.
+ATTACH_NONE = 0
+TRACE_RAW_TP = 23
+TRACE_FENTRY = 24
+TRACE_FEXIT = 25
+MODIFY_RETURN = 26
+TRACE_ITER = 28
+ATTACH_PERF_EVENT = 41
+TRACE_KPROBE_MULTI = 42
+TRACE_UPROBE_MULTI = 48
+TRACE_KPROBE_SESSION = 56
+TRACE_UPROBE_SESSION = 57
