@@ -1,0 +1,409 @@
+"""The syntax tree of a D program: what the parser makes and the checker reads.
+
+Nothing is resolved here: a name is only a name, a type only the words that spell it. Every node has `position`, the
+place of the token that names it best: the operator of an operation, the `(` of a call, the first token of an item.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, TypeAlias
+
+from sonde.lang.errors import Position
+from sonde.lang.types import Int
+
+# Types and declarations
+
+
+class Word(NamedTuple):
+    """A keyword that is part of a type: `unsigned`, `long`, `const`, `typedef`, `self`, `string` ..."""
+
+    position: Position
+    text: str
+
+
+class TypedefName(NamedTuple):
+    """A type called by its name; `module` is what stood before a backquote ("" for a bare one), else None."""
+
+    position: Position
+    name: str
+    module: str | None = None
+
+
+class Enumerator(NamedTuple):
+    position: Position
+    name: str
+    value: Expr | None
+
+
+class EnumSpecifier(NamedTuple):
+    """`enum tag { ... }`; `tag` is "" where there is none, `enumerators` None where there are no braces."""
+
+    position: Position
+    tag: str
+    module: str | None
+    enumerators: tuple[Enumerator, ...] | None
+
+
+class StructSpecifier(NamedTuple):
+    """`struct tag { ... }` or `union`; `tag` is "" where there is none, `members` None where there are no braces."""
+
+    position: Position
+    keyword: str
+    tag: str
+    module: str | None
+    members: tuple[MemberDeclaration, ...] | None
+
+
+Specifier: TypeAlias = Word | TypedefName | EnumSpecifier | StructSpecifier
+
+
+class Specifiers(NamedTuple):
+    """What stands before the declarators, each kind in the order of the source.
+
+    `storage` holds typedef, extern, static, auto, register, self and this; `qualifiers` const, volatile and restrict;
+    `types` the words that together name a type, in any combination that the user wrote.
+    """
+
+    position: Position
+    storage: tuple[Word, ...]
+    qualifiers: tuple[Word, ...]
+    types: tuple[Specifier, ...]
+
+
+class PointerPart(NamedTuple):
+    position: Position
+    qualifiers: tuple[Word, ...]
+
+
+class ArrayPart(NamedTuple):
+    """`[size]`, or the tuple of an associative array `[int, string]` in `keys`; both are None for `[]`."""
+
+    position: Position
+    size: Expr | None
+    keys: tuple[Parameter, ...] | None
+    variadic: bool = False
+
+
+class FunctionPart(NamedTuple):
+    """`(parameters)`; `()` has none, `(void)` has one of type void."""
+
+    position: Position
+    parameters: tuple[Parameter, ...]
+    variadic: bool = False
+
+
+DeclaratorPart: TypeAlias = PointerPart | ArrayPart | FunctionPart
+
+
+class Declarator(NamedTuple):
+    """A name (None in an abstract declarator) and its parts, read from the name outwards.
+
+    `int *a[3]` has (ArrayPart, PointerPart): `a` is an array of pointers. The type is built from the last part to
+    the first.
+    """
+
+    position: Position
+    name: str | None
+    parts: tuple[DeclaratorPart, ...]
+
+
+class TypeName(NamedTuple):
+    """A type in a cast, sizeof, offsetof or xlate; the declarator has no name."""
+
+    position: Position
+    specifiers: Specifiers
+    declarator: Declarator
+
+
+class Parameter(NamedTuple):
+    """A parameter of a function, a key of an associative array, the input of a translator."""
+
+    position: Position
+    specifiers: Specifiers
+    declarator: Declarator
+
+
+class MemberDeclarator(NamedTuple):
+    """One member; `bits` is the width of a bit-field. An unnamed one has no name in its declarator."""
+
+    declarator: Declarator
+    bits: Expr | None
+
+
+class MemberDeclaration(NamedTuple):
+    """`declarators` is empty for an anonymous structure or union."""
+
+    position: Position
+    specifiers: Specifiers
+    declarators: tuple[MemberDeclarator, ...]
+
+
+# Expressions
+
+
+class Integer(NamedTuple):
+    """An integer or character constant; `type` is the one C's rules give it for its value and spelling."""
+
+    position: Position
+    value: int
+    type: Int
+    is_character: bool = False
+
+
+class StringLiteral(NamedTuple):
+    """`value` has the escapes replaced and no terminating NUL."""
+
+    position: Position
+    value: bytes
+
+
+class Identifier(NamedTuple):
+    """A name; `module` is what stood before a backquote ("" for a bare one), else None."""
+
+    position: Position
+    name: str
+    module: str | None = None
+
+
+class ScopedVariable(NamedTuple):
+    """`self->name` or `this->name`."""
+
+    position: Position
+    scope: str
+    name: str
+
+
+class Aggregation(NamedTuple):
+    """`@name[keys]`; `keys` is None without brackets; `@` alone is named `_`."""
+
+    position: Position
+    name: str
+    keys: tuple[Expr, ...] | None
+
+
+class Unary(NamedTuple):
+    """`op` is one of `+ - ~ ! * &`."""
+
+    position: Position
+    op: str
+    operand: Expr
+
+
+class Increment(NamedTuple):
+    """`op` is `++` or `--`."""
+
+    position: Position
+    op: str
+    target: Expr
+    is_prefix: bool
+
+
+class Binary(NamedTuple):
+    """`op` is one of `|| ^^ && | ^ & == != < <= > >= << >> + - * / %`."""
+
+    position: Position
+    op: str
+    left: Expr
+    right: Expr
+
+
+class Assign(NamedTuple):
+    """`op` is as written: `=`, `+=`, `<<=` ..."""
+
+    position: Position
+    op: str
+    target: Expr
+    value: Expr
+
+
+class Conditional(NamedTuple):
+    position: Position
+    test: Expr
+    then: Expr
+    otherwise: Expr
+
+
+class Comma(NamedTuple):
+    position: Position
+    left: Expr
+    right: Expr
+
+
+class Cast(NamedTuple):
+    position: Position
+    type: TypeName
+    operand: Expr
+
+
+class SizeofExpr(NamedTuple):
+    position: Position
+    operand: Expr
+
+
+class SizeofType(NamedTuple):
+    position: Position
+    type: TypeName
+
+
+class Offsetof(NamedTuple):
+    position: Position
+    type: TypeName
+    member: str
+
+
+class Stringof(NamedTuple):
+    position: Position
+    operand: Expr
+
+
+class Xlate(NamedTuple):
+    """`xlate <type> operand`."""
+
+    position: Position
+    type: TypeName
+    operand: Expr
+
+
+class Member(NamedTuple):
+    """`object.name`, or `object->name` where `arrow`."""
+
+    position: Position
+    object: Expr
+    name: str
+    arrow: bool
+
+
+class Index(NamedTuple):
+    """`object[subscript, ...]`: an element of an array, of what a pointer points to or of an associative array."""
+
+    position: Position
+    object: Expr
+    subscripts: tuple[Expr, ...]
+
+
+class Call(NamedTuple):
+    """`function` is an Identifier in every correct program."""
+
+    position: Position
+    function: Expr
+    arguments: tuple[Expr, ...]
+
+
+Expr: TypeAlias = (
+    Integer | StringLiteral | Identifier | ScopedVariable | Aggregation | Unary | Increment | Binary | Assign
+    | Conditional | Comma | Cast | SizeofExpr | SizeofType | Offsetof | Stringof | Xlate | Member | Index | Call
+)  # fmt: skip
+
+
+# Statements
+
+
+class ExpressionStatement(NamedTuple):
+    position: Position
+    expression: Expr
+
+
+class If(NamedTuple):
+    position: Position
+    test: Expr
+    then: tuple[Statement, ...]
+    otherwise: tuple[Statement, ...]
+
+
+Statement: TypeAlias = ExpressionStatement | If
+
+
+# The items of a program
+
+
+class ProbeSpec(NamedTuple):
+    """A probe description as written, and its fields (provider, module, function, name) with macros replaced.
+
+    A field is "" where it matches everything. `kind` names the last field the description may have: `provider`,
+    `module`, `function` or `name`. A probe given by number has it in `identifier`.
+    """
+
+    position: Position
+    text: str
+    kind: str
+    fields: tuple[str, str, str, str]
+    identifier: int | None = None
+
+
+class ProbeClause(NamedTuple):
+    """`specs / predicate / { statements }`; `statements` is None where there are no braces (command line only)."""
+
+    position: Position
+    specs: tuple[ProbeSpec, ...]
+    predicate: Expr | None
+    statements: tuple[Statement, ...] | None
+
+
+class Declaration(NamedTuple):
+    """`specifiers declarator, ... ;`, a variable, a typedef or only a type (no declarators)."""
+
+    position: Position
+    specifiers: Specifiers
+    declarators: tuple[Declarator, ...]
+
+
+class InlineDefinition(NamedTuple):
+    """`inline type name = value;`; the parameters of an inline array or function are in the declarator's parts."""
+
+    position: Position
+    specifiers: Specifiers
+    declarator: Declarator
+    value: Expr
+
+
+class TranslatorMember(NamedTuple):
+    position: Position
+    name: str
+    value: Expr
+
+
+class Translator(NamedTuple):
+    """`translator output < input > { name = value; ... };`."""
+
+    position: Position
+    output: TypeName
+    input: Parameter
+    members: tuple[TranslatorMember, ...]
+
+
+class ProviderProbe(NamedTuple):
+    """`probe name(native) : (translated);`; `translated` is None without the second list."""
+
+    position: Position
+    name: str
+    native: FunctionPart
+    translated: FunctionPart | None
+
+
+class ProviderDefinition(NamedTuple):
+    position: Position
+    name: str
+    probes: tuple[ProviderProbe, ...]
+
+
+class Pragma(NamedTuple):
+    """`#pragma D name words`, or `#error` (`name` is `error`); string words keep their quotes.
+
+    `name` is "" for a bare `#pragma D`.
+    """
+
+    position: Position
+    name: str
+    words: tuple[str, ...]
+
+
+Item: TypeAlias = ProbeClause | Declaration | InlineDefinition | Translator | ProviderDefinition | Pragma
+
+
+class Program(NamedTuple):
+    """The items in the order of the source; `used_arguments` are the numbers of the `$n` that it names; `end` is
+    where it ends."""
+
+    items: tuple[Item, ...]
+    used_arguments: frozenset[int]
+    end: Position
