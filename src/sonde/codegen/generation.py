@@ -1,0 +1,262 @@
+"""One BPF program while it is generated: what the files that generate its parts share.
+
+Expressions are evaluated through `value` (into a register or constant), `place` (an lvalue's whereabouts),
+`string_into` (a string straight into memory) and `branch` (a condition, into jumps), each of which looks up the
+function for the kind of node in a table that `handlers.py` puts together. So the parts import this file, not each
+other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple, Protocol
+
+from sonde.bpf.helpers import NUMBERS
+from sonde.codegen.builder import Builder
+from sonde.codegen.ir import Base, CallArgument, Imm, MapDescriptor, Operand, Reg, Slot, SlotAddress
+from sonde.codegen.maps import MapPool
+from sonde.codegen.places import Memory, Place
+from sonde.codegen.settings import Settings
+from sonde.lang.errors import DError, Position
+from sonde.lang.program import Aggregation, Clause, Expr, Statement, Variable
+from sonde.lang.types import Type
+from sonde.probe import Probe
+from sonde.spec import COUNTERS, Field, ProgramSpec
+from sonde.target.target import Target
+
+
+class Unsupported(DError):  # noqa: N818 - it is a DError with a fixed tag
+    """The program is right, but this part of the language is not compiled."""
+
+    def __init__(self, what: str, position: Position) -> None:
+        super().__init__("D_UNKNOWN", f"{what} is not supported by this engine", position)
+
+
+class Context(Protocol):
+    """How a kind of firing becomes a probe's arguments: one for each file in `context/`."""
+
+    kind: int
+    attach_type: int
+    attach_to: str | None
+    probes: tuple[Probe, ...]
+
+    def enter(self, g: Generation) -> Operand:
+        """Code at the start: leave if the firing is not for us; return the index into `probes`."""
+
+    def argument(self, g: Generation, number: int) -> Operand:
+        """arg0 ... arg9, 64 bits."""
+
+    def typed_argument(self, g: Generation, number: int, type_: Type) -> Operand | Place:
+        """args[number] as the probe has it: a value, or the place of an object."""
+
+    def is_trusted(self, number: int) -> bool:
+        """Whether args[number] is a pointer that programs may load through directly."""
+
+    def table_size(self) -> int:
+        """One more than the largest index `enter` returns."""
+
+    def index_of(self, probe: Probe) -> int:
+        """The index that `enter` returns for a probe."""
+
+    def cookies(self) -> tuple[tuple[Probe, int], ...]:
+        """The probes to attach to and the cookie of each."""
+
+
+class Handlers(NamedTuple):
+    """Functions by the type of the node they are for."""
+
+    values: dict[type, Callable[[Generation, Expr], Operand]]
+    places: dict[type, Callable[[Generation, Expr], Place]]
+    strings: dict[type, Callable[[Generation, Expr, Memory, int], None]]
+    conditions: dict[type, Callable[[Generation, Expr, int, int], None]]
+    statements: dict[type, Callable[[Generation, Statement], None]]
+
+
+class Shared(NamedTuple):
+    """What all programs of one compilation have in common."""
+
+    target: Target
+    settings: Settings
+    maps: MapPool
+    variables: dict[Variable, tuple[str, int]]
+    aggregations: dict[Aggregation, tuple[tuple[Field, ...], int]]
+    strings: dict[bytes, int]
+    kernel_type: Callable[[str, str], Type | None]
+    error_clauses: tuple[Clause, ...]
+
+
+class Generation:
+    """The state of one program's generation."""
+
+    def __init__(self, name: str, context: Context, shared: Shared, handlers: Handlers) -> None:
+        self.b = Builder(name)
+        self.context = context
+        self.shared = shared
+        self.handlers = handlers
+        self.positions: list[Position | None] = [None]
+        self.libraries: set[str] = set()
+        self.locals: dict[Variable, Place] = {}
+        self.clause: Clause | None = None
+        self.probe_index: Operand = Imm(0)
+        self.exit = 0
+        self.record: Record | None = None
+        self.scratch = Scratch()
+        self.storage_version = 0
+        self.fault: Fault | None = None
+        self.error: tuple[Operand, ...] = ()
+        self.done: list[ProgramSpec] = []
+
+    @property
+    def ctx(self) -> Reg:
+        return self.b.function.parameters[0]
+
+    # Nodes
+
+    def value(self, expression: Expr) -> Operand:
+        """The expression in a register, extended to 64 bits as its type says."""
+        return self.handlers.values[type(expression)](self, expression)
+
+    def place(self, expression: Expr) -> Place:
+        """Where the object that an lvalue denotes is."""
+        handler = self.handlers.places.get(type(expression))
+        if handler is None:
+            raise Unsupported("the address of this expression", expression.position)
+        return handler(self, expression)
+
+    def string_into(self, expression: Expr, memory: Memory, capacity: int) -> None:
+        """The string at `memory`: its characters, then zeros up to `capacity` bytes, at least one."""
+        self.handlers.strings[type(expression)](self, expression, memory, capacity)
+
+    def branch(self, expression: Expr, then: int, otherwise: int) -> None:
+        """Go to `then` if the expression is true, else to `otherwise`."""
+        handler = self.handlers.conditions.get(type(expression))
+        if handler is not None:
+            handler(self, expression, then, otherwise)
+        else:
+            self.b.branch("ne", self.value(expression), Imm(0), then, otherwise)
+
+    def statement(self, statement: Statement) -> None:
+        self.at(statement.position)
+        self.handlers.statements[type(statement)](self, statement)
+
+    def at(self, position: Position) -> None:
+        """Code from here on is for this source position."""
+        if self.positions[-1] != position:
+            self.positions.append(position)
+        self.b.position = len(self.positions) - 1
+
+    # Helpers and maps
+
+    def call(self, name: str, *arguments: CallArgument, pure: str = "") -> Reg:
+        """Call a BPF helper by its name without `bpf_`."""
+        return self.b.call(NUMBERS[name], *arguments, pure=pure)
+
+    def library(self, name: str, *arguments: CallArgument, pure: str = "") -> Reg:
+        """Call a subprogram of the library, which is then linked in."""
+        self.libraries.add(name)
+        return self.b.call_local(name, *arguments, pure=pure)
+
+    def count(self, counter: str) -> None:
+        """Add one to a loss counter of this CPU."""
+        slot = self.b.slot(8)
+        self.b.store(slot, 0, 4, Imm(0))
+        counters = MapDescriptor(self.shared.maps.counters())
+        value = self.call("map_lookup_elem", counters, SlotAddress(slot))
+        with self.b.when("ne", value, Imm(0)):
+            self.b.atomic_add(value, 8 * COUNTERS.index(counter), Imm(1))
+        self.b.release(slot)
+
+    def current_task(self) -> Reg:
+        """The current thread's task_struct, a trusted pointer."""
+        return self.call("get_current_task_btf", pure="task")
+
+    def argument_of(self, base: Base, offset: int) -> CallArgument:
+        """The address base + offset, as an argument of a call."""
+        if isinstance(base, Slot):
+            return SlotAddress(base, offset)
+        moved = self.b.alu("add", base, Imm(offset))
+        assert isinstance(moved, Reg)
+        return moved
+
+    def address(self, memory: Memory) -> Reg:
+        """The address of memory in a register."""
+        if isinstance(memory.base, Slot):
+            return self.b.address(memory.base, memory.offset)
+        moved = self.b.alu("add", memory.base, Imm(memory.offset))
+        assert isinstance(moved, Reg)
+        return moved
+
+    # Temporary memory
+
+    def temporary(self, size: int) -> Memory:
+        """Memory until the end of the statement: on the stack if small, else in this firing's scratch frame."""
+        if size <= STACK_OBJECT:
+            slot = self.b.slot(size)
+            self.scratch.slots.append(slot)
+            return Memory(slot, 0)
+        offset = self.scratch.take(size)
+        if self.scratch.base is None:
+            self.scratch.base = self.b.register()
+        return Memory(self.scratch.base, offset)
+
+    def lasting(self, size: int) -> Memory:
+        """Scratch memory until the end of the firing, for clause-local objects."""
+        if self.scratch.base is None:
+            self.scratch.base = self.b.register()
+        return Memory(self.scratch.base, self.scratch.keep(size))
+
+    def release_temporaries(self) -> None:
+        for slot in self.scratch.slots:
+            self.b.release(slot)
+        self.scratch.slots.clear()
+        self.scratch.reset()
+
+    def intern(self, text: bytes) -> int:
+        """The number of a string that records name by number."""
+        return self.shared.strings.setdefault(text, len(self.shared.strings))
+
+
+STACK_OBJECT = 64
+"""Larger temporaries go to scratch memory: 512 bytes of stack are soon gone."""
+
+
+class Scratch:
+    """The layout of this firing's frame of per-CPU scratch memory; `base` points to it once somebody needs it."""
+
+    def __init__(self) -> None:
+        self.base: Reg | None = None
+        self.slots: list[Slot] = []
+        self.size = 0
+        self._lasting = 0
+        self._next = 0
+
+    def take(self, size: int) -> int:
+        offset = self._next
+        self._next += (size + 7) & ~7
+        self.size = max(self.size, self._next)
+        return offset
+
+    def keep(self, size: int) -> int:
+        """Memory behind everything in use now that `reset` will not give back."""
+        offset = self.take(size)
+        self._lasting = self._next
+        return offset
+
+    def reset(self) -> None:
+        self._next = self._lasting
+
+
+class Record(NamedTuple):
+    """The record being written: where, and whether it is the ring's (1) or scratch (0)."""
+
+    base: Reg
+    reserved: Reg
+
+
+class Fault(NamedTuple):
+    """Where a fault in the clause goes, with the registers that say what happened."""
+
+    label: int
+    code: Reg
+    value: Reg
+    pc: Reg

@@ -1,0 +1,43 @@
+"""The maps that a compilation asks for, by name."""
+
+from __future__ import annotations
+
+from sonde.bpf import maps as kinds
+from sonde.spec import COUNTERS, MapSpec
+
+ZEROS_SIZE = 4352
+"""What the largest string or aggregation value needs for its initial zeros."""
+
+
+class MapPool:
+    """Collects map specifications; asking again for the same name gives the same map."""
+
+    def __init__(self) -> None:
+        self.specs: dict[str, MapSpec] = {}
+
+    def add(self, spec: MapSpec) -> str:
+        self.specs.setdefault(spec.name, spec)
+        return spec.name
+
+    def state(self) -> str:
+        return self.add(MapSpec("state", kinds.ARRAY, 4, 8, 1))
+
+    def counters(self) -> str:
+        return self.add(MapSpec("counters", kinds.PERCPU_ARRAY, 4, 8 * len(COUNTERS), 1))
+
+    def zeros(self) -> str:
+        """Zeros nobody writes to: initial values, and what an unset variable reads as."""
+        return self.add(MapSpec("zeros", kinds.ARRAY, 4, ZEROS_SIZE, 1, kinds.F_RDONLY_PROG))
+
+    def table(self, name: str, content: bytes) -> str:
+        """Constant data, one element."""
+        size = (len(content) + 7) & ~7
+        padded = content.ljust(size, b"\0")
+        spec = MapSpec(
+            name, kinds.ARRAY, 4, size, 1, kinds.F_RDONLY_PROG, contents=((bytes(4), padded),), frozen=True
+        )
+        return self.add(spec)
+
+    def resize(self, name: str, value_size: int) -> None:
+        """Settle the size of a map whose content was collected while code was generated."""
+        self.specs[name] = self.specs[name]._replace(value_size=value_size)

@@ -1,0 +1,189 @@
+"""Value numbering over the dominator tree: common subexpressions, constants, copies and settled branches.
+
+A computation that a dominating block has already made is replaced by its result; a branch whose outcome a dominating
+branch decided becomes a jump. Only registers that are set once take part, so their values hold wherever they are seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+from sonde.codegen import ir
+from sonde.codegen.arithmetic import compare, evaluate, extend
+from sonde.codegen.builder import inverse
+from sonde.codegen.flow import dominators, predecessors, reachable
+from sonde.codegen.ir import Function, Imm, Operand, Reg
+
+_COMMUTES = ("add", "mul", "and", "or", "xor")
+_IMMEDIATE_OK: dict[type, tuple[str, ...]] = {
+    ir.Move: ("src",),
+    ir.Alu: ("right",),
+    ir.Store: ("value",),
+    ir.Branch: ("right",),
+    ir.Return: ("value",),
+}
+
+
+class _Scope:
+    """What is known in one block: its own knowledge and that of its dominators."""
+
+    __slots__ = ("facts", "parent", "values")
+
+    def __init__(self, parent: _Scope | None) -> None:
+        self.parent = parent
+        self.values: dict[Hashable, Reg] = {}
+        self.facts: set[Hashable] = set()
+
+    def find(self, key: Hashable) -> Reg | None:
+        scope: _Scope | None = self
+        while scope is not None:
+            if key in scope.values:
+                return scope.values[key]
+            scope = scope.parent
+        return None
+
+    def holds(self, fact: Hashable) -> bool:
+        scope: _Scope | None = self
+        while scope is not None:
+            if fact in scope.facts:
+                return True
+            scope = scope.parent
+        return False
+
+
+def number_values(function: Function) -> None:
+    """Rewrite the function in place; what becomes unused is left for dead-code removal."""
+    order = reachable(function)
+    idom = dominators(order)
+    before = predecessors(order)
+    pass_ = _Numbering(function)
+    scopes: dict[int, _Scope] = {}
+    for block in order:
+        parent = idom[block.number]
+        scope = _Scope(scopes[parent] if parent != block.number else None)
+        scopes[block.number] = scope
+        if len(before[block.number]) == 1:
+            pass_.assume(scope, function, before[block.number][0], block.number)
+        block.code = [(pass_.rewrite(i, scope), position) for i, position in block.code]
+        pass_.ends[block.number] = block.code[-1][0]
+    function.blocks = [b for b in function.blocks if b.number in scopes]
+
+
+class _Numbering:
+    def __init__(self, function: Function) -> None:
+        self.single = _set_once(function)
+        self.known: dict[Reg, Operand] = {}
+        self.ends: dict[int, ir.Instruction] = {}
+
+    def assume(self, scope: _Scope, function: Function, source: int, target: int) -> None:
+        """In a block with one predecessor, the branch there has been decided."""
+        last = self.ends.get(source)
+        if not isinstance(last, ir.Branch) or last.then == last.otherwise or not self._stable(last):
+            return
+        if last.then == target:
+            scope.facts.add((last.op, last.left, last.right, last.bits))
+        elif last.op != "set":
+            scope.facts.add((inverse(last.op), last.left, last.right, last.bits))
+
+    def _stable(self, instruction: ir.Instruction) -> bool:
+        return all(r in self.single for r in ir.used(instruction))
+
+    def rewrite(self, instruction: ir.Instruction, scope: _Scope) -> ir.Instruction:
+        instruction = self._substitute(instruction)
+        if isinstance(instruction, ir.Branch):
+            return self._decide(instruction, scope)
+        instruction = _fold(instruction)
+        target = ir.defined(instruction)
+        if target is None or target not in self.single:
+            return instruction
+        if isinstance(instruction, ir.Move):
+            if isinstance(instruction.src, Imm) or instruction.src in self.single:
+                self.known[target] = instruction.src
+            return instruction
+        key = _key(instruction)
+        if key is None or not self._stable(instruction):
+            return instruction
+        earlier = scope.find(key)
+        if earlier is None:
+            scope.values[key] = target
+            return instruction
+        self.known[target] = earlier
+        return ir.Move(target, earlier)
+
+    def _substitute(self, instruction: ir.Instruction) -> ir.Instruction:
+        if isinstance(instruction, (ir.Call, ir.CallLocal)):
+            arguments = tuple(self.known.get(a, a) if isinstance(a, Reg) else a for a in instruction.arguments)
+            return instruction._replace(arguments=arguments)
+        kind = type(instruction)
+        changes: dict[str, Operand] = {}
+        for name in ir.OPERANDS[kind]:
+            value = getattr(instruction, name)
+            new = self.known.get(value) if isinstance(value, Reg) else None
+            if isinstance(new, Reg) or (isinstance(new, Imm) and _takes(instruction, kind, name, new)):
+                changes[name] = new
+        if isinstance(instruction, ir.Alu) and isinstance(new := self.known.get(instruction.left), Imm):
+            right = changes.get("right", instruction.right)
+            if isinstance(right, Imm):
+                return ir.Move(instruction.dst, Imm(evaluate(instruction.op, new.value, right.value, instruction.bits)))
+            if instruction.op in _COMMUTES and ir.fits(new.value):
+                return instruction._replace(left=right, right=new)
+        if isinstance(instruction, ir.Extend) and isinstance(new := self.known.get(instruction.src), Imm):
+            return ir.Move(instruction.dst, Imm(extend(new.value, instruction.size, instruction.signed)))
+        return instruction._replace(**changes) if changes else instruction  # type: ignore[arg-type]
+
+    def _decide(self, branch: ir.Branch, scope: _Scope) -> ir.Instruction:
+        left = self.known.get(branch.left)
+        if isinstance(left, Imm) and isinstance(branch.right, Imm):
+            return ir.Jump(
+                branch.then if compare(branch.op, left.value, branch.right.value, branch.bits) else branch.otherwise
+            )
+        if not self._stable(branch):
+            return branch
+        fact = (branch.left, branch.right, branch.bits)
+        if scope.holds((branch.op, *fact)):
+            return ir.Jump(branch.then)
+        if branch.op != "set" and scope.holds((inverse(branch.op), *fact)):
+            return ir.Jump(branch.otherwise)
+        return branch
+
+
+def _takes(instruction: ir.Instruction, kind: type, name: str, value: Imm) -> bool:
+    if name not in _IMMEDIATE_OK.get(kind, ()):
+        return False
+    narrow = isinstance(instruction, ir.Store) and instruction.size < 8
+    return kind is ir.Move or narrow or ir.fits(value.value)
+
+
+def _set_once(function: Function) -> set[Reg]:
+    counts: dict[Reg, int] = dict.fromkeys(function.parameters, 1)
+    for block in function.blocks:
+        for instruction, _ in block.code:
+            target = ir.defined(instruction)
+            if target is not None:
+                counts[target] = counts.get(target, 0) + 1
+    return {reg for reg, count in counts.items() if count == 1}
+
+
+def _fold(instruction: ir.Instruction) -> ir.Instruction:
+    if isinstance(instruction, ir.Alu) and isinstance(instruction.right, Imm) and instruction.bits == 64:
+        value = instruction.right.value
+        if value == 0 and instruction.op in ("add", "sub", "or", "xor", "lsh", "rsh", "arsh"):
+            return ir.Move(instruction.dst, instruction.left)
+        if value == 0 and instruction.op in ("mul", "and"):
+            return ir.Move(instruction.dst, Imm(0))
+    return instruction
+
+
+def _key(instruction: ir.Instruction) -> Hashable | None:
+    if isinstance(instruction, ir.Alu):
+        left, right = instruction.left, instruction.right
+        if instruction.op in _COMMUTES and isinstance(right, Reg) and right.number < left.number:
+            left, right = right, left
+        return ("alu", instruction.op, left, right, instruction.bits)
+    if isinstance(instruction, (ir.Call, ir.CallLocal)):
+        return (type(instruction), *instruction[1:]) if instruction.pure else None
+    if isinstance(instruction, ir.Load):
+        return ("load", *instruction[1:]) if instruction.invariant and isinstance(instruction.base, Reg) else None
+    if isinstance(instruction, (ir.Extend, ir.Swap, ir.MapValue, ir.Address)):
+        return (type(instruction), *instruction[1:])
+    return None

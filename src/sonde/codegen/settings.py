@@ -1,0 +1,26 @@
+"""The options that change what is compiled."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+MEGABYTE = 1 << 20
+
+
+class Settings(NamedTuple):
+    """Sizes in bytes, counts of frames; the names and defaults are DTrace's -x options."""
+
+    strsize: int = 256
+    bufsize: int = 4 * MEGABYTE
+    aggsize: int = 4 * MEGABYTE
+    dynvarsize: int = MEGABYTE
+    stackframes: int = 20
+    ustackframes: int = 100
+    maxframes: int = 127
+    rings_per_cpu: bool = False
+    cpu: int | None = None
+
+    @property
+    def string_capacity(self) -> int:
+        """Bytes of the longest string with its NUL, rounded up to whole words."""
+        return (self.strsize + 8) & ~7
