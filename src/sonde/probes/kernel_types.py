@@ -1,0 +1,217 @@
+"""The kernel's types as D types, read from BTF when asked for and made once each."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+
+from sonde.bpf import btf
+from sonde.bpf.btf import Btf, BtfError, BtfType
+from sonde.lang import types
+from sonde.lang.types import (
+    Array,
+    Enum,
+    Float,
+    Function,
+    Int,
+    Member,
+    Pointer,
+    Qualified,
+    Struct,
+    Type,
+    Typedef,
+)
+
+VMLINUX = "vmlinux"
+
+_TAGGED = {"struct": (btf.STRUCT,), "union": (btf.UNION,), "enum": (btf.ENUM, btf.ENUM64)}
+_QUALIFIERS = {btf.CONST: "const", btf.VOLATILE: "volatile", btf.RESTRICT: "restrict"}
+_SPELLINGS = {
+    "short int": "short",
+    "short unsigned int": "unsigned short",
+    "long int": "long",
+    "long unsigned int": "unsigned long",
+    "long long int": "long long",
+    "long long unsigned int": "unsigned long long",
+    "bool": "_Bool",
+}
+"""Names DWARF, and so BTF, has for C's base types, as C programmers write them."""
+_DWARF_NAMES = {spelling: name for name, spelling in _SPELLINGS.items() if name != "bool"}
+_BASE = {kind.name: kind for kind in types.BASE_TYPES}
+
+
+class KernelTypes:
+    """The types of the kernel and of its modules.
+
+    A module of None means the kernel, then any loaded module; `vmlinux` and `kernel` the kernel alone. Where there is
+    no BTF nothing is found.
+    """
+
+    def __init__(self, directory: str = "/sys/kernel/btf") -> None:
+        self._directory = directory
+        self._sources: dict[str, _Source | None] = {}
+
+    def type_named(self, name: str, module: str | None = None) -> Type | None:
+        """A typedef or base type."""
+        name = _DWARF_NAMES.get(name, name)
+        return self._find(name, module, (btf.TYPEDEF, btf.INT, btf.FLOAT))
+
+    def tagged_type(self, keyword: str, name: str, module: str | None = None) -> Type | None:
+        """A `struct`, `union` or `enum` by its tag."""
+        return self._find(name, module, _TAGGED[keyword])
+
+    def lookup(self, keyword: str, name: str) -> Type | None:
+        """The type of a keyword ("" for a typedef) and a name, as `type_names.parse` asks."""
+        return self.tagged_type(keyword, name) if keyword else self.type_named(name)
+
+    def enumerator(self, name: str) -> tuple[Type, int] | None:
+        """An enumeration constant: its type and value."""
+        for source in self._search(None):
+            found = source.btf.find_enumerator(name)
+            if found:
+                return source.type(found[0]), found[1]
+        return None
+
+    def variable(self, name: str, module: str | None = None) -> Type | None:
+        """The type of a kernel variable; BTF has the per-CPU ones, and global ones on kernels that describe them."""
+        for source in self._search(module):
+            found = source.btf.find(name, btf.VAR)
+            if found is not None:
+                return source.type(source.btf.type(found).type)
+        return None
+
+    def function(self, name: str, module: str | None = None) -> tuple[Function, tuple[str, ...]] | None:
+        """A kernel function: its type and the names of its parameters."""
+        for source in self._search(module):
+            found = source.btf.find(name, btf.FUNC)
+            if found is not None:
+                return source.prototype(source.btf.type(found).type)
+        return None
+
+    def tracepoint(self, name: str, module: str | None = None) -> tuple[Type, ...] | None:
+        """The types of a tracepoint's arguments, from `typedef void (*btf_trace_NAME)(void *, ...)`
+        (include/trace/bpf_probe.h); None if there is no such tracepoint."""
+        found = self._find("btf_trace_" + name, module, (btf.TYPEDEF,))
+        if isinstance(found, Typedef) and isinstance(found.to, Pointer) and isinstance(found.to.to, Function):
+            return found.to.to.parameters[1:]
+        return None
+
+    def type_id(self, name: str, *kinds: int) -> int | None:
+        """The kernel's BTF id of a name, as attach_btf_id takes it; None if it has none."""
+        source = self._source(VMLINUX)
+        return source.btf.find(name, *kinds) if source else None
+
+    def names(self, prefix: str, module: str = VMLINUX) -> list[str]:
+        """What follows `prefix` in the names that a module's BTF has with it, whatever they name."""
+        source = self._source(module)
+        return [name[len(prefix) :] for name in source.btf.names(prefix)] if source else []
+
+    def modules(self) -> list[str]:
+        """The loaded modules that have BTF, the kernel first."""
+        try:
+            names = sorted(os.listdir(self._directory))
+        except OSError:
+            return []
+        return [name for name in names if name == VMLINUX] + [name for name in names if name != VMLINUX]
+
+    def _find(self, name: str, module: str | None, kinds: tuple[int, ...]) -> Type | None:
+        for source in self._search(module):
+            found = source.btf.find(name, *kinds)
+            if found is not None:
+                return source.type(found)
+        return None
+
+    def _search(self, module: str | None) -> Iterator[_Source]:
+        if module is None:
+            names = self.modules()
+        else:
+            names = [VMLINUX if module == "kernel" else module]
+        for name in names:
+            source = self._source(name)
+            if source:
+                yield source
+
+    def _source(self, module: str) -> _Source | None:
+        if module not in self._sources:
+            self._sources[module] = self._open(module)
+        return self._sources[module]
+
+    def _open(self, module: str) -> _Source | None:
+        kernel = self._source(VMLINUX) if module != VMLINUX else None
+        if module != VMLINUX and kernel is None:
+            return None
+        try:
+            return _Source(Btf.open(os.path.join(self._directory, module), kernel.btf if kernel else None), kernel)
+        except (OSError, BtfError):
+            return None
+
+
+class _Source:
+    """One BTF blob and the types made from it; a module's refers to the kernel's for the kernel's ids."""
+
+    def __init__(self, data: Btf, base: _Source | None) -> None:
+        self.btf = data
+        self._base = base
+        self._made: dict[int, Type] = {0: types.VOID}
+
+    def type(self, identifier: int) -> Type:
+        """The type with this id; the same object each time."""
+        if self._base and identifier < self.btf.first_id:
+            return self._base.type(identifier)
+        made = self._made.get(identifier)
+        if made is None:
+            made = self._made[identifier] = self._make(self.btf.type(identifier))
+        return made
+
+    def prototype(self, identifier: int) -> tuple[Function, tuple[str, ...]]:
+        """A FUNC_PROTO as a type, and the names of its parameters."""
+        raw = self.btf.type(identifier)
+        named = [parameter for parameter in raw.parameters if parameter.type]
+        variadic = len(named) < len(raw.parameters)
+        kind = Function(self.type(raw.type), tuple(self.type(parameter.type) for parameter in named), variadic)
+        return kind, tuple(parameter.name for parameter in named)
+
+    def _make(self, raw: BtfType) -> Type:
+        if raw.kind == btf.INT:
+            return _integer(raw)
+        if raw.kind == btf.PTR:
+            return self._pointer(raw)
+        if raw.kind == btf.ARRAY:
+            return Array(self.type(raw.type), raw.length)
+        if raw.kind in (btf.STRUCT, btf.UNION):
+            keyword = "struct" if raw.kind == btf.STRUCT else "union"
+            return Struct(keyword, raw.name, raw.size, self._loader(raw.id))
+        if raw.kind in (btf.ENUM, btf.ENUM64):
+            return Enum(raw.name, raw.size, raw.flag, tuple((value.name, value.value) for value in raw.values))
+        if raw.kind == btf.FWD:
+            return Struct("union" if raw.flag else "struct", raw.name, 0)
+        if raw.kind == btf.TYPEDEF:
+            return Typedef(raw.name, self.type(raw.type))
+        if raw.kind in _QUALIFIERS:
+            return Qualified(_QUALIFIERS[raw.kind], self.type(raw.type))
+        if raw.kind == btf.FUNC_PROTO:
+            return self.prototype(raw.id)[0]
+        if raw.kind == btf.FLOAT:
+            return Float(_SPELLINGS.get(raw.name, raw.name), raw.size)
+        return self.type(raw.type)
+
+    def _pointer(self, raw: BtfType) -> Pointer:
+        """A pointer; the tag `user` on its target comes from __user (include/linux/compiler_types.h)."""
+        target = self.btf.type(raw.type)
+        return Pointer(self.type(raw.type), target.kind == btf.TYPE_TAG and target.name == "user")
+
+    def _loader(self, identifier: int) -> Callable[[], tuple[Member, ...]]:
+        return lambda: tuple(
+            Member(member.name, self.type(member.type), member.offset, member.bits)
+            for member in self.btf.type(identifier).members
+        )
+
+
+def _integer(raw: BtfType) -> Int:
+    name = _SPELLINGS.get(raw.name, raw.name)
+    signed = bool(raw.encoding & btf.INT_SIGNED)
+    base = _BASE.get(name)
+    if isinstance(base, Int) and base.size == raw.size and base.signed == signed:
+        return base
+    # `char` has INT_CHAR or nothing according to the compiler; on x86-64 it is signed (System V ABI, 3.1.2).
+    return types.CHAR if name == "char" and raw.size == 1 else Int(name, raw.size, signed)

@@ -1,0 +1,57 @@
+"""What a provider offers the registry, and the blocks of probe identifiers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+from sonde.lang.catalog import ProbeArgument
+from sonde.lang.types import Type
+from sonde.probe import Probe
+from sonde.probes.pattern import Pattern
+
+
+class Block(NamedTuple):
+    """Identifiers `first` to `last`, kept for one provider.
+
+    Each provider computes a probe's identifier from something that does not change while the kernel runs (a system
+    call's number, a trace event's id), so that listing, `-i` and tracing agree and nobody has to enumerate.
+    """
+
+    first: int
+    last: int
+
+
+DTRACE = Block(1, 3)
+SYSCALL = Block(100, 2999)
+PROFILE = Block(3000, 3999)
+RAWTP = Block(4000, 9999)
+SDT = Block(10000, 79999)
+
+
+class RecordField(NamedTuple):
+    """A field of a trace event's record: `size` bytes at `offset`, counted from the record's start.
+
+    `location` is "" for a value in place; "data" for a u32 that says where the bytes are (low half the offset from
+    the record's start, high half the length); "relative" for the same counted from the end of that u32
+    (`__data_loc` and `__rel_loc`, include/trace/trace_events.h).
+    """
+
+    name: str
+    type: Type
+    offset: int
+    size: int
+    location: str = ""
+
+
+class Provider(Protocol):
+    """One provider. `match` is only called with patterns whose provider field matches its name."""
+
+    def match(self, pattern: Pattern) -> Sequence[Probe]:
+        """The probes the pattern matches, by identifier."""
+
+    def by_id(self, identifier: int) -> Probe | None:
+        """The probe with an identifier of this provider's block."""
+
+    def arguments(self, probe: Probe) -> tuple[ProbeArgument, ...] | None:
+        """The probe's `args[]`, None if it has no typed ones."""

@@ -1,0 +1,168 @@
+"""The `syscall` provider: `syscall:vmlinux:NAME:entry` and `return` for every system call.
+
+A call has the name of the function that implements it, as its trace events have (`newstat`); a description may also
+use the call's own name (`stat`). Calls made through the 32-bit table are probes of their own in the module `ia32`,
+named as that table names them. A description that leaves the module empty and names one call means the 64-bit call,
+if there is one of that name; otherwise it means both kinds.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from sonde.lang import types
+from sonde.lang.catalog import ProbeArgument
+from sonde.lang.types import Int, Pointer, Type, resolve, size_of
+from sonde.probe import Probe, Syscall
+from sonde.probes import type_names
+from sonde.probes.pattern import Pattern, matcher, matches, plain
+from sonde.probes.provider import SYSCALL
+
+NATIVE, COMPAT = "vmlinux", "ia32"
+_COMPAT_OFFSET = 1500
+_SIDES = ("entry", "return")
+
+NamesByPrefix = Callable[[str], list[str]]
+"""The names of kernel functions that start with a prefix, without it."""
+
+
+class Call(NamedTuple):
+    """A row of a system call table; `arguments` is `type name, type name`, None if not known."""
+
+    number: int
+    name: str
+    alias: str
+    arguments: str | None
+
+
+class _Table:
+    """A system call table, read from its text at the first question."""
+
+    def __init__(self, text: str) -> None:
+        calls = [_call(line) for line in text.splitlines()]
+        self.by_number = {call.number: call for call in calls}
+        self.by_name = {call.name: call for call in calls}
+        self.by_alias = {call.alias: call for call in calls}
+
+
+class SyscallProvider:
+    def __init__(self, functions: NamesByPrefix, lookup: type_names.Lookup, tracefs: str) -> None:
+        """`functions` finds what this kernel has, `lookup` the types of its structures; neither is asked before it is
+        needed. Where the events below `tracefs` can be read they tell which 64-bit calls there are."""
+        self._functions = functions
+        self._lookup = lookup
+        self._events = os.path.join(tracefs, "events", "syscalls")
+        self._tables: dict[str, _Table] = {}
+
+    def match(self, pattern: Pattern) -> Sequence[Probe]:
+        sides = [side for side, name in enumerate(_SIDES) if matches(pattern.name, name)]
+        if not sides:
+            return ()
+        found = [_probe(call, module, side) for module, call in self._calls(pattern) for side in sides]
+        return sorted(found)
+
+    def by_id(self, identifier: int) -> Probe | None:
+        index, side = divmod(identifier - SYSCALL.first, 2)
+        module = NATIVE if index < _COMPAT_OFFSET // 2 else COMPAT
+        call = self._table(module).by_number.get(index % (_COMPAT_OFFSET // 2))
+        return _probe(call, module, side) if call else None
+
+    def arguments(self, probe: Probe) -> tuple[ProbeArgument, ...] | None:
+        firing = probe.firing
+        if not isinstance(firing, Syscall):
+            return None
+        if firing.is_return:
+            return (ProbeArgument(types.LONG, types.LONG, 0),)
+        call = self._table(probe.module).by_number[firing.number]
+        if firing.compat:
+            like = self._table(NATIVE).by_alias.get(call.alias) if call.arguments == "" else None
+            call = call._replace(arguments=like.arguments if like else None)
+        if call.arguments is None:
+            return None
+        natives = [self._type(text, firing.compat) for text in call.arguments.split(", ") if text]
+        return tuple(ProbeArgument(native, native, index) for index, native in enumerate(natives))
+
+    def _calls(self, pattern: Pattern) -> list[tuple[str, Call]]:
+        name = plain(pattern.function)
+        if name:
+            found = [
+                (module, self._named(module, name)) for module in (NATIVE, COMPAT) if matches(pattern.module, module)
+            ]
+            calls = [(module, call) for module, call in found if call]
+            return calls if pattern.module else calls[:1]
+        test = matcher(pattern.function)
+        return [
+            (module, call)
+            for module in (NATIVE, COMPAT)
+            if matches(pattern.module, module)
+            for call in self._present(module)
+            if test(call.name)
+        ]
+
+    def _named(self, module: str, name: str) -> Call | None:
+        table = self._table(module)
+        return table.by_name.get(name) or (table.by_alias.get(name) if module == NATIVE else None)
+
+    def _present(self, module: str) -> list[Call]:
+        """The calls of a table that this kernel has; all of them where it cannot be asked."""
+        calls = self._table(module).by_number.values()
+        if module == COMPAT:
+            # Without IA32_EMULATION there are no such stubs (arch/x86/include/asm/syscall_wrapper.h).
+            return list(calls) if self._functions("__ia32_sys_") else []
+        names = self._event_names()
+        if not names:
+            names = {*self._functions("__x64_sys_"), *self._functions("__do_sys_")}
+        return [call for call in calls if call.name in names] if names else list(calls)
+
+    def _event_names(self) -> set[str]:
+        try:
+            return {
+                name.removeprefix("sys_enter_") for name in os.listdir(self._events) if name.startswith("sys_enter_")
+            }
+        except OSError:
+            return set()
+
+    def _table(self, module: str) -> _Table:
+        table = self._tables.get(module)
+        if table is None:
+            from sonde.probes import syscall_table
+
+            text = syscall_table.X86_64 if module == NATIVE else syscall_table.I386
+            table = self._tables[module] = _Table(text)
+        return table
+
+    def _type(self, text: str, compat: bool) -> Type:
+        """The type of a parameter given as `type name`; a `long` where the type is not known."""
+        spelling = text.rpartition(" ")[0]
+        found = type_names.parse(spelling, self._lookup, user=True) or types.LONG
+        return _narrow(found) if compat else found
+
+
+def _call(line: str) -> Call:
+    """A row of syscall_table; a row of the 32-bit table has `arguments` "" if it shares those of its alias."""
+    head, parenthesis, arguments = line.partition("(")
+    number, _, names = head.partition(" ")
+    name, equals, alias = names.partition("=")
+    known = arguments[:-1] if parenthesis else "" if equals else None
+    return Call(int(number), name, alias or name, known)
+
+
+def _probe(call: Call, module: str, side: int) -> Probe:
+    compat = module == COMPAT
+    identifier = SYSCALL.first + 2 * call.number + side + (_COMPAT_OFFSET if compat else 0)
+    firing = Syscall(call.number, call.name, bool(side), compat)
+    return Probe(identifier, "syscall", module, call.name, _SIDES[side], firing)
+
+
+def _narrow(kind: Type) -> Type:
+    """The type a 32-bit caller means: longs have four bytes, and what has pointers or longs in it another layout."""
+    base = resolve(kind)
+    if isinstance(base, Pointer):
+        target = resolve(base.to)
+        simple = target == types.VOID or (isinstance(target, Int) and target.size <= 4)
+        return kind if simple else Pointer(types.VOID, user=True)
+    if isinstance(base, Int) and size_of(base) > 4:
+        return types.INT if base.signed else types.UINT
+    return kind

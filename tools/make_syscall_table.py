@@ -1,0 +1,150 @@
+"""Write src/sonde/probes/syscall_table.py from the facts of the running kernel and the uapi headers.
+
+    python3 tools/make_syscall_table.py > src/sonde/probes/syscall_table.py
+
+Numbers come from asm/unistd_64.h and asm/unistd_32.h, argument types and names from the tracefs formats of the
+sys_enter events. A kernel built without some calls keeps what the table already has about them.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+HEADERS = Path("/usr/include/x86_64-linux-gnu/asm")
+EVENTS = Path("/sys/kernel/tracing/events/syscalls")
+
+# Where the function that implements a call, after which its trace event is named, has another name than the call
+# (arch/x86/entry/syscalls/syscall_64.tbl).
+IMPLEMENTED_BY = {
+    "stat": "newstat",
+    "fstat": "newfstat",
+    "lstat": "newlstat",
+    "uname": "newuname",
+    "sendfile": "sendfile64",
+    "umount2": "umount",
+}
+
+# Calls younger than the headers of common distributions; both tables share these numbers (scripts/syscall.tbl).
+YOUNG = {
+    "cachestat": 451,
+    "fchmodat2": 452,
+    "map_shadow_stack": 453,
+    "futex_wake": 454,
+    "futex_wait": 455,
+    "futex_requeue": 456,
+    "statmount": 457,
+    "listmount": 458,
+    "lsm_get_self_attr": 459,
+    "lsm_set_self_attr": 460,
+    "lsm_list_modules": 461,
+    "mseal": 462,
+    "setxattrat": 463,
+    "getxattrat": 464,
+    "listxattrat": 465,
+    "removexattrat": 466,
+    "open_tree_attr": 467,
+    "file_getattr": 468,
+    "file_setattr": 469,
+}
+YOUNG_X86_64 = {"uretprobe": 335, "uprobe": 336}
+
+# Calls that a kernel may be built without (include/linux/syscalls.h).
+OPTIONAL = {
+    "uselib": "const char* library",
+    "init_module": "void* umod, unsigned long len, const char* uargs",
+    "delete_module": "const char* name_user, unsigned int flags",
+    "finit_module": "int fd, const char* uargs, int flags",
+    "lookup_dcookie": "u64 cookie64, char* buf, size_t len",
+    "kexec_load": "unsigned long entry, unsigned long nr_segments, struct kexec_segment* segments, unsigned long flags",
+    "kexec_file_load": "int kernel_fd, int initrd_fd, unsigned long cmdline_len, const char* cmdline_ptr, "
+    "unsigned long flags",
+    "map_shadow_stack": "unsigned long addr, unsigned long size, unsigned int flags",
+}
+
+# Numbers reserved for what Linux does not have, or no longer has.
+NEVER = {
+    "break", "stty", "gtty", "ftime", "prof", "lock", "mpx", "ulimit", "profil", "idle", "create_module",
+    "get_kernel_syms", "query_module", "afs_syscall", "nfsservctl", "getpmsg", "putpmsg", "vserver", "bdflush",
+    "_sysctl", "tuxcall", "security", "epoll_ctl_old", "epoll_wait_old",
+}  # fmt: skip
+NEVER_X86_64 = {"set_thread_area", "get_thread_area"}
+
+# 32-bit calls that take other arguments than the 64-bit call of their name: a pointer to a block of arguments,
+# another order, 64-bit values in two halves, 16-bit identifiers.
+OTHER_ARGUMENTS = {
+    "select", "mmap", "clone", "sendfile", "pread64", "pwrite64", "readahead", "fadvise64", "sync_file_range",
+    "fallocate", "fanotify_mark", "lookup_dcookie", "truncate64", "ftruncate64", "statfs64", "fstatfs64",
+}  # fmt: skip
+
+
+def numbers(header: str) -> dict[str, int]:
+    text = (HEADERS / header).read_text()
+    found = re.findall(r"#define __NR_(\w+) (\d+)", text)
+    return {name: int(number) for name, number in found if name not in NEVER} | YOUNG
+
+
+def arguments(name: str) -> str | None:
+    """`type name, type name`, None if this kernel has no such event."""
+    path = EVENTS / f"sys_enter_{name}" / "format"
+    if not path.exists():
+        return None
+    fields = re.findall(r"field:([^;]+);\toffset:(\d+)", path.read_text())
+    return ", ".join(re.sub(r" \*", "*", field) for field, offset in fields if int(offset) >= 16)
+
+
+def native_table(known: dict[str, str]) -> list[str]:
+    rows = []
+    for call, number in sorted((numbers("unistd_64.h") | YOUNG_X86_64).items(), key=lambda item: item[1]):
+        if call in NEVER_X86_64:
+            continue
+        name = IMPLEMENTED_BY.get(call, call)
+        found = arguments(name)
+        signature = known.get(name, OPTIONAL.get(name)) if found is None else found
+        spelling = name if name == call else f"{name}={call}"
+        rows.append(f"{number} {spelling}" + ("" if signature is None else f"({signature})"))
+    return rows
+
+
+def compat_table(native: list[str]) -> list[str]:
+    calls = {row.split("(")[0].split()[1].split("=")[-1] for row in native}
+    table = numbers("unistd_32.h")
+    rows = []
+    for call, number in sorted(table.items(), key=lambda item: item[1]):
+        like = re.sub(r"_time64$|64$|32$", "", call.lstrip("_").removeprefix("new"))
+        like = call if call in calls else like
+        same = like in calls and f"{call}32" not in table and call not in OTHER_ARGUMENTS
+        rows.append(f"{number} {call}" + (f"={like}" if same else ""))
+    return rows
+
+
+def previous() -> dict[str, str]:
+    sys.path.insert(0, str(Path(__file__).parent.parent / "src"))
+    try:
+        from sonde.probes.syscall_table import X86_64
+    except ImportError:
+        return {}
+    rows = re.findall(r"^\d+ (\w+)[^(\n]*\((.*)\)$", X86_64, re.MULTILINE)
+    return dict(rows)
+
+
+def main() -> None:
+    native = native_table(previous())
+    print("# ruff: noqa: E501")
+    print('"""System calls by number: made by tools/make_syscall_table.py, not to be edited.')
+    print()
+    print("`X86_64`: number, name (of the function that implements the call, after which its trace event is called),")
+    print("`=call` where the call has another name, and its arguments in parentheses where they are known.")
+    print("`I386`: number, name of the call, `=call` where it takes the arguments of that 64-bit call.")
+    print('"""')
+    print()
+    for name, rows in (("X86_64", native), ("I386", compat_table(native))):
+        print(f'{name} = """\\')
+        print("\n".join(rows))
+        print('"""')
+        if name == "X86_64":
+            print()
+
+
+main()
