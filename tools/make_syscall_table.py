@@ -1,6 +1,7 @@
-"""Write src/sonde/probes/syscall_table.py from the facts of the running kernel and the uapi headers.
+"""Write src/sonde/probes/syscalls_x86_64.py and syscalls_i386.py from the facts of the running kernel and the uapi
+headers.
 
-    python3 tools/make_syscall_table.py > src/sonde/probes/syscall_table.py
+    python3 tools/make_syscall_table.py src/sonde/probes
 
 Numbers come from asm/unistd_64.h and asm/unistd_32.h, argument types and names from the tracefs formats of the
 sys_enter events. A kernel built without some calls keeps what the table already has about them.
@@ -122,29 +123,37 @@ def compat_table(native: list[str]) -> list[str]:
 def previous() -> dict[str, str]:
     sys.path.insert(0, str(Path(__file__).parent.parent / "src"))
     try:
-        from sonde.probes.syscall_table import X86_64
+        from sonde.probes.syscalls_x86_64 import CALLS
     except ImportError:
         return {}
-    rows = re.findall(r"^\d+ (\w+)[^(\n]*\((.*)\)$", X86_64, re.MULTILINE)
+    rows = re.findall(r"^\d+ (\w+)[^(\n]*\((.*)\)$", CALLS, re.MULTILINE)
     return dict(rows)
 
 
+def write(path: Path, title: str, rows: list[str]) -> None:
+    text = "# ruff: noqa: E501\n" + title + '\nCALLS = """\\\n' + "\n".join(rows) + '\n"""\n'
+    path.write_text(text)
+
+
+X86_64 = '''"""The 64-bit system calls of x86: made by tools/make_syscall_table.py, not to be edited.
+
+A line has the number, the name (of the function that implements the call, after which its trace event is called),
+`=call` where the call has another name, and the arguments in parentheses where they are known.
+"""
+'''
+
+I386 = '''"""The 32-bit system calls of x86: made by tools/make_syscall_table.py, not to be edited.
+
+A line has the number, the name, and `=call` where the call takes the arguments of that 64-bit call.
+"""
+'''
+
+
 def main() -> None:
+    directory = Path(sys.argv[1])
     native = native_table(previous())
-    print("# ruff: noqa: E501")
-    print('"""System calls by number: made by tools/make_syscall_table.py, not to be edited.')
-    print()
-    print("`X86_64`: number, name (of the function that implements the call, after which its trace event is called),")
-    print("`=call` where the call has another name, and its arguments in parentheses where they are known.")
-    print("`I386`: number, name of the call, `=call` where it takes the arguments of that 64-bit call.")
-    print('"""')
-    print()
-    for name, rows in (("X86_64", native), ("I386", compat_table(native))):
-        print(f'{name} = """\\')
-        print("\n".join(rows))
-        print('"""')
-        if name == "X86_64":
-            print()
+    write(directory / "syscalls_x86_64.py", X86_64, native)
+    write(directory / "syscalls_i386.py", I386, compat_table(native))
 
 
 main()

@@ -180,19 +180,23 @@ class Btf:
                         return at + self.first_id, value.value
         return None
 
+    def find_prefix(self, prefix: str, kind: int) -> dict[str, int]:
+        """The ids of all types of one kind whose names begin with `prefix`, by name, without those of the base."""
+        wanted = dict(self._strings_with(prefix))
+        words = self._type_words()
+        first = self.first_id
+        return {
+            wanted[words[at]]: identifier
+            for identifier, at in enumerate(self._offsets(), first)
+            if words[at] in wanted and words[at + 1] >> 24 & 31 == kind
+        }
+
     def names(self, prefix: str) -> list[str]:
         """All strings that begin with `prefix`, in the order of the section and without those of the base.
 
         Whether a string names a type, and of which kind, is not looked at.
         """
-        strings, start = self._strings, b"\0" + prefix.encode()
-        found: list[str] = []
-        at = strings.find(start)
-        while at >= 0:
-            end = strings.find(b"\0", at + 1)
-            found.append(strings[at + 1 : end].decode())
-            at = strings.find(start, end)
-        return found
+        return [name for _, name in self._strings_with(prefix)]
 
     def type(self, identifier: int) -> BtfType:
         """The type with this id; id 0 is void. Raises IndexError beyond the last."""
@@ -212,6 +216,15 @@ class Btf:
             return self.base.string(offset)
         start = offset - self._string_base
         return self._strings[start : self._strings.find(b"\0", start)].decode()
+
+    def _strings_with(self, prefix: str) -> Iterator[tuple[int, str]]:
+        """The offset and text of each string of this blob that begins with `prefix`."""
+        strings, start = self._strings, b"\0" + prefix.encode()
+        at = strings.find(start)
+        while at >= 0:
+            end = strings.find(b"\0", at + 1)
+            yield self._string_base + at + 1, strings[at + 1 : end].decode()
+            at = strings.find(start, end)
 
     def _string_offset(self, name: str) -> int | None:
         """The offset of a string, also in the base: split BTF refers to the strings that are there already."""

@@ -23,6 +23,7 @@ from sonde.lang.types import (
 )
 
 VMLINUX = "vmlinux"
+_TRACEPOINT = "btf_trace_"
 
 _TAGGED = {"struct": (btf.STRUCT,), "union": (btf.UNION,), "enum": (btf.ENUM, btf.ENUM64)}
 _QUALIFIERS = {btf.CONST: "const", btf.VOLATILE: "volatile", btf.RESTRICT: "restrict"}
@@ -50,6 +51,8 @@ class KernelTypes:
     def __init__(self, directory: str = "/sys/kernel/btf") -> None:
         self._directory = directory
         self._sources: dict[str, _Source | None] = {}
+        self._looked_up: dict[tuple[str, str], Type | None] = {}
+        self._tracepoints: dict[str, Type] = {}
 
     def type_named(self, name: str, module: str | None = None) -> Type | None:
         """A typedef or base type."""
@@ -62,7 +65,10 @@ class KernelTypes:
 
     def lookup(self, keyword: str, name: str) -> Type | None:
         """The type of a keyword ("" for a typedef) and a name, as `type_names.parse` asks."""
-        return self.tagged_type(keyword, name) if keyword else self.type_named(name)
+        key = keyword, name
+        if key not in self._looked_up:
+            self._looked_up[key] = self.tagged_type(keyword, name) if keyword else self.type_named(name)
+        return self._looked_up[key]
 
     def enumerator(self, name: str) -> tuple[Type, int] | None:
         """An enumeration constant: its type and value."""
@@ -91,10 +97,18 @@ class KernelTypes:
     def tracepoint(self, name: str, module: str | None = None) -> tuple[Type, ...] | None:
         """The types of a tracepoint's arguments, from `typedef void (*btf_trace_NAME)(void *, ...)`
         (include/trace/bpf_probe.h); None if there is no such tracepoint."""
-        found = self._find("btf_trace_" + name, module, (btf.TYPEDEF,))
+        found = self._tracepoints.get(name) or self._find(_TRACEPOINT + name, module, (btf.TYPEDEF,))
         if isinstance(found, Typedef) and isinstance(found.to, Pointer) and isinstance(found.to.to, Function):
             return found.to.to.parameters[1:]
         return None
+
+    def tracepoint_arguments(self) -> dict[str, int]:
+        """How many arguments each tracepoint has, by its name."""
+        if not self._tracepoints:
+            for source in self._search(None):
+                found = source.btf.find_prefix(_TRACEPOINT, btf.TYPEDEF)
+                self._tracepoints |= {name[len(_TRACEPOINT) :]: source.type(found[name]) for name in found}
+        return {name: len(self.tracepoint(name) or ()) for name in self._tracepoints}
 
     def type_id(self, name: str, *kinds: int) -> int | None:
         """The kernel's BTF id of a name, as attach_btf_id takes it; None if it has none."""

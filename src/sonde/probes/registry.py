@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from sonde.lang.catalog import KernelSymbol, ProbeArgument
@@ -10,18 +11,26 @@ from sonde.lang.types import Type
 from sonde.probe import Probe
 from sonde.probes import provider as blocks
 from sonde.probes.pattern import Pattern, matcher, plain
-from sonde.probes.provider import Block, Provider
+from sonde.probes.provider import Block, Provider, RecordField
 from sonde.target.target import Target
 
 if TYPE_CHECKING:
     from sonde.probes.kernel_types import KernelTypes
+    from sonde.probes.rawtp import Tracepoints
+    from sonde.probes.sdt import SdtProvider
+    from sonde.probes.tracefs import TraceEvents
+    from sonde.symbols.kallsyms import Kallsyms
 
 _BLOCKS: dict[str, Block] = {
     "dtrace": blocks.DTRACE,
     "syscall": blocks.SYSCALL,
     "profile": blocks.PROFILE,
+    "rawtp": blocks.RAWTP,
+    "sdt": blocks.SDT,
 }
 """The providers, in the order of their identifiers."""
+
+_NEVER_EVENTS = ("BEGIN", "END", "ERROR", "entry", "return")
 
 
 class Registry:
@@ -36,21 +45,12 @@ class Registry:
         tracefs: str = "/sys/kernel/tracing",
         kallsyms: str = "/proc/kallsyms",
     ) -> None:
-        self._target = target
-        self._btf = btf
-        self._tracefs = tracefs
-        self._kallsyms = kallsyms
+        """`btf` is the directory of the BTF files, `tracefs` where tracefs is mounted, `kallsyms` the symbol list."""
+        self.target = target
+        self._btf_path = btf
+        self._tracefs_path = tracefs
+        self._kallsyms_path = kallsyms
         self._providers: dict[str, Provider] = {}
-        self._types: KernelTypes | None = None
-
-    @property
-    def types(self) -> KernelTypes:
-        """The kernel's types, for those who need more than the Catalog asks."""
-        if self._types is None:
-            from sonde.probes.kernel_types import KernelTypes
-
-            self._types = KernelTypes(self._btf)
-        return self._types
 
     def match(self, provider: str, module: str, function: str, name: str) -> Sequence[Probe]:
         """The probes whose four fields match the glob patterns ("" matches all), by identifier."""
@@ -59,7 +59,8 @@ class Registry:
         if single:
             return self._provider(single).match(pattern) if single in _BLOCKS else ()
         test = matcher(provider)
-        return [probe for known in _BLOCKS if test(known) for probe in self._provider(known).match(pattern)]
+        known = [each for each in _BLOCKS if test(each) and _may_have(each, name)]
+        return [probe for each in known for probe in self._provider(each).match(pattern)]
 
     def by_id(self, identifier: int) -> Probe | None:
         """The probe with this identifier."""
@@ -71,6 +72,10 @@ class Registry:
     def arguments(self, probe: Probe) -> tuple[ProbeArgument, ...] | None:
         """The probe's `args[]`; None where its provider has no typed arguments."""
         return self._provider(probe.provider).arguments(probe)
+
+    def fields(self, probe: Probe) -> tuple[RecordField, ...]:
+        """Where a trace event's record has each of the probe's `args[]`; () unless its firing is a Tracepoint."""
+        return self._sdt.fields(probe)
 
     def type_named(self, name: str, module: str | None = None) -> Type | None:
         """A kernel typedef or base type."""
@@ -85,8 +90,42 @@ class Registry:
         return self.types.enumerator(name)
 
     def symbol(self, name: str, module: str | None = None) -> KernelSymbol | None:
-        """Kernel data by name."""
-        return None
+        """Kernel data by name; its type where BTF has the variable."""
+        found = self._kallsyms.find(name, module)
+        if found is None:
+            return None
+        return KernelSymbol(name, found.module, found.address, self.types.variable(name, found.module))
+
+    @cached_property
+    def types(self) -> KernelTypes:
+        """The kernel's types, for those who need more than the Catalog asks."""
+        from sonde.probes.kernel_types import KernelTypes
+
+        return KernelTypes(self._btf_path)
+
+    @cached_property
+    def _events(self) -> TraceEvents:
+        from sonde.probes.tracefs import TraceEvents
+
+        return TraceEvents(self._tracefs_path)
+
+    @cached_property
+    def _tracepoints(self) -> Tracepoints:
+        from sonde.probes.rawtp import Tracepoints
+
+        return Tracepoints(self.types, self._events)
+
+    @cached_property
+    def _kallsyms(self) -> Kallsyms:
+        from sonde.symbols.kallsyms import Kallsyms
+
+        return Kallsyms(self._kallsyms_path)
+
+    @cached_property
+    def _sdt(self) -> SdtProvider:
+        from sonde.probes.sdt import SdtProvider
+
+        return SdtProvider(self._events, lambda: self._tracepoints, self._lookup)
 
     def _provider(self, name: str) -> Provider:
         found = self._providers.get(name)
@@ -103,12 +142,33 @@ class Registry:
             from sonde.probes.profile import ProfileProvider
 
             return ProfileProvider()
-        from sonde.probes.syscall import SyscallProvider
+        if name == "syscall":
+            from sonde.probes.syscall import SyscallProvider
 
-        return SyscallProvider(self._functions, self._lookup, self._tracefs)
+            return SyscallProvider(self._functions, self._lookup, self._tracefs_path)
+        if name == "rawtp":
+            from sonde.probes.rawtp import RawtpProvider
+
+            return RawtpProvider(self._tracepoints)
+        return self._sdt
 
     def _functions(self, prefix: str) -> list[str]:
         return self.types.names(prefix)
 
     def _lookup(self, keyword: str, name: str) -> Type | None:
         return self.types.lookup(keyword, name)
+
+
+def _may_have(provider: str, name: str) -> bool:
+    """Whether a provider may have probes of a name, without asking it: keeps the commonest descriptions without a
+    provider, `BEGIN` and `tick-1s`, from loading everything."""
+    exact = plain(name)
+    if not exact:
+        return True
+    if provider == "dtrace":
+        return exact in _NEVER_EVENTS[:3]
+    if provider == "syscall":
+        return exact in _NEVER_EVENTS[3:]
+    if provider == "profile":
+        return exact.startswith(("profile-", "tick-"))
+    return exact.isidentifier() and exact not in _NEVER_EVENTS

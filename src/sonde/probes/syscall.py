@@ -127,10 +127,7 @@ class SyscallProvider:
     def _table(self, module: str) -> _Table:
         table = self._tables.get(module)
         if table is None:
-            from sonde.probes import syscall_table
-
-            text = syscall_table.X86_64 if module == NATIVE else syscall_table.I386
-            table = self._tables[module] = _Table(text)
+            table = self._tables[module] = _Table(_rows(module))
         return table
 
     def _type(self, text: str, compat: bool) -> Type:
@@ -138,6 +135,14 @@ class SyscallProvider:
         spelling = text.rpartition(" ")[0]
         found = type_names.parse(spelling, self._lookup, user=True) or types.LONG
         return _narrow(found) if compat else found
+
+
+def _rows(module: str) -> str:
+    if module == NATIVE:
+        from sonde.probes.syscalls_x86_64 import CALLS
+    else:
+        from sonde.probes.syscalls_i386 import CALLS
+    return CALLS
 
 
 def _call(line: str) -> Call:

@@ -1,0 +1,97 @@
+"""Trace events as tracefs shows them: which there are, their numbers and the layout of their records
+(Documentation/trace/events.rst)."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import NamedTuple
+
+_FIELD = re.compile(r"^\tfield:([^;]+);\s*offset:(\d+);\s*size:(\d+);(?:\s*signed:(\d+);)?", re.MULTILINE)
+_DECLARATION = re.compile(r"(.*?)(\w+)((?:\[[^\]]*\])*)", re.DOTALL)
+
+
+class FormatField(NamedTuple):
+    """A line of a format file: `size` bytes at `offset`; `type` as it is written there, an array's brackets at its
+    end."""
+
+    name: str
+    type: str
+    offset: int
+    size: int
+    signed: bool
+
+
+def parse_format(text: str) -> tuple[FormatField, ...]:
+    """The fields of an event's own in a format file, without the `common_` ones that every record begins with."""
+    found = []
+    for declaration, offset, size, signed in _FIELD.findall(text):
+        parts = _DECLARATION.fullmatch(declaration.strip())
+        if parts and not parts[2].startswith("common_"):
+            spelling = parts[1].strip() + parts[3]
+            found.append(FormatField(parts[2], spelling, int(offset), int(size), signed == "1"))
+    return tuple(found)
+
+
+class TraceEvents:
+    """The events of one tracefs; without the right to read it there are none."""
+
+    def __init__(self, root: str = "/sys/kernel/tracing") -> None:
+        self._root = root
+        self._groups: tuple[str, ...] | None = None
+        self._all: tuple[tuple[str, str], ...] | None = None
+
+    @property
+    def readable(self) -> bool:
+        return bool(self.groups())
+
+    def groups(self) -> tuple[str, ...]:
+        """The names of the groups, in tracefs's order."""
+        if self._groups is None:
+            try:
+                with os.scandir(os.path.join(self._root, "events")) as entries:
+                    self._groups = tuple(entry.name for entry in entries if entry.is_dir())
+            except OSError:
+                self._groups = ()
+        return self._groups
+
+    def all(self) -> tuple[tuple[str, str], ...]:
+        """(group, event) of every event that can be traced."""
+        if self._all is None:
+            try:
+                with open(os.path.join(self._root, "available_events"), encoding="utf-8") as file:
+                    lines = file.read().split()
+            except OSError:
+                lines = []
+            pairs = (line.partition(":") for line in lines)
+            self._all = tuple((group, event) for group, _, event in pairs)
+        return self._all
+
+    def groups_of(self, event: str) -> list[str]:
+        """The groups that have an event of this name."""
+        events = os.path.join(self._root, "events")
+        return [group for group in self.groups() if os.path.exists(os.path.join(events, group, event, "id"))]
+
+    def number(self, group: str, event: str) -> int | None:
+        """The event's number, as perf_event_attr.config takes it; None if there is no such event."""
+        try:
+            descriptor = os.open(self._path(group, event, "id"), os.O_RDONLY | os.O_CLOEXEC)
+        except OSError:
+            return None
+        try:
+            return int(os.read(descriptor, 32))
+        except (OSError, ValueError):
+            return None
+        finally:
+            os.close(descriptor)
+
+    def format(self, group: str, event: str) -> tuple[FormatField, ...] | None:
+        """The fields of the event's record, None if it cannot be read."""
+        try:
+            with open(self._path(group, event, "format"), encoding="utf-8") as file:
+                return parse_format(file.read())
+        except OSError:
+            return None
+
+    def _path(self, group: str, event: str, name: str) -> str:
+        return os.path.join(self._root, "events", group, event, name)
