@@ -1,0 +1,115 @@
+"""Probe clauses: descriptions, predicate and statements."""
+
+from __future__ import annotations
+
+from sonde.lang.d.constants import integer
+from sonde.lang.d.descriptions import split_description
+from sonde.lang.d.expressions import expression
+from sonde.lang.d.lexer import NUMBER, PREDICATE_END, SPEC, Token
+from sonde.lang.d.stream import TokenStream
+from sonde.lang.d.syntax import Expr, ExpressionStatement, If, ProbeClause, ProbeSpec, Statement
+from sonde.lang.errors import DError
+
+
+def probe_clause(stream: TokenStream, first: Token, spec_kind: str, bodiless: bool) -> ProbeClause:
+    """A clause whose first description has been read as a token; its last `}` stays the current token."""
+    specs = [_probe_spec(stream, first, spec_kind)]
+    following = stream.lexer.next_outer()
+    while following.kind == ",":
+        specs.append(_probe_spec(stream, stream.lexer.next_outer(), spec_kind))
+        following = stream.lexer.next_outer()
+    predicate = None
+    if following.kind == "/":
+        predicate = _predicate(stream)
+        if not stream.at("{"):
+            text = "expected actions { } following probe description and predicate"
+            raise DError("D_SYNTAX", text, specs[-1].position)
+    elif following.kind == "{":
+        stream.token = following
+    elif bodiless:
+        stream.lexer.back_to(following)
+        return ProbeClause(specs[0].position, tuple(specs), None, None)
+    else:
+        text = "expected predicate and/or actions following probe description"
+        raise DError("D_SYNTAX", text, specs[-1].position)
+    stream.advance()
+    statements = _statements(stream)
+    stream.expect_last("}")
+    return ProbeClause(specs[0].position, tuple(specs), predicate, statements)
+
+
+def _probe_spec(stream: TokenStream, token: Token, kind: str) -> ProbeSpec:
+    lexer = stream.lexer
+    if token.kind == NUMBER:
+        identifier = integer(token.text, token.position).value
+        return ProbeSpec(token.position, token.text, kind, ("", "", "", ""), identifier)
+    if token.kind != SPEC:
+        raise stream.error(token)
+
+    def macro(name: str) -> str | None:
+        if name.isdigit():
+            return lexer.argument_if_any(name)
+        number = lexer.variable(name)
+        return None if number is None else str(number)
+
+    return ProbeSpec(token.position, token.text, kind, split_description(token.text, kind, macro, token.position))
+
+
+def _predicate(stream: TokenStream) -> Expr:
+    stream.lexer.in_predicate = True
+    stream.advance()
+    result = expression(stream)
+    if not stream.at(PREDICATE_END):
+        raise stream.error()
+    stream.lexer.in_predicate = False
+    stream.advance()
+    return result
+
+
+def _statements(stream: TokenStream) -> tuple[Statement, ...]:
+    """Statements up to a closing brace, which stays the current token."""
+    listed: list[Statement] = []
+    while not stream.at("}"):
+        if stream.accept(";"):
+            continue
+        if stream.at("if"):
+            listed.append(_if(stream))
+            continue
+        listed.append(_expression_statement(stream))
+        if not stream.at("}"):
+            stream.expect(";")
+    return tuple(listed)
+
+
+def _expression_statement(stream: TokenStream) -> Statement:
+    position = stream.token.position
+    return ExpressionStatement(position, expression(stream))
+
+
+def _if(stream: TokenStream) -> Statement:
+    position = stream.expect("if").position
+    stream.expect("(")
+    test = expression(stream)
+    stream.expect(")")
+    with stream.nested():
+        then = _branch(stream)
+        otherwise: tuple[Statement, ...] = ()
+        if stream.accept("else"):
+            otherwise = _branch(stream)
+    return If(position, test, then, otherwise)
+
+
+def _branch(stream: TokenStream) -> tuple[Statement, ...]:
+    """The block or the single statement that an `if` or `else` governs."""
+    if stream.accept("{"):
+        statements = _statements(stream)
+        stream.expect("}")
+        return statements
+    if stream.at("if"):
+        return (_if(stream),)
+    if stream.accept(";"):
+        return ()
+    statement = _expression_statement(stream)
+    if not stream.at("}"):
+        stream.expect(";")
+    return (statement,)

@@ -1,0 +1,62 @@
+"""Inline definitions, translators and provider definitions; each leaves its last token the current one."""
+
+from __future__ import annotations
+
+from sonde.lang.d.declarations import declarator, parameter, parameters, specifiers, type_name
+from sonde.lang.d.expressions import assignment
+from sonde.lang.d.lexer import NAME
+from sonde.lang.d.stream import TokenStream
+from sonde.lang.d.syntax import InlineDefinition, ProviderDefinition, ProviderProbe, Translator, TranslatorMember
+
+
+def inline_definition(stream: TokenStream) -> InlineDefinition:
+    position = stream.expect("inline").position
+    head = specifiers(stream)
+    named = declarator(stream)
+    stream.expect("=")
+    value = assignment(stream)
+    stream.expect_last(";")
+    return InlineDefinition(position, head, named, value)
+
+
+def translator(stream: TokenStream) -> Translator:
+    position = stream.expect("translator").position
+    output = type_name(stream)
+    stream.expect("<")
+    source = parameter(stream)
+    stream.expect(">")
+    stream.expect("{")
+    members: list[TranslatorMember] = []
+    while not stream.accept("}"):
+        members.append(_translator_member(stream))
+    stream.expect_last(";")
+    return Translator(position, output, source, tuple(members))
+
+
+def _translator_member(stream: TokenStream) -> TranslatorMember:
+    position = stream.token.position
+    name = stream.expect_member_name()
+    stream.expect("=")
+    value = assignment(stream)
+    stream.expect(";")
+    return TranslatorMember(position, name, value)
+
+
+def provider_definition(stream: TokenStream) -> ProviderDefinition:
+    position = stream.expect("provider").position
+    name = stream.expect(NAME).text
+    stream.expect("{")
+    probes: list[ProviderProbe] = []
+    while not stream.accept("}"):
+        probes.append(_provider_probe(stream))
+    stream.expect_last(";")
+    return ProviderDefinition(position, name, tuple(probes))
+
+
+def _provider_probe(stream: TokenStream) -> ProviderProbe:
+    position = stream.expect("probe").position
+    name = stream.expect_member_name()
+    native = parameters(stream)
+    translated = parameters(stream) if stream.accept(":") else None
+    stream.expect(";")
+    return ProviderProbe(position, name, native, translated)

@@ -1,0 +1,52 @@
+"""Probe descriptions: `provider:module:function:name` with its macros replaced and split into fields."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from sonde.lang.errors import DError, Position
+
+FIELDS = ("provider", "module", "function", "name")
+
+_MACRO = re.compile(r"\$\$?([0-9]+|[a-zA-Z_]+)")
+
+
+def split_description(
+    text: str, kind: str, macro: Callable[[str], str | None], position: Position | None = None
+) -> tuple[str, str, str, str]:
+    """The four fields, "" where the description leaves one open.
+
+    The last field written is the one that `kind` names, those before it go to the left. `macro` gives the value of a
+    macro by its name or number.
+    """
+    given = text.split(":")
+    # A colon at the very beginning only says that everything before it is open.
+    if len(given) > 1 and not given[0]:
+        del given[0]
+    last = FIELDS.index(kind) + 1
+    if len(given) > last:
+        raise _invalid(text, "Overspecified probe description", position)
+    fields = [""] * (last - len(given)) + [_expand(field, text, macro, position) for field in given]
+    fields += [""] * (4 - last)
+    return fields[0], fields[1], fields[2], fields[3]
+
+
+def _expand(field: str, text: str, macro: Callable[[str], str | None], position: Position | None) -> str:
+    if "$" not in field:
+        return field
+
+    def value(match: re.Match[str]) -> str:
+        found = macro(match[1])
+        if found is None:
+            raise _invalid(text, "Undefined macro variable in probe description", position)
+        return found
+
+    expanded = _MACRO.sub(value, field)
+    if "$" in _MACRO.sub("", field):
+        raise _invalid(text, "Undefined macro variable in probe description", position)
+    return expanded
+
+
+def _invalid(text: str, why: str, position: Position | None) -> DError:
+    return DError("D_PDESC_INVAL", f'invalid probe description "{text}": {why}', position)

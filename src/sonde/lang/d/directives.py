@@ -1,0 +1,52 @@
+"""Control lines: `#pragma D`, `#line` and the markers of the C preprocessor, `#error`, `#ident`, `#!`."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from sonde.lang.d.syntax import Pragma
+from sonde.lang.errors import DError, Position
+
+_WORD = re.compile(r'\s+|/\*.*?\*/|("(?:[^"\\]|\\.)*"|(?:(?!/\*)[^\s"])+|.)')
+
+
+class LineMarker(NamedTuple):
+    """The next line has this number, in this file (None: the file stays)."""
+
+    line: int
+    file: str | None
+
+
+def directive(text: str, position: Position) -> Pragma | LineMarker | None:
+    """What the control line `text` (from its `#` on, without the newline) says; None if it is to be ignored."""
+    if text.startswith("#!"):
+        return None
+    words = [word for word in _WORD.findall(text[1:]) if word]
+    if not words:
+        return None
+    name = words[0]
+    if name[0].isdigit():
+        return _line_marker("line", words, position)
+    if name == "line":
+        return _line_marker(name, words[1:], position)
+    if name == "error":
+        return Pragma(position, name, tuple(words[1:]))
+    if name == "pragma":
+        # Pragmas of other languages' compilers are none of ours.
+        if words[1:2] != ["D"]:
+            return None
+        return Pragma(position, words[2] if len(words) > 2 else "", tuple(words[3:]))
+    if name == "ident":
+        return None
+    text = "invalid control directive"
+    raise DError("D_PRAGCTL_INVAL", text if name[0] == '"' else f"{text}: #{name}", position)
+
+
+def _line_marker(name: str, words: list[str], position: Position) -> LineMarker:
+    number, file = words[0] if words else "", words[1] if len(words) > 1 else None
+    # int() would take other digits too, and any length.
+    is_number = number.isascii() and number.isdigit() and len(number) < 10
+    if not is_number or (file is not None and (len(file) < 2 or file[0] != '"')):
+        raise DError("D_PRAGMA_MALFORM", f'malformed #{name} <line> [ ["file"] state ]', position)
+    return LineMarker(int(number), None if file is None else file[1:-1])

@@ -1,0 +1,129 @@
+"""The tokens as the parsing functions see them: one current token, a few ahead, and what every function needs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from sonde.lang.d.lexer import END, NAME, Lexer, Token
+from sonde.lang.d.syntax import Expr, Word
+from sonde.lang.errors import DError, Position
+from sonde.lang.types import BUILTIN_TYPEDEFS
+
+QUALIFIERS = frozenset({"const", "restrict", "volatile"})
+BASE_WORDS = frozenset({"char", "double", "float", "int", "long", "short", "signed", "string", "unsigned", "void"})
+TAG_WORDS = frozenset({"enum", "struct", "union"})
+TYPE_WORDS = QUALIFIERS | BASE_WORDS | TAG_WORDS
+
+# Types that have names which are no keywords and that no catalog needs to declare.
+_KNOWN_TYPES = frozenset(BUILTIN_TYPEDEFS) | {"_Bool", "stack", "_symaddr", "_usymaddr"}
+
+# How deep brackets, operands and types may nest in the source, and how high a tree may be: the parser calls itself up
+# to seven times a level, whoever walks the tree at least once, and Python allows a thousand calls.
+MAX_NESTING = 100
+MAX_HEIGHT = 200
+
+
+class TokenStream:
+    """The current token and the way on.
+
+    `expression` parses an expression from the stream; declarations need it for their constants, and expressions need
+    declarations for their types.
+    """
+
+    def __init__(
+        self, lexer: Lexer, is_type_name: Callable[[str], bool], expression: Callable[[TokenStream], Expr]
+    ) -> None:
+        self.lexer = lexer
+        self.expression = expression
+        self.typedefs: set[str] = set()
+        self.token = Token(END, "", lexer.position(), 0)
+        self.count = 0
+        self._ahead: list[Token] = []
+        self._is_type_name = is_type_name
+        self._depth = 0
+
+    def advance(self) -> None:
+        """Make the next token the current one."""
+        self.count += 1
+        self.token = self._ahead.pop(0) if self._ahead else self.lexer.next()
+
+    def peek(self, distance: int = 1) -> Token:
+        """A token after the current one."""
+        while len(self._ahead) < distance:
+            self._ahead.append(self.lexer.next())
+        return self._ahead[distance - 1]
+
+    def at(self, kind: str) -> bool:
+        return self.token.kind == kind
+
+    def accept(self, kind: str) -> bool:
+        """Pass over the current token if it is of that kind."""
+        if self.token.kind != kind:
+            return False
+        self.advance()
+        return True
+
+    def expect(self, kind: str) -> Token:
+        """Pass over the current token, which must be of that kind."""
+        token = self.token
+        if token.kind != kind:
+            raise self.error()
+        self.advance()
+        return token
+
+    def expect_last(self, kind: str) -> None:
+        """The current token must be of that kind and ends an item: what follows is not read as C."""
+        if self.token.kind != kind:
+            raise self.error()
+
+    def expect_member_name(self) -> str:
+        """Pass over the name of a member, for which keywords are as good as any word."""
+        token = self.token
+        if token.kind != NAME and not token.kind.isalpha():
+            raise self.error()
+        self.advance()
+        return token.text
+
+    def word(self) -> Word:
+        """Pass over a keyword."""
+        token = self.token
+        self.advance()
+        return Word(token.position, token.text)
+
+    def is_type(self, name: str) -> bool:
+        return name in self.typedefs or name in _KNOWN_TYPES or self._is_type_name(name)
+
+    def starts_type(self, token: Token) -> bool:
+        return token.kind in TYPE_WORDS or (token.kind == NAME and self.is_type(token.text))
+
+    def error(self, token: Token | None = None) -> DError:
+        """The error that says where the parser stumbled: at the current token, unless told otherwise."""
+        token = token or self.token
+        near = "end-of-input" if token.kind == END else f'"{token.text}"'
+        return DError("D_SYNTAX", f"syntax error near {near}", token.position)
+
+    @contextmanager
+    def nested(self) -> Iterator[None]:
+        """A level of nesting, for the rarer constructs; expressions count with `enter` and `leave`."""
+        self.enter()
+        yield
+        self.leave()
+
+    def enter(self) -> None:
+        self._depth += 1
+        if self._depth > MAX_NESTING:
+            raise too_deep(self.token.position)
+
+    def leave(self) -> None:
+        self._depth -= 1
+
+
+def too_deep(position: Position) -> DError:
+    return DError("D_SYNTAX", "nested too deeply", position)
+
+
+def split_scope(text: str) -> tuple[str, str | None]:
+    """A name and what stands before its last backquote, None without one."""
+    module, backquote, name = text.rpartition("`")
+    return name, module if backquote else None
