@@ -1,0 +1,117 @@
+"""Aggregations: snapshots, printa's tables, clear, trunc and normalize.
+
+All actions of one record work on one snapshot (`Moment`) of each aggregation, so `printa(@a); clear(@a)` clears what
+it printed and not one increment more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from sonde.consume.events import Row, Table, Value
+from sonde.consume.options import Options
+from sonde.consume.order import row_order, truncation_order
+from sonde.consume.store import Key, Snapshot, Store
+from sonde.consume.words import EXTREMES, Words, adder
+from sonde.engines.base import Tracing
+from sonde.spec import Action, AggregationSpec, ClearAction, Field, TracingSpec, TruncAction
+
+Label = Callable[[Field, Value], bytes]
+"""The text shown for a symbol; addresses with the same text are one key."""
+
+
+def final_reads(actions: Iterable[Action], aggregations: Sequence[AggregationSpec]) -> frozenset[int]:
+    """The aggregations whose map a record with these actions should replace when it takes its snapshot."""
+    return frozenset(
+        action.aggregation
+        for action in actions
+        if isinstance(action, TruncAction)
+        or (isinstance(action, ClearAction) and aggregations[action.aggregation].function in EXTREMES)
+    )
+
+
+class Moment:
+    """The snapshots that the actions of one record share."""
+
+    def __init__(self, stores: Sequence[Store], final: frozenset[int]) -> None:
+        self._stores = stores
+        self._final = final
+        self._snapshots: dict[int, Snapshot] = {}
+
+    def snapshot(self, index: int) -> Snapshot:
+        taken = self._snapshots.get(index)
+        if taken is None:
+            taken = self._snapshots[index] = self._stores[index].read(index in self._final)
+        return taken
+
+    def change(self, index: int, snapshot: Snapshot) -> None:
+        """The actions that follow see what a clear or trunc has left of the snapshot."""
+        self._snapshots[index] = snapshot
+
+
+class Aggregations:
+    """The aggregations of one session."""
+
+    def __init__(self, spec: TracingSpec, tracing: Tracing, options: Options, label: Label | None) -> None:
+        self._specs = spec.aggregations
+        self._options = options
+        self._label = label
+        self._stores = [Store(one, spec.strings, tracing) for one in spec.aggregations]
+        self._factors = [1] * len(self._stores)
+        self._printed: set[int] = set()
+
+    def moment(self, final: frozenset[int]) -> Moment:
+        return Moment(self._stores, final)
+
+    def table(self, indexes: Sequence[int], moment: Moment) -> Table:
+        """Sorted rows of one aggregation or of several joined; they count as printed if there are any."""
+        table = self._table(indexes, moment)
+        if table.rows:
+            self._printed.update(indexes)
+        return table
+
+    def _table(self, indexes: Sequence[int], moment: Moment) -> Table:
+        specs = tuple(self._specs[index] for index in indexes)
+        joined: dict[Key, tuple[Key, list[Words | None]]] = {}
+        for place, index in enumerate(indexes):
+            add = adder(self._specs[index].function)
+            for key, words in moment.snapshot(index).values.items():
+                _, row = joined.setdefault(self._identity(specs[0].keys, key), (key, [None] * len(indexes)))
+                earlier = row[place]
+                row[place] = words if earlier is None else add(earlier, words)
+        rows = [(identity, Row(key, tuple(words))) for identity, (key, words) in joined.items()]
+        rows.sort(key=row_order(specs, self._options), reverse=self._options.aggsortrev)
+        return Table(specs, tuple(self._factors[index] for index in indexes), [row for _, row in rows])
+
+    def _identity(self, fields: Sequence[Field], key: Key) -> Key:
+        """What makes keys the same and what they are sorted by: symbols by name, all else by value."""
+        label = self._label
+        if label is None or not any(field.kind in ("symbol", "user_symbol") for field in fields):
+            return key
+        return tuple(
+            label(field, value) if field.kind in ("symbol", "user_symbol") else value
+            for field, value in zip(fields, key, strict=True)
+        )
+
+    def clear(self, index: int, moment: Moment) -> None:
+        moment.change(index, self._stores[index].clear(moment.snapshot(index)))
+
+    def trunc(self, index: int, keep: int | None, moment: Moment) -> None:
+        """Remove all keys but the `keep` highest (negative: lowest)."""
+        snapshot = moment.snapshot(index)
+        order = truncation_order(self._specs[index])
+        keys = sorted(snapshot.values, key=lambda key: order(key, snapshot.values[key]))
+        kept = keys[max(len(keys) - keep, 0) :] if keep and keep > 0 else keys[: -keep] if keep else []
+        moment.change(index, self._stores[index].remove(snapshot, set(keys).difference(kept)))
+
+    def normalize(self, index: int, factor: int | None) -> None:
+        """Divide what is printed by `factor`; None or 0 takes that back."""
+        self._factors[index] = factor or 1
+
+    def remaining(self) -> list[Table]:
+        """The tables to print at the end: every aggregation with keys that no printa has shown, in order."""
+        moment = self.moment(frozenset())
+        tables = [self._table((index,), moment) for index in range(len(self._specs)) if index not in self._printed]
+        if self._options.aggsortrev:
+            tables.reverse()
+        return [table for table in tables if table.rows]

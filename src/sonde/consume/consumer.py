@@ -1,0 +1,215 @@
+"""The consumer: drains the rings, keeps the aggregations and tells a sink what happened."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any, cast
+
+from sonde.consume.aggregations import Aggregations, Label, Moment, final_reads
+from sonde.consume.counters import Counters
+from sonde.consume.decode import record_reader
+from sonde.consume.events import RING_HEADER, Fault, Record, Run
+from sonde.consume.options import Options
+from sonde.consume.runs import Span, spans
+from sonde.consume.sink import Sink
+from sonde.consume.speculations import Speculations
+from sonde.engines.base import Tracing
+from sonde.spec import (
+    FAULT_CLAUSE,
+    HEADER_SIZE,
+    Action,
+    ClearAction,
+    CommandAction,
+    ExitAction,
+    Field,
+    NormalizeAction,
+    OtherAction,
+    PrintaAction,
+    PrintfAction,
+    RecordLayout,
+    SetOptionAction,
+    TraceAction,
+    TracememAction,
+    TracingSpec,
+    TruncAction,
+)
+
+PASSIVE = (TraceAction, TracememAction, PrintfAction)
+"""Actions that only show data of the record."""
+
+_FAULT = tuple(
+    Field(HEADER_SIZE + offset, size, "int", signed)
+    for offset, size, signed in ((0, 4, False), (4, 4, False), (8, 8, True), (16, 8, False), (24, 8, False))
+)
+STATUS_RATE = 1.0
+"""Seconds between two looks at the drop counters, DTrace's default statusrate."""
+
+SetOption = Callable[[str, str], "str | None"]
+"""Carries out setopt(name, value); returns why it could not, if so."""
+
+
+def is_passive(layout: RecordLayout) -> bool:
+    """Whether the records of this clause can be shown without any other effect."""
+    return all(isinstance(action, PASSIVE) for action in layout.actions)
+
+
+def _is_speculation(layout: RecordLayout) -> bool:
+    """Whether the clause does nothing but commit or discard, which shows no line of its own."""
+    return bool(layout.actions) and all(
+        isinstance(action, OtherAction) and action.name in ("commit", "discard") for action in layout.actions
+    )
+
+
+class Consumer:
+    """One session's consumer. Call `poll` whenever a ring may have data, `finish` once when all programs are done.
+
+    `exit_status` is the argument of exit() once it was called (of the last call: END has the last word), else None.
+    `set_option` carries out setopt(). `label` names symbols, so that keys shown alike are one. `status_rate` is in
+    seconds.
+    """
+
+    def __init__(
+        self,
+        spec: TracingSpec,
+        tracing: Tracing,
+        sink: Sink,
+        options: Options,
+        set_option: SetOption,
+        label: Label | None = None,
+        status_rate: float = STATUS_RATE,
+    ) -> None:
+        self.exit_status: int | None = None
+        self._spec = spec
+        self._tracing = tracing
+        self._sink = sink
+        self._set_option = set_option
+        self._layouts = {layout.clause: layout for layout in spec.records}
+        self._passive = {layout.clause for layout in spec.records if is_passive(layout)}
+        self._finals = {one.clause: final_reads(one.actions, spec.aggregations) for one in spec.records}
+        self._probes = {probe.id: probe for probe in spec.probes}
+        self._aggregations = Aggregations(spec, tracing, options, label)
+        self._counters = Counters(tracing)
+        self._speculations = Speculations()
+        self._commits: list[int] = []
+        self._readers: dict[tuple[tuple[Field, ...], int], Callable[[memoryview], list[tuple[Any, ...]]]] = {}
+        self._status_rate = status_rate
+        self._drops_due = time.monotonic() + status_rate
+
+    def poll(self) -> None:
+        """Take everything that stands in the rings and show it."""
+        for ring in self._tracing.rings:
+            data = ring.read()
+            size = len(data)
+            if size:
+                self._drain(data)
+                ring.advance(size)
+        self._commit()
+        if time.monotonic() >= self._drops_due:
+            self.report_drops()
+        self._sink.flush()
+
+    def finish(self) -> None:
+        """Take what is left, report what was lost and hand over the aggregations not printed yet."""
+        self.poll()
+        self.report_drops()
+        self._sink.remaining(self._aggregations.remaining())
+        self._sink.flush()
+
+    def report_drops(self) -> None:
+        """Tell the sink what was lost since the last time; `poll` does it every `status_rate` seconds."""
+        self._drops_due = time.monotonic() + self._status_rate
+        for drop in self._counters.drops():
+            self._sink.drop(drop)
+
+    def _drain(self, data: memoryview, committed: bool = False) -> None:
+        """Dispatch ring bytes; `committed` records are shown although they are speculative."""
+        passive, layouts, show = self._passive, self._layouts, self._sink.run
+        for span in spans(data):
+            clause = span.clause
+            view = data[span.start : span.stop]
+            if span.speculation and not committed:
+                self._speculations.keep(span.speculation, view)
+            elif clause in passive:
+                show(Run(layouts[clause], view, span.stride))
+            else:
+                self._act_on_each(span, view)
+
+    def _act_on_each(self, span: Span, view: memoryview) -> None:
+        for start in range(0, len(view), span.stride):
+            data = view[start : start + span.stride]
+            if span.clause == FAULT_CLAUSE:
+                self._fault(data)
+            else:
+                self._act(self._layouts[span.clause], data)
+
+    def _values(self, fields: tuple[Field, ...], data: memoryview) -> tuple[Any, ...]:
+        """The values of fields in one record."""
+        identity = fields, len(data)
+        read = self._readers.get(identity)
+        if read is None:
+            read = self._readers[identity] = record_reader(fields, self._spec.strings, len(data))
+        return read(data)[0]
+
+    def _value(self, field: Field, data: memoryview) -> Any:
+        return self._values((field,), data)[0]
+
+    def _fault(self, data: memoryview) -> None:
+        clause, probe, pc, code, value = self._values(_FAULT, data)
+        self._sink.fault(Fault(clause, self._probes[probe], pc, code, value))
+
+    def _act(self, layout: RecordLayout, data: memoryview) -> None:
+        """Carry out the actions of one record in order."""
+        words = data[RING_HEADER : RING_HEADER + HEADER_SIZE].cast("I")
+        record = Record(layout, self._probes[words[1]], words[2], data)
+        shows = not _is_speculation(layout)
+        if shows:
+            self._sink.begin(record)
+        moment = self._aggregations.moment(self._finals[layout.clause])
+        for action in layout.actions:
+            if isinstance(action, (*PASSIVE, CommandAction)):
+                self._sink.action(record, action)
+            else:
+                self._carry_out(record, action, moment)
+        if shows:
+            self._sink.end(record)
+
+    def _carry_out(self, record: Record, action: Action, moment: Moment) -> None:
+        match action:
+            case ExitAction(field):
+                self.exit_status = self._value(field, record.data)
+            case PrintaAction(conversions, aggregations):
+                self._sink.table(self._aggregations.table(aggregations, moment), conversions)
+            case ClearAction(aggregation):
+                self._aggregations.clear(aggregation, moment)
+            case TruncAction(aggregation, keep):
+                self._aggregations.trunc(aggregation, keep and self._value(keep, record.data), moment)
+            case NormalizeAction(aggregation, factor):
+                self._aggregations.normalize(aggregation, factor and self._value(factor, record.data))
+            case SetOptionAction():
+                self._setopt(record, action)
+            case OtherAction():
+                self._other(record, action)
+
+    def _setopt(self, record: Record, action: SetOptionAction) -> None:
+        name = self._value(action.name, record.data).decode(errors="replace")
+        value = self._value(action.value, record.data).decode(errors="replace") if action.value else "1"
+        reason = self._set_option(name, value)
+        if reason is not None:
+            self._sink.refusal(record, f'couldn\'t set option "{name}" to "{value}": {reason}\n')
+
+    def _other(self, record: Record, action: OtherAction) -> None:
+        if action.name == "commit":
+            self._commits.append(self._value(action.fields[0], record.data))
+            if len(self._tracing.rings) == 1:
+                self._commit()
+        elif action.name == "discard":
+            self._speculations.take(self._value(action.fields[0], record.data))
+        elif action.name == "ftruncate":
+            self._sink.action(record, cast("Action", action))
+
+    def _commit(self) -> None:
+        """Show committed speculations; with several rings only after all were read, as each may hold a part."""
+        commits, self._commits = self._commits, []
+        for speculation in commits:
+            self._drain(memoryview(self._speculations.take(speculation)), committed=True)

@@ -1,0 +1,39 @@
+"""What the programs had to drop, read from the map `counters`."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+
+from sonde.consume.events import Drop
+from sonde.engines.base import Tracing
+from sonde.spec import COUNTERS
+
+PER_CPU = ("records", "aggregations", "nested")
+"""Counters reported for each CPU; the others are added up over all."""
+
+
+class Counters:
+    """Tells what was lost since it was last asked."""
+
+    def __init__(self, tracing: Tracing) -> None:
+        self._tracing = tracing
+        self._last: list[tuple[int, ...]] = []
+
+    def drops(self) -> Iterator[Drop]:
+        """Differences to the last reading, counters in the order of `spec.COUNTERS`; nothing if nothing was lost."""
+        now = self._read()
+        if not now:
+            return
+        last = self._last or [(0,) * len(COUNTERS)] * len(now)
+        self._last = now
+        for place, counter in enumerate(COUNTERS):
+            lost = [cpu[place] - before[place] for cpu, before in zip(now, last, strict=True)]
+            if counter in PER_CPU:
+                yield from (Drop(counter, cpu, count) for cpu, count in enumerate(lost) if count)
+            elif sum(lost):
+                yield Drop(counter, None, sum(lost))
+
+    def _read(self) -> list[tuple[int, ...]]:
+        contents = self._tracing.read_map("counters")
+        return list(struct.iter_unpack(f"<{len(COUNTERS)}Q", contents[0][1])) if contents else []

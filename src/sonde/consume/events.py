@@ -1,0 +1,72 @@
+"""What the consumer tells a sink: pure values."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, TypeAlias
+
+from sonde.probe import Probe
+from sonde.spec import AggregationSpec, RecordLayout
+
+RING_HEADER = 8
+"""Bytes before each record in a ring: u32 length and flags, u32 page offset."""
+
+Value: TypeAlias = "int | bytes | tuple[int, ...] | tuple[int, tuple[int, ...]]"
+"""A decoded field: an integer, the characters of a string or raw bytes, the addresses of a stack, (process, address)
+of a user symbol, (process, addresses) of a user stack."""
+
+
+class Run(NamedTuple):
+    """Records of one clause and of one length, one behind the other as in the ring, each behind its 8-byte header.
+
+    `stride` bytes each, header and padding included. `data` is only valid during the call that hands it over.
+    """
+
+    layout: RecordLayout
+    data: memoryview
+    stride: int
+
+
+class Record(NamedTuple):
+    """One record of a clause that does more than show data; `data` is as in a `Run` of one."""
+
+    layout: RecordLayout
+    probe: Probe
+    cpu: int
+    data: memoryview
+
+
+class Row(NamedTuple):
+    """One key of an aggregation, or of several joined on equal keys: the words of each, None where it has no such key.
+
+    `words` are unsigned 64-bit, merged over all CPUs; `cpus` has the same for each CPU alone if option aggpercpu asks.
+    """
+
+    key: tuple[Value, ...]
+    words: tuple[tuple[int, ...] | None, ...]
+    cpus: tuple[tuple[int, ...], ...] = ()
+
+
+class Table(NamedTuple):
+    """What printa shows: sorted rows of the aggregations, and the factor by which each is normalized."""
+
+    aggregations: tuple[AggregationSpec, ...]
+    factors: tuple[int, ...]
+    rows: list[Row]
+
+
+class Fault(NamedTuple):
+    """A clause that was aborted: at BPF instruction `pc` (negative: not known), fault `code` of `spec.FAULTS`."""
+
+    clause: int
+    probe: Probe
+    pc: int
+    code: int
+    value: int
+
+
+class Drop(NamedTuple):
+    """That many things were `lost`; `counter` is one of `spec.COUNTERS`. `cpu` is None for what is counted over all."""
+
+    counter: str
+    cpu: int | None
+    lost: int

@@ -1,0 +1,40 @@
+"""The run-time options that decide how the output looks and how aggregations are sorted."""
+
+from __future__ import annotations
+
+
+class Options:
+    """The dynamic options, read each time they are needed: setopt() may change them while tracing.
+
+    `testing` leaves the CPU and ID columns out (the environment variable _DTRACE_TESTING). The aggsort positions count
+    from 0. `stackindent` is in columns.
+    """
+
+    __slots__ = (
+        "aggpercpu",
+        "aggsortkey",
+        "aggsortkeypos",
+        "aggsortpos",
+        "aggsortrev",
+        "droptags",
+        "flowindent",
+        "noresolve",
+        "quiet",
+        "rawbytes",
+        "stackindent",
+        "testing",
+    )
+
+    def __init__(self) -> None:
+        self.aggpercpu = False
+        self.aggsortkey = False
+        self.aggsortkeypos = 0
+        self.aggsortpos = 0
+        self.aggsortrev = False
+        self.droptags = False
+        self.flowindent = False
+        self.noresolve = False
+        self.quiet = False
+        self.rawbytes = False
+        self.stackindent = 14
+        self.testing = False

@@ -1,0 +1,54 @@
+"""The order in which keys of aggregations are printed and truncated.
+
+By value, then key; option aggsortkey sorts by key alone, aggsortkeypos says which part of the key counts first,
+aggsortpos which of several aggregations. Integer keys are compared as unsigned numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from sonde.consume.events import Row, Value
+from sonde.consume.options import Options
+from sonde.consume.store import Key
+from sonde.consume.words import Words, measure, zero_words
+from sonde.spec import AggregationSpec, Field
+
+
+def _part(field: Field, value: Value) -> Any:
+    """One part of a key in comparable form, all of one type for one field."""
+    return value & ((1 << 8 * field.size) - 1) if isinstance(value, int) else value
+
+
+def _rotated(items: Sequence[Any], position: int) -> list[Any]:
+    """The items from `position` on, then those before; a position that does not exist means the first."""
+    start = position if 0 <= position < len(items) else 0
+    return [*items[start:], *items[:start]]
+
+
+def _key_order(fields: Sequence[Field], position: int) -> Callable[[Key], tuple[Any, ...]]:
+    places = _rotated(range(len(fields)), position)
+    return lambda key: tuple([_part(fields[place], key[place]) for place in places])
+
+
+def row_order(specs: Sequence[AggregationSpec], options: Options) -> Callable[[tuple[Key, Row]], Any]:
+    """The sort key of (identity, row) pairs of a table; a missing value counts as zero."""
+    by_key = _key_order(specs[0].keys, options.aggsortkeypos)
+    if options.aggsortkey:
+        return lambda pair: by_key(pair[0])
+    places = _rotated(range(len(specs)), options.aggsortpos)
+    measures = [(place, measure(specs[place]), zero_words(specs[place])) for place in places]
+
+    def order(pair: tuple[Key, Row]) -> Any:
+        words = pair[1].words
+        return [weigh(words[place] or zero) for place, weigh, zero in measures], by_key(pair[0])
+
+    return order
+
+
+def truncation_order(spec: AggregationSpec) -> Callable[[Key, Words], Any]:
+    """Lowest value first, the options notwithstanding."""
+    by_key = _key_order(spec.keys, 0)
+    weigh = measure(spec)
+    return lambda key, words: (weigh(words), by_key(key))

@@ -1,0 +1,71 @@
+"""Finding the runs in a ring: consecutive records of one clause, one length and one speculation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from sonde.consume.events import RING_HEADER
+from sonde.spec import HEADER_SIZE
+
+BUSY = 1 << 31
+DISCARD = 1 << 30
+_LENGTH = DISCARD - 1
+
+_CLAUSE = RING_HEADER // 4
+_SPECULATION = _CLAUSE + 3
+_LONGEST = 16384
+"""Records handed over at once: bounds the memory of the text made of them."""
+
+
+class Span(NamedTuple):
+    """Records from byte `start` to `stop`, `stride` bytes each."""
+
+    clause: int
+    speculation: int
+    start: int
+    stop: int
+    stride: int
+
+
+def spans(data: memoryview) -> Iterator[Span]:
+    """The runs in ring bytes; discarded records are left out.
+
+    Each header word of a run is read with one strided slice, so that a long run costs little a record; the number of
+    records looked at grows while the run goes on.
+    """
+    words = data.cast("I")
+    position, end, chunk = 0, len(words), 16
+    while position < end:
+        length = words[position]
+        step = ((length & _LENGTH) + RING_HEADER + 7) >> 3 << 1
+        if length & DISCARD or length < HEADER_SIZE:
+            position += step
+            continue
+        clause, speculation = words[position + _CLAUSE], words[position + _SPECULATION]
+        count, following = 1, position + step
+        if following < end and words[following] == length and words[following + _CLAUSE] == clause:
+            limit = min(chunk, (end - position) // step)
+            count = _equal(words, position, step, limit, (length, clause, speculation))
+            chunk = min(chunk * 4, _LONGEST) if count == limit else 16
+        stop = position + count * step
+        yield Span(clause, speculation, position * 4, stop * 4, step * 4)
+        position = stop
+
+
+def _equal(words: memoryview, start: int, step: int, limit: int, expected: tuple[int, int, int]) -> int:
+    """How many of `limit` records from word `start` on have the expected length, clause and speculation.
+
+    Every word compared belongs to a header: the next header is where it is as long as the ones before were equal.
+    """
+    stop = start + limit * step
+    lengths = words[start:stop:step].tolist()
+    clauses = words[start + _CLAUSE : stop : step].tolist()
+    speculations = words[start + _SPECULATION : stop : step].tolist()
+    length, clause, speculation = expected
+    if lengths.count(length) == clauses.count(clause) == speculations.count(speculation) == limit:
+        return limit
+    for index, found in enumerate(zip(lengths, clauses, speculations, strict=False)):
+        if found != expected:
+            return index
+    return limit

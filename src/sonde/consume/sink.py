@@ -1,0 +1,44 @@
+"""The interface between the consumer and what shows or passes on the events."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from sonde.consume.events import Drop, Fault, Record, Run, Table
+from sonde.conversion import Conversion
+from sonde.spec import Action
+
+
+class Sink(Protocol):
+    """Takes the events of one session, in order. Speculative records arrive when they are committed."""
+
+    def run(self, run: Run) -> None:
+        """Records whose actions are all trace, tracemem and printf, or that have none: most of all records."""
+
+    def begin(self, record: Record) -> None:
+        """A record with other actions begins: those that concern the sink follow, then `end`."""
+
+    def action(self, record: Record, action: Action) -> None:
+        """A trace, tracemem, printf, system, freopen or ftruncate action."""
+
+    def table(self, table: Table, conversions: tuple[Conversion, ...] | None) -> None:
+        """A printa action; `conversions` is None for the default layout."""
+
+    def refusal(self, record: Record, reason: str) -> None:
+        """An action could not be carried out."""
+
+    def end(self, record: Record) -> None:
+        """All actions of the record were handed over."""
+
+    def fault(self, fault: Fault) -> None:
+        """A clause was aborted."""
+
+    def drop(self, drop: Drop) -> None:
+        """Something was lost."""
+
+    def remaining(self, tables: Sequence[Table]) -> None:
+        """At the end: all aggregations that no printa has shown."""
+
+    def flush(self) -> None:
+        """Nothing follows for now: show what has been handed over."""

@@ -1,0 +1,124 @@
+"""One aggregation as the consumer keeps it: what the map holds, less what was cleared, plus what was taken out.
+
+The programs' values only grow. A `clear` remembers them as a baseline to subtract. Where that is impossible (min, max)
+or not enough (`trunc` has to free keys), the map is replaced as a whole by an empty one and its final contents are
+kept here. Either way every increment is in exactly one place: nothing is lost and nothing counted twice, even while
+the programs run on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from sonde.consume.decode import key_reader
+from sonde.consume.events import Value
+from sonde.consume.words import EXTREMES, Words, adder, merged, subtracter, zero_words
+from sonde.engines.base import Tracing
+from sonde.spec import AggregationSpec
+
+Key = tuple[Value, ...]
+
+
+class Snapshot(NamedTuple):
+    """The visible keys at one moment: `values` since the last clear, `totals` since the beginning.
+
+    `is_final`: the map was replaced, so the programs can no longer change these values.
+    """
+
+    values: dict[Key, Words]
+    totals: dict[Key, Words]
+    is_final: bool
+
+
+class Store:
+    """The state of one aggregation."""
+
+    def __init__(self, spec: AggregationSpec, strings: Sequence[bytes], tracing: Tracing) -> None:
+        self.spec = spec
+        self._tracing = tracing
+        self._decode = key_reader(spec.keys, strings, spec.key_size)
+        self._add = adder(spec.function)
+        self._subtract = subtracter(spec.function)
+        self._zero = zero_words(spec)
+        self._retained: dict[Key, Words] = {}
+        self._baseline: dict[Key, Words] = {}
+        self._hidden: set[Key] = set()
+        self._shown: set[Key] = set()
+        self._places: dict[Key, list[tuple[bytes, int]]] = {}
+
+    def read(self, final: bool) -> Snapshot:
+        """Take a snapshot, replacing the map if `final` and if that is possible."""
+        is_final = final and self.spec.replaceable
+        contents = self._tracing.replace_map(self.spec.map) if is_final else self._tracing.read_map(self.spec.map)
+        totals = dict(self._retained)
+        self._fold(contents, totals)
+        if is_final:
+            self._retained = dict(totals)
+        return Snapshot(self._visible(totals), totals, is_final)
+
+    def _fold(self, contents: Iterable[tuple[bytes, bytes]], totals: dict[Key, Words]) -> None:
+        """Add a map's contents, where different bytes may decode to the same key (what is behind a string's NUL)."""
+        self._places.clear()
+        for raw, value in contents:
+            key = self._decode(raw)
+            self._places.setdefault(key, []).append((raw, len(value)))
+            words = merged(self.spec.function, value, self.spec.words)
+            earlier = totals.get(key)
+            totals[key] = words if earlier is None else self._add(earlier, words)
+
+    def _visible(self, totals: dict[Key, Words]) -> dict[Key, Words]:
+        values = {}
+        for key, total in totals.items():
+            base = self._baseline.get(key)
+            if key in self._hidden:
+                if total == base:
+                    continue
+                self._hidden.discard(key)
+            values[key] = total if base is None or self.spec.function in EXTREMES else self._subtract(total, base)
+        if not self.spec.keys:
+            # The only element of an array exists from the start: it counts once it has been touched.
+            values = {key: words for key, words in values.items() if key in self._shown or words != self._zero}
+            self._shown.update(values)
+        return values
+
+    def clear(self, snapshot: Snapshot) -> Snapshot:
+        """Make the values of the snapshot zero; the keys stay. Returns the snapshot as it is then."""
+        zeros = dict.fromkeys(snapshot.values, self._zero)
+        if self.spec.function not in EXTREMES:
+            for key in zeros:
+                self._baseline[key] = snapshot.totals[key]
+            return snapshot._replace(values=zeros)
+        if snapshot.is_final:
+            self._retained.update(zeros)
+        else:
+            self._overwrite(zeros)
+        return snapshot._replace(values=zeros, totals=snapshot.totals | zeros)
+
+    def remove(self, snapshot: Snapshot, keys: Iterable[Key]) -> Snapshot:
+        """Forget the keys, which come back when the programs use them again. Returns the snapshot as it is then."""
+        gone = set(keys)
+        self._shown -= gone
+        if snapshot.is_final:
+            for key in gone:
+                self._retained.pop(key, None)
+                self._baseline.pop(key, None)
+        else:
+            self._hide(gone, snapshot)
+        return snapshot._replace(values={key: words for key, words in snapshot.values.items() if key not in gone})
+
+    def _hide(self, keys: set[Key], snapshot: Snapshot) -> None:
+        """Make keys invisible that cannot be removed from the map, until their values move."""
+        if self.spec.function in EXTREMES:
+            self._overwrite(keys)
+            self._baseline.update(dict.fromkeys(keys, self._zero))
+        else:
+            self._baseline.update((key, snapshot.totals[key]) for key in keys)
+        self._hidden |= keys
+
+    def _overwrite(self, keys: Iterable[Key]) -> None:
+        """Start minimum and maximum again in a map that cannot be replaced, at the risk of losing an update."""
+        for key in keys:
+            self._retained.pop(key, None)
+            for raw, size in self._places.get(key, ()):
+                self._tracing.write_map(self.spec.map, raw, bytes(size))
