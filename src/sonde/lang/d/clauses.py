@@ -42,6 +42,9 @@ def _probe_spec(stream: TokenStream, token: Token, kind: str) -> ProbeSpec:
     lexer = stream.lexer
     if token.kind == NUMBER:
         identifier = integer(token.text, token.position).value
+        if kind != "name":
+            text = f"probe identifier {identifier} not permitted when specifying {kind}s"
+            raise DError("D_PDESC_INVAL", text, token.position)
         return ProbeSpec(token.position, token.text, kind, ("", "", "", ""), identifier)
     if token.kind != SPEC:
         raise stream.error(token)

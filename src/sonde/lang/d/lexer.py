@@ -44,6 +44,7 @@ class Token(NamedTuple):
 
 _BLANK = re.compile(r"[ \t\r\f\v\n]+")
 _AFTER_PREDICATE = re.compile(r"(?:[ \t\r\f\v\n]+|/\*.*?\*/)*+(?:[;{]|/(?!\*)|\Z)", re.DOTALL)
+_IDENTIFIER = re.compile(r"[0-9]+")
 _SPEC = re.compile(r"[-$:a-zA-Z_.?*\\\[\]!][-$:0-9a-zA-Z_.`?*\\\[\]!]*")
 _TOKEN = re.compile(
     r"""
@@ -111,12 +112,14 @@ class Lexer:
         raise DError("D_SYNTAX", "floating-point constants are not permitted", position)
 
     def next_outer(self) -> Token:
-        """The next token between clauses: a word of a probe description, else a token of C."""
+        """The next token between clauses: a word of a probe description, a probe's number, else a token of C."""
         self._skip()
-        match = _SPEC.match(self.text, self._offset)
+        kind, match = SPEC, _SPEC.match(self.text, self._offset)
+        if match is None:
+            kind, match = NUMBER, _IDENTIFIER.match(self.text, self._offset)
         if match is None:
             return self.next()
-        token = Token(SPEC, match[0], self.position(), self._offset)
+        token = Token(kind, match[0], self.position(), self._offset)
         self._offset = match.end()
         return token
 
