@@ -1,0 +1,199 @@
+"""The commands of bpf(2), one function each, and the offsets of their attributes in union bpf_attr
+(include/uapi/linux/bpf.h). Descriptors are returned open and are the caller's to close; failures are OSError.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import NamedTuple
+
+from sonde.bpf.programs import TRACE_UPROBE_MULTI
+from sonde.engines.kernel.syscalls import address_of, bpf
+
+MAP_CREATE, MAP_LOOKUP_ELEM, MAP_UPDATE_ELEM, MAP_DELETE_ELEM, MAP_GET_NEXT_KEY, PROG_LOAD = range(6)
+PROG_TEST_RUN, RAW_TRACEPOINT_OPEN, BTF_LOAD, MAP_FREEZE = 10, 17, 18, 22
+MAP_LOOKUP_BATCH, MAP_UPDATE_BATCH, LINK_CREATE = 24, 26, 28
+
+TEST_RUN_ON_CPU = 1
+_RAW_TRACEPOINT_CONTEXT = 96
+"""Bytes of the context BPF_PROG_TEST_RUN wants for a raw tracepoint: MAX_BPF_FUNC_ARGS words."""
+
+_NAME_CHARACTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.")
+
+
+def object_name(text: str) -> bytes:
+    """`text` as the kernel takes names of maps and programs: at most 15 letters, digits, _ and dots."""
+    return "".join(c if c in _NAME_CHARACTERS else "_" for c in text[:15]).encode()
+
+
+class TypedMap(NamedTuple):
+    """The BTF types of a map's keys and values: ids in the BTF object open as `btf`."""
+
+    btf: int
+    key_type: int
+    value_type: int
+
+
+UNTYPED = TypedMap(0, 0, 0)
+
+
+def create_map(
+    name: str, kind: int, sizes: tuple[int, int, int], flags: int = 0, inner: int = 0, typed: TypedMap = UNTYPED
+) -> int:
+    """`sizes` are those of keys and values, and max_entries; `inner` is the template of a map of maps."""
+    attributes = bytearray(72)
+    struct.pack_into("=6I", attributes, 0, kind, *sizes, flags, inner)
+    struct.pack_into("=16s", attributes, 28, object_name(name))
+    struct.pack_into("=3I", attributes, 48, *typed)
+    return bpf(MAP_CREATE, attributes)
+
+
+def _element(command: int, map_descriptor: int, key: bytearray, other: bytearray, flags: int = 0) -> None:
+    attributes = bytearray(32)
+    struct.pack_into("=I4xQQQ", attributes, 0, map_descriptor, address_of(key), address_of(other), flags)
+    bpf(command, attributes)
+
+
+def update_element(map_descriptor: int, key: bytes, value: bytes, flags: int = 0) -> None:
+    _element(MAP_UPDATE_ELEM, map_descriptor, bytearray(key), bytearray(value), flags)
+
+
+def lookup_element(map_descriptor: int, key: bytes, value_size: int) -> bytes:
+    """`value_size` is what the kernel writes: for per-CPU maps all CPUs' values, each padded to 8 bytes."""
+    value = bytearray(value_size)
+    _element(MAP_LOOKUP_ELEM, map_descriptor, bytearray(key), value)
+    return bytes(value)
+
+
+def next_key(map_descriptor: int, key: bytes | None, key_size: int) -> bytes | None:
+    """The key behind `key` (None: the first); None at the end."""
+    following = bytearray(key_size)
+    try:
+        _element(MAP_GET_NEXT_KEY, map_descriptor, bytearray(key or b""), following)
+    except FileNotFoundError:
+        return None
+    return bytes(following)
+
+
+def freeze_map(map_descriptor: int) -> None:
+    """Make it read-only for system calls; with F_RDONLY_PROG the verifier then knows its contents."""
+    bpf(MAP_FREEZE, bytearray(struct.pack("=I", map_descriptor)))
+
+
+class Batch(NamedTuple):
+    """Where a batch lookup puts what it finds: `token` says where to go on."""
+
+    token: bytearray
+    keys: bytearray
+    values: bytearray
+
+
+def lookup_batch(map_descriptor: int, batch: Batch, count: int, first: bool) -> tuple[int, bool]:
+    """Read up to `count` elements; returns how many and whether those were the last.
+
+    ENOSPC: a hash bucket has more than `count`. EINVAL or ENOTSUPP: the map cannot do it.
+    """
+    attributes = bytearray(56)
+    token = address_of(batch.token)
+    struct.pack_into("=QQQQII", attributes, 0, 0 if first else token, token, address_of(batch.keys),
+                     address_of(batch.values), count, map_descriptor)  # fmt: skip
+    last = False
+    try:
+        bpf(MAP_LOOKUP_BATCH, attributes)
+    except FileNotFoundError:
+        # ENOENT is the end of the map, and what was read until there is valid.
+        last = True
+    return int(struct.unpack_from("=I", attributes, 32)[0]), last
+
+
+def update_batch(map_descriptor: int, keys: bytearray, values: bytearray, count: int) -> None:
+    attributes = bytearray(56)
+    struct.pack_into("=QQQQII", attributes, 0, 0, 0, address_of(keys), address_of(values), count, map_descriptor)
+    bpf(MAP_UPDATE_BATCH, attributes)
+
+
+def load_btf(blob: bytes) -> int:
+    data = bytearray(blob)
+    attributes = bytearray(28)
+    struct.pack_into("=QQI", attributes, 0, address_of(data), 0, len(data))
+    return bpf(BTF_LOAD, attributes)
+
+
+class Code(NamedTuple):
+    """What BPF_PROG_LOAD takes: `btf` is a descriptor (0: none) and the infos refer to it; `attach_btf_id` is a type in
+    the module BTF open as `attach_btf` (0: vmlinux)."""
+
+    name: str
+    kind: int
+    attach_type: int
+    code: bytes
+    btf: int = 0
+    func_info: bytes = b""
+    line_info: bytes = b""
+    attach_btf_id: int = 0
+    attach_btf: int = 0
+    flags: int = 0
+
+
+def load_program(program: Code, log: bytearray | None = None, license_name: str = "GPL") -> int:
+    """`log`, if given, receives the verifier's log, up to a NUL."""
+    code, license_text = bytearray(program.code), bytearray(license_name.encode() + b"\0")
+    func_info, line_info = bytearray(program.func_info), bytearray(program.line_info)
+    attributes = bytearray(128)
+    pack = struct.pack_into
+    pack("=IIQQ", attributes, 0, program.kind, len(code) // 8, address_of(code), address_of(license_text))
+    if log is not None:
+        pack("=IIQ", attributes, 24, 1, len(log), address_of(log))
+    pack("=I16s4xI", attributes, 44, program.flags, object_name(program.name), program.attach_type)
+    pack("=I", attributes, 72, program.btf)
+    if func_info:
+        pack("=IQI", attributes, 76, 8, address_of(func_info), len(func_info) // 8)
+    if line_info:
+        pack("=IQI", attributes, 92, 16, address_of(line_info), len(line_info) // 16)
+    pack("=II", attributes, 108, program.attach_btf_id, program.attach_btf)
+    return bpf(PROG_LOAD, attributes)
+
+
+def run_program(program: int, cpu: int) -> int:
+    """Run a raw tracepoint program once on that CPU, its arguments all zero; returns what it returned."""
+    context = bytearray(_RAW_TRACEPOINT_CONTEXT)
+    attributes = bytearray(80)
+    struct.pack_into("=I", attributes, 0, program)
+    struct.pack_into("=I4xQ", attributes, 40, len(context), address_of(context))
+    struct.pack_into("=II", attributes, 64, TEST_RUN_ON_CPU, cpu)
+    bpf(PROG_TEST_RUN, attributes)
+    return int(struct.unpack_from("=I", attributes, 4)[0])
+
+
+def run_syscall_program(program: int, context: bytearray) -> int:
+    """Run a program of type SYSCALL once on this CPU; it reads and writes `context`."""
+    attributes = bytearray(80)
+    struct.pack_into("=I", attributes, 0, program)
+    struct.pack_into("=I4xQ", attributes, 40, len(context), address_of(context))
+    bpf(PROG_TEST_RUN, attributes)
+    return int(struct.unpack_from("=I", attributes, 4)[0])
+
+
+def open_raw_tracepoint(program: int, name: str | None, cookie: int = 0) -> int:
+    """Attach to the raw tracepoint `name`, or, None, to what a tp_btf program was loaded for."""
+    text = bytearray(name.encode() + b"\0" if name is not None else b"")
+    return bpf(RAW_TRACEPOINT_OPEN, bytearray(struct.pack("=QI4xQ", address_of(text), program, cookie)))
+
+
+def link_tracing(program: int, attach_type: int, cookie: int = 0) -> int:
+    """Attach a program of type TRACING to what it was loaded for."""
+    return bpf(LINK_CREATE, bytearray(struct.pack("=IIIIIIQ16x", program, 0, attach_type, 0, 0, 0, cookie)))
+
+
+def link_uprobes(program: int, path: str, offset: int) -> int:
+    """Attach to one place in the file `path`, by file offset, through the multi-uprobe link."""
+    text, offsets = bytearray(path.encode() + b"\0"), bytearray(struct.pack("=Q", offset))
+    attributes = bytearray(64)
+    struct.pack_into("=IIII", attributes, 0, program, 0, TRACE_UPROBE_MULTI, 0)
+    struct.pack_into("=QQ16xI", attributes, 16, address_of(text), address_of(offsets), 1)
+    return bpf(LINK_CREATE, attributes)
+
+
+def link_perf_event(program: int, event: int, attach_type: int, cookie: int = 0) -> int:
+    """Attach to a perf event."""
+    return bpf(LINK_CREATE, bytearray(struct.pack("=IIIIQ24x", program, event, attach_type, 0, cookie)))

@@ -1,0 +1,19 @@
+"""The kernel as an engine."""
+
+from __future__ import annotations
+
+from sonde.engines.base import EngineError
+from sonde.engines.kernel.syscalls import UnsupportedMachineError
+from sonde.engines.kernel.tracing import KernelTracing
+from sonde.spec import TracingSpec
+
+
+class KernelEngine:
+    """Runs programs in the running kernel: bpf(2), perf_event_open(2), mapped ring buffers."""
+
+    def load(self, spec: TracingSpec) -> KernelTracing:
+        """Create the maps and load the programs. Raises EngineError, having freed what it made until then."""
+        try:
+            return KernelTracing(spec)
+        except UnsupportedMachineError as error:
+            raise EngineError(str(error)) from None

@@ -1,0 +1,33 @@
+"""Errors of system calls in words for the user."""
+
+from __future__ import annotations
+
+import errno
+import os
+
+from sonde.engines.base import EngineError
+
+NOT_SUPPORTED = frozenset({errno.EINVAL, errno.EOPNOTSUPP, errno.ENOSYS, errno.E2BIG, 524})
+"""What the kernel says to commands, flags and kinds of objects it does not know; 524 is ENOTSUPP (linux/errno.h)."""
+
+
+def explain(error: OSError, what: str) -> EngineError:
+    """`what` could not be done ("cannot create map x"): why, and what would help."""
+    return EngineError(f"{what}: {reason(error)}")
+
+
+def reason(error: OSError) -> str:
+    match error.errno:
+        case errno.EPERM | errno.EACCES if os.geteuid() != 0:
+            return "not permitted; run sonde as root, or give it the capabilities CAP_BPF and CAP_PERFMON"
+        case errno.EPERM | errno.EACCES:
+            return "not permitted, though root: a container, kernel lockdown or the kernel's configuration forbids it"
+        case errno.ENOSYS:
+            return "this kernel has no bpf(2) or no perf_event_open(2)"
+        case errno.ENOMEM:
+            return "not enough memory"
+        case errno.EMFILE:
+            return "too many open files; raise the limit with ulimit -n"
+        case errno.EINVAL | errno.EOPNOTSUPP | 524:
+            return f"this kernel ({os.uname().release}) does not support it ({error.strerror})"
+    return (error.strerror or str(error)).lower()

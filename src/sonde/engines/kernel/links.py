@@ -1,0 +1,123 @@
+"""Attaching programs to what fires them: one function for each kind of Firing.
+
+An attachment is one descriptor; closing it detaches. The perf event behind a link is kept by the link alone.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Callable
+from typing import NamedTuple
+
+from sonde.bpf import programs
+from sonde.engines.base import EngineError
+from sonde.engines.kernel import commands, perf_events
+from sonde.engines.kernel.failures import NOT_SUPPORTED, explain
+from sonde.engines.kernel.programs import LoadedProgram
+from sonde.probe import Internal, Probe, RawTracepoint, Syscall, Timer, Tracepoint
+from sonde.target.machine import online_cpus
+
+
+class Attachment(NamedTuple):
+    """`closing_waits`: closing it takes a grace period."""
+
+    descriptor: int
+    closing_waits: bool = False
+
+
+def attach(program: LoadedProgram, own: Callable[[Attachment], None]) -> None:
+    """Attach to everything that fires one of the program's probes; `own` takes each attachment over.
+
+    Raises EngineError, with what is attached until then left to its owner.
+    """
+    syscalls: set[str] = set()
+    for probe, cookie in program.probes:
+        try:
+            match probe.firing:
+                case Internal():
+                    pass
+                case Syscall(is_return=is_return):
+                    # One tracepoint serves all system calls: the program tells them apart by number.
+                    name = "sys_exit" if is_return else "sys_enter"
+                    if name not in syscalls:
+                        syscalls.add(name)
+                        own(Attachment(_raw_tracepoint(program, name, 0)))
+                case RawTracepoint(name=name):
+                    own(Attachment(_raw_tracepoint(program, name, cookie)))
+                case Timer(period=period, every_cpu=every_cpu):
+                    _timer(program, period, every_cpu, cookie, own)
+                case Tracepoint(event_id=event_id):
+                    event = perf_events.open_trace_event(event_id, online_cpus()[0])
+                    own(Attachment(_perf_event(program, event, cookie), closing_waits=True))
+        except OSError as error:
+            raise _failure(probe, error) from None
+
+
+def _raw_tracepoint(program: LoadedProgram, name: str, cookie: int) -> int:
+    """tp_btf programs know their tracepoint from loading, others by name.
+
+    A kernel that takes no cookie (before 6.10) has no program that reads one either, since the verifier refuses that.
+    """
+    descriptor, typed = program.descriptor, program.spec.kind == programs.TRACING
+    if cookie:
+        try:
+            if typed:
+                return commands.link_tracing(descriptor, programs.TRACE_RAW_TP, cookie)
+            return commands.open_raw_tracepoint(descriptor, name, cookie)
+        except OSError as error:
+            if error.errno not in NOT_SUPPORTED:
+                raise
+    return commands.open_raw_tracepoint(descriptor, None if typed else name)
+
+
+def _timer(
+    program: LoadedProgram, period: int, every_cpu: bool, cookie: int, own: Callable[[Attachment], None]
+) -> None:
+    cpus = online_cpus()
+    for cpu in cpus if every_cpu else cpus[:1]:
+        own(Attachment(_perf_event(program, perf_events.open_clock(period, cpu), cookie)))
+
+
+def _perf_event(program: LoadedProgram, event: int, cookie: int) -> int:
+    """Attach to a perf event and enable it; takes over `event` and returns the descriptor that now holds it."""
+    try:
+        holder = _hold(program, event, cookie)
+    except BaseException:
+        os.close(event)
+        raise
+    try:
+        perf_events.enable(event)
+    except BaseException:
+        os.close(holder)
+        raise
+    finally:
+        if holder != event:
+            os.close(event)
+    return holder
+
+
+def _hold(program: LoadedProgram, event: int, cookie: int) -> int:
+    """A link, or, before Linux 5.15, the event itself; there no program can read a cookie."""
+    try:
+        return commands.link_perf_event(program.descriptor, event, programs.ATTACH_PERF_EVENT, cookie)
+    except OSError as error:
+        if error.errno not in NOT_SUPPORTED:
+            raise
+    perf_events.set_program(event, program.descriptor)
+    return event
+
+
+def _failure(probe: Probe, error: OSError) -> EngineError:
+    match probe.firing:
+        case RawTracepoint(name=name) if error.errno == errno.ENOENT:
+            return EngineError(f"cannot attach {probe}: this kernel has no tracepoint {name}")
+        case RawTracepoint() | Syscall() if error.errno == errno.EINVAL:
+            return EngineError(f"cannot attach {probe}: the program reads more arguments than the tracepoint has")
+        case Tracepoint() if error.errno == errno.EACCES:
+            return EngineError(f"cannot attach {probe}: the program reads past the end of the event's record")
+        case Tracepoint(group=group, name=name) if error.errno in (errno.ENOENT, errno.EINVAL):
+            return EngineError(f"cannot attach {probe}: this kernel has no trace event {group}:{name}")
+        case Timer() if error.errno in (errno.EOPNOTSUPP, errno.ENOENT):
+            return EngineError(f"cannot attach {probe}: this kernel has no cpu-clock event")
+    return explain(error, f"cannot attach {probe}")

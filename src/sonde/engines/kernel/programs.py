@@ -1,0 +1,78 @@
+"""BPF programs of the kernel, made from ProgramSpec values."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from sonde.engines.kernel import commands
+from sonde.engines.kernel.commands import Code
+from sonde.engines.kernel.maps import with_memory
+from sonde.spec import ProbeSpec, ProgramSpec
+
+
+class LoadedProgram(NamedTuple):
+    """A program in the kernel, the probes this copy of it serves, and whether their cookies are in its code."""
+
+    spec: ProgramSpec
+    probes: tuple[ProbeSpec, ...]
+    descriptor: int
+
+
+class TypeReference(NamedTuple):
+    """A BTF type of the kernel: its id, and the descriptor of the module's BTF it is in, 0 for vmlinux."""
+
+    id: int
+    btf: int
+
+
+NO_TYPE = TypeReference(0, 0)
+
+
+def load(
+    spec: ProgramSpec, maps: Mapping[str, int], btf: int, target: TypeReference, own: Callable[[int], int]
+) -> list[LoadedProgram]:
+    """Load `spec` once, or, if it has stamps, once for each probe.
+
+    `maps` are the descriptors by name, `btf` that of the program's own BTF (0: none), `target` the type a tp_btf
+    program attaches to; `own` takes each new descriptor over and returns it. Raises EngineError.
+    """
+    code = _with_maps(spec, maps)
+    if not spec.stamps:
+        return [LoadedProgram(spec, spec.probes, own(_load(spec, bytes(code), btf, target)))]
+    loaded = []
+    for probe in spec.probes:
+        stamped = _with_cookie(code, spec.stamps, probe.cookie)
+        loaded.append(LoadedProgram(spec, (probe,), own(_load(spec, stamped, btf, target))))
+    return loaded
+
+
+def _with_maps(spec: ProgramSpec, maps: Mapping[str, int]) -> bytearray:
+    """The code with each map's descriptor in the immediate of the LD_IMM64 that refers to it."""
+    code = bytearray(spec.code)
+    for index, name in spec.map_references:
+        struct.pack_into("=I", code, 8 * index + 4, maps[name])
+    return code
+
+
+def _with_cookie(code: bytearray, stamps: tuple[int, ...], cookie: int) -> bytes:
+    """The code with the cookie in the two immediates of each LD_IMM64 in `stamps`."""
+    stamped = bytearray(code)
+    for index in stamps:
+        struct.pack_into("=I", stamped, 8 * index + 4, cookie & 0xFFFFFFFF)
+        struct.pack_into("=I", stamped, 8 * index + 12, cookie >> 32)
+    return bytes(stamped)
+
+
+def _load(spec: ProgramSpec, code: bytes, btf: int, target: TypeReference) -> int:
+    program = Code(
+        spec.name, spec.kind, spec.attach_type, code, btf,
+        spec.func_info if btf else b"", spec.line_info if btf else b"", target.id, target.btf,
+    )  # fmt: skip
+    try:
+        return with_memory(lambda: commands.load_program(program))
+    except OSError as error:
+        from sonde.engines.kernel.refusals import refusal  # an import that most runs do without
+
+        raise refusal(spec, program, error) from None

@@ -1,0 +1,59 @@
+"""Why the kernel's verifier refused a program."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+
+from sonde.bpf.programs import NAMES
+from sonde.engines.base import EngineError
+from sonde.engines.kernel import commands
+from sonde.engines.kernel.commands import Code
+from sonde.engines.kernel.failures import reason
+from sonde.spec import ProgramSpec
+
+_LOG_SIZES = (1 << 18, (1 << 24) - 1)
+"""Sizes of the verifier's log, in bytes, the next if one is too small; more than the last is refused by Linux 5.1."""
+
+_LOG_TAIL = 20
+"""Lines of the log's end that a user is shown."""
+
+_STATISTICS = re.compile(r"processed \d+ insns|verification time|stack depth")
+_INSTRUCTION = re.compile(r"^(?:from \d+ to )?(\d+): \(", re.MULTILINE)
+
+
+def refusal(spec: ProgramSpec, program: Code, error: OSError) -> EngineError:
+    """What to tell the user: the cause in one line, the end of the log, the D position of the refused instruction."""
+    log = _log(program)
+    what = f"the kernel refuses program {spec.name}"
+    if not log:
+        kind = NAMES[spec.kind] if spec.kind < len(NAMES) else str(spec.kind)
+        return EngineError(f"{what} (of type {kind}): {reason(error)}")
+    lines = [line for line in log.splitlines() if line and not _STATISTICS.match(line)]
+    cause = lines[-1].strip() if lines else reason(error)
+    return EngineError(f"{what}: {cause}", "\n".join(log.splitlines()[-_LOG_TAIL:]), _place(spec, log))
+
+
+def _log(program: Code) -> str:
+    """The verifier's log of a program that was refused."""
+    text = ""
+    for size in _LOG_SIZES:
+        log = bytearray(size)
+        try:
+            # Whatever made it fail the first time is gone: do not keep what was loaded only for its log.
+            os.close(commands.load_program(program, log))
+        except OSError as error:
+            text = log.partition(b"\0")[0].decode(errors="replace")
+            if error.errno != errno.ENOSPC:
+                break
+    return text
+
+
+def _place(spec: ProgramSpec, log: str) -> str:
+    """The D position of the last instruction the log speaks of: that of the nearest one before it that has one."""
+    numbers = _INSTRUCTION.findall(log)
+    if not numbers:
+        return ""
+    last = int(numbers[-1])
+    return max(((index, place) for index, place in spec.lines if index <= last), default=(0, ""))[1]

@@ -1,0 +1,142 @@
+"""The objects of one tracing session in the kernel: maps, programs, rings and attachments, all owned here.
+
+Nothing is pinned: when the process ends, however it does, the kernel takes everything away.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from sonde.engines.base import EngineError
+from sonde.engines.kernel import commands, links, perf_events
+from sonde.engines.kernel.btf_ids import TypeFinder
+from sonde.engines.kernel.failures import explain
+from sonde.engines.kernel.links import Attachment
+from sonde.engines.kernel.maps import KernelMap, KernelMapArray, create
+from sonde.engines.kernel.programs import NO_TYPE, LoadedProgram, TypeReference, load
+from sonde.engines.kernel.ring import KernelRing
+from sonde.engines.kernel.syscalls import PollSet, current_cpu
+from sonde.spec import ProgramSpec, TracingSpec
+from sonde.target.machine import possible_cpus
+
+
+class KernelTracing:
+    """The Tracing of a spec: maps are created and programs loaded by the constructor, which raises EngineError."""
+
+    def __init__(self, spec: TracingSpec) -> None:
+        self.rings: list[KernelRing] = []
+        self._maps: dict[str, KernelMap | KernelMapArray] = {}
+        self._programs: list[LoadedProgram] = []
+        self._descriptors: list[int] = []
+        self._attachments: list[Attachment] = []
+        self._poll_set: PollSet | None = None
+        self._others: tuple[int, ...] = ()
+        try:
+            self._create_maps(spec)
+            self._load_programs(spec)
+        except BaseException:
+            self.close()
+            raise
+
+    def _create_maps(self, spec: TracingSpec) -> None:
+        cpus = possible_cpus()
+        for map_spec in spec.maps:
+            self._maps[map_spec.name] = create(map_spec, cpus)
+        for name in spec.rings:
+            ring_map = self._maps[name]
+            for element in ring_map.elements if isinstance(ring_map, KernelMapArray) else (ring_map,):
+                try:
+                    self.rings.append(KernelRing(element.descriptor, element.spec.max_entries))
+                except OSError as error:
+                    raise explain(error, f"cannot map ring buffer {name} into memory") from None
+
+    def _load_programs(self, spec: TracingSpec) -> None:
+        maps = {name: each.descriptor for name, each in self._maps.items()}
+        blobs: dict[bytes, int] = {}
+        for program in spec.programs:
+            if program.btf and program.btf not in blobs:
+                blobs[program.btf] = self._load_btf(program)
+        targets = self._find_targets(spec)
+        for program in spec.programs:
+            target = targets[program.attach_to] if program.attach_to else NO_TYPE
+            self._programs += load(program, maps, blobs.get(program.btf, 0), target, self._own)
+
+    def _load_btf(self, program: ProgramSpec) -> int:
+        try:
+            return self._own(commands.load_btf(program.btf))
+        except OSError as error:
+            raise explain(error, f"cannot load the BTF of program {program.name}") from None
+
+    def _find_targets(self, spec: TracingSpec) -> dict[str, TypeReference]:
+        names = {program.attach_to for program in spec.programs if program.attach_to}
+        targets: dict[str, TypeReference] = {}
+        if not names:
+            return targets
+        finder = TypeFinder()
+        try:
+            for name in names:
+                targets[name] = finder.typedef(name)
+                if targets[name].btf:
+                    self._own(targets[name].btf)
+        finally:
+            finder.close()
+        return targets
+
+    def _own(self, descriptor: int) -> int:
+        self._descriptors.append(descriptor)
+        return descriptor
+
+    def attach(self) -> None:
+        """Attach every program whose probes the system fires, in the order of the spec. Raises EngineError."""
+        for program in self._programs:
+            links.attach(program, self._attachments.append)
+
+    def run(self, program: str) -> None:
+        """Run a program of an internal probe (BEGIN, END) once, on this CPU, to its end. Raises EngineError."""
+        for loaded in self._programs:
+            if loaded.spec.name == program:
+                try:
+                    commands.run_program(loaded.descriptor, current_cpu())
+                except OSError as error:
+                    raise explain(error, f"cannot run program {program}") from None
+                return
+        raise EngineError(f"there is no program {program}")
+
+    def wait(self, timeout: float | None, others: Sequence[int] = ()) -> list[int]:
+        """Sleep until a ring has data, one of the `others` (file descriptors) is readable, a signal arrives or
+        `timeout` seconds have passed; return those of `others` that are readable."""
+        if self._poll_set is None or tuple(others) != self._others:
+            self._others = tuple(others)
+            self._poll_set = PollSet((*self._others, *(ring.descriptor for ring in self.rings)))
+        ready = self._poll_set.wait(timeout)
+        return [descriptor for descriptor in ready if descriptor in self._others]
+
+    def read_map(self, name: str) -> list[tuple[bytes, bytes]]:
+        """All keys and values; a per-CPU value is the values of all possible CPUs, each padded to 8 bytes."""
+        return self._maps[name].read()
+
+    def write_map(self, name: str, key: bytes, value: bytes) -> None:
+        """Set one element, of a per-CPU map on all CPUs."""
+        self._maps[name].write(key, value)
+
+    def replace_map(self, name: str) -> list[tuple[bytes, bytes]]:
+        """Put an empty map in the place of a replaceable one; return the old one's final contents."""
+        replaceable = self._maps[name]
+        if not isinstance(replaceable, KernelMapArray):
+            raise ValueError(f"map {name} is not an array of maps")
+        return replaceable.replace()
+
+    def close(self) -> None:
+        """Detach and free everything; closing twice is harmless."""
+        slow = [attachment.descriptor for attachment in self._attachments if attachment.closing_waits]
+        quick = [attachment.descriptor for attachment in self._attachments if not attachment.closing_waits]
+        for descriptor in (*quick, *reversed(self._descriptors)):
+            os.close(descriptor)
+        perf_events.close_all(slow)
+        for ring in self.rings:
+            ring.close()
+        for each in self._maps.values():
+            each.close()
+        self.rings, self._attachments, self._descriptors, self._maps = [], [], [], {}
+        self._programs, self._poll_set = [], None

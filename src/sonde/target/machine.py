@@ -1,0 +1,83 @@
+"""This machine: what programs are compiled for and what decides which of them it will run."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from sonde.target.target import Target
+
+INITIAL_PID_NAMESPACE = 0xEFFFFFFC
+"""The inode of the first pid namespace (PROC_PID_INIT_INO, include/linux/proc_ns.h)."""
+
+CAPABILITIES = {"sys_ptrace": 19, "sys_admin": 21, "sys_resource": 24, "syslog": 34, "perfmon": 38, "bpf": 39}
+"""Bits of the capabilities that matter to tracing (include/uapi/linux/capability.h)."""
+
+
+def current_target(features: frozenset[str] = frozenset()) -> Target:
+    """The running machine; `features` is what an engine found there. Reads two small files, nothing else."""
+    system = os.uname()
+    return Target(system.machine, system.release, possible_cpus(), features, pid_namespace(), realtime_offset())
+
+
+def possible_cpus() -> int:
+    """The number of CPUs there may ever be, which is how many values a per-CPU map keeps."""
+    with open("/sys/devices/system/cpu/possible", encoding="ascii") as file:
+        return parse_cpus(file.read())[-1] + 1
+
+
+def online_cpus() -> tuple[int, ...]:
+    """The numbers of the CPUs that are running now."""
+    with open("/sys/devices/system/cpu/online", encoding="ascii") as file:
+        return parse_cpus(file.read())
+
+
+def parse_cpus(text: str) -> tuple[int, ...]:
+    """CPU numbers of a list as the kernel writes it: "0-3,8"."""
+    cpus: list[int] = []
+    for part in text.strip().split(","):
+        first, _, last = part.partition("-")
+        cpus.extend(range(int(first), int(last or first) + 1))
+    return tuple(cpus)
+
+
+def pid_namespace() -> tuple[int, int] | None:
+    """(device, inode) of this process's pid namespace, None where it is the initial one or there is no telling."""
+    try:
+        status = os.stat("/proc/self/ns/pid")
+    except OSError:
+        return None
+    return None if status.st_ino == INITIAL_PID_NAMESPACE else (status.st_dev, status.st_ino)
+
+
+def realtime_offset() -> int:
+    """Wall clock minus CLOCK_MONOTONIC, in ns, as good as two clock readings in a row allow."""
+    before = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+    now = time.clock_gettime_ns(time.CLOCK_REALTIME)
+    after = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+    return now - (before + after) // 2
+
+
+def capabilities() -> frozenset[str]:
+    """Those of CAPABILITIES that this process has in effect."""
+    with open("/proc/self/status", encoding="ascii", errors="replace") as file:
+        effective = next((int(line.split()[1], 16) for line in file if line.startswith("CapEff:")), 0)
+    return frozenset(name for name, bit in CAPABILITIES.items() if effective >> bit & 1)
+
+
+def setting(path: str) -> int | None:
+    """The number in a file of /proc/sys, None if it cannot be read."""
+    try:
+        with open(f"/proc/sys/{path}", encoding="ascii") as file:
+            return int(file.read())
+    except (OSError, ValueError):
+        return None
+
+
+def lockdown() -> str:
+    """The kernel's lockdown mode: `none`, `integrity`, `confidentiality`; "" where it has none."""
+    try:
+        with open("/sys/kernel/security/lockdown", encoding="ascii") as file:
+            return file.read().partition("[")[2].partition("]")[0]
+    except OSError:
+        return ""
