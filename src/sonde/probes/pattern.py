@@ -57,7 +57,7 @@ def matcher(field: str) -> Callable[[str], bool]:
 
 def matches(field: str, name: str) -> bool:
     """Whether `name` matches the field."""
-    return not field or field == name or (plain(field) is None and matcher(field)(name))
+    return matcher(field)(name)
 
 
 def _anything(name: str) -> bool:

@@ -145,7 +145,7 @@ class Registry:
         if name == "syscall":
             from sonde.probes.syscall import SyscallProvider
 
-            return SyscallProvider(self._functions, self._lookup, self._tracefs_path)
+            return SyscallProvider(self._functions, self._lookup, self._tracefs_path, self.target.architecture)
         if name == "rawtp":
             from sonde.probes.rawtp import RawtpProvider
 

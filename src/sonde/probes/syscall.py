@@ -48,9 +48,13 @@ class _Table:
 
 
 class SyscallProvider:
-    def __init__(self, functions: NamesByPrefix, lookup: type_names.Lookup, tracefs: str) -> None:
+    def __init__(
+        self, functions: NamesByPrefix, lookup: type_names.Lookup, tracefs: str, architecture: str = "x86_64"
+    ) -> None:
         """`functions` finds what this kernel has, `lookup` the types of its structures; neither is asked before it is
-        needed. Where the events below `tracefs` can be read they tell which 64-bit calls there are."""
+        needed. Where the events below `tracefs` can be read they tell which 64-bit calls there are. An architecture
+        whose calls are not known has none."""
+        self._modules = (NATIVE, COMPAT) if architecture == "x86_64" else ()
         self._functions = functions
         self._lookup = lookup
         self._events = os.path.join(tracefs, "events", "syscalls")
@@ -67,7 +71,7 @@ class SyscallProvider:
         index, side = divmod(identifier - SYSCALL.first, 2)
         module = NATIVE if index < _COMPAT_OFFSET // 2 else COMPAT
         call = self._table(module).by_number.get(index % (_COMPAT_OFFSET // 2))
-        return _probe(call, module, side) if call else None
+        return _probe(call, module, side) if call and module in self._modules else None
 
     def arguments(self, probe: Probe) -> tuple[ProbeArgument, ...] | None:
         firing = probe.firing
@@ -87,15 +91,13 @@ class SyscallProvider:
     def _calls(self, pattern: Pattern) -> list[tuple[str, Call]]:
         name = plain(pattern.function)
         if name:
-            found = [
-                (module, self._named(module, name)) for module in (NATIVE, COMPAT) if matches(pattern.module, module)
-            ]
+            found = [(module, self._named(module, name)) for module in self._modules if matches(pattern.module, module)]
             calls = [(module, call) for module, call in found if call]
             return calls if pattern.module else calls[:1]
         test = matcher(pattern.function)
         return [
             (module, call)
-            for module in (NATIVE, COMPAT)
+            for module in self._modules
             if matches(pattern.module, module)
             for call in self._present(module)
             if test(call.name)
@@ -146,7 +148,7 @@ def _rows(module: str) -> str:
 
 
 def _call(line: str) -> Call:
-    """A row of syscall_table; a row of the 32-bit table has `arguments` "" if it shares those of its alias."""
+    """A row of a table; one of the 32-bit table has `arguments` "" if it shares those of its alias."""
     head, parenthesis, arguments = line.partition("(")
     number, _, names = head.partition(" ")
     name, equals, alias = names.partition("=")

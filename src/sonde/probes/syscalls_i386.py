@@ -1,4 +1,3 @@
-# ruff: noqa: E501
 """The 32-bit system calls of x86: made by tools/make_syscall_table.py, not to be edited.
 
 A line has the number, the name, and `=call` where the call takes the arguments of that 64-bit call.

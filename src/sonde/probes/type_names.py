@@ -30,32 +30,29 @@ _ALIASES: dict[str, Type] = {
 common ones need no BTF."""
 
 _SIMPLE = {kind.name: kind for kind in types.BASE_TYPES}
-_TOKEN = re.compile(r"[A-Za-z_]\w*|[*\[\]]|\d+")
-_QUALIFIERS = {"const", "volatile"}
+_TOKEN = re.compile(r"[A-Za-z_]\w*|\*")
+_QUALIFIERS = ("const", "volatile")
 _IGNORED = {"__user", "__kernel", "__rcu", "__percpu", "__iomem", "__force", "__seg_gs", "__attribute__", "restrict"}
 
 
 def parse(text: str, lookup: Lookup, user: bool = False) -> Type | None:
     """The type that `text` spells; None if it names what neither this module nor `lookup` knows.
 
-    With `user`, pointers are addresses of the traced process. A pointer to an unknown structure points to an
-    incomplete one.
+    An array whose length is not a number has none. With `user`, pointers are addresses of the traced process. A
+    pointer to an unknown structure points to an incomplete one.
     """
-    tokens = _TOKEN.findall(text)
-    words = [token for token in tokens if token[0].isalpha() or token[0] == "_"]
-    words = [word for word in words if word not in _IGNORED]
-    depth = tokens.count("*")
-    leading = tokens[: tokens.index("*")] if depth else tokens
-    constant = any(word in _QUALIFIERS for word in leading)
-    base = _base([word for word in words if word not in _QUALIFIERS], lookup, bool(depth))
+    text, bracket, brackets = text.partition("[")
+    tokens = [token for token in _TOKEN.findall(text) if token not in _IGNORED]
+    star = tokens.index("*") if "*" in tokens else len(tokens)
+    leading, trailing = tokens[:star], tokens[star:]
+    base = _base([word for word in leading if word not in _QUALIFIERS], lookup, bool(trailing))
     if base is None:
         return None
-    if constant:
-        base = Qualified("const", base)
-    for _ in range(depth):
-        base = Pointer(base, user)
-    for length in reversed(re.findall(r"\[(\d*)\]", text)):
-        base = Array(base, int(length) if length else None)
+    qualifiers = [word for word in leading if word in _QUALIFIERS]
+    for token in qualifiers + trailing:
+        base = Pointer(base, user) if token == "*" else Qualified(token, base)
+    for length in reversed(re.findall(r"\[(.*?)\]", bracket + brackets)):
+        base = Array(base, int(length) if length.isdigit() else None)
     return base
 
 

@@ -1,0 +1,215 @@
+"""ELF symbols against nm and readelf, on a program compiled here and on the system's own files."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from sonde.symbols.elf import STT_FUNC, ElfError, ElfFile
+from sonde.symbols.process import Mapping, Objects, ProcessSymbols, parse_maps
+from sonde.symbols.symbolizer import SystemSymbolizer
+
+SOURCE = """
+#include <unistd.h>
+int counter = 5;
+static int hidden(int x) { return x * 3; }
+int work(int x) { return hidden(x) + counter; }
+int same(int x) __attribute__((alias("work")));
+int main(int argc, char **argv)
+{
+    char byte;
+    if (write(1, "up\\n", 3) == 3)
+        return read(0, &byte, 1) == 7 ? work(argc) : 0;
+    return 1;
+}
+"""
+
+needs_compiler = pytest.mark.skipif(
+    not all(map(shutil.which, ("gcc", "nm", "readelf", "strip"))), reason="gcc and binutils are not installed"
+)
+
+
+def run(*arguments):
+    return subprocess.run(arguments, check=True, capture_output=True, text=True).stdout
+
+
+@pytest.fixture(scope="module", params=["-pie", "-no-pie"])
+def program(request, tmp_path_factory):
+    directory = tmp_path_factory.mktemp("elf")
+    (directory / "p.c").write_text(SOURCE)
+    run("gcc", "-O0", "-Wl,--build-id", request.param, "-o", str(directory / "p"), str(directory / "p.c"))
+    return str(directory / "p")
+
+
+def nm(path, *options):
+    """(address, type letter, name) of the defined symbols."""
+    lines = (line.split() for line in run("nm", "--defined-only", *options, path).splitlines())
+    return [(int(address, 16), letter, name.partition("@")[0]) for address, letter, name in lines if letter != "a"]
+
+
+@needs_compiler
+def test_symbols_are_those_of_nm(program):
+    found = {(symbol.address, symbol.name) for symbol in ElfFile.open(program).symbols}
+    assert found == {(address, name) for address, _, name in nm(program)}
+
+
+@needs_compiler
+def test_every_byte_of_a_function_has_its_name(program):
+    file = ElfFile.open(program)
+    (work,) = (symbol for symbol in file.find("hidden"))
+    assert work.kind == STT_FUNC
+    for offset in range(work.size):
+        assert file.symbolize(work.address + offset) == ("hidden", offset)
+    assert file.symbolize(work.address + work.size) != ("hidden", work.size)
+
+
+@needs_compiler
+def test_of_two_names_one_is_chosen_always(program):
+    file = ElfFile.open(program)
+    (work,) = file.find("work")
+    assert file.symbolize(work.address + 1) == ("work", 1)
+    assert file.find("same")[0].address == work.address
+    assert file.find("nothing") == ()
+
+
+@needs_compiler
+def test_segments_are_those_of_readelf(program):
+    pattern = re.compile(r"LOAD\s+(0x\w+) (0x\w+) 0x\w+ (0x\w+) (0x\w+) (...)")
+    wanted = [
+        (*(int(value, 16) for value in groups[:4]), "E" in groups[4])
+        for groups in pattern.findall(run("readelf", "-lW", program))
+    ]
+    segments = ElfFile.open(program).segments
+    assert [(s.offset, s.address, s.file_size, s.memory_size, bool(s.flags & 1)) for s in segments] == wanted
+
+
+@needs_compiler
+def test_offsets_and_addresses(program):
+    file = ElfFile.open(program)
+    (main,) = file.find("main")
+    offset = file.offset_of(main.address)
+    assert file.address_at(offset) == main.address
+    with open(program, "rb") as raw:
+        raw.seek(offset)
+        assert raw.read(1)[0] in (0xF3, 0x55)  # endbr64 or push %rbp
+    assert file.address_at(1 << 40) is None
+    assert file.offset_of(1 << 40) is None
+
+
+@needs_compiler
+def test_build_id(program):
+    assert ElfFile.open(program).build_id == re.search(r"Build ID: (\w+)", run("readelf", "-n", program))[1]
+
+
+@needs_compiler
+def test_a_stripped_program_has_its_dynamic_symbols(program, tmp_path):
+    stripped = str(tmp_path / "stripped")
+    run("strip", "-o", stripped, program)
+    file = ElfFile.open(stripped)
+    assert ElfFile.open(program).has_symbol_table
+    assert not file.has_symbol_table
+    assert {symbol.name for symbol in file.symbols} == {name for _, _, name in nm(stripped, "-D")}
+
+
+@needs_compiler
+def test_names_in_a_running_process_and_after_it(program):
+    child = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    try:
+        assert child.stdout.readline() == b"up\n"
+        file = ElfFile.open(program)
+        (work,) = file.find("work")
+        with open(f"/proc/{child.pid}/maps") as maps:
+            text = next(m for m in parse_maps(maps.read()) if m.path == program and m.executable)
+        address = text.start + file.offset_of(work.address) - text.offset
+        symbolizer = SystemSymbolizer()
+        assert symbolizer.user(child.pid, address + 3) == (program, "work", 3)
+        assert symbolizer.user(child.pid, 8) is None
+    finally:
+        child.communicate(b"x")
+        child.stdout.close()
+    assert symbolizer.user(child.pid, address + 4) == (program, "work", 4)
+    assert not symbolizer.remember(child.pid)
+    assert SystemSymbolizer().user(child.pid, address) is None
+
+
+@needs_compiler
+def test_a_deleted_program_still_has_names(program, tmp_path):
+    copy = str(tmp_path / "copy")
+    shutil.copy(program, copy)
+    child = subprocess.Popen([copy], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    try:
+        child.stdout.readline()
+        os.unlink(copy)
+        file = ElfFile.open(program)
+        (work,) = file.find("work")
+        with open(f"/proc/{child.pid}/maps") as maps:
+            text = next(m for m in parse_maps(maps.read()) if m.path.startswith(copy) and m.executable)
+        address = text.start + file.offset_of(work.address) - text.offset
+        found = SystemSymbolizer().user(child.pid, address)
+    finally:
+        child.communicate(b"x")
+        child.stdout.close()
+    if os.geteuid():
+        assert found[0] == copy
+    else:
+        assert found == (copy, "work", 0)
+
+
+def test_this_process():
+    import ctypes
+
+    address = ctypes.cast(ctypes.CDLL(None).getpid, ctypes.c_void_p).value
+    path, name, offset = SystemSymbolizer().user(os.getpid(), address)
+    assert os.path.basename(path).startswith("libc")
+    assert name.endswith("getpid")
+    assert offset == 0
+
+
+def test_the_vdso_has_symbols():
+    with open("/proc/self/maps") as maps:
+        vdso = [mapping for mapping in parse_maps(maps.read()) if mapping.path == "[vdso]"]
+    if not vdso:
+        pytest.skip("no vdso is mapped here")
+    names = {symbol.name for symbol in Objects().file(os.getpid(), vdso[0]).symbols}
+    assert "__vdso_clock_gettime" in names
+
+
+def test_maps():
+    text = (
+        "00400000-00401000 r--p 00000000 fd:01 17 /bin/a b\n"
+        "00401000-00402000 r-xp 00001000 fd:01 17 /bin/a b\n"
+        "7ffe00000000-7ffe00001000 rw-p 00000000 00:00 0 \n"
+        "7fff00000000-7fff00001000 rw-p 00000000 00:00 0 [stack]\n"
+        "7fff10000000-7fff10001000 r-xp 00000000 fd:01 18 /tmp/odd\\012name (deleted)\n"
+    )
+    mappings = parse_maps(text)
+    assert mappings[1] == Mapping(0x401000, 0x402000, 0x1000, "fd:01", 17, "/bin/a b", True)
+    assert [mapping.path for mapping in mappings[2:]] == ["", "[stack]", "/tmp/odd\nname (deleted)"]
+
+
+def test_without_a_readable_object_there_is_its_path_and_offset(tmp_path):
+    directory = tmp_path / "7"
+    directory.mkdir()
+    (directory / "maps").write_text(
+        "1000-2000 r-xp 00003000 fd:01 17 /gone/away\n2000-3000 rw-p 00000000 00:00 0 [heap]\n"
+    )
+    process = ProcessSymbols(7, Objects(str(tmp_path)), str(tmp_path))
+    assert process.symbolize(0x1010) == ("/gone/away", None, 0x3010)
+    assert process.symbolize(0x2010) is None
+    assert process.symbolize(0x3010) is None
+
+
+@pytest.mark.parametrize("data", [b"", b"\x7fELF", b"#!/bin/sh\n" * 10, b"\x7fELF\2\1\1" + b"\0" * 20])
+def test_what_is_not_elf_is_refused(data):
+    with pytest.raises(ElfError):
+        ElfFile(data)
+
+
+def test_cut_off_files_are_refused():
+    with open(sys.executable, "rb") as file:
+        head = file.read(80)
+    with pytest.raises(ElfError):
+        _ = ElfFile(head).segments

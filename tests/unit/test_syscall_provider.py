@@ -1,0 +1,155 @@
+"""The syscall provider: names, both tables, arguments."""
+
+import pytest
+
+from sonde.lang import types
+from sonde.lang.types import Pointer, Struct, name_of, resolve
+from sonde.probe import Syscall
+from sonde.probes.pattern import Pattern
+from sonde.probes.syscall import SyscallProvider
+
+FUNCTIONS = {
+    "__x64_sys_": ["openat", "newstat", "read", "kexec_load"],
+    "__do_sys_": ["getpid"],
+    "__ia32_sys_": ["read"],
+}
+
+
+def refuse(*_):
+    raise AssertionError("asked for what a plain name does not need")
+
+
+@pytest.fixture
+def provider(tmp_path):
+    return SyscallProvider(lambda prefix: FUNCTIONS.get(prefix, []), lambda keyword, name: None, str(tmp_path))
+
+
+def names(probes):
+    return [str(probe) for probe in probes]
+
+
+def test_a_plain_name_asks_nobody():
+    provider = SyscallProvider(refuse, refuse, "/none")
+    (probe,) = provider.match(Pattern("syscall", "", "openat", "entry"))
+    assert str(probe) == "syscall:vmlinux:openat:entry"
+    assert probe.firing == Syscall(257, "openat", False)
+    assert [name_of(argument.native) for argument in provider.arguments(probe)] == [
+        "int",
+        "const char *",
+        "int",
+        "umode_t",
+    ]
+
+
+def test_entry_and_return(provider):
+    probes = provider.match(Pattern("syscall", "", "read", ""))
+    assert names(probes) == ["syscall:vmlinux:read:entry", "syscall:vmlinux:read:return"]
+    assert [probe.firing.is_return for probe in probes] == [False, True]
+    assert [provider.by_id(probe.id) for probe in probes] == probes
+
+
+def test_a_call_may_be_named_by_its_own_name(provider):
+    assert names(provider.match(Pattern("syscall", "", "stat", "entry"))) == ["syscall:vmlinux:newstat:entry"]
+
+
+def test_the_32_bit_call_when_it_is_asked_for(provider):
+    (probe,) = provider.match(Pattern("syscall", "ia32", "openat", "entry"))
+    assert probe.firing == Syscall(295, "openat", False, compat=True)
+    assert provider.by_id(probe.id) == probe
+    assert names(provider.match(Pattern("syscall", "*", "openat", "entry"))) == [
+        "syscall:vmlinux:openat:entry",
+        "syscall:ia32:openat:entry",
+    ]
+
+
+def test_the_32_bit_call_when_only_that_table_has_the_name(provider):
+    assert names(provider.match(Pattern("syscall", "", "mmap2", "return"))) == ["syscall:ia32:mmap2:return"]
+
+
+def test_listing_shows_what_the_kernel_has(provider):
+    native = [probe.function for probe in provider.match(Pattern("syscall", "vmlinux", "", "entry"))]
+    assert native == ["read", "newstat", "getpid", "kexec_load", "openat"]
+    every = provider.match(Pattern("syscall", "", "", "entry"))
+    assert {probe.module for probe in every} == {"vmlinux", "ia32"}
+    assert len({probe.id for probe in every}) == len(every)
+
+
+def test_tracefs_knows_better_which_calls_there_are(tmp_path, provider):
+    for name in ("sys_enter_read", "sys_exit_read", "sys_enter_getpid"):
+        (tmp_path / "events" / "syscalls" / name).mkdir(parents=True)
+    probes = provider.match(Pattern("syscall", "vmlinux", "*", "entry"))
+    assert [probe.function for probe in probes] == ["read", "getpid"]
+
+
+def test_no_32_bit_calls_without_their_stubs(tmp_path):
+    provider = SyscallProvider(lambda prefix: [], lambda keyword, name: None, str(tmp_path))
+    probes = provider.match(Pattern("syscall", "", "", "entry"))
+    assert {probe.module for probe in probes} == {"vmlinux"}
+    assert len(probes) > 350
+
+
+@pytest.mark.parametrize("name", ["", "*try", "entry"])
+def test_sides(provider, name):
+    assert provider.match(Pattern("syscall", "", "read", name))[0].name == "entry"
+
+
+def test_other_names_match_nothing(provider):
+    assert not provider.match(Pattern("syscall", "", "", "begin"))
+    assert not provider.match(Pattern("syscall", "ext4", "read", ""))
+    assert not provider.match(Pattern("syscall", "", "no_such_call", ""))
+    assert provider.by_id(100 + 2 * 499) is None
+
+
+def test_pointers_are_the_processs(provider):
+    (probe,) = provider.match(Pattern("syscall", "", "execve", "entry"))
+    kinds = [argument.native for argument in provider.arguments(probe)]
+    assert [name_of(kind) for kind in kinds] == ["const char *", "const char * const *", "const char * const *"]
+    assert all(isinstance(kind, Pointer) and kind.user for kind in kinds)
+    assert resolve(kinds[1].to).user
+
+
+def test_structures_come_from_the_kernel(tmp_path):
+    stat = Struct("struct", "stat", 144, tuple)
+    provider = SyscallProvider(
+        refuse, lambda keyword, name: stat if (keyword, name) == ("struct", "stat") else None, "/"
+    )
+    (probe,) = provider.match(Pattern("syscall", "", "newstat", "entry"))
+    assert provider.arguments(probe)[1].native.to is stat
+
+
+def test_the_result_is_a_long(provider):
+    (probe,) = provider.match(Pattern("syscall", "", "read", "return"))
+    assert [argument.native for argument in provider.arguments(probe)] == [types.LONG]
+
+
+def test_no_arguments(provider):
+    (probe,) = provider.match(Pattern("syscall", "", "getpid", "entry"))
+    assert provider.arguments(probe) == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("read", ["unsigned int", "char *", "unsigned int"]),
+        ("lseek", ["unsigned int", "int", "unsigned int"]),
+        ("stat", ["const char *", "void *"]),
+        ("pipe", ["int *"]),
+        ("clock_gettime64", ["const clockid_t", "void *"]),
+        ("getpid", []),
+    ],
+)
+def test_32_bit_arguments_have_four_bytes(provider, name, expected):
+    (probe,) = provider.match(Pattern("syscall", "ia32", name, "entry"))
+    assert [name_of(argument.native) for argument in provider.arguments(probe)] == expected
+
+
+@pytest.mark.parametrize("name", ["mmap", "select", "clone", "pread64", "chown", "socketcall"])
+def test_32_bit_calls_with_other_arguments_are_not_typed(provider, name):
+    (probe,) = provider.match(Pattern("syscall", "ia32", name, "entry"))
+    assert provider.arguments(probe) is None
+
+
+def test_an_architecture_without_a_table_has_no_calls():
+    provider = SyscallProvider(refuse, refuse, "/none", "riscv64")
+    assert not provider.match(Pattern("syscall", "", "", ""))
+    assert provider.by_id(100) is None
