@@ -11,7 +11,6 @@ from sonde.probes.syscall import SyscallProvider
 FUNCTIONS = {
     "__x64_sys_": ["openat", "newstat", "read", "kexec_load"],
     "__do_sys_": ["getpid"],
-    "__ia32_sys_": ["read"],
 }
 
 
@@ -21,7 +20,13 @@ def refuse(*_):
 
 @pytest.fixture
 def provider(tmp_path):
-    return SyscallProvider(lambda prefix: FUNCTIONS.get(prefix, []), lambda keyword, name: None, str(tmp_path))
+    (tmp_path / "vsyscall32").write_text("1\n")
+    return SyscallProvider(
+        lambda prefix: FUNCTIONS.get(prefix, []),
+        lambda keyword, name: None,
+        str(tmp_path),
+        vsyscall32=str(tmp_path / "vsyscall32"),
+    )
 
 
 def names(probes):
@@ -81,8 +86,9 @@ def test_tracefs_knows_better_which_calls_there_are(tmp_path, provider):
     assert [probe.function for probe in probes] == ["read", "getpid"]
 
 
-def test_no_32_bit_calls_without_their_stubs(tmp_path):
-    provider = SyscallProvider(lambda prefix: [], lambda keyword, name: None, str(tmp_path))
+def test_no_32_bit_calls_on_a_kernel_without_them(tmp_path):
+    none = str(tmp_path / "vsyscall32")
+    provider = SyscallProvider(lambda prefix: [], lambda keyword, name: None, str(tmp_path), vsyscall32=none)
     probes = provider.match(Pattern("syscall", "", "", "entry"))
     assert {probe.module for probe in probes} == {"vmlinux"}
     assert len(probes) > 350

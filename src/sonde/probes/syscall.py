@@ -22,6 +22,8 @@ from sonde.probes.provider import SYSCALL
 
 NATIVE, COMPAT = "vmlinux", "ia32"
 _COMPAT_OFFSET = 1500
+_VSYSCALL32 = "/proc/sys/abi/vsyscall32"
+"""There on 64-bit kernels that run 32-bit programs (arch/x86/entry/vdso/vdso32-setup.c)."""
 _SIDES = ("entry", "return")
 
 NamesByPrefix = Callable[[str], list[str]]
@@ -49,13 +51,19 @@ class _Table:
 
 class SyscallProvider:
     def __init__(
-        self, functions: NamesByPrefix, lookup: type_names.Lookup, tracefs: str, architecture: str = "x86_64"
+        self,
+        functions: NamesByPrefix,
+        lookup: type_names.Lookup,
+        tracefs: str,
+        architecture: str = "x86_64",
+        vsyscall32: str = _VSYSCALL32,
     ) -> None:
         """`functions` finds what this kernel has, `lookup` the types of its structures; neither is asked before it is
-        needed. Where the events below `tracefs` can be read they tell which 64-bit calls there are. An architecture
-        whose calls are not known has none."""
+        needed. Where the events below `tracefs` can be read they tell which 64-bit calls there are; that the file
+        `vsyscall32` is there, that the kernel has 32-bit ones. An architecture whose calls are not known has none."""
         self._modules = (NATIVE, COMPAT) if architecture == "x86_64" else ()
         self._functions = functions
+        self._vsyscall32 = vsyscall32
         self._lookup = lookup
         self._events = os.path.join(tracefs, "events", "syscalls")
         self._tables: dict[str, _Table] = {}
@@ -111,8 +119,7 @@ class SyscallProvider:
         """The calls of a table that this kernel has; all of them where it cannot be asked."""
         calls = self._table(module).by_number.values()
         if module == COMPAT:
-            # Without IA32_EMULATION there are no such stubs (arch/x86/include/asm/syscall_wrapper.h).
-            return list(calls) if self._functions("__ia32_sys_") else []
+            return list(calls) if os.path.exists(self._vsyscall32) else []
         names = self._event_names()
         if not names:
             names = {*self._functions("__x64_sys_"), *self._functions("__do_sys_")}
