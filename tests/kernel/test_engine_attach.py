@@ -5,7 +5,7 @@ import threading
 import time
 
 import pytest
-from programs import COUNT_BY_COOKIE, COUNT_STAMPED, COUNT_ZERO, counts, program, raw_tracepoint, tracing_spec
+from handwritten import COUNT_BY_COOKIE, COUNT_STAMPED, COUNT_ZERO, counts, program, raw_tracepoint, tracing_spec
 
 from sonde.bpf import programs
 from sonde.engines.base import EngineError

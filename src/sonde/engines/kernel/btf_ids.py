@@ -27,12 +27,9 @@ class TypeFinder:
     """Looks types up by name. Owns the program it asks."""
 
     def __init__(self) -> None:
-        """Raises EngineError."""
-        try:
-            program = Code("find_type", programs.SYSCALL, 0, _lookup_code(), flags=_BPF_F_SLEEPABLE)
-            self._program = commands.load_program(program)
-        except OSError as error:
-            raise explain(error, "cannot look up types of the kernel") from None
+        """Raises OSError."""
+        program = Code("find_type", programs.SYSCALL, 0, _lookup_code(), flags=_BPF_F_SLEEPABLE)
+        self._program = commands.load_program(program)
 
     def typedef(self, name: str) -> TypeReference:
         """The typedef of that name; a descriptor in it is the caller's to close. Raises EngineError."""

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 
 from sonde.bpf import maps
-from sonde.bpf.btf_writer import INT_SIGNED, BtfBuilder
 from sonde.engines.kernel import commands
 from sonde.engines.kernel.commands import Batch, TypedMap
 from sonde.engines.kernel.failures import NOT_SUPPORTED, explain
@@ -155,6 +154,8 @@ def _create(spec: MapSpec, template: int) -> int:
 
 def _value_types(spec: MapSpec) -> TypedMap:
     """BTF for a map that must have it: an int as key, an array of bytes as value (map_check_btf wants the sizes)."""
+    from sonde.bpf.btf_writer import INT_SIGNED, BtfBuilder  # an import that most runs do without
+
     builder = BtfBuilder()
     key = builder.add_int("int", spec.key_size, INT_SIGNED)
     value = builder.add_array(builder.add_int("unsigned char", 1), key, spec.value_size)

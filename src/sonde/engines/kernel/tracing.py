@@ -10,7 +10,6 @@ from collections.abc import Sequence
 
 from sonde.engines.base import EngineError
 from sonde.engines.kernel import commands, links, perf_events
-from sonde.engines.kernel.btf_ids import TypeFinder
 from sonde.engines.kernel.failures import explain
 from sonde.engines.kernel.links import Attachment
 from sonde.engines.kernel.maps import KernelMap, KernelMapArray, create
@@ -73,7 +72,12 @@ class KernelTracing:
         targets: dict[str, TypeReference] = {}
         if not names:
             return targets
-        finder = TypeFinder()
+        from sonde.engines.kernel.btf_ids import TypeFinder  # an import that most runs do without
+
+        try:
+            finder = TypeFinder()
+        except OSError as error:
+            raise explain(error, "cannot look up types of the kernel") from None
         try:
             for name in names:
                 targets[name] = finder.typedef(name)

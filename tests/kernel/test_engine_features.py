@@ -1,0 +1,135 @@
+"""What this machine can do: found out without traces, and not less than its kernel's version promises."""
+
+import os
+
+import pytest
+from handwritten import COUNT_BY_COOKIE, COUNT_ZERO, counts, program, raw_tracepoint, tracing_spec
+
+from sonde.bpf import programs
+from sonde.engines.base import EngineError
+from sonde.engines.kernel import commands
+from sonde.engines.kernel.engine import KernelEngine
+from sonde.engines.kernel.features import FEATURES, FOR_PROGRAMS, detect
+from sonde.engines.kernel.survey import survey
+from sonde.probe import RawTracepoint, Timer
+from sonde.target.machine import current_target, online_cpus, parse_cpus, pid_namespace
+
+UNCONDITIONAL = {*FOR_PROGRAMS, "bpf", "perf_event", "ringbuf"} - {"tp_btf", "bpf_loop"}
+"""Features that no kernel's configuration can leave out once there is bpf(2)."""
+
+
+def version(text):
+    return tuple(int(part) for part in text.split("-")[0].split(".")[:2])
+
+
+@pytest.mark.parametrize(
+    "feature", [feature for feature in FEATURES if feature.name in UNCONDITIONAL], ids=lambda feature: feature.name
+)
+def test_kernels_have_what_their_version_promises(feature):
+    if version(os.uname().release) < version(feature.since):
+        pytest.skip(f"needs Linux {feature.since}")
+    feature.check()
+
+
+def test_detecting_is_by_name():
+    assert detect(["bpf", "ringbuf"]) == {"bpf", "ringbuf"}
+    assert detect([]) == frozenset()
+    with pytest.raises(ValueError, match="no such features: teleport"):
+        detect(["bpf", "teleport"])
+
+
+def test_the_survey_has_a_row_for_every_feature():
+    rows = {row.name: row for row in survey()}
+    assert {feature.name for feature in FEATURES} <= set(rows)
+    assert {row.state for row in rows.values()} <= {"yes", "no", "refused"}
+    assert all(row.why for row in rows.values())
+    assert rows["bpf"].state == "yes"
+
+
+def test_the_target_is_this_machine():
+    target = current_target(frozenset({"x"}))
+    assert target.release == os.uname().release
+    assert target.cpus >= len(online_cpus()) >= 1
+    assert target.features == {"x"}
+    assert target.namespace == pid_namespace()
+    assert abs(target.realtime_offset - (current_target().realtime_offset)) < 1_000_000
+
+
+def test_lists_of_cpus():
+    assert parse_cpus("0\n") == (0,)
+    assert parse_cpus("0-2,5,7-8\n") == (0, 1, 2, 5, 7, 8)
+
+
+def refuse(*_):
+    raise OSError(22, "Invalid argument")
+
+
+def test_kernels_without_perf_links_attach_the_old_way(monkeypatch):
+    monkeypatch.setattr(commands, "link_perf_event", refuse)
+    text = COUNT_BY_COOKIE.replace("call bpf_get_attach_cookie", "r0 = 0x0 ll")
+    probes = [(Timer(5_000_000, every_cpu=False), 5), (Timer(5_000_000, every_cpu=False), 6)]
+    tracing = KernelEngine().load(tracing_spec(program("timer", programs.PERF_EVENT, text, probes, stamps=(0,))))
+    try:
+        tracing.attach()
+        while set(counts(tracing)) != {5, 6}:
+            tracing.wait(0.01)
+    finally:
+        tracing.close()
+
+
+def test_kernels_without_raw_tracepoint_cookies_attach_without(monkeypatch):
+    real = commands.open_raw_tracepoint
+    monkeypatch.setattr(
+        commands,
+        "open_raw_tracepoint",
+        lambda descriptor, name, cookie=0: (refuse if cookie else real)(descriptor, name),
+    )
+    tracing = KernelEngine().load(tracing_spec(raw_tracepoint("raw", COUNT_ZERO, [(RawTracepoint("sys_enter"), 3)])))
+    try:
+        tracing.attach()
+        assert counts(tracing)[0] > 0
+    finally:
+        tracing.close()
+
+
+def as_nobody(action):
+    """What `action` returns, as text, in a child without any privilege."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.setgroups([])
+            os.setgid(65534)
+            os.setuid(65534)
+            text = action()
+        except BaseException as error:
+            text = repr(error)
+        os.write(writer, text.encode())
+        os._exit(0)
+    os.close(writer)
+    with open(reader, encoding="utf-8") as file:
+        text = file.read()
+    os.waitpid(child, 0)
+    return text
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+def test_users_without_privilege_are_told_what_to_do():
+    def load():
+        try:
+            KernelEngine().load(tracing_spec())
+        except EngineError as error:
+            return error.text
+        return "loaded"
+
+    message = as_nobody(load)
+    assert message.startswith("cannot create map counts: not permitted")
+    assert message.endswith("run sonde as root, or give it the capabilities CAP_BPF and CAP_PERFMON")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+def test_users_without_privilege_have_no_features():
+    survey()  # modules that are imported late must be there before root is given up
+    assert as_nobody(lambda: str(sorted(detect()))) == "[]"
+    states = as_nobody(lambda: str([row.state for row in survey() if row.name in ("bpf", "perf_event", "tp_btf")]))
+    assert states == "['refused', 'refused', 'refused']"
