@@ -8,7 +8,7 @@ from typing import NamedTuple
 from sonde.lang.d.syntax import Pragma
 from sonde.lang.errors import DError, Position
 
-_WORD = re.compile(r'\s+|/\*.*?\*/|("(?:[^"\\]|\\.)*"|(?:(?!/\*)[^\s"])+|.)')
+_WORD = re.compile(r'\s+|/\*.*?\*/|("(?:[^"\\]|\\.)*(?:"|$)|(?:(?!/\*)[^\s"])+|.)')
 
 
 class LineMarker(NamedTuple):

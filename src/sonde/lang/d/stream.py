@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from sonde.lang.d.lexer import END, NAME, Lexer, Token
+from sonde.lang.d.lexer import END, KEYWORDS, NAME, Lexer, Token
 from sonde.lang.d.syntax import Expr, Word
 from sonde.lang.errors import DError, Position
 from sonde.lang.types import BUILTIN_TYPEDEFS
@@ -80,7 +80,7 @@ class TokenStream:
     def expect_member_name(self) -> str:
         """Pass over the name of a member, for which keywords are as good as any word."""
         token = self.token
-        if token.kind != NAME and not token.kind.isalpha():
+        if token.kind != NAME and token.kind not in KEYWORDS:
             raise self.error()
         self.advance()
         return token.text
