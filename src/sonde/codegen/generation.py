@@ -8,10 +8,12 @@ other.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 from sonde.bpf.helpers import NUMBERS
+from sonde.bpf.maps import PERCPU_ARRAY
 from sonde.codegen.builder import Builder
 from sonde.codegen.ir import Base, CallArgument, Imm, MapDescriptor, Operand, Reg, Slot, SlotAddress
 from sonde.codegen.maps import MapPool
@@ -21,7 +23,7 @@ from sonde.lang.errors import DError, Position
 from sonde.lang.program import Aggregation, Clause, Expr, Statement, Variable
 from sonde.lang.types import Type
 from sonde.probe import Probe
-from sonde.spec import COUNTERS, Field, ProgramSpec
+from sonde.spec import COUNTERS, Field, MapSpec
 from sonde.target.target import Target
 
 
@@ -48,6 +50,9 @@ class Context(Protocol):
 
     def typed_argument(self, g: Generation, number: int, type_: Type) -> Operand | Place:
         """args[number] as the probe has it: a value, or the place of an object."""
+
+    def errno(self, g: Generation) -> Operand:
+        """The error number of a system call that is returning, else 0."""
 
     def is_trusted(self, number: int) -> bool:
         """Whether args[number] is a pointer that programs may load through directly."""
@@ -79,17 +84,17 @@ class Shared(NamedTuple):
     settings: Settings
     maps: MapPool
     variables: dict[Variable, tuple[str, int]]
-    aggregations: dict[Aggregation, tuple[tuple[Field, ...], int]]
+    keys: dict[Variable | Aggregation, tuple[tuple[Field, ...], int]]
+    replaceable: frozenset[Aggregation]
     strings: dict[bytes, int]
     kernel_type: Callable[[str, str], Type | None]
-    error_clauses: tuple[Clause, ...]
 
 
 class Generation:
     """The state of one program's generation."""
 
-    def __init__(self, name: str, context: Context, shared: Shared, handlers: Handlers) -> None:
-        self.b = Builder(name)
+    def __init__(self, name: str, context: Context, shared: Shared, handlers: Handlers, parameters: int = 1) -> None:
+        self.b = Builder(name, parameters)
         self.context = context
         self.shared = shared
         self.handlers = handlers
@@ -98,13 +103,14 @@ class Generation:
         self.locals: dict[Variable, Place] = {}
         self.clause: Clause | None = None
         self.probe_index: Operand = Imm(0)
-        self.exit = 0
+        self.leave = self.b.label()
+        self.exit = self.b.label()
         self.record: Record | None = None
         self.scratch = Scratch()
         self.storage_version = 0
         self.fault: Fault | None = None
-        self.error: tuple[Operand, ...] = ()
-        self.done: list[ProgramSpec] = []
+        self.fields: deque[Field] = deque()
+        self.is_error_routine = False
 
     @property
     def ctx(self) -> Reg:
@@ -199,11 +205,26 @@ class Generation:
             self.scratch.base = self.b.register()
         return Memory(self.scratch.base, offset)
 
+    def frame_depth(self) -> Reg:
+        """The address of this CPU's count of firings that hold a scratch frame (never NULL, but to be tested)."""
+        key = self.b.slot(8)
+        self.b.store(key, 0, 4, Imm(0))
+        name = self.shared.maps.add(MapSpec("nesting", PERCPU_ARRAY, 4, 8, 1))
+        depth = self.call("map_lookup_elem", MapDescriptor(name), SlotAddress(key))
+        self.b.release(key)
+        return depth
+
     def lasting(self, size: int) -> Memory:
         """Scratch memory until the end of the firing, for clause-local objects."""
         if self.scratch.base is None:
             self.scratch.base = self.b.register()
         return Memory(self.scratch.base, self.scratch.keep(size))
+
+    def number_box(self) -> Memory:
+        """Eight bytes of scratch memory: what is stored there comes back as a plain number."""
+        if self.scratch.base is None:
+            self.scratch.base = self.b.register()
+        return Memory(self.scratch.base, self.scratch.take(8))
 
     def release_temporaries(self) -> None:
         for slot in self.scratch.slots:

@@ -20,7 +20,7 @@ class MapPool:
         return spec.name
 
     def state(self) -> str:
-        return self.add(MapSpec("state", kinds.ARRAY, 4, 8, 1))
+        return self.add(MapSpec("state", kinds.ARRAY, 4, 16, 1))
 
     def counters(self) -> str:
         return self.add(MapSpec("counters", kinds.PERCPU_ARRAY, 4, 8 * len(COUNTERS), 1))

@@ -1,0 +1,132 @@
+"""Loading, storing and copying what lvalues denote, wherever it is."""
+
+from __future__ import annotations
+
+from sonde.codegen.faults import BAD_ADDRESS, fault_if
+from sonde.codegen.generation import Generation
+from sonde.codegen.ir import Imm, Operand, Slot
+from sonde.codegen.places import Held, Memory, Place, Remote, Trusted
+from sonde.lang.types import Type, is_signed, size_of
+
+INLINE_WORDS = 80
+"""Copies of more 8-byte words than this are left to a helper."""
+
+
+def load(g: Generation, place: Place, type_: Type) -> Operand:
+    """The integer or pointer at a place, extended to 64 bits."""
+    return load_bytes(g, place, size_of(type_), is_signed(type_))
+
+
+def load_bytes(g: Generation, place: Place, size: int, signed: bool) -> Operand:
+    if isinstance(place, Held):
+        return g.b.copy(place.register)
+    if isinstance(place, Trusted):
+        return g.b.load(place.base, place.offset, size, signed, invariant=True)
+    if isinstance(place, Memory):
+        return g.b.load(place.base, place.offset, size, signed)
+    slot = g.b.slot(8)
+    fetch(g, place, Memory(slot, 0), size)
+    value = g.b.load(slot, 0, size, signed)
+    g.b.release(slot)
+    return value
+
+
+def fetch(g: Generation, place: Remote, memory: Memory, size: int) -> None:
+    """Read `size` bytes at an address through a helper; a bad address is a fault."""
+    address = g.b.alu("add", place.address, Imm(place.offset))
+    helper = "probe_read_user" if place.user else "probe_read_kernel"
+    result = g.call(helper, g.argument_of(memory.base, memory.offset), Imm(size), address)
+    fault_if(g, "slt", result, Imm(0), BAD_ADDRESS, address)
+
+
+def load_bits(g: Generation, place: Place, type_: Type, offset: int, width: int) -> Operand:
+    """A bit-field: `width` bits, `offset` bits behind the place."""
+    unit = size_of(type_) * 8
+    start = offset // unit * unit
+    if offset % unit + width > unit:
+        start = offset // 8 * 8
+    low = offset - start
+    raw = load_bytes(g, _moved(place, start // 8), unit // 8, False)
+    shifted = g.b.alu("lsh", raw, Imm(64 - low - width))
+    return g.b.alu("arsh" if is_signed(type_) else "rsh", shifted, Imm(64 - width))
+
+
+def store_bits(g: Generation, place: Place, type_: Type, offset: int, width: int, value: Operand) -> None:
+    unit = size_of(type_) * 8
+    start = offset // unit * unit
+    low = offset - start
+    where = _moved(place, start // 8)
+    mask = ((1 << width) - 1) << low
+    old = g.b.alu("and", load_bytes(g, where, unit // 8, False), Imm(~mask))
+    new = g.b.alu("and", g.b.alu("lsh", value, Imm(low)), Imm(mask if mask < 1 << 63 else mask - (1 << 64)))
+    store(g, where, unit // 8, g.b.alu("or", old, new))
+
+
+def _moved(place: Place, offset: int) -> Place:
+    assert not isinstance(place, Held)
+    return place._replace(offset=place.offset + offset)
+
+
+def store(g: Generation, place: Place, size: int, value: Operand) -> None:
+    if isinstance(place, Held):
+        g.b.move(place.register, value)
+    else:
+        assert isinstance(place, Memory)
+        g.b.store(place.base, place.offset, size, value)
+
+
+def zero(g: Generation, memory: Memory, size: int) -> None:
+    """`size` bytes of zeros; the offset of the memory is a multiple of 8 where the size is more than 8."""
+    offset = memory.offset
+    if size > INLINE_WORDS * 8:
+        zeros = g.b.map_value(g.shared.maps.zeros())
+        g.call("probe_read_kernel", g.argument_of(memory.base, offset), Imm(size), zeros)
+        return
+    for start, step in _steps(size):
+        g.b.store(memory.base, offset + start, step, Imm(0))
+
+
+def copy(g: Generation, source: Place, memory: Memory, size: int) -> None:
+    """Copy an object of `size` bytes."""
+    if isinstance(source, Remote):
+        fetch(g, source, memory, size)
+    elif isinstance(source, Held):
+        g.b.store(memory.base, memory.offset, size, source.register)
+    elif isinstance(source, Trusted) or size > INLINE_WORDS * 8:
+        address = g.argument_of(source.base, source.offset)
+        g.call("probe_read_kernel", g.argument_of(memory.base, memory.offset), Imm(size), address)
+    else:
+        for start, step in _steps(size):
+            word = g.b.load(source.base, source.offset + start, step)
+            g.b.store(memory.base, memory.offset + start, step, word)
+
+
+def _steps(size: int) -> list[tuple[int, int]]:
+    """Offsets and sizes of the widest aligned pieces."""
+    steps = [(start, 8) for start in range(0, size & ~7, 8)]
+    start = size & ~7
+    for step in (4, 2, 1):
+        if size - start >= step:
+            steps.append((start, step))
+            start += step
+    return steps
+
+
+def address_of(g: Generation, place: Place) -> Operand:
+    """The address as a number."""
+    if isinstance(place, Remote):
+        return g.b.alu("add", place.address, Imm(place.offset))
+    assert not isinstance(place, Held)
+    return as_number(g, place)
+
+
+def as_number(g: Generation, place: Memory | Trusted) -> Operand:
+    """A pointer the verifier tracks, as a number it does not: stored and read back."""
+    box = g.number_box()
+    if isinstance(place.base, Slot):
+        pointer = g.b.address(place.base, place.offset)
+        g.b.store(box.base, box.offset, 8, pointer)
+    else:
+        pointer = g.b.in_register(g.b.alu("add", place.base, Imm(place.offset)))
+        g.b.store(box.base, box.offset, 8, pointer)
+    return g.b.load(box.base, box.offset, 8)

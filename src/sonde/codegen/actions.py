@@ -1,0 +1,114 @@
+"""Statements: expressions for their effect, and actions, whose values are generated into the record."""
+
+from __future__ import annotations
+
+from sonde.codegen import aggregations, records
+from sonde.codegen.access import fetch, zero
+from sonde.codegen.generation import Generation, Unsupported
+from sonde.codegen.integers import pointer_place, source_of
+from sonde.codegen.ir import Imm
+from sonde.codegen.layout import write_field
+from sonde.codegen.places import Memory, Remote
+from sonde.codegen.variables import assign, assign_object, increment
+from sonde.lang import program as tree
+from sonde.lang.types import Array, String, Struct, Void, resolve
+from sonde.spec import DRAINING
+
+
+def evaluate(g: Generation, s: tree.Statement) -> None:
+    assert isinstance(s, tree.Evaluate)
+    _effect(g, s.expression)
+
+
+def _effect(g: Generation, e: tree.Expr) -> None:
+    base = resolve(e.type)
+    if isinstance(e, tree.Assign):
+        if isinstance(base, (String, Struct, Array)):
+            assign_object(g, e)
+        else:
+            assign(g, e)
+    elif isinstance(e, tree.Increment):
+        increment(g, e)
+    elif isinstance(e, tree.Comma):
+        _effect(g, e.left)
+        _effect(g, e.right)
+    elif isinstance(e, tree.Cast):
+        _effect(g, e.operand)
+    elif isinstance(base, String):
+        size = g.shared.settings.string_capacity
+        g.string_into(e, g.temporary(size), size)
+    elif isinstance(base, (Struct, Array)):
+        g.place(e)
+    elif isinstance(base, Void) and not isinstance(e, tree.Call):
+        raise Unsupported("this expression", e.position)
+    else:
+        g.value(e)
+
+
+def aggregate(g: Generation, s: tree.Statement) -> None:
+    assert isinstance(s, tree.Aggregate)
+    aggregations.aggregate(g, s)
+
+
+def _record(g: Generation, *values: tree.Expr | None) -> None:
+    for value in values:
+        if value is not None:
+            write_field(g, value, records.next_field(g), records.memory(g))
+
+
+def trace(g: Generation, s: tree.Statement) -> None:
+    assert isinstance(s, tree.Trace)
+    _record(g, s.value)
+
+
+def formatted(g: Generation, s: tree.Statement) -> None:
+    assert isinstance(s, (tree.Printf, tree.FormattedCommand))
+    _record(g, *s.values)
+
+
+def printa(g: Generation, s: tree.Statement) -> None:
+    """Nothing to record: the consumer has the aggregations."""
+
+
+def tracemem(g: Generation, s: tree.Statement) -> None:
+    assert isinstance(s, tree.Tracemem)
+    field = records.next_field(g)
+    target = records.memory(g)
+    block = Memory(target.base, target.offset + field.offset)
+    place = pointer_place(g, s.address)
+    source = place if isinstance(place, Remote) else Remote(source_of(g, place), 0, False)
+    if s.size:
+        fetch(g, source, block, s.size)
+    else:
+        zero(g, block, 0)
+    _record(g, s.dynamic)
+
+
+def exit_(g: Generation, s: tree.Statement) -> None:
+    """The status, and no probe fires any more but END."""
+    assert isinstance(s, tree.Exit)
+    _record(g, s.status)
+    state = g.b.map_value(g.shared.maps.state())
+    g.b.store(state, 0, 4, Imm(DRAINING))
+
+
+def on_aggregation(g: Generation, s: tree.Statement) -> None:
+    if isinstance(s, tree.Trunc):
+        _record(g, s.keep)
+    elif isinstance(s, tree.Normalize):
+        _record(g, s.factor)
+
+
+def set_option(g: Generation, s: tree.Statement) -> None:
+    assert isinstance(s, tree.SetOption)
+    _record(g, s.name, s.value)
+
+
+def act(g: Generation, s: tree.Statement) -> None:
+    assert isinstance(s, tree.Act)
+    if s.name in records.CONSUMER_ACTIONS:
+        _record(g, *s.arguments)
+    elif s.name == "raise":
+        g.call("send_signal", g.value(s.arguments[0]))
+    else:
+        raise Unsupported(f"{s.name}()", s.position)

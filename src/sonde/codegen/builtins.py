@@ -1,0 +1,150 @@
+"""Built-in variables with an integer value (D-LANGUAGE: `pid`, `timestamp`, `arg0` ...)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sonde.codegen.access import load, load_bytes
+from sonde.codegen.faults import ILLEGAL_OPERATION, fault
+from sonde.codegen.generation import Generation, Unsupported
+from sonde.codegen.ir import Imm, Operand
+from sonde.codegen.names import probe_id
+from sonde.codegen.places import Remote
+from sonde.codegen.stacks import USER_STACK
+from sonde.lang import program as tree
+from sonde.lang.types import Member, Struct
+
+_WORD = (1 << 32) - 1
+
+
+def value(g: Generation, e: tree.Builtin) -> Operand:
+    if e.name.startswith("arg") and e.name[3:].isdigit():
+        return g.context.argument(g, int(e.name[3:]))
+    if e.name not in _VALUES:
+        raise Unsupported(f"the variable {e.name}", e.position)
+    return _VALUES[e.name](g, e)
+
+
+def _identity(g: Generation) -> Operand:
+    """Process in the upper half, thread in the lower, in sonde's own pid namespace."""
+    namespace = g.shared.target.namespace
+    if namespace is None:
+        return g.call("get_current_pid_tgid", pure="pid")
+    device, inode = namespace
+    return g.library(f"namespace_pid_{device}_{inode}", pure="pid")
+
+
+def _pid(g: Generation, e: tree.Builtin) -> Operand:
+    return g.b.alu("rsh", _identity(g), Imm(32))
+
+
+def _tid(g: Generation, e: tree.Builtin) -> Operand:
+    return g.b.extend(_identity(g), 4, False)
+
+
+def _ppid(g: Generation, e: tree.Builtin) -> Operand:
+    """The thread group of the real parent; in a pid namespace its number there."""
+    task = g.current_task()
+    parent = g.b.load(task, _offset(g, e, "real_parent"), 8, invariant=True)
+    if g.shared.target.namespace is None:
+        return load(g, Remote(parent, _offset(g, e, "tgid"), False), e.type)
+    leader = _read(g, parent, _offset(g, e, "group_leader"), 8)
+    pid = _read(g, leader, _offset(g, e, "thread_pid"), 8)
+    numbers = _member(g, e, "pid", "numbers").offset // 8
+    upid = g.shared.kernel_type("struct", "upid")
+    size = upid.size if isinstance(upid, Struct) else 16
+    level = g.shared.target.namespace_level
+    return _read(g, pid, numbers + size * level, 4)
+
+
+def _read(g: Generation, pointer: Operand, offset: int, size: int) -> Operand:
+    return load_bytes(g, Remote(pointer, offset, False), size, False)
+
+
+def _offset(g: Generation, e: tree.Builtin, member: str) -> int:
+    return _member(g, e, "task_struct", member).offset // 8
+
+
+def _member(g: Generation, e: tree.Builtin, structure: str, member: str) -> Member:
+    type_ = g.shared.kernel_type("struct", structure)
+    found = type_.find(member) if isinstance(type_, Struct) else None
+    if found is None:
+        raise Unsupported(f"{e.name} (this kernel's BTF has no {structure}.{member})", e.position)
+    return found
+
+
+def _uid(g: Generation, e: tree.Builtin) -> Operand:
+    return g.b.extend(g.call("get_current_uid_gid", pure="uid"), 4, False)
+
+
+def _gid(g: Generation, e: tree.Builtin) -> Operand:
+    return g.b.alu("rsh", g.call("get_current_uid_gid", pure="uid"), Imm(32))
+
+
+def _timestamp(g: Generation, e: tree.Builtin) -> Operand:
+    """One reading for all uses in a clause."""
+    assert g.clause is not None
+    return g.call("ktime_get_ns", pure=f"time{g.clause.id}")
+
+
+def _walltimestamp(g: Generation, e: tree.Builtin) -> Operand:
+    offset = g.b.copy(Imm(g.shared.target.realtime_offset))
+    return g.b.alu("add", _timestamp(g, e), offset)
+
+
+def _cpu(g: Generation, e: tree.Builtin) -> Operand:
+    return g.call("get_smp_processor_id", pure="cpu")
+
+
+def _id(g: Generation, e: tree.Builtin) -> Operand:
+    return probe_id(g)
+
+
+def _epid(g: Generation, e: tree.Builtin) -> Operand:
+    assert g.clause is not None
+    return g.b.alu("or", g.b.alu("lsh", probe_id(g), Imm(32)), Imm(g.clause.id))
+
+
+def _curthread(g: Generation, e: tree.Builtin) -> Operand:
+    return g.current_task()
+
+
+def _depth(flags: int) -> Callable[[Generation, tree.Builtin], Operand]:
+    def frames(g: Generation, e: tree.Builtin) -> Operand:
+        size = 8 * g.shared.settings.maxframes
+        memory = g.temporary(size)
+        target = g.argument_of(memory.base, memory.offset)
+        got = g.call("get_stack", g.ctx, target, Imm(size), Imm(flags))
+        return g.b.choose("sgt", got, Imm(0), lambda: g.b.alu("rsh", got, Imm(3)), lambda: Imm(0))
+
+    return frames
+
+
+def _caller(flags: int) -> Callable[[Generation, tree.Builtin], Operand]:
+    def frame(g: Generation, e: tree.Builtin) -> Operand:
+        memory = g.temporary(16)
+        target = g.argument_of(memory.base, memory.offset)
+        g.call("get_stack", g.ctx, target, Imm(16), Imm(flags))
+        return g.b.load(memory.base, memory.offset + 8, 8)
+
+    return frame
+
+
+def _errno(g: Generation, e: tree.Builtin) -> Operand:
+    return g.context.errno(g)
+
+
+def _ipl(g: Generation, e: tree.Builtin) -> Operand:
+    """Linux has no interrupt priority level."""
+    after = g.b.label()
+    fault(g, ILLEGAL_OPERATION, Imm(0))
+    g.b.place(after)
+    return Imm(0)
+
+
+_VALUES: dict[str, Callable[[Generation, tree.Builtin], Operand]] = {
+    "pid": _pid, "tid": _tid, "ppid": _ppid, "uid": _uid, "gid": _gid, "timestamp": _timestamp,
+    "walltimestamp": _walltimestamp, "cpu": _cpu, "id": _id, "epid": _epid, "curthread": _curthread,
+    "stackdepth": _depth(0), "ustackdepth": _depth(USER_STACK), "caller": _caller(0), "ucaller": _caller(USER_STACK),
+    "errno": _errno, "ipl": _ipl,
+}  # fmt: skip

@@ -1,0 +1,74 @@
+"""A clause as code: predicate, record, statements, and what happens when one of them faults."""
+
+from __future__ import annotations
+
+from sonde.codegen import records
+from sonde.codegen.generation import Fault, Generation
+from sonde.codegen.ir import Imm, Operand
+from sonde.codegen.names import clause_mask, probe_id
+from sonde.lang import program as tree
+from sonde.lang.program import Clause
+from sonde.spec import Field, RecordLayout
+
+ERROR_ROUTINE = "error_clauses"
+
+Planned = tuple[Clause, RecordLayout | None, list[Field]]
+"""A clause with its record's layout and fields."""
+
+
+def generate(g: Generation, planned: Planned, bit: int | None) -> None:
+    """The clause's code; where `bit` is given, only for probes whose mask has it."""
+    clause, layout, fields = planned
+    g.clause = clause
+    g.at(clause.position)
+    end = g.b.label()
+    if bit is not None:
+        wanted = g.b.label()
+        g.b.branch("set", clause_mask(g), Imm(1 << bit), wanted, end)
+        g.b.place(wanted)
+    failed, abandon = g.b.label(), g.b.label()
+    g.fault = Fault(failed, g.b.register(), g.b.register(), g.b.register())
+    if clause.predicate is not None:
+        body = g.b.label()
+        g.branch(clause.predicate, body, end)
+        g.b.place(body)
+        g.release_temporaries()
+    if layout is not None:
+        records.begin(g, layout, fields)
+        g.fault = g.fault._replace(label=abandon)
+    for statement in clause.statements:
+        g.statement(statement)
+        g.release_temporaries()
+    g.at(clause.position)
+    if layout is not None:
+        records.finish(g, "ringbuf_submit")
+    g.b.jump(g.exit if _stops(clause) else end)
+    if layout is not None:
+        g.b.place(abandon)
+        records.finish(g, "ringbuf_discard")
+        g.b.jump(failed)
+    g.b.place(failed)
+    _report(g, clause)
+    g.b.place(end)
+    g.record = None
+
+
+def _stops(clause: Clause) -> bool:
+    """No later clause of the firing runs after exit()."""
+    return any(isinstance(s, tree.Exit) for s in clause.statements)
+
+
+def epid(g: Generation, clause: Clause) -> Operand:
+    """Clause in the lower half, probe in the upper: the first eight bytes of a record."""
+    return g.b.alu("or", g.b.alu("lsh", probe_id(g), Imm(32)), Imm(clause.id))
+
+
+def _report(g: Generation, clause: Clause) -> None:
+    """Run the ERROR clauses; a fault in one of these is only counted."""
+    assert g.fault is not None
+    if g.is_error_routine:
+        g.count("errors")
+        return
+    fault = g.fault
+    which = epid(g, clause)
+    g.b.call_local(ERROR_ROUTINE, g.ctx, g.b.in_register(which), fault.pc, fault.code, fault.value)

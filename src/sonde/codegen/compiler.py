@@ -1,0 +1,144 @@
+"""Checked program in, `TracingSpec` out: the code generator's front door.
+
+A pure function of the program, the settings, the target and the two questions it may ask the catalog: a kernel type by
+its tag, and the record fields of a trace event.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from sonde.bpf import maps as kinds
+from sonde.codegen import ir
+from sonde.codegen.aggregations import describe
+from sonde.codegen.clauses import ERROR_ROUTINE, Planned
+from sonde.codegen.context.internal import InternalContext
+from sonde.codegen.context.tracepoint import Fields
+from sonde.codegen.emit import TooLargeError
+from sonde.codegen.firings import Group, group
+from sonde.codegen.generation import Shared
+from sonde.codegen.library.catalog import routine
+from sonde.codegen.link import Place, link, optimize
+from sonde.codegen.maps import MapPool
+from sonde.codegen.program import generate, generate_error_routine
+from sonde.codegen.records import RING, Plan
+from sonde.codegen.settings import Settings
+from sonde.codegen.uses import gather_keys, gather_replaceable
+from sonde.codegen.variables import assign_storage
+from sonde.lang.errors import DError, Position
+from sonde.lang.program import Aggregation, Clause, Program
+from sonde.lang.types import Type
+from sonde.probe import Internal, Probe
+from sonde.spec import MapSpec, ProbeSpec, ProgramSpec, TracingSpec
+from sonde.target.target import Target
+
+ERROR = Probe(3, "dtrace", "", "", "ERROR", Internal("ERROR"))
+"""The probe that a fault fires."""
+
+KernelType = Callable[[str, str], Type | None]
+"""(keyword, tag) -> a kernel structure, union or enumeration."""
+
+Sources = Mapping[str | None, Sequence[str]]
+"""File name (None: command line) -> lines."""
+
+
+class Compilation:
+    """A program laid out for code generation: maps, keys, records; `spec()` generates."""
+
+    def __init__(
+        self, program: Program, settings: Settings, target: Target, kernel_type: KernelType, fields: Fields,
+        sources: Sources,
+    ) -> None:  # fmt: skip
+        self.program = program
+        self.sources = sources
+        self.maps = MapPool()
+        self.shared = Shared(
+            target, settings, self.maps, {}, gather_keys(program.clauses, settings),
+            gather_replaceable(program.clauses), {}, kernel_type,
+        )  # fmt: skip
+        self._add_maps(settings)
+        assign_storage(self.shared, program.variables)
+        used = [a for a in program.aggregations if a in self.shared.keys]
+        self.numbers: dict[Aggregation, int] = {a: n for n, a in enumerate(used)}
+        self.aggregations = tuple(describe(self.shared, a) for a in used)
+        self.planned = [self._plan(clause) for clause in program.clauses]
+        self.groups = group(program.clauses, fields)
+
+    def _plan(self, clause: Clause) -> Planned:
+        plan = Plan(clause, self.shared, self.numbers)
+        return clause, plan.layout(), plan.fields
+
+    def _add_maps(self, settings: Settings) -> None:
+        self.maps.state()
+        self.maps.counters()
+        size = 4096
+        while size < settings.bufsize:
+            size *= 2
+        ring = MapSpec(RING, kinds.RINGBUF, 0, 0, size)
+        if settings.rings_per_cpu:
+            ring = MapSpec("rings", kinds.ARRAY_OF_MAPS, 4, 4, self.shared.target.cpus, inner=ring)
+        self.maps.add(ring)
+
+    def spec(self) -> TracingSpec:
+        """Raises DError where a clause cannot be compiled."""
+        programs = tuple(self._program(each) for each in self.groups)
+        layouts = tuple(layout for _, layout, _ in self.planned if layout is not None)
+        return TracingSpec(
+            self._used_maps(programs),
+            programs,
+            layouts,
+            self.aggregations,
+            tuple(self.shared.strings),
+            tuple(sorted({p for c in self.program.clauses for p in c.probes} | {ERROR})),
+            ("rings",) if self.shared.settings.rings_per_cpu else (RING,),
+        )
+
+    def functions(self) -> list[ir.Function]:
+        """The intermediate form of every program's main function, optimized."""
+        made = []
+        for each in self.groups:
+            wanted = {clause.id for clause in each.clauses}
+            planned = [p for p in self.planned if p[0].id in wanted]
+            made.append(optimize(generate(each.name, each.context, planned, self.shared).b.function))
+        return made
+
+    def _used_maps(self, programs: Sequence[ProgramSpec]) -> tuple[MapSpec, ...]:
+        """Maps that some program refers to, and those the session reads."""
+        used = {name for program in programs for _, name in program.map_references}
+        used |= {"state", "counters", RING, "rings"} | {a.map for a in self.aggregations}
+        return tuple(spec for name, spec in self.maps.specs.items() if name in used)
+
+    def _program(self, each: Group) -> ProgramSpec:
+        wanted = {clause.id for clause in each.clauses}
+        main = generate(each.name, each.context, [p for p in self.planned if p[0].id in wanted], self.shared)
+        try:
+            spec = link(each.name, (main.b.function, main.positions), self._part, self._line)
+        except TooLargeError as error:
+            text = f"the clauses of {each.context.probes[0]} are too large: {error}"
+            raise DError("D_UNKNOWN", text, each.clauses[0].position) from None
+        context = main.context
+        return spec._replace(
+            kind=context.kind,
+            attach_type=context.attach_type,
+            attach_to=context.attach_to,
+            probes=tuple(ProbeSpec(probe, cookie) for probe, cookie in context.cookies()),
+        )
+
+    def _part(self, name: str) -> Place:
+        """A subprogram: the ERROR clauses or a routine of the library."""
+        if name != ERROR_ROUTINE:
+            return routine(name), ()
+        errors = [p for p in self.planned if ERROR in p[0].probes]
+        made = generate_error_routine(InternalContext(ERROR), errors, self.shared)
+        return made.b.function, made.positions
+
+    def _line(self, position: Position) -> str:
+        lines = self.sources.get(position.file, ())
+        return lines[position.line - 1].strip() if 0 < position.line <= len(lines) else ""
+
+
+def compile_program(
+    program: Program, settings: Settings, target: Target, kernel_type: KernelType, fields: Fields, sources: Sources
+) -> TracingSpec:
+    """Compile; raises DError with the position of what cannot be compiled."""
+    return Compilation(program, settings, target, kernel_type, fields, sources).spec()

@@ -1,0 +1,80 @@
+"""Conditions, straight into jumps: comparisons, logical operators, truth of scalars and strings."""
+
+from __future__ import annotations
+
+from sonde.codegen import strings
+from sonde.codegen.generation import Generation
+from sonde.codegen.ir import Imm
+from sonde.lang import program as tree
+from sonde.lang.types import Pointer, String, is_signed, resolve
+
+_SIGNED = {"<": "slt", "<=": "sle", ">": "sgt", ">=": "sge"}
+_UNSIGNED = {"<": "lt", "<=": "le", ">": "gt", ">=": "ge"}
+COMPARISONS = {"==": "eq", "!=": "ne"}
+
+
+def binary(g: Generation, e: tree.Expr, then: int, otherwise: int) -> None:
+    assert isinstance(e, tree.Binary)
+    if e.op in ("&&", "||"):
+        _short_circuit(g, e, then, otherwise)
+    elif e.op == "^^":
+        _exclusive(g, e, then, otherwise)
+    elif e.op in COMPARISONS or e.op in _SIGNED:
+        _compare(g, e, then, otherwise)
+    else:
+        g.b.branch("ne", g.value(e), Imm(0), then, otherwise)
+
+
+def is_condition(e: tree.Binary) -> bool:
+    """Whether the operator gives a truth value."""
+    return e.op in ("&&", "||", "^^") or e.op in COMPARISONS or e.op in _SIGNED
+
+
+def _short_circuit(g: Generation, e: tree.Binary, then: int, otherwise: int) -> None:
+    middle = g.b.label()
+    if e.op == "&&":
+        truth(g, e.left, middle, otherwise)
+    else:
+        truth(g, e.left, then, middle)
+    g.b.place(middle)
+    truth(g, e.right, then, otherwise)
+
+
+def _exclusive(g: Generation, e: tree.Binary, then: int, otherwise: int) -> None:
+    yes, no = g.b.label(), g.b.label()
+    truth(g, e.left, yes, no)
+    g.b.place(yes)
+    truth(g, e.right, otherwise, then)
+    g.b.place(no)
+    truth(g, e.right, then, otherwise)
+
+
+def _compare(g: Generation, e: tree.Binary, then: int, otherwise: int) -> None:
+    if isinstance(resolve(e.left.type), String):
+        strings.compare(g, e, then, otherwise)
+        return
+    left, right = g.value(e.left), g.value(e.right)
+    signed = is_signed(e.left.type) and not isinstance(resolve(e.left.type), Pointer)
+    op = COMPARISONS.get(e.op) or (_SIGNED if signed else _UNSIGNED)[e.op]
+    g.b.branch(op, left, right, then, otherwise)
+
+
+def truth(g: Generation, e: tree.Expr, then: int, otherwise: int) -> None:
+    """An operand of a logical operator: a number other than 0, a string that is set."""
+    if isinstance(resolve(e.type), String):
+        strings.truth(g, e, then, otherwise)
+    else:
+        g.branch(e, then, otherwise)
+
+
+def unary(g: Generation, e: tree.Expr, then: int, otherwise: int) -> None:
+    assert isinstance(e, tree.Unary)
+    if e.op == "!":
+        truth(g, e.operand, otherwise, then)
+    else:
+        g.b.branch("ne", g.value(e), Imm(0), then, otherwise)
+
+
+def constant(g: Generation, e: tree.Expr, then: int, otherwise: int) -> None:
+    assert isinstance(e, tree.Const)
+    g.b.jump(then if e.value else otherwise)

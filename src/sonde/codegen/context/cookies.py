@@ -1,0 +1,18 @@
+"""Which of its probes a program was fired for, where the attachment says so."""
+
+from __future__ import annotations
+
+from sonde.codegen.generation import Generation
+from sonde.codegen.ir import Imm, Operand
+
+
+def index_by_cookie(g: Generation, count: int, feature: str) -> Operand:
+    """The attach cookie, or a constant stamped in at loading where the kernel lacks `feature`, the firing's cookie."""
+    if count == 1:
+        return Imm(0)
+    if feature in g.shared.target.features:
+        index: Operand = g.call("get_attach_cookie", g.ctx, pure="cookie")
+    else:
+        index = g.b.stamp()
+    g.b.branch("ge", index, Imm(count), g.leave)
+    return index

@@ -1,0 +1,56 @@
+"""BEGIN, END and ERROR: fired by the session, or by a fault."""
+
+from __future__ import annotations
+
+from sonde.bpf import programs
+from sonde.codegen.generation import Generation, Unsupported
+from sonde.codegen.ir import Imm, Operand
+from sonde.codegen.places import Place
+from sonde.lang.errors import Position
+from sonde.lang.types import Type
+from sonde.probe import Probe
+
+_NOWHERE = Position(None, 1, 1)
+
+
+class InternalContext:
+    """A raw tracepoint program that is run, not attached; its arguments are all 0, but for ERROR's."""
+
+    kind = programs.RAW_TRACEPOINT
+    attach_type = programs.ATTACH_NONE
+    attach_to: str | None = None
+
+    def __init__(self, probe: Probe) -> None:
+        self.probes: tuple[Probe, ...] = (probe,)
+
+    def enter(self, g: Generation) -> Operand:
+        return Imm(0)
+
+    def argument(self, g: Generation, number: int) -> Operand:
+        """ERROR: arg1 probe, arg2 clause, arg3 place in the program, arg4 fault code, arg5 value."""
+        if not g.is_error_routine or not 1 <= number <= 5:
+            return Imm(0)
+        parameters = g.b.function.parameters
+        if number == 1:
+            return g.b.alu("rsh", parameters[1], Imm(32))
+        if number == 2:
+            return g.b.extend(parameters[1], 4, False)
+        return parameters[number - 1]
+
+    def typed_argument(self, g: Generation, number: int, type_: Type) -> Operand | Place:
+        raise Unsupported("args[] of this probe", _NOWHERE)
+
+    def errno(self, g: Generation) -> Operand:
+        return Imm(0)
+
+    def is_trusted(self, number: int) -> bool:
+        return False
+
+    def table_size(self) -> int:
+        return 1
+
+    def index_of(self, probe: Probe) -> int:
+        return 0
+
+    def cookies(self) -> tuple[tuple[Probe, int], ...]:
+        return ((self.probes[0], 0),)

@@ -1,0 +1,13 @@
+"""Offsets in struct pt_regs of x86-64 (arch/x86/include/asm/ptrace.h): part of the kernel's ABI for tracing programs."""
+
+from __future__ import annotations
+
+SIZE = 168
+R10, R9, R8, AX, CX, DX, SI, DI = 56, 64, 72, 80, 88, 96, 104, 112
+BP, ORIG_AX, IP, CS, FLAGS, SP = 32, 120, 128, 136, 144, 152
+
+SYSCALL_ARGUMENTS = (DI, SI, DX, R10, R8, R9)
+"""Where a 64-bit system call has its arguments."""
+
+COMPAT_ARGUMENTS = (40, CX, DX, SI, DI, BP)
+"""Where a 32-bit system call has its arguments: bx, cx, dx, si, di, bp."""

@@ -1,0 +1,131 @@
+"""System calls: one raw tracepoint for all of them, told apart by number.
+
+sys_enter has (struct pt_regs *, long number), sys_exit (struct pt_regs *, long result); the arguments are read from
+the task's saved registers, to which bpf_task_pt_regs gives a trusted pointer.
+"""
+
+from __future__ import annotations
+
+from sonde.bpf import programs
+from sonde.codegen.context import registers
+from sonde.codegen.generation import Generation
+from sonde.codegen.ir import Imm, Operand, Reg
+from sonde.codegen.names import probe_id
+from sonde.codegen.places import Place
+from sonde.lang.types import Struct, Type, is_signed, size_of
+from sonde.probe import Probe, Syscall
+
+_STATUS_OFFSET = 16
+"""struct thread_info.status where BTF does not tell (x86, since Linux 5.11)."""
+
+_TS_COMPAT = 2
+"""The task is in a 32-bit system call (arch/x86/include/asm/thread_info.h)."""
+
+_MAX_ERRNO = 4095
+
+
+class SyscallContext:
+    """Entries or returns; 64-bit calls have the table's indexes from 0 on, 32-bit ones behind them."""
+
+    kind = programs.RAW_TRACEPOINT
+    attach_type = programs.ATTACH_NONE
+    attach_to: str | None = None
+
+    def __init__(self, probes: tuple[Probe, ...]) -> None:
+        self.probes = probes
+        self._firings = {p.id: p.firing for p in probes if isinstance(p.firing, Syscall)}
+        native = [f.number for f in self._firings.values() if not f.compat]
+        compat = [f.number for f in self._firings.values() if f.compat]
+        self._native = max(native, default=-1) + 1
+        self._compat = max(compat, default=-1) + 1
+        self.is_return = next(iter(self._firings.values())).is_return
+
+    def enter(self, g: Generation) -> Operand:
+        if len(self.probes) == 1:
+            return self._enter_one(g)
+        index = g.b.register()
+        number = self._number(g)
+        native, found = g.b.label(), g.b.label()
+        compat = g.b.label()
+        g.b.branch("set", self._status(g), Imm(_TS_COMPAT), compat, native)
+        g.b.place(compat)
+        g.b.branch("ge", number, Imm(self._compat), g.leave)
+        g.b.move(index, g.b.alu("add", number, Imm(self._native)))
+        g.b.jump(found)
+        g.b.place(native)
+        g.b.branch("ge", number, Imm(self._native), g.leave)
+        g.b.move(index, number)
+        g.b.place(found)
+        g.b.branch("ge", index, Imm(self.table_size()), g.leave)
+        g.probe_index = index
+        if len(self.probes) < self.table_size():
+            g.b.branch("eq", probe_id(g), Imm(0), g.leave)
+        return index
+
+    def _enter_one(self, g: Generation) -> Operand:
+        firing = self._firings[self.probes[0].id]
+        g.b.branch("ne", self._number(g), Imm(firing.number), g.leave)
+        bit = g.b.alu("and", self._status(g), Imm(_TS_COMPAT))
+        g.b.branch("eq" if firing.compat else "ne", bit, Imm(0), g.leave)
+        return Imm(0)
+
+    def _number(self, g: Generation) -> Operand:
+        """The call's number, as 32 bits: negative numbers are none."""
+        if not self.is_return:
+            return g.b.extend(g.b.load(g.ctx, 8, 8, invariant=True), 4, False)
+        return g.b.extend(g.b.load(self._registers(g), registers.ORIG_AX, 8, invariant=True), 4, False)
+
+    def _status(self, g: Generation) -> Operand:
+        return g.b.load(g.current_task(), self._status_offset(g), 4, invariant=True)
+
+    def _status_offset(self, g: Generation) -> int:
+        info = g.shared.kernel_type("struct", "thread_info")
+        member = info.find("status") if isinstance(info, Struct) else None
+        return member.offset // 8 if member else _STATUS_OFFSET
+
+    def _registers(self, g: Generation) -> Reg:
+        return g.call("task_pt_regs", g.current_task(), pure="registers")
+
+    def argument(self, g: Generation, number: int) -> Operand:
+        if self.is_return:
+            return g.b.load(g.ctx, 8, 8, invariant=True) if number < 2 else Imm(0)
+        if number >= len(registers.SYSCALL_ARGUMENTS):
+            return Imm(0)
+        native = registers.SYSCALL_ARGUMENTS[number]
+        compat = registers.COMPAT_ARGUMENTS[number]
+        saved = self._registers(g)
+        kinds = {f.compat for f in self._firings.values()}
+        if kinds == {False}:
+            return g.b.load(saved, native, 8, invariant=True)
+        if kinds == {True}:
+            return g.b.load(saved, compat, 4, invariant=True)
+        return g.b.choose(
+            "set", self._status(g), Imm(_TS_COMPAT),
+            lambda: g.b.load(saved, compat, 4, invariant=True),
+            lambda: g.b.load(saved, native, 8, invariant=True),
+        )  # fmt: skip
+
+    def typed_argument(self, g: Generation, number: int, type_: Type) -> Operand | Place:
+        value = self.argument(g, number)
+        return g.b.extend(value, size_of(type_) or 8, is_signed(type_))
+
+    def errno(self, g: Generation) -> Operand:
+        if not self.is_return:
+            return Imm(0)
+        result = g.b.load(g.ctx, 8, 8, invariant=True)
+        negative = g.b.negate(result)
+        return g.b.choose("le", g.b.alu("sub", negative, Imm(1)), Imm(_MAX_ERRNO - 1), lambda: negative, lambda: Imm(0))
+
+    def is_trusted(self, number: int) -> bool:
+        return False
+
+    def table_size(self) -> int:
+        return self._native + self._compat if len(self.probes) > 1 else 1
+
+    def index_of(self, probe: Probe) -> int:
+        firing = self._firings[probe.id]
+        return firing.number + (self._native if firing.compat else 0)
+
+    def cookies(self) -> tuple[tuple[Probe, int], ...]:
+        """One attachment serves all: the first probe stands for them."""
+        return ((self.probes[0], 0),)

@@ -1,0 +1,80 @@
+"""Which probes one BPF program can serve: those fired alike, with the same clauses."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from sonde.codegen.context.internal import InternalContext
+from sonde.codegen.context.syscall import SyscallContext
+from sonde.codegen.context.timer import TimerContext
+from sonde.codegen.context.tracepoint import Fields, RawTracepointContext, TracepointContext
+from sonde.codegen.generation import Context
+from sonde.codegen.uses import uses_arguments
+from sonde.lang.program import Clause
+from sonde.probe import Internal, Probe, RawTracepoint, Syscall, Timer, Tracepoint
+
+
+class Group(NamedTuple):
+    """The probes and clauses of one program, and its name."""
+
+    name: str
+    context: Context
+    clauses: tuple[Clause, ...]
+
+
+def group(clauses: Sequence[Clause], fields: Fields) -> list[Group]:
+    """One group for each program; ERROR's clauses are left out, faults call them."""
+    by_probe: dict[Probe, list[Clause]] = {}
+    for clause in clauses:
+        for probe in clause.probes:
+            found = by_probe.setdefault(probe, [])
+            if not found or found[-1] is not clause:
+                found.append(clause)
+    shapes: dict[tuple[object, ...], list[Probe]] = {}
+    for probe, own in by_probe.items():
+        if probe.firing != Internal("ERROR"):
+            shapes.setdefault(_shape(probe, own), []).append(probe)
+    groups = []
+    for number, (shape, probes) in enumerate(shapes.items()):
+        members = {id(c) for p in probes for c in by_probe[p]}
+        own_clauses = tuple(c for c in clauses if id(c) in members)
+        groups.append(Group(_name(probes, number), _context(shape, probes, fields), own_clauses))
+    return groups
+
+
+def _shape(probe: Probe, clauses: Sequence[Clause]) -> tuple[object, ...]:
+    """Probes with equal shapes share a program."""
+    firing = probe.firing
+    which = tuple(clause.id for clause in clauses)
+    if isinstance(firing, Internal):
+        return ("internal", firing.name)
+    if isinstance(firing, Syscall):
+        return ("syscall", firing.is_return)
+    if isinstance(firing, Timer):
+        return ("timer", which)
+    typed = uses_arguments(clauses)
+    kind = "raw" if isinstance(firing, RawTracepoint) else "event"
+    return (kind, typed, probe.id if typed else 0, which)
+
+
+def _name(probes: Sequence[Probe], number: int) -> str:
+    first = probes[0]
+    if isinstance(first.firing, Internal):
+        return first.firing.name
+    text = f"{first.provider}_{first.name}" if len(probes) > 1 else f"{first.function or first.provider}_{first.name}"
+    return "".join(c if c.isalnum() else "_" for c in f"p{number}_{text}")[:15]
+
+
+def _context(shape: tuple[object, ...], probes: Sequence[Probe], fields: Fields) -> Context:
+    firing = probes[0].firing
+    if isinstance(firing, Internal):
+        return InternalContext(probes[0])
+    if isinstance(firing, Syscall):
+        return SyscallContext(tuple(probes))
+    if isinstance(firing, Timer):
+        return TimerContext(tuple(probes))
+    if isinstance(firing, RawTracepoint):
+        return RawTracepointContext(tuple(probes), by_btf=bool(shape[1]))
+    assert isinstance(firing, Tracepoint)
+    return TracepointContext(tuple(probes), fields)

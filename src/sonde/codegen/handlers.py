@@ -1,0 +1,90 @@
+"""Which function generates which kind of node."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sonde.codegen import actions, builtins, calls, conditions, integers, strings, variables
+from sonde.codegen.generation import Generation, Handlers
+from sonde.codegen.ir import Operand
+from sonde.codegen.places import Memory, Remote, Trusted
+from sonde.lang import program as tree
+
+
+def _binary(g: Generation, e: tree.Binary) -> Operand:
+    return integers.truth_value(g, e) if conditions.is_condition(e) else integers.binary(g, e)
+
+
+def _argument(g: Generation, e: tree.Argument) -> Operand:
+    typed = g.context.typed_argument(g, e.number, e.type)
+    if isinstance(typed, (Memory, Remote, Trusted)):
+        return integers.from_place(g, e)
+    return typed  # type: ignore[return-value]
+
+
+_VALUES: dict[type, Any] = {
+    tree.Const: integers.constant,
+    tree.Var: integers.from_place,
+    tree.Element: integers.from_place,
+    tree.Builtin: builtins.value,
+    tree.Argument: _argument,
+    tree.KernelObject: integers.from_place,
+    tree.Deref: integers.from_place,
+    tree.MemberOf: integers.from_place,
+    tree.Index: integers.from_place,
+    tree.AddressOf: integers.address,
+    tree.Unary: integers.unary,
+    tree.Binary: _binary,
+    tree.Conditional: integers.conditional,
+    tree.Cast: integers.cast,
+    tree.Assign: variables.assign,
+    tree.Increment: variables.increment,
+    tree.Comma: integers.comma,
+    tree.Call: calls.value,
+    tree.StringConst: integers.string_address,
+}
+
+_PLACES: dict[type, Any] = {
+    tree.Var: variables.variable_place,
+    tree.Element: variables.element_place,
+    tree.KernelObject: variables.object_place,
+    tree.Argument: variables.object_place,
+    tree.Deref: variables.object_place,
+    tree.MemberOf: variables.object_place,
+    tree.Index: variables.object_place,
+}
+
+_STRINGS: dict[type, Any] = {
+    tree.StringConst: strings.constant,
+    tree.Builtin: strings.builtin,
+    tree.Conditional: strings.conditional,
+    tree.Cast: strings.cast,
+    tree.Assign: strings.assignment,
+    tree.Comma: strings.assignment,
+    tree.Call: calls.string,
+    **dict.fromkeys(_PLACES, strings.variable),
+}
+
+_CONDITIONS: dict[type, Any] = {
+    tree.Binary: conditions.binary,
+    tree.Unary: conditions.unary,
+    tree.Const: conditions.constant,
+}
+
+_STATEMENTS: dict[type, Any] = {
+    tree.Evaluate: actions.evaluate,
+    tree.Aggregate: actions.aggregate,
+    tree.Trace: actions.trace,
+    tree.Printf: actions.formatted,
+    tree.FormattedCommand: actions.formatted,
+    tree.Printa: actions.printa,
+    tree.Tracemem: actions.tracemem,
+    tree.Exit: actions.exit_,
+    tree.Clear: actions.on_aggregation,
+    tree.Trunc: actions.on_aggregation,
+    tree.Normalize: actions.on_aggregation,
+    tree.SetOption: actions.set_option,
+    tree.Act: actions.act,
+}
+
+HANDLERS = Handlers(_VALUES, _PLACES, _STRINGS, _CONDITIONS, _STATEMENTS)

@@ -1,0 +1,169 @@
+"""Integer expressions: C's arithmetic on 64-bit registers.
+
+A value is kept extended to 64 bits as its type says. Operations whose result can leave the type's range (sum,
+difference, product, left shift, complement, negation) are followed by an extension where the type is narrower.
+"""
+
+from __future__ import annotations
+
+from sonde.codegen.access import address_of, as_number, load, load_bits
+from sonde.codegen.arithmetic import signed
+from sonde.codegen.faults import DIVIDE_BY_ZERO, fault_if
+from sonde.codegen.generation import Generation, Unsupported
+from sonde.codegen.ir import Imm, Operand
+from sonde.codegen.places import Memory, Remote, Trusted
+from sonde.lang import program as tree
+from sonde.lang.types import Array, Int, Pointer, String, Struct, Type, is_signed, resolve, size_of
+
+_OPS = {"+": "add", "-": "sub", "*": "mul", "&": "and", "|": "or", "^": "xor", "<<": "lsh"}
+_KEEPS_RANGE = ("&", "|", "^")
+
+
+def constant(g: Generation, e: tree.Const) -> Operand:
+    return Imm(signed(e.value))
+
+
+def narrow(g: Generation, value: Operand, type_: Type) -> Operand:
+    """The value as `type_` holds it."""
+    base = resolve(type_)
+    if isinstance(base, Int) and base.name == "_Bool":
+        return g.b.truth("ne", value, Imm(0))
+    return g.b.extend(value, size_of(base) or 8, is_signed(base))
+
+
+def binary(g: Generation, e: tree.Binary) -> Operand:
+    left = g.value(e.left)
+    right = g.value(e.right)
+    return operate(g, e.op, left, right, e.type, e.left.type)
+
+
+def operate(g: Generation, op: str, left: Operand, right: Operand, type_: Type, left_type: Type) -> Operand:
+    """`left op right` in `type_`; a right shift is that of the left operand's type."""
+    if op in ("/", "%"):
+        return divide(g, op, left, right, is_signed(type_))
+    if op == ">>":
+        return g.b.alu("arsh" if is_signed(left_type) else "rsh", left, right)
+    result = g.b.alu(_OPS[op], left, right)
+    return result if op in _KEEPS_RANGE else narrow(g, result, type_)
+
+
+def divide(g: Generation, op: str, left: Operand, right: Operand, is_signed_: bool) -> Operand:
+    """Division truncating toward zero; by zero it is a fault. Older kernels have no signed division."""
+    fault_if(g, "eq", right, Imm(0), DIVIDE_BY_ZERO, Imm(0))
+    operation = "div" if op == "/" else "mod"
+    if not is_signed_:
+        return g.b.alu(operation, left, right)
+    left_sign = g.b.alu("arsh", left, Imm(63))
+    right_sign = g.b.alu("arsh", right, Imm(63))
+    a = g.b.alu("sub", g.b.alu("xor", left, left_sign), left_sign)
+    b = g.b.alu("sub", g.b.alu("xor", right, right_sign), right_sign)
+    sign = g.b.alu("xor", left_sign, right_sign) if op == "/" else left_sign
+    result = g.b.alu(operation, a, b)
+    return g.b.alu("sub", g.b.alu("xor", result, sign), sign)
+
+
+def unary(g: Generation, e: tree.Unary) -> Operand:
+    if e.op == "!":
+        return truth_value(g, e)
+    value = g.value(e.operand)
+    result = g.b.negate(value) if e.op == "-" else g.b.alu("xor", value, Imm(-1))
+    return narrow(g, result, e.type)
+
+
+def truth_value(g: Generation, e: tree.Expr) -> Operand:
+    """A condition as 0 or 1."""
+    result = g.b.register()
+    yes, no, end = g.b.label(), g.b.label(), g.b.label()
+    g.branch(e, yes, no)
+    g.b.place(yes)
+    g.b.move(result, Imm(1))
+    g.b.jump(end)
+    g.b.place(no)
+    g.b.move(result, Imm(0))
+    g.b.place(end)
+    return result
+
+
+def conditional(g: Generation, e: tree.Conditional) -> Operand:
+    result = g.b.register()
+    yes, no, end = g.b.label(), g.b.label(), g.b.label()
+    g.branch(e.test, yes, no)
+    g.b.place(yes)
+    g.b.move(result, g.value(e.then))
+    g.b.jump(end)
+    g.b.place(no)
+    g.b.move(result, g.value(e.otherwise))
+    g.b.place(end)
+    return result
+
+
+def comma(g: Generation, e: tree.Comma) -> Operand:
+    g.statement(tree.Evaluate(e.position, e.left))
+    return g.value(e.right)
+
+
+def cast(g: Generation, e: tree.Cast) -> Operand:
+    source = resolve(e.operand.type)
+    if isinstance(source, (Array, Struct)):
+        return address_of(g, g.place(e.operand))
+    if isinstance(source, String):
+        return string_address(g, e.operand)
+    value = g.value(e.operand)
+    if size_of(e.type) >= 8 or isinstance(resolve(e.type), Pointer):
+        return value
+    return narrow(g, value, e.type)
+
+
+def string_address(g: Generation, e: tree.Expr) -> Operand:
+    """The address of a string's characters, of a copy where it is not in memory."""
+    if isinstance(e, (tree.Var, tree.Element)):
+        place = g.place(e)
+        assert isinstance(place, Memory)
+        return as_number(g, place)
+    capacity = g.shared.settings.string_capacity
+    memory = Memory(g.number_box().base, g.scratch.take(capacity))
+    g.string_into(e, memory, capacity)
+    return as_number(g, memory)
+
+
+def address(g: Generation, e: tree.AddressOf) -> Operand:
+    return address_of(g, g.place(e.object))
+
+
+def from_place(g: Generation, e: tree.Expr) -> Operand:
+    """The content of an lvalue: integers and pointers; of an array or structure its address."""
+    place = g.place(e)
+    base = resolve(e.type)
+    if isinstance(base, (Array, Struct)):
+        return address_of(g, place)
+    if isinstance(base, String):
+        raise Unsupported("a string in this place", e.position)
+    if isinstance(e, tree.MemberOf) and e.member.bits:
+        return load_bits(g, g.place(e.object), e.type, e.member.offset, e.member.bits)
+    return load(g, place, e.type)
+
+
+def pointer_place(g: Generation, e: tree.Expr) -> Remote | Trusted:
+    """What a pointer expression points to: directly readable if the verifier trusts the pointer."""
+    if isinstance(e, tree.Builtin) and e.name == "curthread":
+        return Trusted(g.current_task(), 0)
+    if isinstance(e, tree.Cast) and isinstance(resolve(e.operand.type), Pointer):
+        inner = e.operand
+        if isinstance(inner, tree.Argument) and _same_structure(e.type, inner.type):
+            return pointer_place(g, inner)
+    if isinstance(e, tree.Argument) and g.context.is_trusted(e.number):
+        value = g.b.in_register(g.value(e))
+        fault_if(g, "eq", value, Imm(0), 1, Imm(0))
+        return Trusted(value, 0)
+    base = resolve(e.type)
+    return Remote(g.value(e), 0, isinstance(base, Pointer) and base.user)
+
+
+def _same_structure(a: Type, b: Type) -> bool:
+    left, right = resolve(a), resolve(b)
+    return isinstance(left, Pointer) and isinstance(right, Pointer) and resolve(left.to) is resolve(right.to)
+
+
+def source_of(g: Generation, place: Trusted) -> Operand:
+    """The address of a trusted object, as a helper that reads kernel memory takes it."""
+    return g.b.alu("add", place.base, Imm(place.offset))

@@ -1,0 +1,77 @@
+"""Values in the fields of records and keys, and whole tuples as hash keys."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sonde.codegen.access import copy, store, zero
+from sonde.codegen.generation import Generation
+from sonde.codegen.ir import Imm, MapDescriptor, Reg
+from sonde.codegen.names import probe_name
+from sonde.codegen.places import Memory
+from sonde.codegen.stacks import stack_into
+from sonde.lang import program as tree
+from sonde.spec import Field
+
+
+def write_field(g: Generation, e: tree.Expr, field: Field, base: Memory) -> None:
+    """Generate the expression straight into its field."""
+    memory = Memory(base.base, base.offset + field.offset)
+    if field.kind == "interned":
+        store(g, memory, 4, probe_name(g, e.name) if isinstance(e, tree.Builtin) else Imm(0))
+    elif field.kind == "string":
+        g.string_into(e, memory, field.size)
+    elif field.kind == "bytes":
+        copy(g, g.place(e), memory, field.size)
+    elif field.kind in ("stack", "ustack"):
+        assert isinstance(e, tree.StackTrace)
+        stack_into(g, e, memory)
+    elif field.kind == "user_symbol":
+        assert isinstance(e, tree.Call)
+        process = g.b.alu("rsh", g.call("get_current_pid_tgid", pure="pid"), Imm(32))
+        store(g, memory, 8, process)
+        store(g, Memory(memory.base, memory.offset + 8), 8, g.value(e.arguments[0]))
+    elif field.kind == "symbol":
+        assert isinstance(e, tree.Call)
+        store(g, memory, 8, g.value(e.arguments[0]))
+    else:
+        store(g, memory, field.size, g.value(e))
+
+
+def key_memory(g: Generation, keys: Sequence[tree.Expr], fields: Sequence[Field], size: int) -> Memory:
+    """The tuple as a hash key, in temporary memory; gaps are zero."""
+    memory = g.temporary(size)
+    write_key(g, keys, fields, memory, size)
+    return memory
+
+
+def write_key(g: Generation, keys: Sequence[tree.Expr], fields: Sequence[Field], memory: Memory, size: int) -> None:
+    """Generate every key into its field and zero the gaps between them."""
+    for expression, field in zip(keys, fields, strict=True):
+        write_field(g, expression, field, memory)
+    ends = sorted((f.offset, f.offset + f.size) for f in fields)
+    position = 0
+    for begin, end in [*ends, (size, size)]:
+        _zero_gap(g, memory, position, begin)
+        position = max(position, end)
+
+
+def _zero_gap(g: Generation, memory: Memory, start: int, end: int) -> None:
+    while start < end:
+        step = next(s for s in (8, 4, 2, 1) if start % s == 0 and start + s <= end)
+        zero(g, Memory(memory.base, memory.offset + start), step)
+        start += step
+
+
+def thread_serial(g: Generation) -> Reg:
+    """A number no other thread has or will have: counted up at a thread's first use of a thread-local array."""
+    task = g.current_task()
+    storage = g.call("task_storage_get", MapDescriptor("threads"), task, Imm(0), Imm(1), pure="serial")
+    result = g.b.copy(Imm(0))
+    with g.b.when("ne", storage, Imm(0)):
+        g.b.move(result, g.b.load(storage, 0, 8))
+        with g.b.when("eq", result, Imm(0)):
+            counter = g.b.map_value(g.shared.maps.state(), 0)
+            g.b.move(result, g.b.alu("add", g.b.fetch_add(counter, 8, Imm(1)), Imm(1)))
+            g.b.store(storage, 0, 8, result)
+    return result

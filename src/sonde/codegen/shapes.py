@@ -1,0 +1,96 @@
+"""The form that values take in records and keys: which field describes an expression, how long its string can get."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from sonde.codegen.names import PROBE_NAMES
+from sonde.codegen.settings import Settings
+from sonde.lang import program as tree
+from sonde.lang.types import Array, String, Struct, is_signed, name_of, resolve, size_of
+from sonde.probe import Probe
+from sonde.spec import Field
+
+COMM_SIZE = 16
+"""TASK_COMM_LEN (include/linux/sched.h)."""
+
+USER_SYMBOLS = ("usym", "ufunc", "umod", "uaddr")
+KERNEL_SYMBOLS = ("sym", "func", "mod")
+
+
+def string_capacity(e: tree.Expr, probes: Sequence[Probe], settings: Settings) -> int:
+    """The most bytes a string expression takes with its NUL, a multiple of 8."""
+    return min((_longest(e, probes, settings) + 8) & ~7, settings.string_capacity)
+
+
+def _longest(e: tree.Expr, probes: Sequence[Probe], settings: Settings) -> int:
+    """The most characters the string can have."""
+    limit = settings.strsize
+    if isinstance(e, tree.StringConst):
+        return len(e.value)
+    if isinstance(e, tree.Builtin):
+        if e.name == "execname":
+            return COMM_SIZE - 1
+        return max((len(getattr(p, PROBE_NAMES[e.name])) for p in probes), default=0)
+    if isinstance(e, tree.Conditional):
+        return max(_longest(e.then, probes, settings), _longest(e.otherwise, probes, settings))
+    if isinstance(e, tree.Cast):
+        base = resolve(e.operand.type)
+        return min(limit, base.length) if isinstance(base, Array) and base.length else limit
+    if isinstance(e, tree.Call) and e.name == "strjoin":
+        return sum(_longest(a, probes, settings) for a in e.arguments)
+    if isinstance(e, tree.Call) and e.name == "substr":
+        return _longest(e.arguments[0], probes, settings)
+    return limit
+
+
+def field_of(e: tree.Expr, offset: int, probes: Sequence[Probe], settings: Settings) -> Field:
+    """The field of the expression's value, at the first aligned offset from `offset` on."""
+    kind, size, signed, detail = shape(e, probes, settings)
+    return _placed(offset, kind, size, signed, detail)
+
+
+def _placed(offset: int, kind: str, size: int, signed: bool, detail: str) -> Field:
+    align = (size & -size if size < 8 else 8) if kind in ("int", "interned") else 8
+    return Field((offset + align - 1) & -align, size, kind, signed, detail)
+
+
+def shape(e: tree.Expr, probes: Sequence[Probe], settings: Settings) -> tuple[str, int, bool, str]:
+    """Kind, size, signedness and detail of the field."""
+    if isinstance(e, tree.StackTrace):
+        if e.is_user:
+            return "ustack", 8 + 8 * e.frames, False, str(e.string_size)
+        return "stack", 8 * e.frames, False, ""
+    if isinstance(e, tree.Call) and e.name in KERNEL_SYMBOLS:
+        return "symbol", 8, False, e.name
+    if isinstance(e, tree.Call) and e.name in USER_SYMBOLS:
+        return "user_symbol", 16, False, e.name
+    base = resolve(e.type)
+    if isinstance(base, String):
+        if isinstance(e, tree.Builtin) and e.name in PROBE_NAMES:
+            return "interned", 4, False, ""
+        return "string", string_capacity(e, probes, settings), False, ""
+    if isinstance(base, (Struct, Array)):
+        return "bytes", size_of(base), False, name_of(e.type)
+    return "int", size_of(base) or 8, is_signed(base), ""
+
+
+Use = tuple[tuple[tree.Expr, ...], tuple[Probe, ...]]
+"""The keys somewhere in a program and the probes of the clause they are in."""
+
+
+def key_fields(uses: Iterable[Use], settings: Settings, start: int = 0) -> tuple[tuple[Field, ...], int]:
+    """The fields of a tuple, wide enough for all its uses, and the size of the key."""
+    shapes = [[shape(key, probes, settings) for key in keys] for keys, probes in uses]
+    fields: list[Field] = []
+    end = start
+    for column in zip(*shapes, strict=True):
+        kinds = {kind for kind, *_ in column}
+        kind, _, signed, detail = column[0]
+        if len(kinds) > 1:
+            kind = "string"
+        size = max(8 if kind == "string" else 1, *(size for _, size, _, _ in column))
+        field = _placed(end, kind, size, signed, detail)
+        fields.append(field)
+        end = field.offset + field.size
+    return tuple(fields), max(8, (end + 7) & ~7)

@@ -1,0 +1,23 @@
+"""Kernel and user stacks, written by the helper straight where they are wanted."""
+
+from __future__ import annotations
+
+from sonde.codegen.access import store
+from sonde.codegen.generation import Generation
+from sonde.codegen.ir import Imm
+from sonde.codegen.places import Memory
+from sonde.lang.program import StackTrace
+
+USER_STACK = 1 << 8
+"""BPF_F_USER_STACK (include/uapi/linux/bpf.h)."""
+
+
+def stack_into(g: Generation, e: StackTrace, memory: Memory) -> None:
+    """The addresses, zeros behind them (the helper clears what it does not fill); a user stack behind the process."""
+    size = 8 * (e.frames or 1)
+    if e.is_user:
+        process = g.b.alu("rsh", g.call("get_current_pid_tgid", pure="pid"), Imm(32))
+        store(g, memory, 8, process)
+        memory = Memory(memory.base, memory.offset + 8)
+    target = g.argument_of(memory.base, memory.offset)
+    g.call("get_stack", g.ctx, target, Imm(size), Imm(USER_STACK if e.is_user else 0))

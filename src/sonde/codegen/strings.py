@@ -1,0 +1,202 @@
+"""Strings: generated straight into the memory that wants them.
+
+In memory a string is its characters, a NUL, and zeros to the end of its capacity, a multiple of 8: so two equal strings
+are equal word by word, and no slot shows what it held before. A string has at most `strsize` characters.
+"""
+
+from __future__ import annotations
+
+from sonde.codegen.access import address_of, copy, zero
+from sonde.codegen.arithmetic import signed
+from sonde.codegen.faults import BAD_ADDRESS, fault_if
+from sonde.codegen.generation import Generation, Unsupported
+from sonde.codegen.integers import pointer_place
+from sonde.codegen.ir import Imm, Operand
+from sonde.codegen.names import PROBE_NAMES, probe_name
+from sonde.codegen.places import Memory, Place, Remote
+from sonde.codegen.shapes import COMM_SIZE, string_capacity
+from sonde.lang import program as tree
+from sonde.lang.types import Array, Pointer, String, resolve
+
+_RELATIONS = {"<": "slt", "<=": "sle", ">": "sgt", ">=": "sge", "==": "eq", "!=": "ne"}
+
+
+def capacity(g: Generation, e: tree.Expr) -> int:
+    """The most bytes the string takes with its NUL, a multiple of 8."""
+    return string_capacity(e, g.context.probes, g.shared.settings)
+
+
+def limit(g: Generation, size: int) -> int:
+    """How many of `size` bytes a string may use with its NUL."""
+    return min(size, g.shared.settings.strsize + 1)
+
+
+def in_memory(g: Generation, e: tree.Expr) -> tuple[Memory, int]:
+    """The string where it is, if it is in memory, else in a temporary; with its capacity."""
+    size = capacity(g, e)
+    if type(e) in (tree.Var, tree.Element, tree.MemberOf, tree.Index) and isinstance(resolve(e.type), String):
+        place = g.place(e)
+        if isinstance(place, Memory):
+            return place, size
+    memory = g.temporary(size)
+    g.string_into(e, memory, size)
+    return memory, size
+
+
+# Into memory
+
+
+def constant(g: Generation, e: tree.Expr, memory: Memory, size: int) -> None:
+    assert isinstance(e, tree.StringConst)
+    store_text(g, e.value, memory, size)
+
+
+def store_text(g: Generation, text: bytes, memory: Memory, size: int) -> None:
+    """Constant text, by stores of words."""
+    data = text[: limit(g, size) - 1].split(b"\0")[0].ljust(size, b"\0")
+    for start in range(0, size, 8):
+        word = int.from_bytes(data[start : start + 8], "little")
+        g.b.store(memory.base, memory.offset + start, 8, Imm(signed(word)))
+
+
+def builtin(g: Generation, e: tree.Expr, memory: Memory, size: int) -> None:
+    assert isinstance(e, tree.Builtin)
+    if e.name == "execname":
+        g.call("get_current_comm", g.argument_of(memory.base, memory.offset), Imm(min(size, COMM_SIZE)))
+        if size > COMM_SIZE:
+            zero(g, Memory(memory.base, memory.offset + COMM_SIZE), size - COMM_SIZE)
+        return
+    if len(g.context.probes) == 1:
+        store_text(g, getattr(g.context.probes[0], PROBE_NAMES[e.name]).encode(), memory, size)
+        return
+    raise Unsupported(f"{e.name} in a string expression of a clause with several probes", e.position)
+
+
+def variable(g: Generation, e: tree.Expr, memory: Memory, size: int) -> None:
+    place = g.place(e)
+    if isinstance(place, Memory):
+        copy_string(g, place, g.shared.settings.string_capacity, memory, size)
+    else:
+        read(g, place, memory, size)
+
+
+def copy_string(g: Generation, source: Memory, source_size: int, memory: Memory, size: int) -> None:
+    """From one padded string to another, cut where the second is smaller."""
+    common = min(source_size, size)
+    copy(g, source, memory, common)
+    if size > common:
+        zero(g, Memory(memory.base, memory.offset + common), size - common)
+    elif source_size > size:
+        g.b.store(memory.base, memory.offset + limit(g, size) - 1, 1, Imm(0))
+
+
+def conditional(g: Generation, e: tree.Expr, memory: Memory, size: int) -> None:
+    assert isinstance(e, tree.Conditional)
+    yes, no, end = g.b.label(), g.b.label(), g.b.label()
+    g.branch(e.test, yes, no)
+    g.b.place(yes)
+    g.string_into(e.then, memory, size)
+    g.b.jump(end)
+    g.b.place(no)
+    g.string_into(e.otherwise, memory, size)
+    g.b.place(end)
+
+
+def cast(g: Generation, e: tree.Expr, memory: Memory, size: int) -> None:
+    """stringof: of characters in an array, behind a pointer or at an address."""
+    assert isinstance(e, tree.Cast)
+    base = resolve(e.operand.type)
+    if isinstance(base, String):
+        g.string_into(e.operand, memory, size)
+    elif isinstance(base, Array):
+        read(g, g.place(e.operand), memory, size, base.length)
+    else:
+        user = isinstance(base, Pointer) and base.user
+        place = pointer_place(g, e.operand)
+        address = place.address if isinstance(place, Remote) else address_of(g, place)
+        read(g, Remote(address, 0, user), memory, size)
+
+
+def read(g: Generation, place: Place, memory: Memory, size: int, length: int | None = None) -> None:
+    """A C string at an address, at most `length` characters of it; a bad address is a fault."""
+    zero(g, memory, size)
+    most = limit(g, size) if length is None else min(limit(g, size), length + 1)
+    user = isinstance(place, Remote) and place.user
+    address = source_address(g, place)
+    helper = "probe_read_user_str" if user else "probe_read_kernel_str"
+    result = g.call(helper, g.argument_of(memory.base, memory.offset), Imm(most), address)
+    fault_if(g, "slt", result, Imm(0), BAD_ADDRESS, address)
+
+
+def source_address(g: Generation, place: Place) -> Operand:
+    """An address that a helper reads from; pointers the verifier tracks may be given as they are."""
+    if isinstance(place, Memory):
+        return g.address(place)
+    if isinstance(place, Remote):
+        return g.b.alu("add", place.address, Imm(place.offset))
+    return address_of(g, place)
+
+
+def assignment(g: Generation, e: tree.Expr, memory: Memory, size: int) -> None:
+    assert isinstance(e, (tree.Assign, tree.Comma))
+    if isinstance(e, tree.Comma):
+        g.statement(tree.Evaluate(e.position, e.left))
+        g.string_into(e.right, memory, size)
+        return
+    g.statement(tree.Evaluate(e.position, e))
+    g.string_into(e.target, memory, size)
+
+
+# Comparisons
+
+
+def compare(g: Generation, e: tree.Binary, then: int, otherwise: int) -> None:
+    """Compare two strings as strcmp does, and jump."""
+    left, right = e.left, e.right
+    if isinstance(left, tree.StringConst) and not isinstance(right, tree.StringConst) and e.op in ("==", "!="):
+        left, right = right, left
+    if e.op in ("==", "!="):
+        equal, unequal = (then, otherwise) if e.op == "==" else (otherwise, then)
+        if isinstance(right, tree.StringConst):
+            _equals_text(g, left, right.value, equal, unequal)
+            return
+    a, a_size = in_memory(g, left)
+    b, b_size = in_memory(g, right)
+    order = g.library("compare_strings", g.address(a), g.address(b), Imm(min(a_size, b_size)))
+    g.b.branch(_RELATIONS[e.op], order, Imm(0), then, otherwise)
+
+
+def _equals_text(g: Generation, e: tree.Expr, text: bytes, equal: int, unequal: int) -> None:
+    text = text.split(b"\0")[0]
+    if isinstance(e, tree.StringConst):
+        g.b.jump(equal if e.value.split(b"\0")[0] == text else unequal)
+        return
+    if isinstance(e, tree.Builtin) and e.name in PROBE_NAMES:
+        names = {getattr(p, PROBE_NAMES[e.name]).encode() for p in g.context.probes}
+        if text not in names:
+            g.b.jump(unequal)
+        else:
+            g.b.branch("eq", probe_name(g, e.name), Imm(g.intern(text)), equal, unequal)
+        return
+    memory, size = in_memory(g, e)
+    words = (len(text) + 8) // 8
+    if words * 8 > size:
+        g.b.jump(unequal)
+        return
+    padded = text.ljust(words * 8, b"\0")
+    for start in range(0, words * 8, 8):
+        word = g.b.load(memory.base, memory.offset + start, 8)
+        expected = Imm(signed(int.from_bytes(padded[start : start + 8], "little")))
+        following = g.b.label() if start + 8 < words * 8 else equal
+        g.b.branch("eq", word, expected, following, unequal)
+        if following != equal:
+            g.b.place(following)
+
+
+def truth(g: Generation, e: tree.Expr, then: int, otherwise: int) -> None:
+    """A string is true if it is set: a constant always, any other if it has a first character."""
+    if isinstance(e, tree.StringConst):
+        g.b.jump(then)
+        return
+    memory, _ = in_memory(g, e)
+    g.b.branch("ne", g.b.load(memory.base, memory.offset, 1), Imm(0), then, otherwise)

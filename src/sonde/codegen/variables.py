@@ -1,0 +1,327 @@
+"""D variables: where they are kept, how they are found, set and freed.
+
+Globals are one array map with direct access; thread-local variables one structure in task storage, which ends with the
+thread; elements of associative arrays are a hash map for each array. A clause-local integer is a register, other
+clause-locals are in scratch memory.
+"""
+
+from __future__ import annotations
+
+from sonde.bpf import maps as kinds
+from sonde.codegen.access import as_number, copy, store, store_bits, zero
+from sonde.codegen.faults import BAD_INDEX, fault_if
+from sonde.codegen.generation import Generation, Shared, Unsupported
+from sonde.codegen.integers import narrow, operate, pointer_place
+from sonde.codegen.ir import Imm, MapDescriptor, Operand, Reg
+from sonde.codegen.layout import key_memory, thread_serial
+from sonde.codegen.places import Held, Memory, Place, Remote, Trusted, at
+from sonde.codegen.strings import in_memory
+from sonde.lang import program as tree
+from sonde.lang.program import Variable
+from sonde.lang.types import Array, String, Struct, Type, align_of, resolve, size_of
+from sonde.spec import MapSpec
+
+GLOBALS, THREADS = "globals", "threads"
+_CREATE = 1
+"""BPF_LOCAL_STORAGE_GET_F_CREATE (include/uapi/linux/bpf.h)."""
+
+
+def object_size(shared: Shared, type_: Type) -> int:
+    """Bytes a variable of this type takes."""
+    if isinstance(resolve(type_), String):
+        return shared.settings.string_capacity
+    return size_of(type_) or 8
+
+
+def assign_storage(shared: Shared, variables: tuple[Variable, ...]) -> None:
+    """Give every global and thread-local scalar its map and offset, every associative array its map."""
+    ends = {GLOBALS: 0, THREADS: 8}
+    for variable in variables:
+        if variable.keys is not None:
+            shared.variables[variable] = (f"a{variable.id}_{variable.name}"[:15], 0)
+        elif variable.scope in ("global", "self"):
+            name = GLOBALS if variable.scope == "global" else THREADS
+            size = object_size(shared, variable.type)
+            align = 8 if size >= 8 else max(1, align_of(variable.type))
+            offset = (ends[name] + align - 1) & -align
+            shared.variables[variable] = (name, offset)
+            ends[name] = offset + size
+    for name, end in ends.items():
+        size = (end + 7) & ~7
+        if name == GLOBALS:
+            shared.maps.add(MapSpec(GLOBALS, kinds.ARRAY, 4, max(size, 8), 1))
+        else:
+            shared.maps.add(MapSpec(THREADS, kinds.TASK_STORAGE, 4, size, 0, kinds.F_NO_PREALLOC, typed=True))
+
+
+# Places
+
+
+def variable_place(g: Generation, e: tree.Expr) -> Place:
+    assert isinstance(e, tree.Var)
+    variable = e.variable
+    if variable.scope == "this":
+        return local_place(g, variable)
+    name, offset = g.shared.variables[variable]
+    if variable.scope == "global":
+        return Memory(g.b.map_value(name, offset), 0)
+    return Memory(_or_zeros(g, thread_storage(g, False)), offset)
+
+
+def local_place(g: Generation, variable: Variable) -> Place:
+    """A clause-local variable; `clauses.py` sets them all to zero where the program begins."""
+    if variable not in g.locals:
+        if is_scalar(variable.type):
+            g.locals[variable] = Held(g.b.register())
+        else:
+            g.locals[variable] = g.lasting(object_size(g.shared, variable.type))
+    return g.locals[variable]
+
+
+def is_scalar(type_: Type) -> bool:
+    return not isinstance(resolve(type_), (String, Struct, Array))
+
+
+def thread_storage(g: Generation, create: bool) -> Reg:
+    """The address of this thread's variables, NULL if it has none (or, creating, no memory)."""
+    if create:
+        g.storage_version += 1
+    kind = "create" if create else "find"
+    return g.call(
+        "task_storage_get",
+        MapDescriptor(THREADS),
+        g.current_task(),
+        Imm(0),
+        Imm(_CREATE if create else 0),
+        pure=f"{kind}{g.storage_version}",
+    )
+
+
+def _or_zeros(g: Generation, pointer: Reg) -> Reg:
+    """The pointer, or that of zeros where it is NULL."""
+    zeros = g.shared.maps.zeros()
+    return g.b.choose("ne", pointer, Imm(0), lambda: pointer, lambda: g.b.map_value(zeros))
+
+
+def element_place(g: Generation, e: tree.Expr) -> Place:
+    """An element for reading: zeros if it was never set."""
+    assert isinstance(e, tree.Element)
+    name, key = _element_key(g, e)
+    found = g.call("map_lookup_elem", MapDescriptor(name), g.argument_of(key.base, key.offset))
+    return Memory(_or_zeros(g, found), 0)
+
+
+def _element_key(g: Generation, e: tree.Element) -> tuple[str, Memory]:
+    variable = e.variable
+    if variable.scope == "this":
+        raise Unsupported("an associative array of clause-local scope", e.position)
+    name, _ = g.shared.variables[variable]
+    assert variable.keys is not None
+    fields, size = g.shared.keys[variable]
+    key = key_memory(g, e.keys, fields, size)
+    if variable.scope == "self":
+        store(g, key, 8, thread_serial(g))
+    value_size = max(8, (object_size(g.shared, variable.type) + 7) & ~7)
+    entries = max(16, g.shared.settings.dynvarsize // (size + value_size + 48))
+    g.shared.maps.add(MapSpec(name, kinds.HASH, size, value_size, entries))
+    return name, key
+
+
+def object_place(g: Generation, e: tree.Expr) -> Place:
+    """Deref, MemberOf, Index, KernelObject, Argument objects."""
+    if isinstance(e, tree.KernelObject):
+        return Remote(Imm(e.address if e.address < 1 << 63 else e.address - (1 << 64)), 0, False)
+    if isinstance(e, tree.Deref):
+        return pointer_place(g, e.pointer)
+    if isinstance(e, tree.MemberOf):
+        place = g.place(e.object)
+        return place if e.member.bits else at(place, e.member.offset // 8)
+    if isinstance(e, tree.Argument):
+        typed = g.context.typed_argument(g, e.number, e.type)
+        if isinstance(typed, (Memory, Trusted, Remote)):
+            return typed
+        raise Unsupported("this argument as an object", e.position)
+    assert isinstance(e, tree.Index)
+    return _index_place(g, e)
+
+
+def _index_place(g: Generation, e: tree.Index) -> Place:
+    container = resolve(e.object.type)
+    step = 1 if isinstance(container, String) else size_of(e.type)
+    index = g.value(e.subscript)
+    if isinstance(container, String):
+        memory, size = in_memory(g, e.object)
+        place: Place = memory
+        bound: int | None = size
+    else:
+        place = g.place(e.object)
+        bound = container.length if isinstance(container, Array) else None
+    if isinstance(index, Imm):
+        return at(place, index.value * step)
+    if bound is not None:
+        fault_if(g, "ge", index, Imm(bound), BAD_INDEX, index)
+    offset = g.b.alu("mul", index, Imm(step))
+    if isinstance(place, Remote):
+        return place._replace(address=g.b.alu("add", place.address, offset))
+    assert isinstance(place, (Memory, Trusted))
+    if isinstance(place, Trusted) or not isinstance(place.base, Reg):
+        number = g.b.alu("add", as_number(g, place), offset)
+        return Remote(number, 0, False)
+    return Memory(g.b.in_register(g.b.alu("add", place.base, offset)), place.offset)
+
+
+# Assignment
+
+
+def assign(g: Generation, e: tree.Assign) -> Operand:
+    """An assignment of an integer or pointer; its value."""
+    base = resolve(e.target.type)
+    if isinstance(base, (String, Struct, Array)):
+        assign_object(g, e)
+        return Imm(0)
+    if e.op is None:
+        value = g.value(e.value)
+    else:
+        operation = e.operation or e.target.type
+        current = narrow(g, g.value(e.target), operation) if size_of(operation) else g.value(e.target)
+        value = operate(g, e.op, current, g.value(e.value), operation, operation)
+        value = narrow(g, value, e.target.type)
+    set_target(g, e.target, value)
+    return value
+
+
+def increment(g: Generation, e: tree.Increment) -> Operand:
+    old = g.value(e.target)
+    new = narrow(g, g.b.alu("add", old, Imm(e.step)), e.target.type)
+    set_target(g, e.target, new)
+    return new if e.is_prefix else old
+
+
+def set_target(g: Generation, target: tree.Expr, value: Operand) -> None:
+    """Store an integer in an lvalue."""
+    size = max(1, size_of(target.type))
+    if isinstance(target, tree.Element):
+        _set_element(g, target, size, value)
+    elif isinstance(target, tree.Var) and target.variable.scope == "self":
+        _set_thread_local(g, target, size, value)
+    elif isinstance(target, tree.MemberOf) and target.member.bits:
+        place = writable_place(g, target.object)
+        store_bits(g, place, target.type, target.member.offset, target.member.bits, value)
+    else:
+        store(g, writable_place(g, target), size, value)
+
+
+def writable_place(g: Generation, target: tree.Expr) -> Place:
+    """Where an lvalue can be written; kernel and process memory cannot."""
+    root = target
+    while isinstance(root, (tree.MemberOf, tree.Index)):
+        root = root.object
+    if isinstance(root, tree.Var) and root.variable.scope == "self":
+        ready = thread_storage(g, True)
+        _skip_unless(g, ready)
+    if isinstance(root, tree.Element):
+        _create_element(g, root)
+    place = g.place(target)
+    if not isinstance(place, (Memory, Held)):
+        raise Unsupported("assigning to memory outside the program", target.position)
+    return place
+
+
+def _skip_unless(g: Generation, pointer: Reg) -> None:
+    with g.b.when("eq", pointer, Imm(0)):
+        g.count("variables")
+
+
+def _set_thread_local(g: Generation, target: tree.Var, size: int, value: Operand) -> None:
+    _, offset = g.shared.variables[target.variable]
+    clearing = value == Imm(0)
+    storage = thread_storage(g, not clearing)
+    with g.b.when("ne", storage, Imm(0)):
+        g.b.store(storage, offset, size, value)
+    if not clearing:
+        _skip_unless(g, storage)
+
+
+def _set_element(g: Generation, target: tree.Element, size: int, value: Operand) -> None:
+    """Zero frees the element."""
+    name, key = _element_key(g, target)
+    address = g.argument_of(key.base, key.offset)
+    if value == Imm(0):
+        g.call("map_delete_elem", MapDescriptor(name), address)
+        return
+    entry = g.temporary((size + 7) & ~7)
+    remove, update, end = g.b.label(), g.b.label(), g.b.label()
+    g.b.branch("eq", value, Imm(0), remove, update)
+    g.b.place(remove)
+    g.call("map_delete_elem", MapDescriptor(name), address)
+    g.b.jump(end)
+    g.b.place(update)
+    g.b.store(entry.base, entry.offset, 8, Imm(0))
+    g.b.store(entry.base, entry.offset, size, value)
+    _update(g, name, key, entry)
+    g.b.place(end)
+
+
+def _update(g: Generation, name: str, key: Memory, entry: Memory) -> None:
+    result = g.call(
+        "map_update_elem",
+        MapDescriptor(name),
+        g.argument_of(key.base, key.offset),
+        g.argument_of(entry.base, entry.offset),
+        Imm(kinds.ANY),
+    )
+    with g.b.when("slt", result, Imm(0)):
+        g.count("variables")
+
+
+def _create_element(g: Generation, e: tree.Element) -> None:
+    """Make sure the element exists, zero at first, so that a part of it can be set."""
+    name, key = _element_key(g, e)
+    zeros = g.b.map_value(g.shared.maps.zeros())
+    address = g.argument_of(key.base, key.offset)
+    g.call("map_update_elem", MapDescriptor(name), address, zeros, Imm(kinds.NOEXIST))
+
+
+def assign_object(g: Generation, e: tree.Assign) -> None:
+    """A string or structure, as a whole."""
+    size = object_size(g.shared, e.target.type)
+    target = e.target
+    if isinstance(target, tree.Element):
+        name, key = _element_key(g, target)
+        entry = g.temporary((size + 7) & ~7)
+        _object_into(g, e.value, target.type, entry, size)
+        _update(g, name, key, entry)
+        return
+    if isinstance(target, tree.Var) and target.variable.scope == "self":
+        _assign_thread_object(g, e, target, size)
+        return
+    place = writable_place(g, target)
+    assert isinstance(place, Memory)
+    temporary = g.temporary(size) if _mentions(e.value, target) else place
+    _object_into(g, e.value, target.type, temporary, size)
+    if temporary is not place:
+        copy(g, temporary, place, size)
+
+
+def _mentions(value: tree.Expr, target: tree.Expr) -> bool:
+    """Whether generating the value straight into the target could overwrite what it still reads."""
+    return not isinstance(value, (tree.StringConst, tree.Builtin)) or value == target
+
+
+def _assign_thread_object(g: Generation, e: tree.Assign, target: tree.Var, size: int) -> None:
+    _, offset = g.shared.variables[target.variable]
+    entry = g.temporary(size)
+    _object_into(g, e.value, target.type, entry, size)
+    storage = thread_storage(g, True)
+    with g.b.when("ne", storage, Imm(0)):
+        copy(g, entry, Memory(storage, offset), size)
+    _skip_unless(g, storage)
+
+
+def _object_into(g: Generation, value: tree.Expr, type_: Type, memory: Memory, size: int) -> None:
+    if isinstance(value, tree.Const):
+        zero(g, memory, size)
+    elif isinstance(resolve(type_), String):
+        g.string_into(value, memory, size)
+    else:
+        copy(g, g.place(value), memory, size)

@@ -1,0 +1,34 @@
+"""All nodes of a checked clause, outermost first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from sonde.lang.errors import Position
+from sonde.lang.program import Aggregation, Clause, Variable
+from sonde.lang.types import Member
+from sonde.probe import Probe
+
+_LEAVES = (Position, Member, Probe, Variable, Aggregation)
+
+
+def nodes(clause: Clause) -> Iterator[Any]:
+    """Every statement and expression of the clause, its predicate included."""
+    if clause.predicate is not None:
+        yield from _below(clause.predicate)
+    for statement in clause.statements:
+        yield from _below(statement)
+
+
+def _below(node: Any) -> Iterator[Any]:
+    yield node
+    for name, value in zip(node._fields, node, strict=True):
+        if name in ("type", "operation") or isinstance(value, _LEAVES):
+            continue
+        if hasattr(value, "_fields"):
+            yield from _below(value)
+        elif isinstance(value, tuple):
+            for item in value:
+                if hasattr(item, "_fields") and not isinstance(item, _LEAVES):
+                    yield from _below(item)
