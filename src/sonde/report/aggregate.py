@@ -1,0 +1,74 @@
+"""printa: tables of aggregations, in the default layout or by a format."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, cast
+
+from sonde.consume.events import Row, Table
+from sonde.consume.words import HISTOGRAMS, Words, scalar, zero_words
+from sonde.conversion import Conversion
+from sonde.report.histogram import histogram
+from sonde.report.piece import Argument, Piece, environment, field_argument, formatting_source
+from sonde.report.printf import printf_pieces
+from sonde.report.stack import Addresses
+from sonde.report.trace import key_piece
+from sonde.spec import AggregationSpec
+
+_Formatter = Callable[[tuple[Any, ...], list[Any]], bytes]
+
+
+class AggregateText:
+    """Formats tables; the formatter of each printa is compiled once."""
+
+    def __init__(self, addresses: Addresses) -> None:
+        self._environment = environment(addresses)
+        self._formatters: dict[tuple[Any, ...], _Formatter] = {}
+
+    def format(self, table: Table, conversions: tuple[Conversion, ...] | None) -> bytes:
+        """All rows of the table."""
+        formatter = self._formatter(table.aggregations, conversions)
+        return b"".join([formatter(row.key, self._values(table, row)) for row in table.rows])
+
+    @staticmethod
+    def _values(table: Table, row: Row) -> list[Any]:
+        """What each aggregation has come to: a number, or a finished chart."""
+        triples = zip(table.aggregations, row.words, table.factors, strict=True)
+        return [_value(spec, words or zero_words(spec), factor) for spec, words, factor in triples]
+
+    def _formatter(
+        self, specs: tuple[AggregationSpec, ...], conversions: tuple[Conversion, ...] | None
+    ) -> _Formatter:
+        identity = specs, conversions
+        formatter = self._formatters.get(identity)
+        if formatter is None:
+            pieces = _default_pieces(specs) if conversions is None else _format_pieces(specs, conversions)
+            source = f"lambda keys, values: {formatting_source(pieces)}"
+            formatter = cast("_Formatter", eval(compile(source, "<printa>", "eval"), dict(self._environment)))
+            self._formatters[identity] = formatter
+        return formatter
+
+
+def _value(spec: AggregationSpec, words: Words, factor: int) -> int | bytes:
+    if spec.function in HISTOGRAMS:
+        return histogram(spec, words, factor)
+    return scalar(spec.function, words, factor)
+
+
+def _default_pieces(specs: tuple[AggregationSpec, ...]) -> Iterator[Piece]:
+    for place, field in enumerate(specs[0].keys):
+        yield key_piece(field, f"keys[{place}]")
+    for place, spec in enumerate(specs):
+        yield Piece(b"%s" if spec.function in HISTOGRAMS else b" %16d", (f"values[{place}]",))
+    yield Piece(b"\n")
+
+
+def _format_pieces(specs: tuple[AggregationSpec, ...], conversions: tuple[Conversion, ...]) -> list[Piece]:
+    """A format takes the key's parts in order; each conversion with @ the next aggregation, the last one repeatedly."""
+    keys = iter([field_argument(field, f"keys[{place}]") for place, field in enumerate(specs[0].keys)])
+    results = [
+        Argument(f"values[{place}]", "text" if spec.function in HISTOGRAMS else "number", 8, spec.function != "stddev")
+        for place, spec in enumerate(specs)
+    ]
+    following = iter(results)
+    return printf_pieces(conversions, keys, lambda: next(following, results[-1]))

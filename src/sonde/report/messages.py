@@ -1,0 +1,54 @@
+"""The texts of messages about faults and losses."""
+
+from __future__ import annotations
+
+from sonde.consume.events import Drop, Fault, Record
+from sonde.probe import Probe
+from sonde.spec import FAULTS
+
+_BAD_ADDRESS, _BAD_INDEX = 1, 11
+_WITH_ADDRESS = (_BAD_ADDRESS, 2, 9, 10)
+_NO_ADDRESS = (1 << 64) - 1
+
+_DROPS = {
+    "records": ("PRINCIPAL", "drop", ""),
+    "aggregations": ("AGGREGATION", "aggregation drop", ""),
+    "variables": ("DYNAMIC", "dynamic variable drop", ""),
+    "speculations": ("SPEC", "speculative drop", ""),
+    "busy_speculations": ("SPECBUSY", "failed speculation", " (available buffer(s) still busy)"),
+    "unavailable_speculations": ("SPECUNAVAIL", "failed speculation", " (no speculative buffer available)"),
+    "errors": ("DBLERROR", "error", " in ERROR probe enabling"),
+    "nested": ("NESTED", "nested firing drop", ""),
+}
+"""For each counter the tag without DTRACEDROP_, the thing lost (singular) and what follows it."""
+
+
+def _where(clause: int, probe: Probe) -> str:
+    # DTrace counts clauses from 0.
+    return f"error in dt_clause_{clause - 1} for probe ID {probe.id} ({probe})"
+
+
+def fault_text(fault: Fault) -> str:
+    """`error in dt_clause_0 for probe ID 1 (dtrace:::BEGIN): invalid address (0x40) at BPF pc 93`."""
+    text = FAULTS.get(fault.code, "unknown fault")
+    if fault.code in _WITH_ADDRESS and not (fault.code == _BAD_ADDRESS and fault.value == _NO_ADDRESS):
+        text += f" (0x{fault.value:x})"
+    elif fault.code == _BAD_INDEX:
+        text += f" ({fault.value})"
+    if fault.pc >= 0:
+        text += f" at BPF pc {fault.pc}"
+    return f"{_where(fault.clause, fault.probe)}: {text}"
+
+
+def refusal_text(record: Record, reason: str) -> str:
+    """An action that could not be carried out, in the form of a fault."""
+    return f"{_where(record.layout.clause, record.probe)}: {reason}"
+
+
+def drop_text(drop: Drop, with_tag: bool) -> str:
+    """`3 aggregation drops on CPU 1`, behind its tag in brackets if option droptags wants it."""
+    tag, thing, rest = _DROPS[drop.counter]
+    text = f"{drop.lost} {thing}{'' if drop.lost == 1 else 's'}{rest}"
+    if drop.cpu is not None:
+        text += f" on CPU {drop.cpu}"
+    return f"[DTRACEDROP_{tag}] {text}" if with_tag else text

@@ -1,0 +1,91 @@
+"""Numbers as C's printf writes them, where Python's % differs."""
+
+from __future__ import annotations
+
+import struct
+
+_DIGITS = {"d": b"%d", "u": b"%d", "o": b"%o", "x": b"%x", "X": b"%X"}
+_PREFIXES = {"x": b"0x", "X": b"0X"}
+
+
+def c_integer(value: int, letter: str, flags: str, width: int, precision: int) -> bytes:
+    """One integer; `letter` is one of d u o x X, `value` not negative for the last four.
+
+    A negative width means left-aligned. A precision below 1 counts as none, as DTrace has it.
+    """
+    digits = _DIGITS[letter] % abs(value)
+    if "'" in flags and letter in "du":
+        digits = _grouped(digits)
+    if precision > 0:
+        digits = digits.rjust(precision, b"0")
+    prefix = _sign(value, flags) if letter == "d" else b""
+    if "#" in flags and value:
+        prefix = _PREFIXES.get(letter, prefix)
+        if letter == "o" and not digits.startswith(b"0"):
+            digits = b"0" + digits
+    if width < 0 or "-" in flags:
+        return (prefix + digits).ljust(abs(width))
+    if "0" in flags and precision <= 0:
+        digits = digits.rjust(width - len(prefix), b"0")
+    return (prefix + digits).rjust(width)
+
+
+def _sign(value: int, flags: str) -> bytes:
+    if value < 0:
+        return b"-"
+    return b"+" if "+" in flags else b" " if " " in flags else b""
+
+
+def _grouped(digits: bytes) -> bytes:
+    """Thousands separated as the user's locale wants it; the C locale wants nothing."""
+    separator = _separator()
+    if not separator:
+        return digits
+    head = len(digits) % 3
+    groups = [digits[start : start + 3] for start in range(head, len(digits), 3)]
+    return separator.join([digits[:head], *groups] if head else groups)
+
+
+def _separator() -> bytes:
+    # Rarely wanted, and the import costs milliseconds.
+    import locale
+
+    earlier = locale.setlocale(locale.LC_NUMERIC)
+    try:
+        locale.setlocale(locale.LC_NUMERIC, "")
+        separator = str(locale.localeconv()["thousands_sep"])
+    except locale.Error:
+        separator = ""
+    finally:
+        locale.setlocale(locale.LC_NUMERIC, earlier)
+    return separator.encode()
+
+
+def as_real(data: int | bytes, size: int) -> float:
+    """The float or double whose bytes were recorded, as an integer or raw; a long double loses precision."""
+    raw = data.to_bytes(size, "little", signed=data < 0) if isinstance(data, int) else data[:size]
+    if size == 4:
+        return float(struct.unpack("<f", raw)[0])
+    return float(struct.unpack("<d", raw)[0]) if size == 8 else _extended(raw)
+
+
+def _extended(raw: bytes) -> float:
+    """An x87 extended value: 64-bit mantissa with its integer bit, 15-bit exponent, sign."""
+    mantissa, head = struct.unpack("<QH", raw[:10])
+    exponent = head & 0x7FFF
+    if exponent == 0x7FFF:
+        magnitude = float("nan") if mantissa << 1 & (1 << 64) - 1 else float("inf")
+    else:
+        try:
+            magnitude = mantissa * 2.0 ** (exponent - 16383 - 63)
+        except OverflowError:
+            magnitude = float("inf")
+    return -magnitude if head >> 15 else magnitude
+
+
+def wide_character(value: int) -> bytes:
+    """A wchar_t in UTF-8; what is no character, as a question mark."""
+    try:
+        return chr(value).encode()
+    except (ValueError, OverflowError):
+        return b"?"

@@ -1,0 +1,62 @@
+"""Where the text goes: collected into large chunks, written when asked, switched by freopen()."""
+
+from __future__ import annotations
+
+import os
+
+_CHUNK = 1 << 18
+
+
+class Output:
+    """Buffers bytes for a file descriptor. `switch` sends what follows to another file, for a while."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._original = descriptor
+        self._descriptor = descriptor
+        self._parts: list[bytes] = []
+        self._size = 0
+
+    def write(self, text: bytes) -> None:
+        self._parts.append(text)
+        self._size += len(text)
+        if self._size >= _CHUNK:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what is waiting. Raises OSError, BrokenPipeError if nobody reads any more."""
+        if not self._parts:
+            return
+        data = memoryview(b"".join(self._parts))
+        self._parts.clear()
+        self._size = 0
+        while len(data):
+            data = data[os.write(self._descriptor, data) :]
+
+    @property
+    def descriptor(self) -> int:
+        """Where `flush` writes to at present."""
+        return self._descriptor
+
+    def switch(self, path: bytes) -> None:
+        """Append to the file from now on; an empty path means the original output again. Raises OSError."""
+        self.flush()
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666) if path else self._original
+        self.close()
+        self._descriptor = descriptor
+
+    def truncate(self) -> None:
+        """Empty the file, if it is one that can be emptied."""
+        self.flush()
+        try:
+            os.ftruncate(self._descriptor, 0)
+            os.lseek(self._descriptor, 0, os.SEEK_SET)
+        except OSError:
+            # A terminal or a pipe: nothing to truncate.
+            return
+
+    def close(self) -> None:
+        """Write what is waiting and close the file of the last `switch`."""
+        self.flush()
+        if self._descriptor != self._original:
+            os.close(self._descriptor)
+            self._descriptor = self._original

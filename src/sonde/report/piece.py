@@ -1,0 +1,87 @@
+"""The building blocks of compiled text: formats for Python's bytes % and the source of their arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from sonde.conversion import Conversion
+from sonde.report.dates import date_and_time, full_date
+from sonde.report.escape import escaped
+from sonde.report.hexdump import hexdump, is_printable
+from sonde.report.number import as_real, c_integer, wide_character
+from sonde.report.stack import Addresses
+from sonde.spec import Field
+
+
+class Piece(NamedTuple):
+    """A part of a %-format and, for what it takes, Python expressions over the record's values."""
+
+    format: bytes
+    arguments: tuple[str, ...] = ()
+
+
+class Argument(NamedTuple):
+    """A value that a conversion may take: the expression for it, and what it is.
+
+    `kind`, `size`, `signed` and `detail` are those of `spec.Field`; further kinds are `number`, the result of an
+    aggregating function, and `text`, bytes that are formatted already.
+    """
+
+    source: str
+    kind: str
+    size: int = 8
+    signed: bool = False
+    detail: str = ""
+
+
+def field_argument(field: Field, source: str) -> Argument:
+    return Argument(source, field.kind, field.size, field.signed, field.detail)
+
+
+def literal(text: str) -> Piece:
+    """Text that contains no conversion."""
+    return Piece(text.encode(errors="surrogateescape").replace(b"%", b"%%"))
+
+
+def formatting_source(pieces: Iterable[Piece]) -> str:
+    """The expression that formats all pieces one behind the other into bytes."""
+    whole = list(pieces)
+    arguments = [argument for piece in whole for argument in piece.arguments]
+    template = b"".join([piece.format for piece in whole])
+    if template == b"%s" and len(arguments) == 1:
+        return arguments[0]
+    return f"{template!r} % ({''.join(argument + ', ' for argument in arguments)})"
+
+
+def environment(addresses: Addresses) -> dict[str, Any]:
+    """The functions that the arguments' expressions may call."""
+    return {
+        "as_real": as_real,
+        "c_integer": c_integer,
+        "date_and_time": date_and_time,
+        "dump": hexdump,
+        "dump_or_text": dump_or_text,
+        "escaped": escaped,
+        "full_date": full_date,
+        "kernel": addresses.kernel,
+        "kernel_stack": addresses.kernel_stack,
+        "limited": limited_dump,
+        "user": addresses.user,
+        "user_stack": addresses.user_stack,
+        "wide": wide_character,
+    }
+
+
+def limited_dump(data: bytes, size: int) -> bytes:
+    """The dump of the first `size` bytes, of all if `size` is negative; nothing if it is 0."""
+    return hexdump(data if size < 0 else data[:size]) if size else b""
+
+
+def dump_or_text(data: bytes) -> bytes:
+    """A key of raw bytes: as a string if it looks like one."""
+    return b"  %-50b" % data.rstrip(b"\0") if is_printable(data) else hexdump(data)
+
+
+def is_dynamic(conversion: Conversion) -> bool:
+    return conversion.width == "*" or conversion.precision == "*"

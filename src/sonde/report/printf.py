@@ -1,0 +1,178 @@
+"""printf's conversions, turned into pieces once for each record layout.
+
+Where Python's bytes % does the same as C, the conversion becomes part of the format; where not, its argument is an
+expression that calls a function. Width 0 and precisions below 1 count as absent, dynamic ones too: DTrace's rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from sonde.conversion import Conversion
+from sonde.report.piece import Argument, Piece, is_dynamic, literal
+
+_MASKS = {1: 0xFF, 2: 0xFFFF, 4: 0xFFFFFFFF, 8: 0xFFFFFFFFFFFFFFFF}
+_POINTER_WIDTH = 16
+_UNLIMITED = 1 << 30
+"""Stands for no precision where a dynamic one turns out to be none."""
+
+Take = Callable[[], Argument]
+
+
+def printf_pieces(
+    conversions: Iterable[Conversion], arguments: Iterator[Argument], aggregated: Take | None = None
+) -> list[Piece]:
+    """The pieces of a whole format. `aggregated` gives the next aggregation's value, for conversions with flag @."""
+
+    def next_argument() -> Argument:
+        return next(arguments)
+
+    pieces = []
+    for conversion in conversions:
+        if conversion.text:
+            pieces.append(literal(conversion.text))
+        if conversion.letters == "%":
+            pieces.append(literal("%"))
+        elif conversion.letters:
+            take = aggregated if aggregated is not None and "@" in conversion.flags else next_argument
+            pieces.append(_convert(conversion, next_argument, take))
+    return pieces
+
+
+class _Size:
+    """Width and precision of one conversion: numbers, or the expressions of their arguments."""
+
+    def __init__(self, conversion: Conversion, take: Take) -> None:
+        self.width = self._static(conversion.width, take)
+        self.precision = self._static(conversion.precision, take)
+        if "?" in conversion.flags and not self.width:
+            self.width = _POINTER_WIDTH
+        if isinstance(self.precision, int) and self.precision < 1:
+            self.precision = 0
+
+    @staticmethod
+    def _static(value: int | str | None, take: Take) -> int | str:
+        if value == "*":
+            return _number(take())
+        return int(value or 0)
+
+    def apply(self, flags: str, letter: str, source: str, absent: int) -> Piece:
+        """The piece %<flags><width>.<precision><letter>; `absent` is the precision that changes nothing."""
+        arguments = []
+        text = "%" + flags
+        if isinstance(self.width, str):
+            text += "*"
+            arguments.append(self.width)
+        elif self.width:
+            text += str(self.width)
+        if isinstance(self.precision, str):
+            text += ".*"
+            arguments.append(f"({self.precision} if {self.precision} > 0 else {absent})")
+        elif self.precision:
+            text += f".{self.precision}"
+        return Piece((text + letter).encode(), (*arguments, source))
+
+
+def _convert(conversion: Conversion, next_argument: Take, take: Take) -> Piece:
+    """One conversion; width and precision come from the arguments before its own."""
+    size = _Size(conversion, next_argument)
+    argument = take()
+    if argument.kind == "text":
+        return Piece(b"%s", (argument.source,))
+    letter = conversion.letters[-1]
+    if conversion.letters == "k":
+        return _stack(size, argument)
+    if letter in "diouxXp":
+        return _integer(conversion, size, argument, letter)
+    if letter in "eEfFgG":
+        return size.apply(_kept(conversion.flags, "-0+ #"), letter, _real(argument), 6)
+    if conversion.letters == "c":
+        return size.apply(_kept(conversion.flags, "-"), "c", f"{_number(argument)} & 255", _UNLIMITED)
+    return size.apply(_kept(conversion.flags, "-"), "s", _text(conversion.letters, argument), _UNLIMITED)
+
+
+def _kept(flags: str, wanted: str) -> str:
+    return "".join(flag for flag in wanted if flag in flags)
+
+
+def _number(argument: Argument) -> str:
+    """The expression of an argument as an integer."""
+    match argument.kind:
+        case "user_symbol":
+            return f"{argument.source}[1]"
+        case "bytes":
+            return f"int.from_bytes({argument.source}, 'little', signed={argument.signed})"
+        case _:
+            return argument.source
+
+
+def _integer(conversion: Conversion, size: _Size, argument: Argument, letter: str) -> Piece:
+    source, flags = _number(argument), conversion.flags
+    letter = "x" if letter == "p" else "d" if letter == "i" else letter
+    if letter == "d" and not argument.signed:
+        letter = "u"
+    if letter != "d" and argument.signed:
+        source = f"({source} & {_MASKS.get(argument.size, _MASKS[8])})"
+    differs = ("#" in flags and letter in "oxX") or "'" in flags or ("0" in flags and is_dynamic(conversion))
+    if differs:
+        call = f"c_integer({source}, {letter!r}, {flags!r}, {size.width}, {size.precision})"
+        return Piece(b"%s", (call,))
+    wanted = "-+ " if letter == "d" else "-"
+    if not size.precision and "-" not in flags:
+        wanted += "0"
+    return size.apply(_kept(flags, wanted), "d" if letter == "u" else letter, source, 1)
+
+
+def _real(argument: Argument) -> str:
+    if argument.kind == "number":
+        return f"float({argument.source})"
+    return f"as_real({argument.source}, {argument.size})"
+
+
+def _text(letters: str, argument: Argument) -> str:
+    """The expression of the bytes that a conversion to text shows."""
+    match letters:
+        case "a" | "A":
+            return _address(letters, argument)
+        case "Y":
+            return f"date_and_time({_number(argument)})"
+        case "T":
+            return f"full_date({_number(argument)})"
+        case "C":
+            return f"escaped(bytes([{_number(argument)} & 255]))"
+        case "S":
+            return f"escaped({_string(argument)})"
+        case "lc" | "wc":
+            return f"wide({_number(argument)})"
+        case _:
+            return _string(argument)
+
+
+def _address(letters: str, argument: Argument) -> str:
+    """%a and %A; the process of a bare user address is not known."""
+    if argument.kind == "user_symbol":
+        return f"user({argument.source})"
+    if letters == "A":
+        return f"user((0, {_number(argument)}))"
+    return f"kernel({_number(argument)})"
+
+
+def _string(argument: Argument) -> str:
+    match argument.kind:
+        case "bytes":
+            return f"{argument.source}.partition(b'\\0')[0]"
+        case "symbol":
+            return f"kernel({argument.source}, {argument.detail!r})"
+        case "user_symbol":
+            return f"user({argument.source}, {argument.detail!r})"
+        case "int" | "number":
+            return f"b'%d' % {argument.source}"
+        case _:
+            return argument.source
+
+
+def _stack(size: _Size, argument: Argument) -> Piece:
+    """%k: a stack; the width is its indentation."""
+    indent = f"abs({size.width})" if size.width else "None"
+    function = "user_stack" if argument.kind == "ustack" else "kernel_stack"
+    return Piece(b"%s", (f"{function}({argument.source}, {indent})",))

@@ -1,0 +1,83 @@
+"""Records as text: for each layout one function, compiled from the formats and decoders of all its actions.
+
+A run of records is formatted by a single list comprehension that unpacks each record and puts its values into one
+bytes format: no Python call for a plain record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from sonde.consume.decode import Columns, columns, compile_comprehension
+from sonde.consume.events import RING_HEADER
+from sonde.report.piece import Piece, field_argument, formatting_source
+from sonde.report.printf import printf_pieces
+from sonde.report.trace import shown_field, trace_piece
+from sonde.spec import Action, CommandAction, Field, PrintfAction, TraceAction, TracememAction
+
+Formatter = Callable[[memoryview], list[bytes]]
+
+HEADER_WORDS = ((RING_HEADER + 4, "probe"), (RING_HEADER + 8, "cpu"))
+"""Where a record has its probe and CPU, and what the header's expressions call them."""
+
+
+class Style(NamedTuple):
+    """The options that decide what is compiled."""
+
+    quiet: bool
+    rawbytes: bool
+
+
+def _action_fields(action: Action, style: Style) -> tuple[Field, ...]:
+    match action:
+        case TraceAction(field):
+            return (shown_field(field, style.rawbytes),)
+        case TracememAction(field, dynamic):
+            return (field._replace(kind="bytes"),) if dynamic is None else (field._replace(kind="bytes"), dynamic)
+        case PrintfAction(_, fields) | CommandAction(_, _, fields):
+            return fields
+        case _:
+            return ()
+
+
+def _action_pieces(action: Action, layout: Columns, style: Style) -> Iterable[Piece]:
+    sources = layout.expressions
+    match action:
+        case TraceAction(field):
+            shown = shown_field(field, style.rawbytes)
+            return (trace_piece(shown, sources[shown], style.quiet),)
+        case TracememAction(_, dynamic):
+            memory = sources[_action_fields(action, style)[0]]
+            call = f"dump({memory})" if dynamic is None else f"limited({memory}, {sources[dynamic]})"
+            return (Piece(b"%s", (call,)),)
+        case PrintfAction(conversions, fields) | CommandAction(_, conversions, fields):
+            arguments = iter([field_argument(field, sources[field]) for field in fields])
+            return printf_pieces(conversions, arguments)
+        case _:
+            return ()
+
+
+def compile_actions(
+    actions: Sequence[Action],
+    stride: int,
+    strings: Sequence[bytes],
+    style: Style,
+    environment: dict[str, Any],
+    around: tuple[Piece, Piece] | None = None,
+) -> Formatter:
+    """The function that formats these actions of records of `stride` bytes each; one bytes object a record.
+
+    `around` is what stands before and behind the actions' text; its expressions may use `probe` and `cpu`.
+    """
+    fields = {field for action in actions for field in _action_fields(action, style)}
+    layout = columns(fields, strings, RING_HEADER, stride, HEADER_WORDS if around else ())
+    pieces = list(_pieces(actions, layout, style))
+    if around:
+        pieces = [around[0], *pieces, around[1]]
+    return compile_comprehension(formatting_source(pieces), layout, stride, environment)
+
+
+def _pieces(actions: Sequence[Action], layout: Columns, style: Style) -> Iterator[Piece]:
+    for action in actions:
+        yield from _action_pieces(action, layout, style)

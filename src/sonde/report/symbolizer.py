@@ -1,0 +1,28 @@
+"""What knows the names of addresses: the report only asks for them when it prints."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+
+class Symbolizer(Protocol):
+    """Names for addresses, of the kernel and of processes."""
+
+    def kernel(self, address: int) -> tuple[str, str, int] | None:
+        """(module, symbol, offset into the symbol), None if no symbol is there; `vmlinux` is the kernel itself."""
+
+    def user(self, pid: int, address: int) -> tuple[str, str | None, int] | None:
+        """(path of the mapped object, symbol or None, offset), None if nothing is mapped there.
+
+        The offset is into the symbol, or into the object where there is no symbol.
+        """
+
+
+class NoNames:
+    """A symbolizer that knows nothing: addresses are shown as numbers."""
+
+    def kernel(self, address: int) -> tuple[str, str, int] | None:
+        return None
+
+    def user(self, pid: int, address: int) -> tuple[str, str | None, int] | None:
+        return None

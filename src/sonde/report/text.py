@@ -1,0 +1,194 @@
+"""The text report: what dtrace(1) prints, byte for byte."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any, BinaryIO
+
+from sonde.consume.events import Drop, Fault, Record, Run, Table
+from sonde.consume.options import Options
+from sonde.conversion import Conversion
+from sonde.probe import Probe
+from sonde.report.aggregate import AggregateText
+from sonde.report.commands import reopen, run_command
+from sonde.report.flow import HEADING as FLOW_HEADING
+from sonde.report.flow import Flow
+from sonde.report.messages import drop_text, fault_text, refusal_text
+from sonde.report.output import Output
+from sonde.report.piece import Piece, environment
+from sonde.report.record import Formatter, Style, compile_actions
+from sonde.report.stack import Addresses
+from sonde.report.symbolizer import NoNames, Symbolizer
+from sonde.spec import Action, CommandAction, OtherAction, TracingSpec
+
+
+class _Titles(dict[int, bytes]):
+    """For each probe by identifier the columns `ID FUNCTION:NAME` of its records."""
+
+    def __init__(self, probes: Sequence[Probe], testing: bool) -> None:
+        super().__init__()
+        self._probes = {probe.id: probe for probe in probes}
+        self._testing = testing
+
+    def __missing__(self, identifier: int) -> bytes:
+        probe = self._probes[identifier]
+        name = f"{probe.function}:{probe.name}".encode(errors="surrogateescape")
+        title = b"%32s " % name if self._testing else b"%6d %32s " % (identifier, name)
+        self[identifier] = title
+        return title
+
+
+class TextReport:
+    """A `Sink` that prints.
+
+    `output` is the file descriptor of the text, `errors` takes the messages, each behind "`program`: ". `label` can be
+    given to the consumer, to join keys of aggregations that look the same.
+    """
+
+    def __init__(
+        self,
+        spec: TracingSpec,
+        options: Options,
+        output: int = 1,
+        errors: BinaryIO | None = None,
+        symbolizer: Symbolizer | None = None,
+        program: str = "sonde",
+    ) -> None:
+        addresses = Addresses(symbolizer or NoNames(), options)
+        self.label = addresses.label
+        self._strings = spec.strings
+        self._options = options
+        self._output = Output(output)
+        self._errors = errors or sys.stderr.buffer
+        self._program = program.encode()
+        self._probes = {probe.id: probe for probe in spec.probes}
+        self._titles = _Titles(spec.probes, options.testing)
+        self._flow = Flow()
+        self._environment: dict[str, Any] = {
+            **environment(addresses), "titles": self._titles, "flow_line": self._flow_line,
+        }  # fmt: skip
+        self._aggregates = AggregateText(addresses)
+        self._formatters: dict[tuple[Any, ...], Formatter | None] = {}
+        self._has_heading = False
+
+    # Records
+
+    def run(self, run: Run) -> None:
+        options = self._options
+        identity = run.layout.clause, run.stride, options.quiet, options.rawbytes, options.flowindent
+        try:
+            formatter = self._formatters[identity]
+        except KeyError:
+            formatter = self._formatters[identity] = self._compile_run(run)
+        if not options.quiet and not self._has_heading:
+            self._head()
+        if formatter is not None:
+            self._output.write(b"".join(formatter(run.data)))
+
+    def _compile_run(self, run: Run) -> Formatter | None:
+        """The formatter of whole records; None where nothing is shown of them."""
+        actions = run.layout.actions
+        if self._options.quiet:
+            return self._compile(actions, run.stride) if actions else None
+        return self._compile(actions, run.stride, (self._record_head(), Piece(b"\n")))
+
+    def _compile(
+        self, actions: Sequence[Action], stride: int, around: tuple[Piece, Piece] | None = None
+    ) -> Formatter:
+        style = Style(self._options.quiet, self._options.rawbytes)
+        return compile_actions(actions, stride, self._strings, style, self._environment, around)
+
+    def _record_head(self) -> Piece:
+        """What stands before a record's data."""
+        testing = self._options.testing
+        if self._options.flowindent:
+            line = "flow_line(cpu, probe)"
+            return Piece(b"%s ", (line,)) if testing else Piece(b"%3d %s ", ("cpu", line))
+        return Piece(b"%s", ("titles[probe]",)) if testing else Piece(b"%3d %s", ("cpu", "titles[probe]"))
+
+    def _flow_line(self, cpu: int, probe: int) -> bytes:
+        return self._flow.line(cpu, self._probes[probe])
+
+    def _head(self) -> None:
+        """The heading of the columns, once, before the first record."""
+        self._has_heading = True
+        testing = self._options.testing
+        if self._options.flowindent:
+            line = FLOW_HEADING % b"FUNCTION"
+            self._output.write(line + b"\n" if testing else b"%3s %s\n" % (b"CPU", line))
+        else:
+            line = b"%32s\n" % b"FUNCTION:NAME"
+            self._output.write(line if testing else b"%3s %6s %s" % (b"CPU", b"ID", line))
+
+    def begin(self, record: Record) -> None:
+        if self._options.quiet:
+            return
+        if not self._has_heading:
+            self._head()
+        identity = "begin", len(record.data), self._options.flowindent
+        formatter = self._formatters.get(identity)
+        if formatter is None:
+            formatter = self._compile((), len(record.data), (self._record_head(), Piece(b"")))
+            self._formatters[identity] = formatter
+        self._output.write(formatter(record.data)[0])
+
+    def end(self, record: Record) -> None:
+        if not self._options.quiet:
+            self._output.write(b"\n")
+
+    def action(self, record: Record, action: Action) -> None:
+        if isinstance(action, OtherAction):
+            self._output.truncate()
+            return
+        text = self._action_text(record, action)
+        if not isinstance(action, CommandAction):
+            self._output.write(text)
+            return
+        carry_out = run_command if action.name == "system" else reopen
+        reason = carry_out(text, self._output)
+        if reason is not None:
+            self.refusal(record, reason)
+
+    def _action_text(self, record: Record, action: Action) -> bytes:
+        identity = action, len(record.data), self._options.quiet, self._options.rawbytes
+        formatter = self._formatters.get(identity)
+        if formatter is None:
+            formatter = self._formatters[identity] = self._compile((action,), len(record.data))
+        return formatter(record.data)[0]
+
+    # Aggregations
+
+    def table(self, table: Table, conversions: tuple[Conversion, ...] | None) -> None:
+        if conversions is None:
+            self._output.write(b"\n")
+        self._output.write(self._aggregates.format(table, conversions))
+
+    def remaining(self, tables: Sequence[Table]) -> None:
+        self._output.write(b"\n")
+        for table in tables:
+            self._output.write(self._aggregates.format(table, None))
+
+    # Messages
+
+    def fault(self, fault: Fault) -> None:
+        self._complain(fault_text(fault))
+
+    def drop(self, drop: Drop) -> None:
+        self._complain(drop_text(drop, self._options.droptags))
+
+    def refusal(self, record: Record, reason: str) -> None:
+        self._complain(refusal_text(record, reason))
+
+    def _complain(self, text: str) -> None:
+        """A line on the error output, after what came before it on the other."""
+        self._output.flush()
+        self._errors.write(b"%s: %s\n" % (self._program, text.encode(errors="surrogateescape")))
+        self._errors.flush()
+
+    def flush(self) -> None:
+        self._output.flush()
+
+    def close(self) -> None:
+        """Write what is waiting and close the file of a freopen()."""
+        self._output.close()

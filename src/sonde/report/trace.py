@@ -1,0 +1,66 @@
+"""How trace() shows a value, and printa() a key."""
+
+from __future__ import annotations
+
+from sonde.report.piece import Piece
+from sonde.spec import Field
+
+_SIGNED = {1: b" %3d", 2: b" %5d", 4: b" %10d", 8: b" %19d"}
+_UNSIGNED = {1: b" %3d", 2: b" %5d", 4: b" %10d", 8: b" %20d"}
+_KEY_WIDTHS = {1: b" %3d", 2: b" %5d", 4: b" %8d", 8: b" %16d"}
+STRINGS = ("string", "interned", "long_string")
+
+
+def shown_field(field: Field, rawbytes: bool) -> Field:
+    """The field as it is to be decoded: option rawbytes wants strings as memory, odd integers always are."""
+    if (field.kind == "string" and rawbytes) or (field.kind == "int" and field.size not in _SIGNED):
+        return field._replace(kind="bytes")
+    return field
+
+
+def trace_piece(field: Field, source: str, quiet: bool) -> Piece:
+    """One value as trace() shows it; without padding if quiet."""
+    match field.kind:
+        case "int":
+            widths = _SIGNED if field.signed else _UNSIGNED
+            return Piece(b"%d" if quiet else widths[field.size], (source,))
+        case "string" | "interned" | "long_string":
+            return Piece(b"%s" if quiet else b"  %-33s", (source,))
+        case _:
+            return _other_piece(field, source) or Piece(b"%s", (f"dump({source})",))
+
+
+def _other_piece(field: Field, source: str) -> Piece | None:
+    """Stacks and symbols, which look the same everywhere."""
+    match field.kind:
+        case "stack":
+            return Piece(b"%s", (f"kernel_stack({source})",))
+        case "ustack":
+            return Piece(b"%s", (f"user_stack({source})",))
+        case "symbol":
+            return Piece(b"  %-50s", (f"kernel({source}, {field.detail!r})",))
+        case "user_symbol":
+            return Piece(b"  %-50s", (f"user({source}, {field.detail!r})",))
+        case _:
+            return None
+
+
+def key_piece(field: Field, source: str) -> Piece:
+    """One part of an aggregation's key in the default layout.
+
+    DTrace shows integers of four and eight bytes signed and smaller ones unsigned, whatever their type.
+    """
+    match field.kind:
+        case "int":
+            return Piece(_KEY_WIDTHS[field.size], (_printed_integer(field, source),))
+        case "string" | "interned" | "long_string":
+            return Piece(b"  %-50s", (source,))
+        case _:
+            return _other_piece(field, source) or Piece(b"%s", (f"dump_or_text({source})",))
+
+
+def _printed_integer(field: Field, source: str) -> str:
+    if field.size < 4:
+        return f"({source} & {(1 << 8 * field.size) - 1})"
+    half = 1 << 8 * field.size - 1
+    return source if field.signed else f"(({source} ^ {half}) - {half})"
