@@ -56,9 +56,20 @@ def _sweep(function: Function) -> bool:
             if target is not None and target not in live and ir.is_pure(instruction):
                 removed = True
                 continue
-            if target is not None:
+            if target is not None and target not in live:
+                instruction = _without_result(instruction)
+            elif target is not None:
                 live.discard(target)
             live.update(ir.used(instruction))
             kept.append((instruction, position))
         block.code = kept[::-1]
     return removed
+
+
+def _without_result(instruction: ir.Instruction) -> ir.Instruction:
+    """The same for its effect alone: some helpers return nothing that could be copied."""
+    if isinstance(instruction, (ir.Call, ir.CallLocal)):
+        return instruction._replace(dst=None)
+    if isinstance(instruction, ir.Atomic) and instruction.op != "cmpxchg":
+        return instruction._replace(fetched=None)
+    return instruction
