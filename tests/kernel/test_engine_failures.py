@@ -8,7 +8,7 @@ import sys
 import time
 
 import pytest
-from conftest import open_descriptors
+from access import needs, open_descriptors
 from handwritten import COUNT_BY_COOKIE, COUNT_ZERO, COUNTS, RING, program, raw_tracepoint, tracing_spec
 
 from sonde.bpf import maps, programs
@@ -144,13 +144,16 @@ def test_failing_at_any_point_leaves_nothing_open(monkeypatch):
     assert fail_at > 20
 
 
+@needs("CAP_SYS_ADMIN")
 def test_closing_frees_the_programs():
     name = f"leak_{os.getpid()}"
     tracing = KernelEngine().load(tracing_spec(raw_tracepoint(name, COUNT_ZERO, [(RawTracepoint("sys_enter"), 0)])))
-    tracing.attach()
-    assert name in program_names()
-    tracing.close()
-    tracing.close()
+    try:
+        tracing.attach()
+        assert name in program_names()
+    finally:
+        tracing.close()
+        tracing.close()
     assert gone(name)
 
 
@@ -175,6 +178,7 @@ time.sleep(60)
 """
 
 
+@needs("CAP_SYS_ADMIN")
 def test_a_killed_process_leaves_nothing_attached():
     name = f"kill_{os.getpid()}"
     environment = {**os.environ, "PYTHONPATH": os.path.dirname(__file__)}

@@ -3,6 +3,7 @@
 import os
 
 import pytest
+from access import needs
 from handwritten import COUNT_BY_COOKIE, COUNT_ZERO, counts, program, raw_tracepoint, tracing_spec
 
 from sonde.bpf import programs
@@ -113,7 +114,7 @@ def as_nobody(action):
     return text
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+@needs("CAP_SETUID")
 def test_users_without_privilege_are_told_what_to_do():
     def load():
         try:
@@ -127,7 +128,7 @@ def test_users_without_privilege_are_told_what_to_do():
     assert message.endswith("run sonde as root, or give it the capabilities CAP_BPF and CAP_PERFMON")
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+@needs("CAP_SETUID")
 def test_users_without_privilege_have_no_features():
     survey()  # modules that are imported late must be there before root is given up
     assert as_nobody(lambda: str(sorted(detect()))) == "[]"
