@@ -43,6 +43,13 @@ def test_divisions_in_a_predicate() -> None:
     assert clause.predicate.op == ">"
 
 
+def test_positions_are_on_the_line_that_dtrace_names() -> None:
+    (clause,) = items("BEGIN {\n f(\n1);\n a +\n b;\n c = (int)d\n}")
+    call, add, assign = (statement.expression for statement in clause.statements)
+    assert (call.position.line, call.position.column) == (2, 2)
+    assert (add.position.line, assign.position.line, assign.value.position.line) == (5, 7, 7)
+
+
 def test_if_else() -> None:
     (clause,) = items("BEGIN { if (a) { b; c; } else if (d) e; else { } f }")
     first, last = clause.statements

@@ -177,10 +177,11 @@ def _tagged(stream: TokenStream) -> Specifier:
         stream.advance()
     elif not stream.at("{"):
         raise stream.error()
+    position = stream.place(keyword.position)
     with stream.nested():
         if keyword.kind == "enum":
-            return EnumSpecifier(keyword.position, tag, module, _enumerators(stream))
-        return StructSpecifier(keyword.position, keyword.kind, tag, module, _members(stream))
+            return EnumSpecifier(position, tag, module, _enumerators(stream))
+        return StructSpecifier(position, keyword.kind, tag, module, _members(stream))
 
 
 def _enumerators(stream: TokenStream) -> tuple[Enumerator, ...] | None:
@@ -190,7 +191,7 @@ def _enumerators(stream: TokenStream) -> tuple[Enumerator, ...] | None:
     while not listed or not stream.at("}"):
         name = stream.expect(NAME)
         value = stream.expression(stream) if stream.accept("=") else None
-        listed.append(Enumerator(name.position, name.text, value))
+        listed.append(Enumerator(stream.place(name.position), name.text, value))
         if not stream.accept(","):
             break
     stream.expect("}")

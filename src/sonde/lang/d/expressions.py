@@ -78,7 +78,8 @@ def _comma(stream: TokenStream) -> Expr:
     while stream.at(","):
         position = stream.token.position
         stream.advance()
-        left = Comma(position, left, _assignment(stream))
+        right = _assignment(stream)
+        left = Comma(stream.place(position), left, right)
     return left
 
 
@@ -91,7 +92,7 @@ def _assignment(stream: TokenStream) -> Expr:
     stream.enter()
     value = _assignment(stream)
     stream.leave()
-    return Assign(operator.position, operator.kind, left, value)
+    return Assign(stream.place(operator.position), operator.kind, left, value)
 
 
 def _conditional(stream: TokenStream, first: Expr) -> Expr:
@@ -106,7 +107,7 @@ def _conditional(stream: TokenStream, first: Expr) -> Expr:
     stream.expect(":")
     otherwise = _conditional(stream, _unary(stream))
     stream.leave()
-    return Conditional(position, test, then, otherwise)
+    return Conditional(stream.place(position), test, then, otherwise)
 
 
 def _binary(stream: TokenStream, first: Expr) -> Expr:
@@ -116,7 +117,7 @@ def _binary(stream: TokenStream, first: Expr) -> Expr:
         precedence = PRECEDENCE.get(stream.token.kind, 0)
         while operators and PRECEDENCE[operators[-1].kind] >= precedence:
             operator, right = operators.pop(), operands.pop()
-            operands[-1] = Binary(operator.position, operator.kind, operands[-1], right)
+            operands[-1] = Binary(stream.place(operator.position), operator.kind, operands[-1], right)
         if not precedence:
             return operands[0]
         operators.append(stream.token)
@@ -131,18 +132,22 @@ def _unary(stream: TokenStream) -> Expr:
     result: Expr
     if kind in _UNARY:
         stream.advance()
-        result = Unary(token.position, kind, _unary(stream))
+        operand = _unary(stream)
+        result = Unary(stream.place(token.position), kind, operand)
     elif kind in ("++", "--"):
         stream.advance()
-        result = Increment(token.position, kind, _unary(stream), True)
+        operand = _unary(stream)
+        result = Increment(stream.place(token.position), kind, operand, True)
     elif kind == "sizeof":
         result = _sizeof(stream)
     elif kind == "stringof":
         stream.advance()
-        result = Stringof(token.position, _unary(stream))
+        operand = _unary(stream)
+        result = Stringof(stream.place(token.position), operand)
     elif kind == "(" and _is_cast(stream):
         target = _parenthesized_type(stream)
-        result = Cast(token.position, target, _unary(stream))
+        operand = _unary(stream)
+        result = Cast(stream.place(token.position), target, operand)
     else:
         result = _postfix(stream)
     stream.leave()
@@ -189,7 +194,8 @@ def _sizeof(stream: TokenStream) -> Expr:
         is_array = stream.starts_type(first) and stream.peek(2).kind == "["
         if first.kind in TYPE_WORDS or is_array or _after_typedef_name(stream, first):
             return SizeofType(position, _parenthesized_type(stream))
-    return SizeofExpr(position, _unary(stream))
+    operand = _unary(stream)
+    return SizeofExpr(stream.place(position), operand)
 
 
 def _postfix(stream: TokenStream) -> Expr:
@@ -205,7 +211,7 @@ def _postfix(stream: TokenStream) -> Expr:
         elif kind == "(":
             stream.advance()
             arguments = () if stream.accept(")") else _rest_of_arguments(stream, ")")
-            result = Call(token.position, result, arguments)
+            result = Call(result.position, result, arguments)
         elif kind in ("++", "--"):
             stream.advance()
             result = Increment(token.position, kind, result, False)

@@ -91,6 +91,14 @@ class TokenStream:
         self.advance()
         return Word(token.position, token.text)
 
+    def place(self, position: Position) -> Position:
+        """Where to report what ends before the current token: at `position`, unless that is on an earlier line.
+
+        DTrace has read one token more when it counts lines, and its messages name that token's line.
+        """
+        following = self.token.position
+        return position if following.line == position.line else following
+
     def is_type(self, name: str) -> bool:
         return name in self.typedefs or name in _KNOWN_TYPES or self._is_type_name(name)
 

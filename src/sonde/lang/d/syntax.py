@@ -1,7 +1,8 @@
 """The syntax tree of a D program: what the parser makes and the checker reads.
 
 Nothing is resolved here: a name is only a name, a type only the words that spell it. Every node has `position`, the
-place of the token that names it best: the operator of an operation, the `(` of a call, the first token of an item.
+place of the token that names it best: the operator of an operation, the name of a called function, the first token of
+an item. Where DTrace would name a later line, because it had read on (see `TokenStream.place`), it is a token there.
 """
 
 from __future__ import annotations
