@@ -1,12 +1,16 @@
 """ELF symbols against nm and readelf, on a program compiled here and on the system's own files."""
 
+import lzma
 import os
 import re
 import shutil
+import struct
 import subprocess
 import sys
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sonde.symbols.elf import STT_FUNC, ElfError, ElfFile
 from sonde.symbols.process import Mapping, Objects, ProcessSymbols, parse_maps
@@ -115,6 +119,19 @@ def test_a_stripped_program_has_its_dynamic_symbols(program, tmp_path):
 
 
 @needs_compiler
+def test_a_stripped_program_with_its_symbols_compressed(program, tmp_path):
+    with open(program, "rb") as file:
+        (tmp_path / "symbols.xz").write_bytes(lzma.compress(file.read()))
+    path = str(tmp_path / "p")
+    section = f".gnu_debugdata={tmp_path}/symbols.xz"
+    run("objcopy", "--strip-all", "--add-section", section, program, path)
+    mapping = Mapping(0, 1, 0, "fd:01", os.stat(path).st_ino, path, True)
+    (work,) = ElfFile.open(program).find("work")
+    files = Objects().symbols(os.getpid(), mapping)
+    assert [file.symbolize(work.address) for file in files] == [("work", 0), None]
+
+
+@needs_compiler
 def test_names_in_a_running_process_and_after_it(program):
     child = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     try:
@@ -206,6 +223,46 @@ def test_without_a_readable_object_there_is_its_path_and_offset(tmp_path):
 def test_what_is_not_elf_is_refused(data):
     with pytest.raises(ElfError):
         ElfFile(data)
+
+
+@given(st.lists(st.tuples(st.integers(0, 1 << 30), st.integers(0, 255)), min_size=1, max_size=8), st.booleans())
+def test_damaged_files_never_raise_anything_else(damage, in_header):
+    data = bytearray(small_elf())
+    for at, value in damage:
+        data[at % (64 if in_header else len(data))] = value
+    try:
+        file = ElfFile(bytes(data))
+        file.check()
+        file.symbolize(0x1004)
+        _ = file.build_id
+    except ElfError:
+        pass
+
+
+def small_elf():
+    """A header, one loadable segment, and a symbol table with the function f of 16 bytes at 0x1000."""
+    program = struct.pack("<IIQQQQQQ", 1, 5, 0, 0x1000, 0x1000, 64, 64, 4096)
+    symbols = bytes(24) + struct.pack("<IBBHQQ", 1, 0x12, 0, 1, 0x1000, 16)
+    strings = b"\0f\0.symtab\0.note.gnu.build-id\0"
+    note = struct.pack("<III", 4, 4, 3) + b"GNU\0" + b"\1\2\3\4"
+    at = 64 + len(program)
+    sections = [
+        struct.pack("<IIQQQQIIQQ", 3, 2, 0, 0, at, len(symbols), 1, 0, 8, 24),
+        struct.pack("<IIQQQQIIQQ", 0, 3, 0, 0, at + len(symbols), len(strings), 0, 0, 1, 0),
+        struct.pack("<IIQQQQIIQQ", 11, 7, 0, 0, at + len(symbols) + len(strings), len(note), 0, 0, 4, 0),
+    ]
+    table = at + len(symbols) + len(strings) + len(note)
+    head = b"\x7fELF\2\1\1" + bytes(9)
+    header = head + struct.pack("<HHIQQQIHHHHHH", 3, 62, 1, 0, 64, table, 0, 64, 56, 1, 64, 3, 1)
+    return header + program + symbols + strings + note + b"".join(sections)
+
+
+def test_a_file_written_by_hand():
+    file = ElfFile(small_elf())
+    assert file.symbolize(0x100F) == ("f", 15)
+    assert file.symbolize(0x1010) is None
+    assert file.build_id == "01020304"
+    assert file.offset_of(0x1001) == 1
 
 
 def test_cut_off_files_are_refused():

@@ -1,7 +1,7 @@
 """Reading BTF, the kernel's description of its own types (Documentation/bpf/btf.rst, include/uapi/linux/btf.h).
 
 A kernel has some 130,000 types. Nothing is decoded before it is asked for: a name is found by searching the bytes of
-the string section, and the first question that needs a type builds one index from type ids to offsets.
+the string section, and an index from type ids to offsets is built only as far as questions need it.
 """
 
 from __future__ import annotations
@@ -86,6 +86,9 @@ class BtfType(NamedTuple):
     linkage: int = 0
 
 
+_CHUNK = 1 << 14
+"""Words to index at a time on the way to an id."""
+
 _VOID = BtfType(0, 0, "void")
 _SIZED = frozenset((INT, STRUCT, UNION, ENUM, ENUM64, DATASEC, FLOAT))
 
@@ -118,6 +121,8 @@ class Btf:
         self._string_base = base.string_end if base else 0
         self._words: array[int] = array("I")
         self._index: array[int] = array("I")
+        self._indexed = 0
+        self._steps = _Steps()
 
     @classmethod
     def open(cls, path: str, base: Btf | None = None) -> Btf:
@@ -156,8 +161,9 @@ class Btf:
         offset = self._string_offset(name)
         if offset is None:
             return
-        words, offsets = self._type_words(), self._offsets()
+        words = self._type_words()
         for word in self._occurrences(offset):
+            offsets = self._offsets(word)
             at = bisect_right(offsets, word) - 1
             if offsets[at] == word and words[word + 1] >> 24 & 31 in kinds:
                 yield at + self.first_id
@@ -171,8 +177,9 @@ class Btf:
         offset = self._string_offset(name)
         if offset is None:
             return None
-        words, offsets = self._type_words(), self._offsets()
+        words = self._type_words()
         for word in self._occurrences(offset):
+            offsets = self._offsets(word)
             at = bisect_right(offsets, word) - 1
             if words[offsets[at] + 1] >> 24 & 31 in (ENUM, ENUM64) and offsets[at] != word:
                 for value in self.type(at + self.first_id).values:
@@ -204,11 +211,7 @@ class Btf:
             return _VOID
         if self.base and identifier < self.first_id:
             return self.base.type(identifier)
-        offsets = self._offsets()
-        at = identifier - self.first_id
-        if not 0 <= at < len(offsets):
-            raise IndexError(f"no BTF type {identifier}")
-        return self._decode(identifier, offsets[at])
+        return self._decode(identifier, self._offset_of(identifier))
 
     def string(self, offset: int) -> str:
         """The string at an offset of the (joined) string section."""
@@ -249,15 +252,30 @@ class Btf:
             self._words.frombytes(self._types)
         return self._words
 
-    def _offsets(self) -> array[int]:
-        """For each id of this blob, the index of its first word."""
-        if not self._index:
-            words, steps, offsets = self._type_words(), _Steps(), self._index
-            add, end, at = offsets.append, len(words), 0
+    def _offsets(self, last: int | None = None) -> array[int]:
+        """For each id of this blob, the index of its first word.
+
+        Only the types that begin at or before the word `last` are sure to be there; what programs ask for mostly stands
+        near the start, among the types of the scheduler.
+        """
+        words, at = self._type_words(), self._indexed
+        end = len(words) if last is None else min(last + 1, len(words))
+        if at < end:
+            steps, add = self._steps, self._index.append
             while at < end:
                 add(at)
                 at += steps[words[at + 1]]
+            self._indexed = at
         return self._index
+
+    def _offset_of(self, identifier: int) -> int:
+        """The index of the first word of a type of this blob. Raises IndexError beyond the last."""
+        at, offsets = identifier - self.first_id, self._index
+        while len(offsets) <= at and self._indexed < len(self._type_words()):
+            self._offsets(self._indexed + _CHUNK)
+        if not 0 <= at < len(offsets):
+            raise IndexError(f"no BTF type {identifier}")
+        return offsets[at]
 
     def _decode(self, identifier: int, at: int) -> BtfType:
         words = self._type_words()

@@ -137,6 +137,10 @@ class ElfFile:
                 return self._data[section.offset : section.offset + section.size]
         return None
 
+    def check(self) -> None:
+        """Read the tables that all else refers to. Raises ElfError if the file is cut off before their end."""
+        _ = self.segments, self.sections
+
     @property
     def has_symbol_table(self) -> bool:
         """Whether the full symbol table is there, not only the dynamic one."""
@@ -203,6 +207,8 @@ class ElfFile:
 
     def _symbols_in(self, table: Section) -> list[tuple[int, tuple[int, int, str], ElfSymbol]]:
         """(address, rank, symbol) of each symbol of a table that is worth a name."""
+        if table.link >= len(self.sections):
+            raise ElfError("a symbol table without strings")
         layout = self._layout.symbol
         data = self._data[table.offset : table.offset + table.size]
         strings = self.sections[table.link]

@@ -44,7 +44,7 @@ class Objects:
     def __init__(self, proc: str = "/proc") -> None:
         self._proc = proc
         self._opened: dict[tuple[str, int, str], ElfFile | None] = {}
-        self._symbols: dict[tuple[str, int, str], ElfFile | None] = {}
+        self._symbols: dict[tuple[str, int, str], tuple[ElfFile, ...]] = {}
 
     def file(self, pid: int, mapping: Mapping) -> ElfFile | None:
         """The file of a mapping of a process, None if it cannot be read or is not ELF."""
@@ -53,12 +53,13 @@ class Objects:
             self._opened[key] = self._open(pid, mapping)
         return self._opened[key]
 
-    def symbols(self, pid: int, mapping: Mapping) -> ElfFile | None:
-        """The file that has the symbols of a mapping's file: itself, or its debug file if it is stripped."""
+    def symbols(self, pid: int, mapping: Mapping) -> tuple[ElfFile, ...]:
+        """The files that have symbols for a mapping's file, the best first: of a stripped one its debug file, or what
+        its .gnu_debugdata section holds, and itself for its dynamic symbols."""
         key = mapping.device, mapping.inode, mapping.path
         if key not in self._symbols:
             file = self.file(pid, mapping)
-            self._symbols[key] = file and _with_symbols(file)
+            self._symbols[key] = _with_symbols(file) if file else ()
         return self._symbols[key]
 
     def _open(self, pid: int, mapping: Mapping) -> ElfFile | None:
@@ -66,9 +67,11 @@ class Objects:
             return self._vdso(pid, mapping)
         for path in self._candidates(pid, mapping):
             try:
-                return ElfFile.open(path)
+                file = ElfFile.open(path)
+                file.check()
             except (OSError, ElfError):
                 continue
+            return file
         return None
 
     def _candidates(self, pid: int, mapping: Mapping) -> list[str]:
@@ -132,9 +135,14 @@ class ProcessSymbols:
         linked = file.address_at(offset) if file else None
         if linked is None:
             return path, None, offset
-        symbols = self._objects.symbols(self._pid, mapping)
-        found = symbols.symbolize(linked) if symbols else None
-        return (path, *found) if found else (path, None, linked)
+        for symbols in self._objects.symbols(self._pid, mapping):
+            try:
+                found = symbols.symbolize(linked)
+            except ElfError:
+                continue
+            if found:
+                return path, *found
+        return path, None, linked
 
     def _known(self, address: int) -> Mapping | None:
         at = bisect_right(self._starts, address) - 1
@@ -150,13 +158,32 @@ def _inode(path: str) -> int | None:
         return None
 
 
-def _with_symbols(file: ElfFile) -> ElfFile:
-    """The file itself if it has a full symbol table, else its debug file, else itself."""
+def _with_symbols(file: ElfFile) -> tuple[ElfFile, ...]:
     try:
-        if file.has_symbol_table:
-            return file
-        if file.build_id:
-            return ElfFile.open(f"{_DEBUG_FILES}/{file.build_id[:2]}/{file.build_id[2:]}.debug")
+        extra = None if file.has_symbol_table else _debug_file(file) or _debug_data(file)
+    except ElfError:
+        extra = None
+    return (extra, file) if extra else (file,)
+
+
+def _debug_file(file: ElfFile) -> ElfFile | None:
+    """The separate file of debug information, found by build id as GDB does."""
+    if not file.build_id:
+        return None
+    try:
+        return ElfFile.open(f"{_DEBUG_FILES}/{file.build_id[:2]}/{file.build_id[2:]}.debug")
     except (OSError, ElfError):
-        pass
-    return file
+        return None
+
+
+def _debug_data(file: ElfFile) -> ElfFile | None:
+    """The compressed symbol table some distributions leave in stripped files (GDB manual, MiniDebugInfo)."""
+    data = file.section(".gnu_debugdata")
+    if data is None:
+        return None
+    import lzma
+
+    try:
+        return ElfFile(lzma.decompress(data))
+    except (lzma.LZMAError, ElfError):
+        return None
