@@ -262,9 +262,12 @@ class Btf:
         end = len(words) if last is None else min(last + 1, len(words))
         if at < end:
             steps, add = self._steps, self._index.append
-            while at < end:
-                add(at)
-                at += steps[words[at + 1]]
+            try:
+                while at < end:
+                    add(at)
+                    at += steps[words[at + 1]]
+            except IndexError:
+                raise BtfError("the last type is cut off") from None
             self._indexed = at
         return self._index
 

@@ -19,6 +19,10 @@ _SHT_SYMTAB, _SHT_NOTE, _SHT_DYNSYM, _SHT_NOBITS = 2, 7, 11, 8
 _SHN_UNDEF, _SHN_ABS = 0, 0xFFF1
 _PT_LOAD = 1
 _NT_GNU_BUILD_ID = 3
+_KINDS = frozenset((STT_NOTYPE, STT_OBJECT, STT_FUNC, STT_GNU_IFUNC))
+_NOT_DEFINED = frozenset((_SHN_UNDEF, _SHN_ABS))
+_SHIFT = 32
+_INDEX = (1 << _SHIFT) - 1
 _NEIGHBOURS = 16
 """How many symbols before an address are tried: one that starts nearer may end before it (a label in a function)."""
 
@@ -134,7 +138,7 @@ class ElfFile:
         """The bytes of a section, None if the file has none of that name."""
         for section in self.sections:
             if section.name == name and section.kind != _SHT_NOBITS:
-                return self._data[section.offset : section.offset + section.size]
+                return self._bytes(section)
         return None
 
     def check(self) -> None:
@@ -174,29 +178,31 @@ class ElfFile:
     @cached_property
     def symbols(self) -> tuple[ElfSymbol, ...]:
         """The defined functions, objects and labels, by address; of those at one address the best name last."""
-        tables = [section for section in self.sections if section.kind == _SHT_SYMTAB]
-        tables = tables or [section for section in self.sections if section.kind == _SHT_DYNSYM]
-        ranked = [entry for table in tables for entry in self._symbols_in(table)]
-        ranked.sort()
-        return tuple(symbol for _, _, symbol in ranked)
+        found = [entry for key in self._keys if (entry := self._entry(key & _INDEX))]
+        return tuple(symbol for _, _, symbol in sorted(found))
 
     def symbolize(self, address: int) -> tuple[str, int] | None:
-        """The name of the symbol that has a link-time address in it, and the distance from its start."""
-        symbols = self.symbols
-        at = bisect_right(self._addresses, address) - 1
-        for index in range(at, max(at - _NEIGHBOURS, -1), -1):
-            symbol = symbols[index]
-            if address < symbol.address + symbol.size or (not symbol.size and index == at):
-                return symbol.name, address - symbol.address
-        return None
+        """The name of the symbol that has a link-time address in it, and the distance from its start.
+
+        Of several it is the one that starts last; one without a size goes as far as the next symbol.
+        """
+        keys = self._keys
+        at = bisect_right(keys, address << _SHIFT | _INDEX)
+        nearest = keys[at - 1] >> _SHIFT if at else 0
+        best: tuple[int, tuple[int, int, str], ElfSymbol] | None = None
+        for key in keys[max(at - _NEIGHBOURS, 0) : at]:
+            entry = self._entry(key & _INDEX)
+            if entry is None:
+                continue
+            start, _, symbol = entry
+            inside = address < start + symbol.size or (not symbol.size and start == nearest)
+            if inside and (best is None or entry > best):
+                best = entry
+        return (best[2].name, address - best[0]) if best else None
 
     def find(self, name: str) -> tuple[ElfSymbol, ...]:
         """The symbols of a name: more than one where files of the program have a static of that name each."""
         return self._by_name.get(name, ())
-
-    @cached_property
-    def _addresses(self) -> list[int]:
-        return [symbol.address for symbol in self.symbols]
 
     @cached_property
     def _by_name(self) -> dict[str, tuple[ElfSymbol, ...]]:
@@ -205,28 +211,55 @@ class ElfFile:
             found[symbol.name] = (*found.get(symbol.name, ()), symbol)
         return found
 
-    def _symbols_in(self, table: Section) -> list[tuple[int, tuple[int, int, str], ElfSymbol]]:
-        """(address, rank, symbol) of each symbol of a table that is worth a name."""
-        if table.link >= len(self.sections):
-            raise ElfError("a symbol table without strings")
-        layout = self._layout.symbol
-        data = self._data[table.offset : table.offset + table.size]
-        strings = self.sections[table.link]
-        text = self._data[strings.offset : strings.offset + strings.size]
-        found = []
-        for entry in layout.iter_unpack(data[: len(data) // layout.size * layout.size]):
-            if self._wide:
-                name, info, _, index, address, size = entry
-            else:
-                name, address, size, info, _, index = entry
-            kind = info & 15
-            if index in (_SHN_UNDEF, _SHN_ABS) or kind not in (STT_NOTYPE, STT_OBJECT, STT_FUNC, STT_GNU_IFUNC):
-                continue
-            spelling = text[name : text.find(b"\0", name)].decode(errors="replace")
-            if spelling and not spelling.startswith(("$", ".L")):
-                symbol = ElfSymbol(address, size, spelling, kind)
-                found.append((address, _rank(symbol, info >> 4), symbol))
+    @cached_property
+    def _table(self) -> tuple[bytes, bytes]:
+        """The symbol table, the dynamic one if there is no other, and its strings."""
+        for kind in (_SHT_SYMTAB, _SHT_DYNSYM):
+            for section in self.sections:
+                if section.kind == kind:
+                    if section.link >= len(self.sections):
+                        raise ElfError("a symbol table without strings")
+                    return self._bytes(section), self._bytes(self.sections[section.link])
+        return b"", b""
+
+    @cached_property
+    def _keys(self) -> list[int]:
+        """Address and index of each defined symbol, packed in one integer, sorted: nothing else is made of them until
+        they are asked for, since large programs have a hundred thousand."""
+        table, layout = self._table[0], self._layout.symbol
+        entries = layout.iter_unpack(table[: len(table) // layout.size * layout.size])
+        if self._wide:
+            found = [
+                address << _SHIFT | number
+                for number, (_, info, _, index, address, _) in enumerate(entries)
+                if info & 15 in _KINDS and index not in _NOT_DEFINED
+            ]
+        else:
+            found = [
+                address << _SHIFT | number
+                for number, (_, address, _, info, _, index) in enumerate(entries)
+                if info & 15 in _KINDS and index not in _NOT_DEFINED
+            ]
+        found.sort()
         return found
+
+    def _entry(self, number: int) -> tuple[int, tuple[int, int, str], ElfSymbol] | None:
+        """(address, rank, symbol) of an entry of the table, None if its name is the compiler's own."""
+        table, strings = self._table
+        layout = self._layout.symbol
+        fields = layout.unpack_from(table, number * layout.size)
+        if self._wide:
+            name, info, _, _, address, size = fields
+        else:
+            name, address, size, info, _, _ = fields
+        spelling = strings[name : strings.find(b"\0", name)].decode(errors="replace")
+        if not spelling or spelling.startswith(("$", ".L")):
+            return None
+        symbol = ElfSymbol(address, size, spelling, info & 15)
+        return address, _rank(symbol, info >> 4), symbol
+
+    def _bytes(self, section: Section) -> bytes:
+        return self._data[section.offset : section.offset + section.size]
 
     def _string(self, offset: int) -> str:
         return self._data[offset : self._data.find(b"\0", offset)].decode(errors="replace")
