@@ -102,7 +102,7 @@ class Session:
         self.options = Options()
         self.options.quiet = quiet
         self.options.testing = testing
-        self.file = tempfile.TemporaryFile()
+        self.file = tempfile.TemporaryFile()  # noqa: SIM115 (closed with the session)
         self.errors = io.BytesIO()
         self.refused: dict[str, str] = {}
         self.set: list[tuple[str, str]] = []

@@ -92,10 +92,11 @@ def test_spans_cover_every_record_once(plan):
             one = record(clause, struct.pack("<6I", 24, 0x11, clause, 1, 0, speculation)[:size], 1, 0, speculation)
             expected.append((clause, speculation, one))
             ring += one
-    found = []
-    for span in spans(memoryview(ring)):
-        for start in range(span.start, span.stop, span.stride):
-            found.append((span.clause, span.speculation, ring[start : start + span.stride]))
+    found = [
+        (span.clause, span.speculation, ring[start : start + span.stride])
+        for span in spans(memoryview(ring))
+        for start in range(span.start, span.stop, span.stride)
+    ]
     assert found == expected
 
 

@@ -168,8 +168,11 @@ class Replay:
 
     @property
     def has_ring(self) -> bool:
-        """Whether ring bytes were read next."""
-        return self._next[0] == _RING
+        """Whether ring bytes were read next. Raises RawFileError if they are of no ring described."""
+        kind, payload = self._next
+        if kind == _RING and _SIZE.unpack_from(payload)[0] >= len(self.rings):
+            raise RawFileError("ring bytes of an unknown ring")
+        return kind == _RING
 
     def has_map(self, name: str) -> bool:
         """Whether this map was read next."""

@@ -1,0 +1,96 @@
+"""Recording a session to a file and showing it again."""
+
+import io
+import math
+import struct
+
+import pytest
+from records import Session, conversions, integer, record
+
+from sonde.consume.consumer import Consumer
+from sonde.consume.options import Options
+from sonde.consume.raw import RawFileError, Recorder, Replay, replay
+from sonde.report.text import TextReport
+from sonde.spec import (
+    COUNTERS,
+    AggregationSpec,
+    ClearAction,
+    Field,
+    OtherAction,
+    PrintaAction,
+    PrintfAction,
+    TruncAction,
+)
+
+SAY = PrintfAction(conversions(("n ", "d"), (" ", "s"), ("\n", "")), (integer(16, 4), Field(20, 4, "interned")))
+LAYOUTS = [
+    (1, 24, (SAY,)),
+    (2, 16, (PrintaAction(None, (0,)), ClearAction(0))),
+    (3, 16, (PrintaAction(None, (0,)), TruncAction(0, None))),
+    (4, 24, (OtherAction("commit", (integer(16),)),)),
+]
+AGGREGATION = AggregationSpec("a", "sum", (), (Field(0, 8, "string"),), 8, 1, "a", True)
+
+
+def play(session, consumer):
+    """A session with everything that reads: rings in turn, tables, drops."""
+    tracing = session.tracing
+
+    def count(key, value):
+        tracing.write_map("a", key.ljust(8, b"\0"), struct.pack("<Q", value))
+
+    tracing.feed(record(1, struct.pack("<II", 1, 1)), ring=1)
+    count(b"x", 5)
+    tracing.feed(record(2), record(1, struct.pack("<II", 2, 0), speculation=1))
+    consumer.poll()
+    count(b"x", 7)
+    count(b"y", 1)
+    tracing.feed(record(3), record(4, struct.pack("<q", 1)))
+    consumer.poll()
+    tracing.maps["counters"] = {bytes(4): struct.pack(f"<{len(COUNTERS)}Q", 2, *[0] * (len(COUNTERS) - 1))}
+    consumer.report_drops()
+    tracing.feed(record(1, struct.pack("<II", 3, 1)), ring=1)
+    consumer.poll()
+    count(b"z", 9)
+    consumer.finish()
+    return session.printed(), session.errors.getvalue()
+
+
+def recorded():
+    session = Session(LAYOUTS, [AGGREGATION], (b"zero", b"one"), rings=2, quiet=True)
+    file = io.BytesIO()
+    recorder = Recorder(session.tracing, session.spec, file)
+    consumer = Consumer(
+        session.spec, recorder, session.report, session.options, lambda name, value: None, None, math.inf
+    )
+    return play(session, consumer), file.getvalue()
+
+
+def test_shown_again_it_is_the_same():
+    (text, errors), data = recorded()
+    assert "n 1 one" in text
+    assert b"2 drops on CPU 0" in errors
+    tracing = Replay(io.BytesIO(data))
+    again = Session(quiet=True)
+    report = TextReport(tracing.spec, again.options, again.file.fileno(), again.errors, program="dtrace")
+    options = Options()
+    options.quiet = True
+    replay(tracing, Consumer(tracing.spec, tracing, report, options, lambda name, value: None, None, math.inf))
+    assert again.printed() == text
+    assert again.errors.getvalue() == errors
+
+
+def test_a_recording_cut_short_shows_what_is_there():
+    _, data = recorded()
+    described = 16 + struct.unpack_from("<I", data, 12)[0]
+    for length in range(described, len(data), 7):
+        tracing = Replay(io.BytesIO(data[:length]))
+        session = Session(quiet=True)
+        report = TextReport(tracing.spec, session.options, session.file.fileno(), session.errors)
+        replay(tracing, Consumer(tracing.spec, tracing, report, session.options, lambda name, value: None))
+
+
+@pytest.mark.parametrize("data", [b"", b"something else", b"SONDERAW", b"SONDERAW\1\0\0\0\2\0\0\0{}"])
+def test_other_files_are_refused(data):
+    with pytest.raises(RawFileError):
+        Replay(io.BytesIO(data))
