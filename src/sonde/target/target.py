@@ -10,7 +10,8 @@ class Target(NamedTuple):
 
     `cpus` is the number of possible CPUs, as per-CPU maps count them. `features` are names of what the kernel and this
     user's privileges allow, as `sonde doctor` lists them. `namespace` is (device, inode) of sonde's pid namespace,
-    None where it is the initial one, `namespace_level` how deep it is nested. `realtime_offset` is wall clock minus CLOCK_MONOTONIC, in ns, at the start.
+    None where it is the initial one, `namespace_level` how deep it is nested. `realtime_offset` is wall clock minus
+    CLOCK_MONOTONIC, in ns, at the start.
     """
 
     architecture: str

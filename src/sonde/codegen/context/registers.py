@@ -1,4 +1,4 @@
-"""Offsets in struct pt_regs of x86-64 (arch/x86/include/asm/ptrace.h): part of the kernel's ABI for tracing programs."""
+"""Offsets in struct pt_regs of x86-64 (arch/x86/include/asm/ptrace.h), part of the ABI of tracing programs."""
 
 from __future__ import annotations
 

@@ -1,0 +1,178 @@
+"""The options of -x, `#pragma D option`, setopt() and DTRACE_OPT_*: names, values, and when they may be set.
+
+Values are kept as Python ones: sizes and counts as int, rates in nanoseconds, switches as bool, the rest as str.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+_SIZE, _COUNT, _RATE, _SWITCH, _TEXT, _POLICY = "size", "count", "rate", "switch", "text", "policy"
+
+_COMPILE = {
+    "aggpercpu": _SWITCH, "amin": _TEXT, "argref": _SWITCH, "core": _SWITCH, "cpp": _SWITCH, "cppargs": _TEXT,
+    "cpphdrs": _SWITCH, "cpppath": _TEXT, "ctfpath": _TEXT, "ctypes": _TEXT, "debug": _SWITCH, "debugassert": _TEXT,
+    "defaultargs": _SWITCH, "define": _TEXT, "disasm": _COUNT, "dofstashpath": _TEXT, "droptags": _SWITCH,
+    "dtypes": _TEXT, "empty": _SWITCH, "errtags": _SWITCH, "evaltime": _TEXT, "incdir": _TEXT, "iregs": _COUNT,
+    "kdefs": _SWITCH, "knodefs": _SWITCH, "late": _TEXT, "lazyload": _SWITCH, "ldpath": _TEXT, "libdir": _TEXT,
+    "linkmode": _TEXT, "linktype": _TEXT, "linknommap": _SWITCH, "modpath": _TEXT, "nolibs": _SWITCH,
+    "pgmax": _COUNT, "preallocate": _SIZE, "procfspath": _TEXT, "pspec": _SWITCH, "stdc": _TEXT, "strip": _SWITCH,
+    "syslibdir": _TEXT, "sysslice": _TEXT, "tree": _COUNT, "tregs": _COUNT, "udefs": _SWITCH, "undef": _TEXT,
+    "unodefs": _SWITCH, "useruid": _TEXT, "verbose": _SWITCH, "version": _TEXT, "zdefs": _SWITCH,
+}  # fmt: skip
+"""Settled before compilation."""
+
+_RUN = {
+    "aggsize": _SIZE, "bpflog": _SWITCH, "bpflogsize": _SIZE, "bufpolicy": _POLICY, "bufresize": _TEXT,
+    "bufsize": _SIZE, "cleanrate": _RATE, "cpu": _COUNT, "destructive": _SWITCH, "dynvarsize": _SIZE,
+    "grabanon": _SWITCH, "jstackframes": _COUNT, "jstackstrsize": _SIZE, "lockmem": _TEXT, "maxframes": _COUNT,
+    "noresolve": _SWITCH, "nspec": _COUNT, "pcapsize": _SIZE, "rings": _TEXT, "scratchsize": _SIZE,
+    "specsize": _SIZE, "stackframes": _COUNT, "statusrate": _RATE, "strsize": _SIZE, "ustackframes": _COUNT,
+}  # fmt: skip
+"""Settled before tracing; a D program may set them by pragma."""
+
+_DYNAMIC = {
+    "aggrate": _RATE, "aggsortkey": _SWITCH, "aggsortkeypos": _COUNT, "aggsortpos": _COUNT, "aggsortrev": _SWITCH,
+    "flowindent": _SWITCH, "printsize": _SIZE, "quiet": _SWITCH, "quietresize": _SWITCH, "rawbytes": _SWITCH,
+    "stackindent": _COUNT, "switchrate": _RATE,
+}  # fmt: skip
+"""May also be set while tracing, by setopt()."""
+
+_ONLY_OUTSIDE = frozenset(("cpp", "cpphdrs", "cpppath", "cppargs", "define", "incdir", "undef", "stdc"))
+"""Options that a pragma comes too late for."""
+
+_TRUE = ("yes", "enable", "enabled", "true", "on", "set")
+_FALSE = ("no", "disable", "disabled", "false", "off", "unset")
+_UNITS = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
+_TIMES = {
+    "ns": 1, "nsec": 1, "us": 10**3, "usec": 10**3, "ms": 10**6, "msec": 10**6, "s": 10**9, "sec": 10**9,
+    "m": 60 * 10**9, "min": 60 * 10**9, "h": 3600 * 10**9, "hour": 3600 * 10**9, "d": 86400 * 10**9,
+    "day": 86400 * 10**9,
+}  # fmt: skip
+
+BAD_NAME = "Invalid option name"
+BAD_VALUE = "Invalid value for specified option"
+BAD_CONTEXT = "Option cannot be used from within a D program"
+TOO_LATE = "Operation illegal when tracing is active"
+
+Value = int | bool | str
+
+
+class OptionError(ValueError):
+    """The option does not exist, cannot have this value or cannot be set now, in DTrace's words."""
+
+
+class OptionTable:
+    """The options of one session; those never set have DTrace's defaults."""
+
+    def __init__(self) -> None:
+        self._values: dict[str, Value] = {}
+
+    def set(self, name: str, text: str | None) -> None:
+        """Set from the command line or the environment. Raises OptionError."""
+        self._values[name] = parse(name, text)
+
+    def set_in_program(self, name: str, text: str | None) -> None:
+        """Set by a pragma."""
+        if name in _ONLY_OUTSIDE:
+            raise OptionError(BAD_CONTEXT)
+        self.set(name, text)
+
+    def set_while_tracing(self, name: str, text: str | None) -> None:
+        """Set by setopt()."""
+        value = parse(name, text)
+        if name not in _DYNAMIC:
+            raise OptionError(TOO_LATE)
+        self._values[name] = value
+
+    def number(self, name: str, default: int) -> int:
+        return int(self._values.get(name, default))
+
+    def on(self, name: str) -> bool:
+        return bool(self._values.get(name, False))
+
+    def text(self, name: str, default: str = "") -> str:
+        return str(self._values.get(name, default))
+
+    def is_set(self, name: str) -> bool:
+        return name in self._values
+
+
+def kind_of(name: str) -> str:
+    for table in (_COMPILE, _RUN, _DYNAMIC):
+        if name in table:
+            return table[name]
+    raise OptionError(BAD_NAME)
+
+
+def parse(name: str, text: str | None) -> Value:
+    """The value of an option's text; None and "" stand for a switch without value."""
+    kind = kind_of(name)
+    if kind == _SWITCH:
+        return _parse_switch(text)
+    if not text:
+        raise OptionError(BAD_VALUE)
+    if kind == _SIZE:
+        return _checked(name, _parse_size(text))
+    if kind == _RATE:
+        return _parse_rate(text)
+    if kind == _COUNT:
+        return _checked(name, _parse_count(text))
+    if kind == _POLICY and text not in ("ring", "fill", "switch"):
+        raise OptionError(BAD_VALUE)
+    return text
+
+
+_BOUNDS = {"iregs": (1, 8), "pcapsize": (1, 65535), "printsize": (1, 65536), "rings": (0, 1)}
+
+
+def _checked(name: str, value: int) -> int:
+    low, high = _BOUNDS.get(name, (0, 1 << 62))
+    if not low <= value <= high:
+        raise OptionError(BAD_VALUE)
+    return value
+
+
+def _parse_switch(text: str | None) -> bool:
+    if text is None or text.lower() in _TRUE:
+        return True
+    if text == "" or text.lower() in _FALSE:
+        return False
+    if text.isdigit():
+        return text != "0"
+    raise OptionError(BAD_VALUE)
+
+
+def _parse_count(text: str) -> int:
+    try:
+        return int(text, 0)
+    except ValueError:
+        raise OptionError(BAD_VALUE) from None
+
+
+def _parse_size(text: str) -> int:
+    factor = _UNITS.get(text[-1:].lower(), 1)
+    digits = text[:-1] if factor > 1 else text
+    value = _parse_count(digits) * factor
+    if value < 0:
+        raise OptionError(BAD_VALUE)
+    return value
+
+
+def _parse_rate(text: str) -> int:
+    """Nanoseconds; a number alone is in nanoseconds, `hz` is a frequency."""
+    digits = text.rstrip("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
+    unit = text[len(digits) :].lower()
+    value = _parse_count(digits)
+    if value < 0 or (unit and unit != "hz" and unit not in _TIMES):
+        raise OptionError(BAD_VALUE)
+    if unit == "hz":
+        return 10**9 // value if value else 0
+    return value * _TIMES.get(unit, 1)
+
+
+def from_environment(table: OptionTable, environment: Mapping[str, str]) -> None:
+    """DTRACE_OPT_NAME=value: the weakest of all ways to set an option. Raises OptionError."""
+    for key, text in environment.items():
+        if key.startswith("DTRACE_OPT_"):
+            table.set(key[11:].lower(), text or None)
