@@ -17,7 +17,8 @@ CAPABILITIES = {"sys_ptrace": 19, "sys_admin": 21, "sys_resource": 24, "syslog":
 def current_target(features: frozenset[str] = frozenset()) -> Target:
     """The running machine; `features` is what an engine found there. Reads two small files, nothing else."""
     system = os.uname()
-    return Target(system.machine, system.release, possible_cpus(), features, pid_namespace(), namespace_level(), realtime_offset())
+    place = pid_namespace(), namespace_level()
+    return Target(system.machine, system.release, possible_cpus(), features, *place, realtime_offset())
 
 
 def possible_cpus() -> int:
