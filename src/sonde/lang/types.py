@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeAlias
 
 
 class Void(NamedTuple):
-    pass
+    name: str = "void"
 
 
 class Int(NamedTuple):
@@ -27,6 +27,8 @@ class Float(NamedTuple):
 
 class String(NamedTuple):
     """D's `string`: a value of at most `strsize` characters and a NUL, compared and assigned by value."""
+
+    name: str = "string"
 
 
 class Opaque(NamedTuple):
@@ -218,12 +220,8 @@ def is_signed(kind: Type) -> bool:
 
 def name_of(kind: Type) -> str:
     """The type as C spells it, `const char *`."""
-    if isinstance(kind, (Int, Float, Opaque, Typedef)):
+    if isinstance(kind, (Void, String, Int, Float, Opaque, Typedef)):
         return kind.name
-    if isinstance(kind, Void):
-        return "void"
-    if isinstance(kind, String):
-        return "string"
     if isinstance(kind, Struct):
         return repr(kind)
     if isinstance(kind, Enum):
