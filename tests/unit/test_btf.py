@@ -83,6 +83,7 @@ def kernel():
 @pytest.fixture
 def module(kernel):
     blob = Blob(kernel)
+    blob.first_string = blob.add(btf.FWD, "opaque")
     blob.item = blob.add(btf.STRUCT, "item", 8, ["owner", kernel.task_pointer, 0], 1)
     blob.pointer = blob.add(btf.PTR, "", blob.item)
     blob.proto = blob.add(btf.FUNC_PROTO, "", 0, [0, kernel.task_pointer, 0, blob.pointer], 2)
@@ -154,12 +155,15 @@ def test_split_btf_goes_on_after_the_kernels(kernel, module):
     data = Btf(module.data(), Btf(kernel.data()))
     assert data.first_id == kernel.count + 1
     assert data.find("item", btf.STRUCT) == module.item
-    assert data.find("task_struct", btf.STRUCT) == kernel.task
+    assert data.find("opaque", btf.FWD) == module.first_string
+    assert data.type(module.first_string).name == "opaque"
+    assert data.type(module.trace).name == "btf_trace_item"
+    assert data.find("task_struct", btf.STRUCT) is None
     assert data.find("runqueues", btf.FWD) == module.first + module.count - 1
     assert data.type(module.item).members == (BtfMember("owner", kernel.task_pointer, 0, 0),)
     assert data.type(kernel.task).name == "task_struct"
     assert data.names("btf_trace_") == ["btf_trace_item"]
-    assert data.find_enumerator("GREEN") == (kernel.color, 5)
+    assert data.find_enumerator("GREEN") is None
 
 
 @pytest.mark.parametrize("data", [b"", b"\0" * 64, b"\xeb\x9f" + b"\1" * 30, b"\x9f\xeb\2\0" + b"\0" * 20])
@@ -171,6 +175,13 @@ def test_what_is_not_btf_is_refused(data):
 def test_cut_off_data_is_refused(kernel):
     with pytest.raises(BtfError):
         Btf(kernel.data()[:-1])
+
+
+def test_a_last_type_that_is_cut_off_is_refused():
+    blob = Blob()
+    blob.add(btf.STRUCT, "short", 8, ["a", 0, 0], 2)
+    with pytest.raises(BtfError, match="cut off"):
+        Btf(blob.data()).find("short", btf.STRUCT)
 
 
 def test_unknown_kinds_are_refused():
@@ -235,6 +246,17 @@ def test_no_btf_at_all(tmp_path):
     assert kernel.enumerator("RED") is None
     assert kernel.names("btf_trace_") == []
     assert kernel.tracepoint("wake") is None
+
+
+def test_types_behind_one_of_a_newer_kind_are_not_found(kernel, tmp_path):
+    kernel.add(25, "new", 0)
+    kernel.add(btf.STRUCT, "late", 8)
+    (tmp_path / "vmlinux").write_bytes(kernel.data())
+    types_ = KernelTypes(str(tmp_path))
+    assert types_.tagged_type("struct", "task_struct")
+    assert types_.tagged_type("struct", "late") is None
+    assert types_.tracepoint_arguments() == {}
+    assert types_.enumerator("GREEN") is None
 
 
 def test_tracepoints_of_the_kernel_and_its_modules(directory, tmp_path):

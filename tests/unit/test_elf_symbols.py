@@ -1,6 +1,7 @@
 """ELF symbols against nm and readelf, on a program compiled here and on the system's own files."""
 
 import lzma
+import mmap
 import os
 import re
 import shutil
@@ -9,7 +10,7 @@ import subprocess
 import sys
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sonde.symbols.elf import STT_FUNC, ElfError, ElfFile
@@ -225,13 +226,17 @@ def test_what_is_not_elf_is_refused(data):
         ElfFile(data)
 
 
+@example([(39, 128)], True)
+@example([(47, 128)], True)
 @given(st.lists(st.tuples(st.integers(0, 1 << 30), st.integers(0, 255)), min_size=1, max_size=8), st.booleans())
 def test_damaged_files_never_raise_anything_else(damage, in_header):
     data = bytearray(small_elf())
     for at, value in damage:
         data[at % (64 if in_header else len(data))] = value
+    mapped = mmap.mmap(-1, len(data))
+    mapped.write(bytes(data))
     try:
-        file = ElfFile(bytes(data))
+        file = ElfFile(mapped)
         file.check()
         file.symbolize(0x1004)
         _ = file.build_id

@@ -113,15 +113,25 @@ class Btf:
         if len(data) < _HEADER.size:
             raise BtfError("BTF data is too short")
         magic, version, _, header, types, type_length, strings, string_length = _HEADER.unpack(data[: _HEADER.size])
-        if magic != _MAGIC or version != 1 or header + max(types + type_length, strings + string_length) > len(data):
+        if (
+            magic != _MAGIC
+            or version != 1
+            or type_length % 4
+            or header + max(types + type_length, strings + string_length) > len(data)
+        ):
             raise BtfError("not BTF of version 1")
         self.base = base
         self._types = data[header + types : header + types + type_length]
         self._strings = data[header + strings : header + strings + string_length]
-        self._string_base = base.string_end if base else 0
+        self._string_base = 0
+        if base:
+            # A split string section does not begin with the empty string, which the searches rely on.
+            self._strings = b"\0" + self._strings
+            self._string_base = base.string_end - 1
         self._words: array[int] = array("I")
         self._index: array[int] = array("I")
         self._indexed = 0
+        self._names: dict[str, int | None] = {}
         self._steps = _Steps()
 
     @classmethod
@@ -149,11 +159,7 @@ class Btf:
         return self.first_id + len(self._offsets())
 
     def find(self, name: str, *kinds: int) -> int | None:
-        """The id of the first type of that name and one of these kinds, also in the base; None if there is none."""
-        if self.base:
-            found = self.base.find(name, *kinds)
-            if found is not None:
-                return found
+        """The id of the first type of that name and one of these kinds, without those of the base."""
         return next(self.find_all(name, *kinds), None)
 
     def find_all(self, name: str, *kinds: int) -> Iterator[int]:
@@ -169,11 +175,7 @@ class Btf:
                 yield at + self.first_id
 
     def find_enumerator(self, name: str) -> tuple[int, int] | None:
-        """The id of the enumeration that has this enumerator, and its value."""
-        if self.base:
-            found = self.base.find_enumerator(name)
-            if found:
-                return found
+        """The id of the enumeration that has this enumerator, and its value; the base is not searched."""
         offset = self._string_offset(name)
         if offset is None:
             return None
@@ -218,7 +220,7 @@ class Btf:
         if self.base and offset < self._string_base:
             return self.base.string(offset)
         start = offset - self._string_base
-        return self._strings[start : self._strings.find(b"\0", start)].decode()
+        return self._strings[start : self._strings.find(b"\0", start)].decode(errors="replace")
 
     def _strings_with(self, prefix: str) -> Iterator[tuple[int, str]]:
         """The offset and text of each string of this blob that begins with `prefix`."""
@@ -226,17 +228,16 @@ class Btf:
         at = strings.find(start)
         while at >= 0:
             end = strings.find(b"\0", at + 1)
-            yield self._string_base + at + 1, strings[at + 1 : end].decode()
+            yield self._string_base + at + 1, strings[at + 1 : end].decode(errors="replace")
             at = strings.find(start, end)
 
     def _string_offset(self, name: str) -> int | None:
         """The offset of a string, also in the base: split BTF refers to the strings that are there already."""
-        found = self._strings.find(b"\0" + name.encode() + b"\0")
-        if found >= 0:
-            return self._string_base + found + 1
-        if self.base is None:
-            return None
-        return self.base._string_offset(name)
+        if name not in self._names:
+            found = self._strings.find(b"\0" + name.encode() + b"\0")
+            self._names[name] = self._string_base + found + 1 if found >= 0 else None
+        offset = self._names[name]
+        return self.base._string_offset(name) if offset is None and self.base else offset
 
     def _occurrences(self, value: int) -> Iterator[int]:
         """The indexes of the words with this value in the type section."""
@@ -268,6 +269,8 @@ class Btf:
                     at += steps[words[at + 1]]
             except IndexError:
                 raise BtfError("the last type is cut off") from None
+            if at > len(words):
+                raise BtfError("the last type is cut off")
             self._indexed = at
         return self._index
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from typing import TypeVar
 
 from sonde.bpf import btf
 from sonde.bpf.btf import Btf, BtfError, BtfType
@@ -21,6 +22,8 @@ from sonde.lang.types import (
     Type,
     Typedef,
 )
+
+_T = TypeVar("_T")
 
 VMLINUX = "vmlinux"
 _TRACEPOINT = "btf_trace_"
@@ -44,7 +47,8 @@ _BASE = {kind.name: kind for kind in types.BASE_TYPES}
 class KernelTypes:
     """The types of the kernel and of its modules.
 
-    A module of None means the kernel, then any loaded module; `vmlinux` and `kernel` the kernel alone. Where there is
+    A module of None means the kernel, then any loaded module; a module that one, then the kernel; `vmlinux` and
+    `kernel` the kernel alone. Where there is
     no BTF nothing is found.
     """
 
@@ -72,27 +76,18 @@ class KernelTypes:
 
     def enumerator(self, name: str) -> tuple[Type, int] | None:
         """An enumeration constant: its type and value."""
-        for source in self._search(None):
-            found = source.btf.find_enumerator(name)
-            if found:
-                return source.type(found[0]), found[1]
-        return None
+        found = self._locate(None, lambda data: data.find_enumerator(name))
+        return (found[0].type(found[1][0]), found[1][1]) if found else None
 
     def variable(self, name: str, module: str | None = None) -> Type | None:
         """The type of a kernel variable; BTF has the per-CPU ones, and global ones on kernels that describe them."""
-        for source in self._search(module):
-            found = source.btf.find(name, btf.VAR)
-            if found is not None:
-                return source.type(source.btf.type(found).type)
-        return None
+        found = self._locate(module, lambda data: data.find(name, btf.VAR))
+        return found[0].type(found[0].btf.type(found[1]).type) if found else None
 
     def function(self, name: str, module: str | None = None) -> tuple[Function, tuple[str, ...]] | None:
         """A kernel function: its type and the names of its parameters."""
-        for source in self._search(module):
-            found = source.btf.find(name, btf.FUNC)
-            if found is not None:
-                return source.prototype(source.btf.type(found).type)
-        return None
+        found = self._locate(module, lambda data: data.find(name, btf.FUNC))
+        return found[0].prototype(found[0].btf.type(found[1]).type) if found else None
 
     def tracepoint(self, name: str, module: str | None = None) -> tuple[Type, ...] | None:
         """The types of a tracepoint's arguments, from `typedef void (*btf_trace_NAME)(void *, ...)`
@@ -106,14 +101,17 @@ class KernelTypes:
         """How many arguments each tracepoint has, by its name."""
         if not self._tracepoints:
             for source in self._search(None):
-                found = source.btf.find_prefix(_TRACEPOINT, btf.TYPEDEF)
+                try:
+                    found = source.btf.find_prefix(_TRACEPOINT, btf.TYPEDEF)
+                except BtfError:
+                    continue
                 self._tracepoints |= {name[len(_TRACEPOINT) :]: source.type(found[name]) for name in found}
         return {name: len(self.tracepoint(name) or ()) for name in self._tracepoints}
 
     def type_id(self, name: str, *kinds: int) -> int | None:
         """The kernel's BTF id of a name, as attach_btf_id takes it; None if it has none."""
-        source = self._source(VMLINUX)
-        return source.btf.find(name, *kinds) if source else None
+        found = self._locate(VMLINUX, lambda data: data.find(name, *kinds))
+        return found[1] if found else None
 
     def names(self, prefix: str, module: str = VMLINUX) -> list[str]:
         """What follows `prefix` in the names that a module's BTF has with it, whatever they name."""
@@ -129,17 +127,26 @@ class KernelTypes:
         return [name for name in names if name == VMLINUX] + [name for name in names if name != VMLINUX]
 
     def _find(self, name: str, module: str | None, kinds: tuple[int, ...]) -> Type | None:
+        found = self._locate(module, lambda data: data.find(name, *kinds))
+        return found[0].type(found[1]) if found else None
+
+    def _locate(self, module: str | None, ask: Callable[[Btf], _T | None]) -> tuple[_Source, _T] | None:
+        """The first source that answers, and its answer. One that turns out to be of a newer kind is given up."""
         for source in self._search(module):
-            found = source.btf.find(name, *kinds)
+            try:
+                found = ask(source.btf)
+            except BtfError:
+                self._sources[source.name] = None
+                continue
             if found is not None:
-                return source.type(found)
+                return source, found
         return None
 
     def _search(self, module: str | None) -> Iterator[_Source]:
         if module is None:
             names = self.modules()
         else:
-            names = [VMLINUX if module == "kernel" else module]
+            names = list(dict.fromkeys((VMLINUX if module == "kernel" else module, VMLINUX)))
         for name in names:
             source = self._source(name)
             if source:
@@ -155,7 +162,8 @@ class KernelTypes:
         if module != VMLINUX and kernel is None:
             return None
         try:
-            return _Source(Btf.open(os.path.join(self._directory, module), kernel.btf if kernel else None), kernel)
+            data = Btf.open(os.path.join(self._directory, module), kernel.btf if kernel else None)
+            return _Source(module, data, kernel)
         except (OSError, BtfError):
             return None
 
@@ -163,7 +171,8 @@ class KernelTypes:
 class _Source:
     """One BTF blob and the types made from it; a module's refers to the kernel's for the kernel's ids."""
 
-    def __init__(self, data: Btf, base: _Source | None) -> None:
+    def __init__(self, name: str, data: Btf, base: _Source | None) -> None:
+        self.name = name
         self.btf = data
         self._base = base
         self._made: dict[int, Type] = {0: types.VOID}

@@ -262,12 +262,14 @@ class ElfFile:
         return self._data[section.offset : section.offset + section.size]
 
     def _string(self, offset: int) -> str:
+        if offset >= len(self._data):
+            raise ElfError("a name is beyond the end of the file")
         return self._data[offset : self._data.find(b"\0", offset)].decode(errors="replace")
 
     def _unpack(self, layout: struct.Struct, offset: int) -> tuple[int, ...]:
         try:
             return layout.unpack_from(self._data, offset)
-        except struct.error:
+        except (struct.error, OverflowError):
             raise ElfError("the ELF file is cut off") from None
 
 
