@@ -105,7 +105,10 @@ class Tables:
     def begin(self, record):
         pass
 
-    end = run = begin
+    end = begin
+
+    def run(self, layout, data, stride):
+        pass
 
     def flush(self):
         pass

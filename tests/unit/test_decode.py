@@ -93,9 +93,9 @@ def test_spans_cover_every_record_once(plan):
             expected.append((clause, speculation, one))
             ring += one
     found = [
-        (span.clause, span.speculation, ring[start : start + span.stride])
-        for span in spans(memoryview(ring))
-        for start in range(span.start, span.stop, span.stride)
+        (clause, speculation, ring[each : each + stride])
+        for clause, speculation, start, stop, stride in spans(memoryview(ring))
+        for each in range(start, stop, stride)
     ]
     assert found == expected
 

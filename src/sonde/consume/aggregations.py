@@ -7,6 +7,7 @@ it printed and not one increment more.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeAlias, TypeGuard
 
 from sonde.consume.events import Row, Table, Value
 from sonde.consume.options import Options
@@ -14,26 +15,21 @@ from sonde.consume.order import row_order, truncation_order
 from sonde.consume.store import Key, Snapshot, Store
 from sonde.consume.words import EXTREMES, Words, adder
 from sonde.engines.base import Tracing
-from sonde.spec import Action, AggregationSpec, ClearAction, Field, TracingSpec, TruncAction
+from sonde.spec import Action, ClearAction, Field, NormalizeAction, PrintaAction, TracingSpec, TruncAction
+
+AggregationAction: TypeAlias = PrintaAction | ClearAction | TruncAction | NormalizeAction
 
 Label = Callable[[Field, Value], bytes]
 """The text shown for a symbol; addresses with the same text are one key."""
 
 
-def final_reads(actions: Iterable[Action], aggregations: Sequence[AggregationSpec]) -> frozenset[int]:
-    """The aggregations whose map a record with these actions should replace when it takes its snapshot."""
-    return frozenset(
-        action.aggregation
-        for action in actions
-        if isinstance(action, TruncAction)
-        or (isinstance(action, ClearAction) and aggregations[action.aggregation].function in EXTREMES)
-    )
-
-
 class Moment:
-    """The snapshots that the actions of one record share."""
+    """The snapshots that the actions of one record share.
 
-    def __init__(self, stores: Sequence[Store], final: frozenset[int]) -> None:
+    `final` are the aggregations whose maps are replaced when the snapshot is taken, for a trunc or clear to come.
+    """
+
+    def __init__(self, stores: Sequence[Store], final: frozenset[int] = frozenset()) -> None:
         self._stores = stores
         self._final = final
         self._snapshots: dict[int, Snapshot] = {}
@@ -60,8 +56,28 @@ class Aggregations:
         self._factors = [1] * len(self._stores)
         self._printed: set[int] = set()
 
-    def moment(self, final: frozenset[int]) -> Moment:
-        return Moment(self._stores, final)
+    def moment(self, actions: Iterable[Action]) -> Moment:
+        """The beginning of a record with these actions."""
+        return Moment(self._stores, frozenset([one.aggregation for one in actions if self._wants_final(one)]))
+
+    def _wants_final(self, action: Action) -> TypeGuard[ClearAction | TruncAction]:
+        if isinstance(action, ClearAction):
+            return self._specs[action.aggregation].function in EXTREMES
+        return isinstance(action, TruncAction)
+
+    def carry_out(self, action: AggregationAction, value: Callable[[Field], Any], moment: Moment) -> Table | None:
+        """Carry out one action; `value` reads the record's fields. Returns what a printa shows."""
+        match action:
+            case PrintaAction(_, aggregations):
+                return self.table(aggregations, moment)
+            case ClearAction(index):
+                moment.change(index, self._stores[index].clear(moment.snapshot(index)))
+            case TruncAction(index, keep):
+                self._trunc(index, keep and value(keep), moment)
+            case NormalizeAction(index, factor):
+                # A factor of 0 cannot divide: like none at all.
+                self._factors[index] = (factor and value(factor)) or 1
+        return None
 
     def table(self, indexes: Sequence[int], moment: Moment) -> Table:
         """Sorted rows of one aggregation or of several joined; they count as printed if there are any."""
@@ -93,10 +109,7 @@ class Aggregations:
             for field, value in zip(fields, key, strict=True)
         )
 
-    def clear(self, index: int, moment: Moment) -> None:
-        moment.change(index, self._stores[index].clear(moment.snapshot(index)))
-
-    def trunc(self, index: int, keep: int | None, moment: Moment) -> None:
+    def _trunc(self, index: int, keep: int | None, moment: Moment) -> None:
         """Remove all keys but the `keep` highest (negative: lowest)."""
         snapshot = moment.snapshot(index)
         order = truncation_order(self._specs[index])
@@ -104,13 +117,9 @@ class Aggregations:
         kept = keys[max(len(keys) - keep, 0) :] if keep and keep > 0 else keys[: -keep] if keep else []
         moment.change(index, self._stores[index].remove(snapshot, set(keys).difference(kept)))
 
-    def normalize(self, index: int, factor: int | None) -> None:
-        """Divide what is printed by `factor`; None or 0 takes that back."""
-        self._factors[index] = factor or 1
-
     def remaining(self) -> list[Table]:
         """The tables to print at the end: every aggregation with keys that no printa has shown, in order."""
-        moment = self.moment(frozenset())
+        moment = Moment(self._stores)
         tables = [self._table((index,), moment) for index in range(len(self._specs)) if index not in self._printed]
         if self._options.aggsortrev:
             tables.reverse()

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from sonde.consume.aggregations import Aggregations, Label, Moment, final_reads
 from sonde.consume.counters import Counters
 from sonde.consume.decode import record_reader
-from sonde.consume.events import RING_HEADER, Fault, Record, Run
+from sonde.consume.events import RING_HEADER, Fault, Record
 from sonde.consume.options import Options
-from sonde.consume.runs import Span, spans
+from sonde.consume.runs import spans
 from sonde.consume.sink import Sink
 from sonde.consume.speculations import Speculations
 from sonde.engines.base import Tracing
@@ -34,6 +33,9 @@ from sonde.spec import (
     TracingSpec,
     TruncAction,
 )
+
+if TYPE_CHECKING:
+    from sonde.consume.aggregations import AggregationAction, Aggregations, Label, Moment
 
 PASSIVE = (TraceAction, TracememAction, PrintfAction)
 """Actions that only show data of the record."""
@@ -61,6 +63,15 @@ def _is_speculation(layout: RecordLayout) -> bool:
     )
 
 
+def _aggregations(spec: TracingSpec, tracing: Tracing, options: Options, label: Label | None) -> Aggregations | None:
+    if not spec.aggregations:
+        return None
+    # A program without aggregations is not to wait for this import.
+    from sonde.consume.aggregations import Aggregations
+
+    return Aggregations(spec, tracing, options, label)
+
+
 class Consumer:
     """One session's consumer. Call `poll` whenever a ring may have data, `finish` once when all programs are done.
 
@@ -86,9 +97,8 @@ class Consumer:
         self._set_option = set_option
         self._layouts = {layout.clause: layout for layout in spec.records}
         self._passive = {layout.clause for layout in spec.records if is_passive(layout)}
-        self._finals = {one.clause: final_reads(one.actions, spec.aggregations) for one in spec.records}
         self._probes = {probe.id: probe for probe in spec.probes}
-        self._aggregations = Aggregations(spec, tracing, options, label)
+        self._aggregations = _aggregations(spec, tracing, options, label)
         self._counters = Counters(tracing)
         self._speculations = Speculations()
         self._commits: list[int] = []
@@ -113,7 +123,7 @@ class Consumer:
         """Take what is left, report what was lost and hand over the aggregations not printed yet."""
         self.poll()
         self.report_drops()
-        self._sink.remaining(self._aggregations.remaining())
+        self._sink.remaining(self._aggregations.remaining() if self._aggregations else [])
         self._sink.flush()
 
     def report_drops(self) -> None:
@@ -125,23 +135,15 @@ class Consumer:
     def _drain(self, data: memoryview, committed: bool = False) -> None:
         """Dispatch ring bytes; `committed` records are shown although they are speculative."""
         passive, layouts, show = self._passive, self._layouts, self._sink.run
-        for span in spans(data):
-            clause = span.clause
-            view = data[span.start : span.stop]
-            if span.speculation and not committed:
-                self._speculations.keep(span.speculation, view)
+        for clause, speculation, start, stop, stride in spans(data):
+            view = data[start:stop]
+            if speculation and not committed:
+                self._speculations.keep(speculation, view)
             elif clause in passive:
-                show(Run(layouts[clause], view, span.stride))
+                show(layouts[clause], view, stride)
             else:
-                self._act_on_each(span, view)
-
-    def _act_on_each(self, span: Span, view: memoryview) -> None:
-        for start in range(0, len(view), span.stride):
-            data = view[start : start + span.stride]
-            if span.clause == FAULT_CLAUSE:
-                self._fault(data)
-            else:
-                self._act(self._layouts[span.clause], data)
+                for each in range(0, len(view), stride):
+                    self._act(clause, view[each : each + stride])
 
     def _values(self, fields: tuple[Field, ...], data: memoryview) -> tuple[Any, ...]:
         """The values of fields in one record."""
@@ -158,14 +160,18 @@ class Consumer:
         clause, probe, pc, code, value = self._values(_FAULT, data)
         self._sink.fault(Fault(clause, self._probes[probe], pc, code, value))
 
-    def _act(self, layout: RecordLayout, data: memoryview) -> None:
+    def _act(self, clause: int, data: memoryview) -> None:
         """Carry out the actions of one record in order."""
+        if clause == FAULT_CLAUSE:
+            self._fault(data)
+            return
+        layout = self._layouts[clause]
         words = data[RING_HEADER : RING_HEADER + HEADER_SIZE].cast("I")
         record = Record(layout, self._probes[words[1]], words[2], data)
         shows = not _is_speculation(layout)
         if shows:
             self._sink.begin(record)
-        moment = self._aggregations.moment(self._finals[layout.clause])
+        moment = self._aggregations.moment(layout.actions) if self._aggregations else None
         for action in layout.actions:
             if isinstance(action, (*PASSIVE, CommandAction)):
                 self._sink.action(record, action)
@@ -174,22 +180,23 @@ class Consumer:
         if shows:
             self._sink.end(record)
 
-    def _carry_out(self, record: Record, action: Action, moment: Moment) -> None:
+    def _carry_out(self, record: Record, action: Action, moment: Moment | None) -> None:
         match action:
             case ExitAction(field):
                 self.exit_status = self._value(field, record.data)
-            case PrintaAction(conversions, aggregations):
-                self._sink.table(self._aggregations.table(aggregations, moment), conversions)
-            case ClearAction(aggregation):
-                self._aggregations.clear(aggregation, moment)
-            case TruncAction(aggregation, keep):
-                self._aggregations.trunc(aggregation, keep and self._value(keep, record.data), moment)
-            case NormalizeAction(aggregation, factor):
-                self._aggregations.normalize(aggregation, factor and self._value(factor, record.data))
+            case PrintaAction() | ClearAction() | TruncAction() | NormalizeAction():
+                self._aggregate(record, action, moment)
             case SetOptionAction():
                 self._setopt(record, action)
             case OtherAction():
                 self._other(record, action)
+
+    def _aggregate(self, record: Record, action: AggregationAction, moment: Moment | None) -> None:
+        if self._aggregations is None or moment is None:
+            return
+        table = self._aggregations.carry_out(action, lambda field: self._value(field, record.data), moment)
+        if table is not None and isinstance(action, PrintaAction):
+            self._sink.table(table, action.conversions)
 
     def _setopt(self, record: Record, action: SetOptionAction) -> None:
         name = self._value(action.name, record.data).decode(errors="replace")

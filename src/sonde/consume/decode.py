@@ -179,7 +179,7 @@ def _tuple_source(fields: Sequence[Field], layout: Columns) -> str:
 def record_reader(
     fields: Sequence[Field], strings: Sequence[bytes], stride: int
 ) -> Callable[[memoryview], list[tuple[Value, ...]]]:
-    """A function from the data of a `Run` to the fields' values of each record."""
+    """A function from the data of a run (`Sink.run`) to the fields' values of each record."""
     layout = columns(fields, strings, RING_HEADER, stride)
     return compile_comprehension(_tuple_source(fields, layout), layout, stride, {})
 

@@ -15,19 +15,12 @@ Value: TypeAlias = "int | bytes | tuple[int, ...] | tuple[int, tuple[int, ...]]"
 of a user symbol, (process, addresses) of a user stack."""
 
 
-class Run(NamedTuple):
-    """Records of one clause and of one length, one behind the other as in the ring, each behind its 8-byte header.
-
-    `stride` bytes each, header and padding included. `data` is only valid during the call that hands it over.
-    """
-
-    layout: RecordLayout
-    data: memoryview
-    stride: int
-
-
 class Record(NamedTuple):
-    """One record of a clause that does more than show data; `data` is as in a `Run` of one."""
+    """One record of a clause that does more than show data.
+
+    `data` is the record as it stood in the ring, behind its 8-byte header; it is only valid during the call that hands
+    it over.
+    """
 
     layout: RecordLayout
     probe: Probe

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import TypeAlias
 
 from sonde.consume.events import RING_HEADER
 from sonde.spec import HEADER_SIZE
@@ -18,14 +18,11 @@ _LONGEST = 16384
 """Records handed over at once: bounds the memory of the text made of them."""
 
 
-class Span(NamedTuple):
-    """Records from byte `start` to `stop`, `stride` bytes each."""
+Span: TypeAlias = "tuple[int, int, int, int, int]"
+"""Clause and speculation of a run, where it starts and stops, and the bytes from one record to the next.
 
-    clause: int
-    speculation: int
-    start: int
-    stop: int
-    stride: int
+A plain tuple: where clauses alternate there is one for each record.
+"""
 
 
 def spans(data: memoryview) -> Iterator[Span]:
@@ -49,7 +46,7 @@ def spans(data: memoryview) -> Iterator[Span]:
             count = _equal(words, position, step, limit, (length, clause, speculation))
             chunk = min(chunk * 4, _LONGEST) if count == limit else 16
         stop = position + count * step
-        yield Span(clause, speculation, position * 4, stop * 4, step * 4)
+        yield clause, speculation, position * 4, stop * 4, step * 4
         position = stop
 
 

@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from sonde.consume.events import Drop, Fault, Record, Run, Table
+from sonde.consume.events import Drop, Fault, Record, Table
 from sonde.conversion import Conversion
-from sonde.spec import Action
+from sonde.spec import Action, RecordLayout
 
 
 class Sink(Protocol):
     """Takes the events of one session, in order. Speculative records arrive when they are committed."""
 
-    def run(self, run: Run) -> None:
-        """Records whose actions are all trace, tracemem and printf, or that have none: most of all records."""
+    def run(self, layout: RecordLayout, data: memoryview, stride: int) -> None:
+        """Records of one clause whose actions are all trace, tracemem and printf, or that has none: most of all.
+
+        They stand one behind the other as in the ring, each behind its 8-byte header, `stride` bytes from one to the
+        next. `data` is only valid during the call.
+        """
 
     def begin(self, record: Record) -> None:
         """A record with other actions begins: those that concern the sink follow, then `end`."""

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
-from sonde.consume.events import Drop, Fault, Record, Run, Table
+from sonde.consume.events import Drop, Fault, Record, Table
 from sonde.consume.options import Options
 from sonde.conversion import Conversion
 from sonde.probe import Probe
-from sonde.report.aggregate import AggregateText
 from sonde.report.commands import reopen, run_command
 from sonde.report.flow import HEADING as FLOW_HEADING
 from sonde.report.flow import Flow
@@ -20,7 +19,10 @@ from sonde.report.piece import Piece, environment
 from sonde.report.record import Formatter, Style, compile_actions
 from sonde.report.stack import Addresses
 from sonde.report.symbolizer import NoNames, Symbolizer
-from sonde.spec import Action, CommandAction, OtherAction, TracingSpec
+from sonde.spec import Action, CommandAction, OtherAction, RecordLayout, TracingSpec
+
+if TYPE_CHECKING:
+    from sonde.report.aggregate import AggregateText
 
 
 class _Titles(dict[int, bytes]):
@@ -68,30 +70,30 @@ class TextReport:
         self._environment: dict[str, Any] = {
             **environment(addresses), "titles": self._titles, "flow_line": self._flow_line,
         }  # fmt: skip
-        self._aggregates = AggregateText(addresses)
+        self._addresses = addresses
+        self._aggregates: AggregateText | None = None
         self._formatters: dict[tuple[Any, ...], Formatter | None] = {}
         self._has_heading = False
 
     # Records
 
-    def run(self, run: Run) -> None:
+    def run(self, layout: RecordLayout, data: memoryview, stride: int) -> None:
         options = self._options
-        identity = run.layout.clause, run.stride, options.quiet, options.rawbytes, options.flowindent
+        identity = layout.clause, stride, options.quiet, options.rawbytes, options.flowindent
         try:
             formatter = self._formatters[identity]
         except KeyError:
-            formatter = self._formatters[identity] = self._compile_run(run)
+            formatter = self._formatters[identity] = self._compile_run(layout, stride)
         if not options.quiet and not self._has_heading:
             self._head()
         if formatter is not None:
-            self._output.write(b"".join(formatter(run.data)))
+            self._output.write(b"".join(formatter(data)))
 
-    def _compile_run(self, run: Run) -> Formatter | None:
+    def _compile_run(self, layout: RecordLayout, stride: int) -> Formatter | None:
         """The formatter of whole records; None where nothing is shown of them."""
-        actions = run.layout.actions
         if self._options.quiet:
-            return self._compile(actions, run.stride) if actions else None
-        return self._compile(actions, run.stride, (self._record_head(), Piece(b"\n")))
+            return self._compile(layout.actions, stride) if layout.actions else None
+        return self._compile(layout.actions, stride, (self._record_head(), Piece(b"\n")))
 
     def _compile(
         self, actions: Sequence[Action], stride: int, around: tuple[Piece, Piece] | None = None
@@ -162,12 +164,20 @@ class TextReport:
     def table(self, table: Table, conversions: tuple[Conversion, ...] | None) -> None:
         if conversions is None:
             self._output.write(b"\n")
-        self._output.write(self._aggregates.format(table, conversions))
+        self._output.write(self._table_text(table, conversions))
+
+    def _table_text(self, table: Table, conversions: tuple[Conversion, ...] | None) -> bytes:
+        if self._aggregates is None:
+            # A program without aggregations is not to wait for this import.
+            from sonde.report.aggregate import AggregateText
+
+            self._aggregates = AggregateText(self._addresses)
+        return self._aggregates.format(table, conversions)
 
     def remaining(self, tables: Sequence[Table]) -> None:
         self._output.write(b"\n")
         for table in tables:
-            self._output.write(self._aggregates.format(table, None))
+            self._output.write(self._table_text(table, None))
 
     # Messages
 
