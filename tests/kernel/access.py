@@ -4,6 +4,8 @@ import os
 
 import pytest
 
+from sonde.engines.kernel.features import FEATURES
+
 CAPABILITIES = {"CAP_SETUID": 7, "CAP_SYS_ADMIN": 21, "CAP_SYSLOG": 34, "CAP_PERFMON": 38, "CAP_BPF": 39}
 
 
@@ -21,6 +23,19 @@ def missing(*names):
 def needs(*names):
     """Skip the decorated test where these capabilities are missing."""
     return pytest.mark.skipif(bool(missing(*names)), reason=missing(*names))
+
+
+def version(text):
+    """(major, minor) of a kernel release."""
+    return tuple(int(part) for part in text.split("-")[0].split(".")[:2])
+
+
+def require(name):
+    """Skip the running test where the kernel is older than a feature; fail it where the feature ought to be there."""
+    feature = next(feature for feature in FEATURES if feature.name == name)
+    if version(os.uname().release) < version(feature.since):
+        pytest.skip(f"{name} needs Linux {feature.since}")
+    feature.check()
 
 
 def open_descriptors():

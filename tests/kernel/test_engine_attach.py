@@ -5,12 +5,12 @@ import threading
 import time
 
 import pytest
+from access import require
 from handwritten import COUNT_BY_COOKIE, COUNT_STAMPED, COUNT_ZERO, counts, program, raw_tracepoint, tracing_spec
 
 from sonde.bpf import programs
 from sonde.engines.base import EngineError
 from sonde.engines.kernel.engine import KernelEngine
-from sonde.engines.kernel.features import detect
 from sonde.probe import Internal, RawTracepoint, Syscall, Timer, Tracepoint
 from sonde.target.machine import online_cpus
 
@@ -87,7 +87,7 @@ def test_syscalls_of_one_program_share_one_raw_tracepoint(is_return):
 
 
 def test_raw_tracepoints_tell_themselves_apart_by_cookie():
-    assert "raw_tp_cookie" in detect(["raw_tp_cookie"])
+    require("raw_tp_cookie")
     probes = [(RawTracepoint("sys_enter"), 3), (RawTracepoint("sys_exit"), 1 << 32 | 5)]
     found = traced(tracing_spec(raw_tracepoint("raw", only_this_thread(COUNT_BY_COOKIE), probes)), call_getppid(31))
     assert set(found) == {3, 5}
@@ -104,10 +104,12 @@ def test_stamps_tell_copies_of_one_program_apart():
 
 
 def test_typed_raw_tracepoint():
-    assert "tp_btf" in detect(["tp_btf"])
-    text = only_this_thread(f"r7 = *(u64 *)(r1 +8)\nif r7 != {GETPPID} goto out\nr1 = r6\n{COUNT_BY_COOKIE}")
+    require("tp_btf")
     others = {"attach_type": programs.TRACE_RAW_TP, "attach_to": "btf_trace_sys_enter"}
-    for cookie in (0, 9):
+    for text, cookie in ((COUNT_ZERO, 0), (COUNT_BY_COOKIE, 9)):
+        if cookie:
+            require("raw_tp_cookie")
+        text = only_this_thread(f"r7 = *(u64 *)(r1 +8)\nif r7 != {GETPPID} goto out\nr1 = r6\n{text}")
         spec = program("typed", programs.TRACING, text, [(RawTracepoint("sys_enter"), cookie)], **others)
         assert traced(tracing_spec(spec), call_getppid(61)) == {cookie: 61}
 
@@ -153,7 +155,7 @@ def test_timers_fire_on_every_cpu_or_on_one():
 
 
 def test_trace_events():
-    assert "perf_cookie" in detect(["perf_cookie"])
+    require("perf_cookie")
     events = [("sched", "sched_process_fork"), ("sched", "sched_process_exit"), ("sched", "sched_switch")]
     probes = [(Tracepoint(*event, event_id(*event)), n) for n, event in enumerate(events, 1)]
     spec = tracing_spec(program("events", programs.TRACEPOINT, COUNT_BY_COOKIE, probes))

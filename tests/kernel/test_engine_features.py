@@ -3,7 +3,7 @@
 import os
 
 import pytest
-from access import needs
+from access import needs, require
 from handwritten import COUNT_BY_COOKIE, COUNT_ZERO, counts, program, raw_tracepoint, tracing_spec
 
 from sonde.bpf import programs
@@ -19,17 +19,11 @@ UNCONDITIONAL = {*FOR_PROGRAMS, "bpf", "perf_event", "ringbuf"} - {"tp_btf", "bp
 """Features that no kernel's configuration can leave out once there is bpf(2)."""
 
 
-def version(text):
-    return tuple(int(part) for part in text.split("-")[0].split(".")[:2])
-
-
 @pytest.mark.parametrize(
     "feature", [feature for feature in FEATURES if feature.name in UNCONDITIONAL], ids=lambda feature: feature.name
 )
 def test_kernels_have_what_their_version_promises(feature):
-    if version(os.uname().release) < version(feature.since):
-        pytest.skip(f"needs Linux {feature.since}")
-    feature.check()
+    require(feature.name)
 
 
 def test_detecting_is_by_name():
