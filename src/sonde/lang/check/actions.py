@@ -1,0 +1,163 @@
+"""Actions: a call that stands as a statement -> the statement of the program it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sonde.lang.check.conversions import convert, convert_to_string, decay
+from sonde.lang.check.folding import constant_value
+from sonde.lang.check.kinds import is_integer, is_pointer, is_string, is_void, pointed_to, spell
+from sonde.lang.check.layout import object_size
+from sonde.lang.check.operands import ActionCall, AggregationUse, TranslatorValue, value_of
+from sonde.lang.check.order import ActionOrder
+from sonde.lang.check.printa import aggregation_argument, printa
+from sonde.lang.check.printf import match_format
+from sonde.lang.check.prototypes import AGGREGATING, DESTRUCTIVE
+from sonde.lang.check.scope import Scope
+from sonde.lang.errors import DError
+from sonde.lang.program import (
+    Act,
+    Clear,
+    Exit,
+    FormattedCommand,
+    Normalize,
+    Printf,
+    SetOption,
+    Statement,
+    StringConst,
+    Trace,
+    Tracemem,
+    Trunc,
+)
+from sonde.lang.types import INT, LONG, ULONG
+
+_RESTORE = b"."
+"""A file name that stands for the standard output inside DTrace, so that none may be called so."""
+
+
+def action(call: ActionCall, order: ActionOrder, scope: Scope) -> Statement:
+    """The statement; `order` is told what kind of action it is."""
+    if call.name in AGGREGATING:
+        raise DError("D_AGG_NULL", f"{call.name}( ) has no aggregation to go to", call.position)
+    order.note(_kind(call.name), call.position)
+    return _ACTIONS[call.name](call, scope)
+
+
+def _kind(name: str) -> str:
+    if name in ("exit", "speculate", "commit"):
+        return name
+    if name == "discard":
+        return "discard"
+    return "destructive" if name in DESTRUCTIVE else "recording"
+
+
+def _trace(call: ActionCall, _scope: Scope) -> Statement:
+    operand = call.arguments[0]
+    if is_void(operand.type):
+        raise DError("D_TRACE_VOID", "trace( ) may not be applied to a void expression", call.position)
+    if isinstance(operand, (AggregationUse, TranslatorValue)):
+        raise DError("D_TRACE_DYN", "trace( ) may not be applied to a dynamic expression", call.position)
+    return Trace(call.position, value_of(operand))
+
+
+def _print(call: ActionCall, scope: Scope) -> Statement:
+    operand = call.arguments[0]
+    if is_void(operand.type) or isinstance(operand, (AggregationUse, TranslatorValue)):
+        text = "print( ) argument #1 is incompatible with prototype:\n\tprototype: type\n"
+        raise DError("D_PROTO_ARG", f"{text}\t argument: {spell(operand.type)}", call.position)
+    to = pointed_to(operand.type) if is_pointer(operand.type) else None
+    if to is not None and object_size(to, scope.strsize) == 0:
+        text = f"print( ) argument #1 reference has type '{spell(to)}' with size 0; cannot print( ) it."
+        raise DError("D_PRINT_SIZE", text, call.position)
+    return Act(call.position, "print", (value_of(operand),))
+
+
+def _printf(call: ActionCall, _scope: Scope) -> Statement:
+    return Printf(call.position, *match_format("printf", call.arguments, call.position))
+
+
+def _command(call: ActionCall, _scope: Scope) -> Statement:
+    first = call.arguments[0]
+    if call.name == "freopen" and isinstance(first, StringConst):
+        if first.value == _RESTORE:
+            text = f'freopen( ) argument #1 cannot be "{_RESTORE.decode()}"'
+            raise DError("D_FREOPEN_INVALID", text, call.position)
+        if not first.value:
+            return FormattedCommand(call.position, "freopen", (), ())
+    return FormattedCommand(call.position, call.name, *match_format(call.name, call.arguments, call.position))
+
+
+def _tracemem(call: ActionCall, _scope: Scope) -> Statement:
+    address = call.arguments[0]
+    if not is_integer(address.type) and not is_string(address.type) and pointed_to(address.type) is None:
+        text = "tracemem( ) argument #1 is incompatible with prototype:\n\tprototype: pointer or integer\n"
+        raise DError("D_TRACEMEM_ADDR", f"{text}\t argument: {spell(address.type)}", call.position)
+    size = constant_value(call.arguments[1])
+    if size is None or size <= 0 or size >= 1 << 31:
+        text = "tracemem( ) argument #2 must be a non-zero positive integral constant expression"
+        raise DError("D_TRACEMEM_SIZE", text, call.position)
+    dynamic = convert(value_of(call.arguments[2]), ULONG) if len(call.arguments) > 2 else None
+    return Tracemem(call.position, decay(value_of(address)), size, dynamic)
+
+
+def _exit(call: ActionCall, _scope: Scope) -> Statement:
+    return Exit(call.position, convert(value_of(call.arguments[0]), INT))
+
+
+def _clear(call: ActionCall, scope: Scope) -> Statement:
+    return Clear(call.position, aggregation_argument(call, 1, call.arguments[0], "CLEAR", scope))
+
+
+def _trunc(call: ActionCall, scope: Scope) -> Statement:
+    aggregation = aggregation_argument(call, 1, call.arguments[0], "TRUNC", scope)
+    keep = convert(value_of(call.arguments[1]), LONG) if len(call.arguments) > 1 else None
+    return Trunc(call.position, aggregation, keep)
+
+
+def _normalize(call: ActionCall, scope: Scope) -> Statement:
+    aggregation = aggregation_argument(call, 1, call.arguments[0], "NORMALIZE", scope)
+    factor = convert(value_of(call.arguments[1]), ULONG) if len(call.arguments) > 1 else None
+    return Normalize(call.position, aggregation, factor)
+
+
+def _set_option(call: ActionCall, _scope: Scope) -> Statement:
+    strings = [convert_to_string(value_of(argument)) for argument in call.arguments]
+    return SetOption(call.position, strings[0], strings[1] if len(strings) > 1 else None)
+
+
+def _act(call: ActionCall, _scope: Scope) -> Statement:
+    """An action whose arguments are integers or addresses."""
+    values = (decay(value_of(argument)) for argument in call.arguments)
+    return Act(call.position, call.name, tuple(convert(v, INT) if is_integer(v.type) else v for v in values))
+
+
+def _pcap(call: ActionCall, _scope: Scope) -> Statement:
+    packet, kind = (value_of(argument) for argument in call.arguments)
+    return Act(call.position, "pcap", (decay(packet), convert(kind, INT)))
+
+
+_ACTIONS: dict[str, Callable[[ActionCall, Scope], Statement]] = {
+    "breakpoint": _act,
+    "chill": _act,
+    "clear": _clear,
+    "commit": _act,
+    "denormalize": _normalize,
+    "discard": _act,
+    "exit": _exit,
+    "freopen": _command,
+    "ftruncate": _act,
+    "normalize": _normalize,
+    "panic": _act,
+    "pcap": _pcap,
+    "print": _print,
+    "printa": printa,
+    "printf": _printf,
+    "raise": _act,
+    "setopt": _set_option,
+    "speculate": _act,
+    "stop": _act,
+    "system": _command,
+    "trace": _trace,
+    "tracemem": _tracemem,
+    "trunc": _trunc,
+}

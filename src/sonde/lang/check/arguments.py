@@ -1,0 +1,75 @@
+"""`args[n]` and `uregs[n]`: built-in arrays whose elements differ from probe to probe or from register to register."""
+
+from __future__ import annotations
+
+from sonde.lang.catalog import ProbeArgument
+from sonde.lang.check.builtins import UREGS_COUNT, UREGS_TYPE
+from sonde.lang.check.folding import constant_value
+from sonde.lang.check.kinds import compatible, spell
+from sonde.lang.check.operands import Operand
+from sonde.lang.check.scope import Enabling, Scope
+from sonde.lang.check.translators import find_translator, translate
+from sonde.lang.errors import DError, Position
+from sonde.lang.program import Argument, Builtin, Const, Index
+from sonde.lang.types import LONG, Array
+
+
+def _constant_index(array: str, index: Operand, position: Position) -> int:
+    value = constant_value(index)
+    if value is None:
+        text = f"{array}[ ] argument #1 is incompatible with prototype:\n\tprototype: integer constant\n"
+        raise DError("D_PROTO_ARG", f"{text}\t argument: {spell(index.type)}", position)
+    return value
+
+
+def register(index: Operand, position: Position) -> Operand:
+    number = _constant_index("uregs", index, position)
+    if not 0 <= number < UREGS_COUNT:
+        raise DError("D_UNKNOWN", f"uregs[]: index out of bounds ({number})", position)
+    registers = Builtin(Array(UREGS_TYPE, UREGS_COUNT), position, "uregs")
+    return Index(UREGS_TYPE, position, registers, Const(LONG, position, number))
+
+
+def probe_argument(index: Operand, scope: Scope, position: Position) -> Operand:
+    number = _constant_index("args", index, position)
+    if scope.enabling is None or not scope.enabling.probes:
+        raise _unstable(scope.enabling, position)
+    found = _common_argument(number, scope, scope.enabling, position)
+    native = Argument(found.native, position, found.source)
+    if compatible(found.native, found.shown):
+        return native._replace(type=found.shown)
+    translator = find_translator(found.shown, native, scope)
+    if translator is None:
+        text = (
+            f"translator for {scope.enabling.probes[0]} args[{number}] from type "
+            f"{spell(found.native)} to type {spell(found.shown)} is not available"
+        )
+        raise DError("D_ARGS_XLATOR", text, position)
+    return translate(translator, native, found.shown, position)
+
+
+def _common_argument(number: int, scope: Scope, enabling: Enabling, position: Position) -> ProbeArgument:
+    """The argument that all probes of the clause have in common."""
+    common: ProbeArgument | None = None
+    for probe in enabling.probes:
+        arguments = scope.catalog.arguments(probe) or ()
+        if not 0 <= number < len(arguments):
+            if common is not None:
+                raise _unstable(enabling, position)
+            raise DError("D_ARGS_IDX", f"index {number} is out of range for {probe} args[ ]", position)
+        candidate = arguments[number]
+        if common is not None and not _same(common, candidate):
+            raise _unstable(enabling, position)
+        common = common or candidate
+    assert common is not None
+    return common
+
+
+def _same(left: ProbeArgument, right: ProbeArgument) -> bool:
+    return left.source == right.source and compatible(left.native, right.native) and compatible(left.shown, right.shown)
+
+
+def _unstable(enabling: Enabling | None, position: Position) -> DError:
+    described = enabling.text if enabling else ""
+    text = f"args[ ] may not be referenced because probe description {described} matches an unstable set of probes"
+    return DError("D_ARGS_MULTI", text, position)

@@ -1,0 +1,108 @@
+"""`=`, the compound assignments, `++` and `--` on objects known already."""
+
+from __future__ import annotations
+
+from sonde.lang.check import operators
+from sonde.lang.check.compatibility import accepts
+from sonde.lang.check.conversions import common_type, convert, convert_to_string, decay
+from sonde.lang.check.folding import refuse_zero
+from sonde.lang.check.kinds import (
+    is_array,
+    is_blind_pointer,
+    is_function,
+    is_integer,
+    is_pointer,
+    is_scalar,
+    is_string,
+    is_string_like,
+    spell,
+)
+from sonde.lang.check.operands import Operand, is_lvalue, is_writable, is_zero, value_of
+from sonde.lang.check.scope import Scope
+from sonde.lang.check.scratch import record_assignment, record_increment
+from sonde.lang.errors import DError, Position
+from sonde.lang.program import Assign, Cast, Expr, Increment
+from sonde.lang.types import LONG, STRING, Type
+
+
+def require_modifiable(op: str, target: Operand, position: Position) -> None:
+    if not is_lvalue(target):
+        raise DError("D_OP_LVAL", f"operator {op} requires modifiable lvalue as an operand", position)
+    if not is_writable(target):
+        raise DError("D_OP_WRITE", f"operator {op} can only be applied to a writable variable", position)
+
+
+def assign(target: Operand, value: Operand, scope: Scope, position: Position) -> Expr:
+    if is_lvalue(target) and is_pointer(value.type):
+        record_assignment(value_of(target), value_of(value), scope.scratch)
+    if is_array(target.type) or is_function(target.type) or is_function(value.type):
+        culprit = target if is_array(target.type) or is_function(target.type) else value
+        text = f'operator = may not be applied to operand of type "{spell(culprit.type)}"'
+        raise DError("D_OP_ARRFUN", text, position)
+    if not accepts(target.type, value) and not _clears(target, value):
+        operators.incompatible("=", target, value, position)
+    require_modifiable("=", target, position)
+    return Assign(target.type, position, value_of(target), stored(value_of(value), target.type))
+
+
+def _clears(target: Operand, value: Operand) -> bool:
+    """A constant zero deletes an element of any type."""
+    return is_zero(value) and hasattr(target, "keys")
+
+
+def stored(value: Expr, kind: Type) -> Expr:
+    """`value` as it is kept in an object of type `kind`."""
+    if is_integer(kind):
+        return convert(value, kind)
+    if is_string(kind):
+        return convert_to_string(value)
+    if is_pointer(kind):
+        return Cast(kind, value.position, value) if is_zero(value) else decay(value)
+    return value
+
+
+def compound(op: str, target: Operand, value: Operand, strsize: int, position: Position) -> Expr:
+    """`target op= value`; `op` is without the `=`."""
+    spelled = f"{op}="
+    _check_compound(op, spelled, target, value, position)
+    require_modifiable(spelled, target, position)
+    into, operand = value_of(target), value_of(value)
+    if is_pointer(target.type):
+        step = operators.step_of(target.type, strsize)
+        return Assign(target.type, position, into, operators.scaled(operand, step, position), op, LONG)
+    refuse_zero(op, operand, position)
+    kind = common_type(into, operand)
+    return Assign(target.type, position, into, convert(operand, kind), op, kind)
+
+
+def _check_compound(op: str, spelled: str, target: Operand, value: Operand, position: Position) -> None:
+    if op in ("&", "|", "^", "%", "<<", ">>"):
+        operators.require_integers(spelled, target, value, position)
+    elif op in ("*", "/"):
+        operators.require_arithmetic(spelled, target, value, position)
+    elif not is_integer(value.type) or not (is_integer(target.type) or _is_stepped(target.type)):
+        operators.incompatible(spelled, target, value, position)
+
+
+def _is_stepped(kind: Type) -> bool:
+    return is_pointer(kind) and not is_blind_pointer(kind)
+
+
+def increment(op: str, target: Operand, is_prefix: bool, scope: Scope, position: Position) -> Expr:
+    if not is_scalar(target.type):
+        raise DError("D_OP_SCALAR", f"operator {op} requires operand of scalar type", position)
+    if is_blind_pointer(target.type):
+        raise DError("D_OP_VFPTR", f"operator {op} requires an operand of known size", position)
+    require_modifiable(op, target, position)
+    step = 1
+    if is_pointer(target.type):
+        step = operators.step_of(target.type, scope.strsize)
+        if step == 0:
+            raise DError("D_OP_INCOMPLETE", f"operator {op} requires operand of known type", position)
+    record_increment(value_of(target), scope.scratch)
+    return Increment(target.type, position, value_of(target), step if op == "++" else -step, is_prefix)
+
+
+def declared_type(value: Operand) -> Type:
+    """The type of a variable that comes into being with this value: characters of an array become a string."""
+    return STRING if is_array(value.type) and is_string_like(value.type) else value.type

@@ -1,0 +1,56 @@
+"""The built-in variables and their types."""
+
+from __future__ import annotations
+
+from sonde.lang.check.scope import Scope
+from sonde.lang.types import BUILTIN_TYPEDEFS, INT, STRING, UINT, ULONG, VOID, Pointer, Type
+
+_BY_NAME: dict[str, str] = {
+    **{f"arg{n}": "int64_t" for n in range(10)},
+    "caller": "uintptr_t",
+    "epid": "uint64_t",
+    "errno": "int",
+    "execname": "string",
+    "gid": "gid_t",
+    "id": "uint_t",
+    "ipl": "uint_t",
+    "pid": "pid_t",
+    "ppid": "pid_t",
+    "probefunc": "string",
+    "probemod": "string",
+    "probename": "string",
+    "probeprov": "string",
+    "stackdepth": "uint32_t",
+    "tid": "id_t",
+    "timestamp": "uint64_t",
+    "ucaller": "uint64_t",
+    "uid": "uid_t",
+    "ustackdepth": "uint32_t",
+    "vtimestamp": "uint64_t",
+    "walltimestamp": "int64_t",
+}
+_FIXED: dict[str, Type] = {"int": INT, "string": STRING}
+_KERNEL_IDS = ("gid_t", "uid_t")
+ARRAYS = ("args", "uregs")
+"""Built-in arrays, whose elements are checked one at a time."""
+
+NAMES = frozenset(_BY_NAME) | {"curthread", "curcpu", *ARRAYS}
+
+
+def builtin_type(name: str, scope: Scope) -> Type | None:
+    """The type of the built-in variable of that name, None if there is none."""
+    if name == "curthread":
+        return Pointer(scope.find_struct("struct", "task_struct"))
+    if name == "curcpu":
+        return Pointer(scope.find_type("cpuinfo_t") or VOID)
+    spelled = _BY_NAME.get(name)
+    if spelled is None:
+        return None
+    if spelled in _KERNEL_IDS:
+        return scope.find_type(spelled) or UINT
+    return _FIXED[spelled] if spelled in _FIXED else BUILTIN_TYPEDEFS[spelled]
+
+
+UREGS_TYPE = ULONG
+UREGS_COUNT = 26
+"""uregs[] of x86-64: R_R15 (0) to R_TRAPNO (25)."""

@@ -1,0 +1,136 @@
+"""The way in: items of D programs, one source after another -> one checked program."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from sonde.lang.catalog import Catalog
+from sonde.lang.check.expressions import expression
+from sonde.lang.check.inlines import define_inline
+from sonde.lang.check.operands import value_of
+from sonde.lang.check.operators import is_scalar_test
+from sonde.lang.check.options import DEFAULTS, CheckOptions
+from sonde.lang.check.pragmas import Pragmas
+from sonde.lang.check.probes import matching_probes
+from sonde.lang.check.scope import Enabling, Scope
+from sonde.lang.check.statements import statements
+from sonde.lang.check.translators import declare_translator
+from sonde.lang.check.variable_declarations import declare_variables
+from sonde.lang.d import syntax
+from sonde.lang.d.parser import NO_MACROS, Parser
+from sonde.lang.d.source import Macros, Source, check_arguments_used
+from sonde.lang.errors import DError
+from sonde.lang.program import Clause, Expr, Program
+
+
+class Checker:
+    """Checks the sources of one session as they are parsed; `program` is what they amount to.
+
+    A parser asks `is_type_name` while it runs, so items are to be checked one at a time, before the next is parsed.
+    """
+
+    def __init__(self, catalog: Catalog, options: CheckOptions = DEFAULTS) -> None:
+        self._scope = Scope(catalog, options, expression)
+        self._clauses: list[Clause] = []
+        self._options: list[tuple[str, str | None]] = []
+
+    def is_type_name(self, name: str) -> bool:
+        return self._scope.is_type_name(name)
+
+    def add_library(self, items: Iterable[syntax.Item]) -> None:
+        """Declarations for everyone's use; inline definitions and translators are checked where they are used."""
+        for item in items:
+            if isinstance(item, syntax.InlineDefinition):
+                define_inline(item, self._scope, trusted=True)
+            elif isinstance(item, syntax.Translator):
+                declare_translator(item, self._scope, trusted=True)
+            elif isinstance(item, syntax.Declaration):
+                declare_variables(item, self._scope)
+
+    def add_source(self, items: Iterable[syntax.Item]) -> None:
+        """One program; clauses are numbered on from those of the sources before."""
+        pragmas = Pragmas(self._scope, self._options)
+        for item in items:
+            if isinstance(item, syntax.Pragma):
+                pragmas.handle(item)
+            elif isinstance(item, syntax.ProbeClause):
+                self._add_clause(item)
+            elif isinstance(item, syntax.Declaration):
+                declare_variables(item, self._scope)
+            elif isinstance(item, syntax.InlineDefinition):
+                define_inline(item, self._scope, trusted=False)
+            elif isinstance(item, syntax.Translator):
+                declare_translator(item, self._scope, trusted=False)
+        pragmas.require_used()
+
+    def program(self) -> Program:
+        scope = self._scope
+        aggregations = tuple(entry.aggregation for entry in scope.aggregations.values())
+        return Program(tuple(self._clauses), tuple(scope.variables.values()), aggregations, tuple(self._options))
+
+    def _add_clause(self, node: syntax.ProbeClause) -> None:
+        """A clause is checked, and runs, once for each of its descriptions: their arguments may differ."""
+        for spec in node.specs:
+            self._scope.enabling = Enabling(matching_probes(spec, self._scope), ":".join(spec.fields))
+            predicate = self._predicate(node.predicate)
+            body = statements(node.statements or (), self._scope)
+            number = len(self._clauses) + 1
+            self._clauses.append(Clause(number, self._scope.enabling.probes, predicate, body, spec.position))
+            self._scope.enabling = None
+
+    def _predicate(self, node: syntax.Expr | None) -> Expr | None:
+        if node is None:
+            return None
+        operand = expression(node, self._scope)
+        if not is_scalar_test(operand):
+            raise DError("D_PRED_SCALAR", "predicate result must be of scalar type", node.position)
+        return value_of(operand)
+
+
+def check(
+    sources: Iterable[Iterable[syntax.Item]],
+    catalog: Catalog,
+    options: CheckOptions = DEFAULTS,
+    libraries: Iterable[Iterable[syntax.Item]] = (),
+) -> Program:
+    """Check sources parsed already, libraries first."""
+    checker = Checker(catalog, options)
+    for library in libraries:
+        checker.add_library(library)
+    for source in sources:
+        checker.add_source(source)
+    return checker.program()
+
+
+def compile_sources(
+    sources: Sequence[Source],
+    catalog: Catalog,
+    options: CheckOptions = DEFAULTS,
+    macros: Macros = NO_MACROS,
+    libraries: Sequence[Source] = (),
+) -> Program:
+    """Parse and check: text -> program."""
+    checker = Checker(catalog, options)
+    for library in libraries:
+        checker.add_library(Parser(library, macros, checker.is_type_name).items())
+    for source in sources:
+        add_text(checker, source, options, macros)
+    return checker.program()
+
+
+def add_text(checker: Checker, source: Source, options: CheckOptions, macros: Macros) -> None:
+    """Parse and check one source, and that it is a program at all and uses the arguments it was given."""
+    parser = Parser(source, macros, checker.is_type_name)
+    count = 0
+
+    def counted() -> Iterable[syntax.Item]:
+        nonlocal count
+        for item in parser.items():
+            count += not isinstance(item, syntax.Pragma)
+            yield item
+
+    checker.add_source(counted())
+    if not count and not options.empty:
+        raise DError("D_EMPTY", "empty D program translation unit", parser.position)
+    if not options.unused_arguments:
+        check_arguments_used(macros, parser.used_arguments)

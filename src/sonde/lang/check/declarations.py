@@ -1,0 +1,359 @@
+"""C declarations -> types: the words before a declarator, and the declarator read from its end to its name."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from sonde.lang.check.conversions import wrap
+from sonde.lang.check.kinds import is_integer, is_void, spell
+from sonde.lang.check.layout import Field, lay_out, object_size
+from sonde.lang.check.scope import Scope
+from sonde.lang.d import syntax
+from sonde.lang.errors import DError, Position
+from sonde.lang.types import (
+    BOOL,
+    CHAR,
+    DOUBLE,
+    FLOAT,
+    INT,
+    LDOUBLE,
+    LLONG,
+    LONG,
+    SCHAR,
+    SHORT,
+    STRING,
+    UCHAR,
+    UINT,
+    ULLONG,
+    ULONG,
+    USHORT,
+    VOID,
+    Array,
+    Enum,
+    Function,
+    Pointer,
+    Struct,
+    Type,
+    resolve,
+    size_of,
+)
+
+_ARRAY_LIMIT = (1 << 31) - 1
+
+_BASE: dict[tuple[str, ...], Type] = {
+    (): INT,
+    ("char",): CHAR, ("char", "signed"): SCHAR, ("char", "unsigned"): UCHAR,
+    ("short",): SHORT, ("short", "unsigned"): USHORT,
+    ("int",): INT, ("unsigned",): UINT,
+    ("long",): LONG, ("long", "unsigned"): ULONG,
+    ("long", "long"): LLONG, ("long", "long", "unsigned"): ULLONG,
+    ("float",): FLOAT, ("double",): DOUBLE, ("double", "long"): LDOUBLE,
+    ("_Bool",): BOOL, ("void",): VOID, ("string",): STRING,
+}  # fmt: skip
+"""Base types by the words that name them, sorted; `int` and `signed` are left out where they change nothing."""
+
+_ATTRIBUTES = ("signed", "unsigned", "short", "long")
+
+
+class Declared(NamedTuple):
+    """`keys` are the types of an associative array's tuple, else None; `parameters` the names beside them."""
+
+    type: Type
+    keys: tuple[Type, ...] | None = None
+    parameters: tuple[str | None, ...] = ()
+
+
+def type_name(node: syntax.TypeName, scope: Scope) -> Type:
+    """The type of a cast, sizeof, offsetof or xlate."""
+    return declared(node.specifiers, node.declarator, scope).type
+
+
+def declared(specifiers: syntax.Specifiers, declarator: syntax.Declarator, scope: Scope) -> Declared:
+    """The type that a declarator gives its name."""
+    return derive(base_type(specifiers, scope), declarator, scope)
+
+
+def derive(base: Type, declarator: syntax.Declarator, scope: Scope) -> Declared:
+    kind = base
+    keys: tuple[Type, ...] | None = None
+    names: tuple[str | None, ...] = ()
+    for part in reversed(declarator.parts):
+        if keys is not None:
+            raise DError("D_DECL_PROTO_TYPE", "associative array may not be part of another type", part.position)
+        if isinstance(part, syntax.PointerPart):
+            kind = Pointer(kind)
+        elif isinstance(part, syntax.FunctionPart):
+            parameters = prototype("function", part.parameters, part.variadic, scope, part.position)
+            kind = Function(kind, parameters, part.variadic)
+        elif part.keys is not None or part.variadic:
+            keys = prototype("array", part.keys or (), part.variadic, scope, part.position)
+            names = tuple(p.declarator.name for p in part.keys or ())
+        else:
+            kind = Array(kind, _dimension(part, declarator, scope))
+    return Declared(kind, keys, names)
+
+
+def _dimension(part: syntax.ArrayPart, declarator: syntax.Declarator, scope: Scope) -> int | None:
+    if part.size is None:
+        return None
+    value = scope.constant(part.size)
+    if value is None or value < 0:
+        raise DError(
+            "D_DECL_ARRSUB",
+            "positive integral constant expression or tuple signature expected as array declaration subscript",
+            part.position,
+        )
+    if value > _ARRAY_LIMIT:
+        raise DError("D_DECL_ARRBIG", "array dimension too big", part.position)
+    return value
+
+
+def require_bounds(kind: Type, name: str, position: Position) -> None:
+    """An object that is an array must say how many elements it has."""
+    base = resolve(kind)
+    if isinstance(base, Array) and base.length is None:
+        text = f"array declaration requires array dimension or tuple signature: {name}"
+        raise DError("D_DECL_ARRNULL", text, position)
+
+
+# Prototypes
+
+
+def prototype(
+    what: str,
+    parameters: tuple[syntax.Parameter, ...],
+    variadic: bool,
+    scope: Scope,
+    position: Position,
+) -> tuple[Type, ...]:
+    """The types of the parameters of a function, or of the keys of an array; a sole void stands for none."""
+    if variadic and what == "array":
+        raise DError("D_DECL_PROTO_VARARGS", "array prototype may not use a variable-length argument list", position)
+    kinds = tuple(_parameter(p, scope) for p in parameters)
+    for number, (node, kind) in enumerate(zip(parameters, kinds, strict=True), 1):
+        if is_void(kind):
+            _check_void_parameter(what, node, number)
+    if any(is_void(kind) for kind in kinds):
+        if len(kinds) > 1:
+            raise DError("D_DECL_PROTO_VOID", "void must be sole parameter", position)
+        return ()
+    return kinds
+
+
+def _parameter(node: syntax.Parameter, scope: Scope) -> Type:
+    if node.specifiers.storage:
+        text = "inappropriate storage class for function or associative array parameter"
+        raise DError("D_DECL_PARMCLASS", text, node.position)
+    kind = declared(node.specifiers, node.declarator, scope).type
+    base = resolve(kind)
+    if isinstance(base, Array):
+        return Pointer(base.of)
+    return Pointer(kind) if isinstance(base, Function) else kind
+
+
+def _check_void_parameter(what: str, node: syntax.Parameter, number: int) -> None:
+    name = node.declarator.name
+    if what == "array":
+        text = f"{what} prototype may not use parameter of type void: {name or ''}, parameter #{number}"
+        raise DError("D_DECL_PROTO_TYPE", text, node.position)
+    if name is not None:
+        raise DError("D_DECL_PROTO_NAME", f"void parameter may not have a name: {name}", node.position)
+
+
+# The words before a declarator
+
+
+def base_type(specifiers: syntax.Specifiers, scope: Scope) -> Type:
+    """The type that the words name. Qualifiers mean nothing to D and are dropped."""
+    words = [w for w in specifiers.types if isinstance(w, syntax.Word)]
+    others = [w for w in specifiers.types if not isinstance(w, syntax.Word)]
+    _check_combination(words, others, specifiers.position)
+    if not others:
+        return _named_by_words(words, specifiers.position)
+    other = others[0]
+    if isinstance(other, syntax.TypedefName):
+        return _typedef(other, words, scope)
+    if isinstance(other, syntax.EnumSpecifier):
+        return enumeration(other, scope)
+    return structure(other, scope)
+
+
+def _check_combination(
+    words: list[syntax.Word],
+    others: list[syntax.TypedefName | syntax.EnumSpecifier | syntax.StructSpecifier],
+    position: Position,
+) -> None:
+    names = [w.text for w in words if w.text not in _ATTRIBUTES]
+    attributes = {w.text for w in words if w.text in _ATTRIBUTES}
+    if len(names) + len(others) > 1 or attributes >= {"signed", "unsigned"}:
+        raise DError("D_DECL_COMBO", "invalid type combination", position)
+    name = names[0] if names else ""
+    integral = name in ("char", "int") or not (names or others)
+    if name == "void" and attributes:
+        raise DError("D_DECL_VOIDATTR", "invalid type declaration: attributes may not be used with void type", position)
+    if name == "char" and attributes & {"short", "long"}:
+        text = "invalid type declaration: short and long may not be used with char type"
+        raise DError("D_DECL_CHARATTR", text, position)
+    if attributes & {"signed", "unsigned"} and not integral:
+        text = "invalid type declaration: signed and unsigned may only be used with integer type"
+        raise DError("D_DECL_SIGNINT", text, position)
+    if attributes & {"short", "long"} and not integral and name not in ("float", "double"):
+        text = "invalid type declaration: long and long long may only be used with integer or floating-point type"
+        raise DError("D_DECL_LONGINT", text, position)
+
+
+def _named_by_words(words: list[syntax.Word], position: Position) -> Type:
+    texts = [w.text for w in words]
+    attributed = any(t in ("short", "long", "unsigned", "signed") for t in texts)
+    key = [t for t in texts if not (t == "int" and attributed) and not (t == "signed" and "char" not in texts)]
+    kind = _BASE.get(tuple(sorted(key)))
+    if kind is None:
+        text = f"failed to resolve type {' '.join(texts)} : Unknown type name"
+        raise DError("D_UNKNOWN", text, position)
+    return kind
+
+
+def _typedef(node: syntax.TypedefName, words: list[syntax.Word], scope: Scope) -> Type:
+    kind = scope.find_type(node.name, node.module)
+    if kind is None:
+        name = node.name if node.module is None else f"{node.module}`{node.name}"
+        raise DError("D_UNKNOWN", f"failed to resolve type {name}: Unknown type name", node.position)
+    return kind
+
+
+# Structures, unions and enumerations
+
+
+def structure(node: syntax.StructSpecifier, scope: Scope) -> Struct:
+    if node.members is None:
+        return scope.find_struct(node.keyword, node.tag, node.module)
+    if node.module is not None:
+        text = f"D scoping operator may not be used in a type tag ({node.module}`{node.tag})"
+        raise DError("D_DECL_SCOPE", text, node.position)
+    own = _declare_struct(node, scope)
+    size, members = lay_out(node.keyword, _fields(node, scope), scope.strsize)
+    own.define(size, members)
+    return own
+
+
+def _declare_struct(node: syntax.StructSpecifier, scope: Scope) -> Struct:
+    if not node.tag:
+        return Struct(node.keyword, "", 0)
+    own = scope.structs.get((node.keyword, node.tag))
+    if own is not None and own.complete:
+        raise DError("D_DECL_TYPERED", f"type redeclared: {node.keyword} {node.tag}", node.position)
+    if own is None:
+        own = scope.structs[node.keyword, node.tag] = Struct(node.keyword, node.tag, 0)
+    return own
+
+
+def _fields(node: syntax.StructSpecifier, scope: Scope) -> tuple[Field, ...]:
+    fields: list[Field] = []
+    for declaration in node.members or ():
+        if declaration.specifiers.storage:
+            raise DError("D_DECL_BADCLASS", "specified storage class not appropriate in D", declaration.position)
+        base = base_type(declaration.specifiers, scope)
+        if not declaration.declarators:
+            fields.append(_anonymous(base, declaration.position))
+        for declarator, bits in declaration.declarators:
+            fields.append(_field(base, declarator, bits, scope))
+            _refuse_duplicate(fields, declarator.position)
+    return tuple(fields)
+
+
+def _anonymous(kind: Type, position: Position) -> Field:
+    base = resolve(kind)
+    if not isinstance(base, Struct):
+        raise DError("D_DECL_MNAME", "member declaration requires a name", position)
+    _require_complete(kind, "", position)
+    return Field("", kind)
+
+
+def _field(base: Type, declarator: syntax.Declarator, bits: syntax.Expr | None, scope: Scope) -> Field:
+    name = declarator.name or ""
+    if "`" in name:
+        text = f"D scoping operator may not be used in a declaration name ({name})"
+        raise DError("D_DECL_SCOPE", text, declarator.position)
+    kind, keys, _ = derive(base, declarator, scope)
+    if keys is not None:
+        text = "positive integral constant expression or tuple signature expected as array declaration subscript"
+        raise DError("D_DECL_ARRSUB", text, declarator.position)
+    if bits is not None:
+        return Field(name, kind, _bit_width(kind, name, bits, scope))
+    if not name:
+        raise DError("D_DECL_MNAME", "member declaration requires a name", declarator.position)
+    _require_complete(kind, name, declarator.position)
+    if object_size(kind, scope.strsize) == 0 and not _is_open_array(kind) and not isinstance(resolve(kind), Struct):
+        raise DError("D_DECL_VOIDOBJ", f"cannot have void member: {name}", declarator.position)
+    return Field(name, kind)
+
+
+def _is_open_array(kind: Type) -> bool:
+    """A flexible array member, or GNU C's array without elements."""
+    base = resolve(kind)
+    return isinstance(base, Array) and not base.length
+
+
+def _require_complete(kind: Type, name: str, position: Position) -> None:
+    base = resolve(kind)
+    while isinstance(base, Array):
+        base = resolve(base.of)
+    if isinstance(base, Struct) and not base.complete:
+        text = f"incomplete struct/union/enum {spell(base)}: {name}"
+        raise DError("D_DECL_INCOMPLETE", text, position)
+
+
+def _bit_width(kind: Type, name: str, bits: syntax.Expr, scope: Scope) -> int:
+    value = scope.constant(bits)
+    if value is None or value < 0 or (value == 0 and name):
+        text = "positive integral constant expression expected as bit-field size"
+        raise DError("D_DECL_BFCONST", text, bits.position)
+    if not is_integer(kind):
+        raise DError("D_DECL_BFTYPE", f"invalid type for bit-field: {name}", bits.position)
+    if value > 8 * size_of(kind):
+        raise DError("D_DECL_BFSIZE", f"bit-field too big for type: {name}", bits.position)
+    return value
+
+
+def _refuse_duplicate(fields: list[Field], position: Position) -> None:
+    name = fields[-1].name
+    if name and any(f.name == name for f in fields[:-1]):
+        text = f"failed to define member '{name}': Duplicate member or variable name"
+        raise DError("D_UNKNOWN", text, position)
+
+
+def enumeration(node: syntax.EnumSpecifier, scope: Scope) -> Enum:
+    if node.enumerators is None:
+        known = scope.find_enum(node.tag, node.module)
+        return known if known is not None else Enum(node.tag, 4, True, ())
+    if node.module is not None:
+        text = f"D scoping operator may not be used in a type tag ({node.module}`{node.tag})"
+        raise DError("D_DECL_SCOPE", text, node.position)
+    if node.tag and node.tag in scope.enums:
+        raise DError("D_DECL_TYPERED", f"type redeclared: enum {node.tag}", node.position)
+    values: list[tuple[str, int]] = []
+    for enumerator in node.enumerators:
+        _declare_enumerator(enumerator, values, scope)
+    kind = Enum(node.tag, 4, True, tuple(values))
+    for name, value in values:
+        scope.enumerators[name] = (kind, value)
+    if node.tag:
+        scope.enums[node.tag] = kind
+    return kind
+
+
+def _declare_enumerator(node: syntax.Enumerator, values: list[tuple[str, int]], scope: Scope) -> None:
+    value: int | None = values[-1][1] + 1 if values else 0
+    if node.value is not None:
+        value = scope.constant(node.value)
+    if value is None:
+        text = f"enumerator '{node.name}' must be assigned to an integral constant expression"
+        raise DError("D_DECL_ENCONST", text, node.position)
+    if wrap(value, INT) != value:
+        text = f"enumerator '{node.name}' value overflows INT_MAX ({_ARRAY_LIMIT})"
+        raise DError("D_DECL_ENOFLOW", text, node.position)
+    if node.name in scope.enumerators or any(name == node.name for name, _ in values):
+        text = f"failed to define enumerator '{node.name}': Duplicate member or variable name"
+        raise DError("D_UNKNOWN", text, node.position)
+    values.append((node.name, value))
+    scope.enumerators[node.name] = (INT, value)

@@ -1,0 +1,306 @@
+"""Expressions: each node of the syntax tree to its rule."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from sonde.lang.check import access, assignments, calls, casts, operators, translators
+from sonde.lang.check.arguments import probe_argument, register
+from sonde.lang.check.builtins import NAMES as BUILTINS
+from sonde.lang.check.conversions import constant
+from sonde.lang.check.declarations import type_name
+from sonde.lang.check.identifiers import (
+    enumerator_of,
+    identifier,
+    kernel_object,
+    scalar,
+    scoped,
+    undefined,
+)
+from sonde.lang.check.inlines import expand, expand_array
+from sonde.lang.check.operands import (
+    AGGREGATION,
+    AggregationUse,
+    Operand,
+    TranslatorValue,
+    value_of,
+)
+from sonde.lang.check.prototypes import NAMES as FUNCTIONS
+from sonde.lang.check.scope import Scope
+from sonde.lang.check.variables import element, new_array, new_scalar, undeclared
+from sonde.lang.d import syntax
+from sonde.lang.errors import DError, Position
+from sonde.lang.program import Expr, StringConst
+from sonde.lang.types import BUILTIN_TYPEDEFS, STRING, Enum, Type, resolve
+
+Place: TypeAlias = tuple[str, str]
+"""Where a variable is looked for: `global`, `self` or `this`, and its name."""
+
+
+def expression(node: syntax.Expr, scope: Scope) -> Operand:
+    """Check an expression; see `operands` for what may come back."""
+    return _RULES[type(node)](node, scope)
+
+
+def value(node: syntax.Expr, scope: Scope) -> Expr:
+    """Check an expression that must have a value."""
+    return value_of(expression(node, scope))
+
+
+# Constants and names
+
+
+def _integer(node: syntax.Integer, _scope: Scope) -> Operand:
+    return constant(node.value, node.position, node.type)
+
+
+def _string(node: syntax.StringLiteral, _scope: Scope) -> Operand:
+    return StringConst(STRING, node.position, node.value)
+
+
+def _identifier(node: syntax.Identifier, scope: Scope) -> Operand:
+    if node.module is not None:
+        return kernel_object(node.name, node.module, scope, node.position)
+    inline = None if node.name in scope.bindings else scope.inlines.get(node.name)
+    if inline is not None:
+        return expand(node.name, inline, scope, node.position)
+    return identifier(node.name, scope, node.position)
+
+
+def _scoped_variable(node: syntax.ScopedVariable, scope: Scope) -> Operand:
+    return scoped(node.scope, node.name, scope, node.position)
+
+
+def _aggregation(node: syntax.Aggregation, _scope: Scope) -> Operand:
+    return AggregationUse(AGGREGATION, node.position, node.name, node.keys)
+
+
+# Operators
+
+
+def _unary(node: syntax.Unary, scope: Scope) -> Operand:
+    operand = expression(node.operand, scope)
+    if node.op == "&":
+        return access.address_of(operand, node.position)
+    if node.op != "*":
+        return operators.unary(node.op, operand, node.position)
+    if isinstance(operand, TranslatorValue):
+        return translators.dereference(operand, node.position)
+    return access.dereference(operand, node.position)
+
+
+def _binary(node: syntax.Binary, scope: Scope) -> Operand:
+    left = expression(node.left, scope)
+    right = _enumerator(left, node.right) or expression(node.right, scope)
+    return operators.binary(node.op, left, right, node.position, scope.strsize)
+
+
+def _enumerator(left: Operand, node: syntax.Expr) -> Operand | None:
+    """A bare name beside a value of an enumeration may be one of its enumerators."""
+    kind = resolve(left.type)
+    if isinstance(kind, Enum) and isinstance(node, syntax.Identifier) and node.module is None:
+        return enumerator_of(kind, node.name, node.position)
+    return None
+
+
+def _conditional(node: syntax.Conditional, scope: Scope) -> Operand:
+    test, then, otherwise = (expression(n, scope) for n in (node.test, node.then, node.otherwise))
+    return operators.conditional(test, then, otherwise, node.position)
+
+
+def _comma(node: syntax.Comma, scope: Scope) -> Operand:
+    return operators.comma(expression(node.left, scope), expression(node.right, scope), node.position)
+
+
+def _cast(node: syntax.Cast, scope: Scope) -> Operand:
+    return casts.cast(type_name(node.type, scope), expression(node.operand, scope), node.position)
+
+
+def _sizeof_expression(node: syntax.SizeofExpr, scope: Scope) -> Operand:
+    return casts.sizeof_expression(expression(node.operand, scope), scope.strsize, node.position)
+
+
+def _sizeof_type(node: syntax.SizeofType, scope: Scope) -> Operand:
+    return casts.sizeof_type(type_name(node.type, scope), scope.strsize, node.position)
+
+
+def _offsetof(node: syntax.Offsetof, scope: Scope) -> Operand:
+    return casts.offsetof(type_name(node.type, scope), node.member, node.position)
+
+
+def _stringof(node: syntax.Stringof, scope: Scope) -> Operand:
+    return casts.stringof(expression(node.operand, scope), node.position)
+
+
+def _xlate(node: syntax.Xlate, scope: Scope) -> Operand:
+    output = type_name(node.type, scope)
+    return translators.xlate(output, expression(node.operand, scope), scope, node.position)
+
+
+# Objects
+
+
+def _member(node: syntax.Member, scope: Scope) -> Operand:
+    operand = expression(node.object, scope)
+    if isinstance(operand, TranslatorValue):
+        return translators.member(operand, node.name, node.arrow, scope, node.position)
+    return access.member(operand, node.name, node.arrow, node.position)
+
+
+def _place(node: syntax.Expr, scope: Scope) -> Place | None:
+    """Where the variable that `node` names belongs; None if it cannot be the name of a variable."""
+    if isinstance(node, syntax.ScopedVariable):
+        return node.scope, node.name
+    if not isinstance(node, syntax.Identifier) or node.module is not None or node.name in scope.bindings:
+        return None
+    return "global", node.name
+
+
+def _index(node: syntax.Index, scope: Scope) -> Operand:
+    subscripts = tuple(expression(s, scope) for s in node.subscripts)
+    place = _place(node.object, scope)
+    if place is not None:
+        found = _named_element(place, subscripts, scope, node.position)
+        if found is not None:
+            return found
+    if isinstance(node.object, syntax.Aggregation):
+        raise DError("D_AGG_MDIM", "improper use of a multi-dimensional aggregation", node.position)
+    if len(subscripts) != 1:
+        name = place[1] if place else "value"
+        raise DError("D_ARR_BADREF", f"cannot access scalar {name} as an associative array", node.position)
+    return access.index(expression(node.object, scope), subscripts[0], node.position, scope.strsize)
+
+
+def _named_element(place: Place, subscripts: tuple[Operand, ...], scope: Scope, position: Position) -> Operand | None:
+    """An element of a D array, built-in array or inline array; None if the name means something else."""
+    variable = scope.variables.get(place)
+    if variable is not None:
+        return element(variable, subscripts, position) if variable.keys is not None else None
+    where, name = place
+    if where != "global":
+        raise undefined(name, position)
+    inline = scope.inlines.get(name)
+    if inline is not None and inline.parameters is not None:
+        return expand_array(name, inline, subscripts, scope, position)
+    if name == "args" and len(subscripts) == 1:
+        return probe_argument(subscripts[0], scope, position)
+    if name == "uregs" and len(subscripts) == 1:
+        return register(subscripts[0], position)
+    return None
+
+
+def _call(node: syntax.Call, scope: Scope) -> Operand:
+    function = node.function
+    if not isinstance(function, syntax.Identifier):
+        raise DError("D_FUNC_IDENT", "function designator is not of function type", node.position)
+    name = function.name
+    if name not in FUNCTIONS:
+        raise _not_a_function(name, scope, node.position)
+    arguments = tuple(expression(a, scope) for a in node.arguments)
+    return calls.call(name, arguments, scope, node.position)
+
+
+def _not_a_function(name: str, scope: Scope, position: Position) -> DError:
+    if ("global", name) in scope.variables or name in scope.inlines:
+        return DError("D_FUNC_IDKIND", f"scalar '{name}' may not be referenced as function", position)
+    return DError("D_FUNC_UNDEF", f"undefined function name: {name}", position)
+
+
+# Assignments
+
+
+def _assign(node: syntax.Assign, scope: Scope) -> Operand:
+    if isinstance(node.target, syntax.Aggregation):
+        raise DError("D_AGG_NULL", "expression statement has null effect", node.position)
+    assigned = expression(node.value, scope)
+    if node.op != "=":
+        target = _known_target(node.target, scope)
+        return assignments.compound(node.op[:-1], target, assigned, scope.strsize, node.position)
+    target = _target(node.target, assigned, scope)
+    return assignments.assign(target, assigned, scope, node.position)
+
+
+def _target(node: syntax.Expr, assigned: Operand, scope: Scope) -> Operand:
+    """What is assigned to, created if it is a variable not seen before."""
+    if isinstance(node, syntax.Index):
+        place = _new_place(node.object, scope)
+        if place is None:
+            return expression(node, scope)
+        keys = tuple(expression(k, scope) for k in node.subscripts)
+        kind = assignments.declared_type(value_of(assigned))
+        return element(new_array(scope, *place, keys, kind, node.position), keys, node.position)
+    place = _new_place(node, scope)
+    if place is None:
+        return expression(node, scope)
+    return new_scalar(scope, *place, assigned, node.position)
+
+
+def _new_place(node: syntax.Expr, scope: Scope) -> Place | None:
+    """The place of a variable that does not exist yet; None where `node` is anything else."""
+    place = _place(node, scope)
+    if place is None or place in scope.variables or (place[0] == "global" and _is_taken(place[1], scope)):
+        return None
+    return place
+
+
+def _is_taken(name: str, scope: Scope) -> bool:
+    return (
+        name in scope.inlines
+        or name in scope.enumerators
+        or name in FUNCTIONS
+        or name in BUILTINS
+        or name == "NULL"
+        or name in scope.functions
+    )
+
+
+def _known_target(node: syntax.Expr, scope: Scope) -> Operand:
+    """The target of a compound assignment, which does not bring a variable into being."""
+    named = node.object if isinstance(node, syntax.Index) else node
+    place = _new_place(named, scope)
+    if place is not None:
+        raise undeclared(place[1], node.position)
+    return expression(node, scope)
+
+
+def _increment(node: syntax.Increment, scope: Scope) -> Operand:
+    target = _incremented(node.target, scope)
+    return assignments.increment(node.op, target, node.is_prefix, scope, node.position)
+
+
+def _incremented(node: syntax.Expr, scope: Scope) -> Operand:
+    """The target of `++` or `--`; a new variable is a 64-bit integer."""
+    named = node.object if isinstance(node, syntax.Index) else node
+    place = _new_place(named, scope)
+    if place is None:
+        return expression(node, scope)
+    kind: Type = BUILTIN_TYPEDEFS["int64_t"]
+    if isinstance(node, syntax.Index):
+        keys = tuple(expression(k, scope) for k in node.subscripts)
+        return element(new_array(scope, *place, keys, kind, node.position), keys, node.position)
+    return scalar(scope.declare(*place, kind), node.position)
+
+
+_RULES: dict[type, Callable[[Any, Scope], Operand]] = {
+    syntax.Integer: _integer,
+    syntax.StringLiteral: _string,
+    syntax.Identifier: _identifier,
+    syntax.ScopedVariable: _scoped_variable,
+    syntax.Aggregation: _aggregation,
+    syntax.Unary: _unary,
+    syntax.Increment: _increment,
+    syntax.Binary: _binary,
+    syntax.Assign: _assign,
+    syntax.Conditional: _conditional,
+    syntax.Comma: _comma,
+    syntax.Cast: _cast,
+    syntax.SizeofExpr: _sizeof_expression,
+    syntax.SizeofType: _sizeof_type,
+    syntax.Offsetof: _offsetof,
+    syntax.Stringof: _stringof,
+    syntax.Xlate: _xlate,
+    syntax.Member: _member,
+    syntax.Index: _index,
+    syntax.Call: _call,
+}

@@ -1,0 +1,75 @@
+"""Operators on integer constants, computed while the program is compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sonde.lang.check.conversions import wrap
+from sonde.lang.errors import DError, Position
+from sonde.lang.program import Binary, Const, Expr, Unary
+from sonde.lang.types import INT, Type, size_of
+
+
+def _quotient(a: int, b: int) -> int:
+    """Division as C does it: toward zero."""
+    return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
+
+
+_ARITHMETIC: dict[str, Callable[[int, int], int]] = {
+    "+": lambda a, b: a + b,
+    "-": lambda a, b: a - b,
+    "*": lambda a, b: a * b,
+    "/": _quotient,
+    "%": lambda a, b: a - b * _quotient(a, b),
+    "&": lambda a, b: a & b,
+    "|": lambda a, b: a | b,
+    "^": lambda a, b: a ^ b,
+}
+
+_COMPARISONS: dict[str, Callable[[int, int], bool]] = {
+    "<": lambda a, b: a < b,
+    "<=": lambda a, b: a <= b,
+    ">": lambda a, b: a > b,
+    ">=": lambda a, b: a >= b,
+    "==": lambda a, b: a == b,
+    "!=": lambda a, b: a != b,
+    "&&": lambda a, b: bool(a and b),
+    "||": lambda a, b: bool(a or b),
+    "^^": lambda a, b: bool(a) != bool(b),
+}
+
+
+def _shifted(op: str, value: int, count: int, kind: Type) -> int:
+    count &= 8 * size_of(kind) - 1
+    return value << count if op == "<<" else value >> count
+
+
+def refuse_zero(op: str, right: Expr, position: Position) -> None:
+    """Division by a constant zero is an error even where it is never computed."""
+    if op in ("/", "%") and isinstance(right, Const) and right.value == 0:
+        raise DError("D_DIV_ZERO", "expression contains division by zero", position)
+
+
+def binary(kind: Type, position: Position, op: str, left: Expr, right: Expr) -> Expr:
+    """The node, or the constant it amounts to; operands are converted already."""
+    if not isinstance(left, Const) or not isinstance(right, Const):
+        return Binary(kind, position, op, left, right)
+    if op in _COMPARISONS:
+        return Const(INT, position, int(_COMPARISONS[op](left.value, right.value)))
+    if op in ("<<", ">>"):
+        return Const(kind, position, wrap(_shifted(op, left.value, right.value, kind), kind))
+    return Const(kind, position, wrap(_ARITHMETIC[op](left.value, right.value), kind))
+
+
+def unary(kind: Type, position: Position, op: str, operand: Expr) -> Expr:
+    if not isinstance(operand, Const):
+        return Unary(kind, position, op, operand)
+    value = operand.value
+    if op == "!":
+        return Const(INT, position, int(not value))
+    return Const(kind, position, wrap(-value if op == "-" else ~value, kind))
+
+
+def constant_value(operand: object) -> int | None:
+    """The value of an integer constant expression, None if it is not one."""
+    return operand.value if isinstance(operand, Const) else None

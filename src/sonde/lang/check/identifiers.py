@@ -1,0 +1,78 @@
+"""What a name means: a variable, a built-in, an inline definition, an enumerator or kernel data."""
+
+from __future__ import annotations
+
+from sonde.lang.check.builtins import ARRAYS, builtin_type
+from sonde.lang.check.conversions import constant
+from sonde.lang.check.operands import Operand, function_name
+from sonde.lang.check.prototypes import NAMES as FUNCTIONS
+from sonde.lang.check.scope import USER_MODULES, Scope
+from sonde.lang.errors import DError, Position
+from sonde.lang.program import Builtin, Const, KernelObject, Var, Variable
+from sonde.lang.types import INT, Type
+
+
+def undefined(name: str, position: Position) -> DError:
+    return DError("D_IDENT_UNDEF", f"failed to resolve {name}: Unknown variable name", position)
+
+
+def bad_reference(what: str, name: str, use: str, position: Position) -> DError:
+    return DError("D_IDENT_BADREF", f"{what} '{name}' may not be referenced as {use}", position)
+
+
+def identifier(name: str, scope: Scope, position: Position) -> Operand:
+    """The object or value of a bare name; inline definitions are expanded by who asks."""
+    bound = scope.bindings.get(name)
+    if bound is not None:
+        return bound
+    variable = scope.variables.get(("global", name))
+    if variable is not None:
+        return scalar(variable, position)
+    kind = builtin_type(name, scope)
+    if kind is not None:
+        return Builtin(kind, position, name)
+    if name in ARRAYS:
+        raise bad_reference("associative array", name, "scalar", position)
+    if name == "NULL":
+        return Const(INT, position, 0)
+    if name in FUNCTIONS or name in scope.functions:
+        return function_name(position, name)
+    enumerator = scope.enumerators.get(name) or scope.catalog.enumerator(name)
+    if enumerator is not None:
+        return constant(enumerator[1], position, enumerator[0])
+    raise undefined(name, position)
+
+
+def scalar(variable: Variable, position: Position) -> Var:
+    if variable.keys is not None:
+        raise bad_reference("associative array", variable.name, "scalar", position)
+    return Var(variable.type, position, variable)
+
+
+def scoped(scope_name: str, name: str, scope: Scope, position: Position) -> Var:
+    """`self->name` or `this->name`."""
+    variable = scope.variables.get((scope_name, name))
+    if variable is None:
+        raise undefined(name, position)
+    return scalar(variable, position)
+
+
+def kernel_object(name: str, module: str, scope: Scope, position: Position) -> Operand:
+    """A name with a backquote: kernel data, or the program's own variable by the module C or D."""
+    if module in USER_MODULES and module and ("global", name) in scope.variables:
+        return scalar(scope.variables["global", name], position)
+    symbol = scope.catalog.symbol(name, module or None)
+    spelled = f"{module}`{name}"
+    if symbol is None:
+        raise DError("D_IDENT_UNDEF", f"failed to resolve {spelled}: Unknown symbol name", position)
+    if symbol.type is None:
+        raise DError("D_SYM_NOTYPES", f"no symbolic type information is available for {spelled}", position)
+    return KernelObject(symbol.type, position, f"{symbol.module}`{symbol.name}", symbol.address)
+
+
+def enumerator_of(kind: Type, name: str, position: Position) -> Const | None:
+    """The enumerator `name` of the enumeration `kind`, as comparisons with a value of that type find it."""
+    for candidate, value in getattr(kind, "values", ()):
+        if candidate == name:
+            return constant(value, position, kind)
+    return None

@@ -1,0 +1,72 @@
+"""Inline definitions: names for expressions, checked anew wherever they are used, with the arguments put in."""
+
+from __future__ import annotations
+
+from sonde.lang.check.assignments import stored
+from sonde.lang.check.compatibility import accepts
+from sonde.lang.check.declarations import declared
+from sonde.lang.check.identifiers import bad_reference
+from sonde.lang.check.kinds import compatible, is_string_like, spell
+from sonde.lang.check.operands import Operand, TranslatorValue, value_of
+from sonde.lang.check.redefinition import refuse_redefinition
+from sonde.lang.check.scope import Inline, Scope
+from sonde.lang.check.variables import check_keys
+from sonde.lang.d import syntax
+from sonde.lang.errors import DError, Position
+from sonde.lang.program import Const, Deref
+from sonde.lang.types import Pointer, Type
+
+
+def define_inline(node: syntax.InlineDefinition, scope: Scope, trusted: bool) -> None:
+    """Add an inline definition; the value of a `trusted` (library) one is first checked where it is used."""
+    name = node.declarator.name or ""
+    kind, keys, names = declared(node.specifiers, node.declarator, scope)
+    refuse_redefinition(name, "inline definition", scope, node.position)
+    parameters = None if keys is None else tuple(zip((n or "" for n in names), keys, strict=True))
+    inline = Inline(kind, parameters, node.value)
+    if not trusted:
+        _expand(name, inline, tuple(_sample(k, node.position) for k in keys or ()), scope, node.position)
+    scope.inlines[name] = inline
+
+
+def _sample(kind: Type, position: Position) -> Operand:
+    """Something of a parameter's type to check the value with before there is an argument."""
+    return Deref(kind, position, Const(Pointer(kind), position, 0))
+
+
+def expand(name: str, inline: Inline, scope: Scope, position: Position) -> Operand:
+    """The value of an inline definition without parameters."""
+    if inline.parameters is not None:
+        raise bad_reference("associative array", name, "scalar", position)
+    return _expand(name, inline, (), scope, position)
+
+
+def expand_array(
+    name: str, inline: Inline, arguments: tuple[Operand, ...], scope: Scope, position: Position
+) -> Operand:
+    """The value of an inline array for these keys."""
+    if inline.parameters is None:
+        raise DError("D_ARR_BADREF", f"cannot access inline scalar {name} as an associative array", position)
+    kinds = tuple(kind for _, kind in inline.parameters)
+    check_keys(f"{name}[ ]", kinds, arguments, position)
+    return _expand(name, inline, arguments, scope, position)
+
+
+def _expand(name: str, inline: Inline, arguments: tuple[Operand, ...], scope: Scope, position: Position) -> Operand:
+    bindings = {
+        parameter: _bound_value(argument, kind)
+        for (parameter, kind), argument in zip(inline.parameters or (), arguments, strict=True)
+    }
+    with scope.bound(name, bindings):
+        result = scope.evaluate(inline.value, scope)
+    if isinstance(result, TranslatorValue):
+        return result
+    if not accepts(inline.type, result) and not compatible(inline.type, result.type):
+        text = f'inline {name} definition uses incompatible types: "{spell(inline.type)}" = "{spell(result.type)}"'
+        raise DError("D_OP_INCOMPAT", text, position)
+    value = value_of(result)
+    return value if is_string_like(inline.type) else stored(value, inline.type)
+
+
+def _bound_value(argument: Operand, kind: Type) -> Operand:
+    return argument if isinstance(argument, TranslatorValue) else stored(value_of(argument), kind)

@@ -1,0 +1,121 @@
+"""Questions about types that D's rules ask again and again, each answered behind typedefs and qualifiers."""
+
+from __future__ import annotations
+
+from sonde.lang.types import (
+    Array,
+    Enum,
+    Float,
+    Function,
+    Int,
+    Opaque,
+    Pointer,
+    String,
+    Struct,
+    Type,
+    Void,
+    name_of,
+    resolve,
+    size_of,
+)
+
+
+def is_integer(kind: Type) -> bool:
+    return isinstance(resolve(kind), (Int, Enum))
+
+
+def is_pointer(kind: Type) -> bool:
+    return isinstance(resolve(kind), Pointer)
+
+
+def is_array(kind: Type) -> bool:
+    return isinstance(resolve(kind), Array)
+
+
+def is_string(kind: Type) -> bool:
+    return isinstance(resolve(kind), String)
+
+
+def is_void(kind: Type) -> bool:
+    return isinstance(resolve(kind), Void)
+
+
+def is_float(kind: Type) -> bool:
+    return isinstance(resolve(kind), Float)
+
+
+def is_struct(kind: Type) -> bool:
+    return isinstance(resolve(kind), Struct)
+
+
+def is_function(kind: Type) -> bool:
+    return isinstance(resolve(kind), Function)
+
+
+def is_scalar(kind: Type) -> bool:
+    """Integers, enumerations and pointers: what fits a register and is true or false."""
+    return isinstance(resolve(kind), (Int, Enum, Pointer))
+
+
+def is_testable(kind: Type) -> bool:
+    """What the logical operators take: a scalar, or a string (true unless it is NULL)."""
+    return isinstance(resolve(kind), (Int, Enum, Pointer, String))
+
+
+def pointed_to(kind: Type) -> Type | None:
+    """What a pointer points to or an array holds; None for other types."""
+    base = resolve(kind)
+    if isinstance(base, Pointer):
+        return base.to
+    return base.of if isinstance(base, Array) else None
+
+
+def is_string_like(kind: Type) -> bool:
+    """A string, or an array of or a pointer to one-byte integers, which D takes as strings where one is due."""
+    if is_string(kind):
+        return True
+    to = pointed_to(kind)
+    return to is not None and isinstance(resolve(to), Int) and size_of(to) == 1
+
+
+def is_blind_pointer(kind: Type) -> bool:
+    """A pointer whose target has no size to step by: to void or to a function."""
+    base = resolve(kind)
+    return isinstance(base, Pointer) and isinstance(resolve(base.to), (Void, Function))
+
+
+def is_recordable_opaque(kind: Type) -> bool:
+    """`stack`, `_symaddr` and `_usymaddr`."""
+    return isinstance(resolve(kind), Opaque)
+
+
+def is_user(kind: Type) -> bool:
+    """True of a pointer into the traced process."""
+    base = resolve(kind)
+    return isinstance(base, Pointer) and base.user
+
+
+def pointer_like(kind: Type, target: Type) -> Pointer:
+    """A pointer to `target` into the same address space as `kind`."""
+    return Pointer(target, is_user(kind))
+
+
+def spell(kind: Type) -> str:
+    """The type's name as messages show it; an anonymous structure has an empty tag."""
+    return name_of(kind).replace("(anon)", "")
+
+
+def compatible(left: Type, right: Type) -> bool:
+    """The same type in all that matters for a value: integers by size and sign, structures by identity or tag."""
+    a, b = resolve(left), resolve(right)
+    if isinstance(a, Pointer) and isinstance(b, Pointer):
+        return compatible(a.to, b.to)
+    if isinstance(a, Array) and isinstance(b, Array):
+        return a.length == b.length and compatible(a.of, b.of)
+    if isinstance(a, Int) and isinstance(b, Int):
+        return (a.size, a.signed) == (b.size, b.signed)
+    if isinstance(a, Struct) and isinstance(b, Struct):
+        return a is b or (bool(a.name) and (a.keyword, a.name, a.size) == (b.keyword, b.name, b.size))
+    if isinstance(a, Function) and isinstance(b, Function):
+        return True
+    return type(a) is type(b) and a == b

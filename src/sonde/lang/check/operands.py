@@ -1,0 +1,136 @@
+"""What an expression turns out to be while it is checked: a program expression, or something only a few places take.
+
+The latter have a type that no operator accepts, so that the ordinary rules refuse them with the ordinary messages.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, TypeAlias
+
+from sonde.lang.d import syntax
+from sonde.lang.errors import DError, Position
+from sonde.lang.program import (
+    Builtin,
+    Const,
+    Deref,
+    Element,
+    Expr,
+    Index,
+    KernelObject,
+    MemberOf,
+    Var,
+)
+from sonde.lang.types import VOID, Function, Opaque, Pointer, Struct, Type
+
+AGGREGATION = Opaque("aggregation", 0)
+TRANSLATED = Opaque("translated data", 0)
+TRANSLATED_POINTER = Opaque("pointer to translated data", 0)
+
+
+class AggregationUse(NamedTuple):
+    """`@name[keys]`, the keys not checked yet."""
+
+    type: Type
+    position: Position
+    name: str
+    keys: tuple[syntax.Expr, ...] | None
+
+
+class ActionCall(NamedTuple):
+    """A call that gives nothing: an action or an aggregating function, its prototype checked."""
+
+    type: Type
+    position: Position
+    name: str
+    arguments: tuple[Operand, ...]
+
+
+class TranslatorValue(NamedTuple):
+    """The result of `xlate`, or a pointer to it: its members exist only one at a time."""
+
+    type: Type
+    position: Position
+    output: Struct
+    translator: Translator
+    input: Operand
+
+
+class FunctionName(NamedTuple):
+    """The name of a function where no call follows."""
+
+    type: Type
+    position: Position
+    name: str
+
+
+class Translator(NamedTuple):
+    """A translator as declared; `members` are checked anew each time one is used, `parameter` bound to the input."""
+
+    output: Struct
+    output_name: str
+    input: Type
+    parameter: str
+    members: dict[str, syntax.TranslatorMember]
+
+
+Operand: TypeAlias = Expr | AggregationUse | ActionCall | TranslatorValue | FunctionName
+
+_LVALUES = (Var, Element, Deref, MemberOf, Index, KernelObject, Builtin)
+_PSEUDO = (AggregationUse, ActionCall, TranslatorValue, FunctionName)
+
+
+def action_call(position: Position, name: str, arguments: tuple[Operand, ...]) -> ActionCall:
+    return ActionCall(VOID, position, name, arguments)
+
+
+def function_name(position: Position, name: str) -> FunctionName:
+    return FunctionName(Function(VOID, ()), position, name)
+
+
+def is_dynamic(operand: Operand) -> bool:
+    """True of what exists only while the program is compiled: translated data and aggregations."""
+    return isinstance(operand, (TranslatorValue, AggregationUse))
+
+
+def is_action(operand: Operand) -> bool:
+    return isinstance(operand, ActionCall)
+
+
+def is_zero(operand: Operand) -> bool:
+    """True of an integer constant 0, C's null pointer."""
+    return isinstance(operand, Const) and operand.value == 0 and not isinstance(operand.type, Pointer)
+
+
+def is_lvalue(operand: Operand) -> bool:
+    """True of what denotes an object in memory; a member only if its structure does."""
+    while isinstance(operand, (MemberOf, Index)):
+        operand = operand.object
+    return isinstance(operand, _LVALUES)
+
+
+def is_writable(operand: Operand) -> bool:
+    """D programs write to their variables and through pointers, never to kernel data."""
+    while isinstance(operand, (MemberOf, Index)):
+        operand = operand.object
+    return isinstance(operand, (Var, Element, Deref))
+
+
+def is_bitfield(operand: Operand) -> bool:
+    return isinstance(operand, MemberOf) and operand.member.bits > 0
+
+
+def value_of(operand: Operand) -> Expr:
+    """The operand as something that can be computed when a probe fires."""
+    if not isinstance(operand, _PSEUDO):
+        return operand
+    if isinstance(operand, ActionCall):
+        raise DError(
+            "D_CG_EXPR",
+            f"{operand.name}( ) may not be called from a D expression (D program context required)",
+            operand.position,
+        )
+    if isinstance(operand, AggregationUse):
+        raise DError("D_AGG_NULL", f"aggregation @{operand.name} may not be used as a value", operand.position)
+    if isinstance(operand, FunctionName):
+        raise DError("D_IDENT_BADREF", f"function '{operand.name}' may not be referenced as scalar", operand.position)
+    raise DError("D_CG_DYN", "expression yields translated data, only its members have values", operand.position)

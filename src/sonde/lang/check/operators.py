@@ -1,0 +1,234 @@
+"""Unary, binary and conditional operators on operands checked already: their types, conversions and refusals."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+from sonde.lang.check import folding
+from sonde.lang.check.compatibility import pointers_compatible
+from sonde.lang.check.conversions import (
+    as_word,
+    common_type,
+    convert,
+    convert_to_string,
+    decay,
+    length_constant,
+    promoted,
+)
+from sonde.lang.check.kinds import (
+    is_blind_pointer,
+    is_integer,
+    is_pointer,
+    is_string,
+    is_string_like,
+    is_testable,
+    pointed_to,
+    pointer_like,
+    spell,
+)
+from sonde.lang.check.layout import object_size
+from sonde.lang.check.operands import Operand, is_action, is_dynamic, is_zero, value_of
+from sonde.lang.errors import DError, Position
+from sonde.lang.program import Binary, Cast, Comma, Conditional, Const, Expr
+from sonde.lang.types import INT, LONG, STRING, Pointer, Type, resolve
+
+_INTEGRAL = ("&", "|", "^", "%", "<<", ">>")
+_COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
+_LOGICAL = ("&&", "||", "^^")
+
+
+def incompatible(op: str, left: Operand, right: Operand, position: Position) -> NoReturn:
+    text = f'operands have incompatible types: "{spell(left.type)}" {op} "{spell(right.type)}"'
+    raise DError("D_OP_INCOMPAT", text, position)
+
+
+def unary(op: str, operand: Operand, position: Position) -> Expr:
+    """`+ - ~ !`."""
+    if op == "!":
+        if not is_testable(operand.type):
+            raise DError("D_OP_SCALAR", "operator ! requires an operand of scalar type", position)
+        return folding.unary(INT, position, op, value_of(operand))
+    if not is_integer(operand.type):
+        tag, what = ("D_OP_INT", "integral") if op == "~" else ("D_OP_ARITH", "arithmetic")
+        raise DError(tag, f"operator {op} requires an operand of {what} type", position)
+    value = value_of(operand)
+    kind = promoted(value)
+    value = convert(value, kind)
+    return value if op == "+" else folding.unary(kind, position, op, value)
+
+
+def binary(op: str, left: Operand, right: Operand, position: Position, strsize: int) -> Expr:
+    if op in _LOGICAL:
+        return _logical(op, left, right, position)
+    if op in _COMPARISONS:
+        return _comparison(op, left, right, position)
+    if op in _INTEGRAL:
+        require_integers(op, left, right, position)
+    elif op in ("*", "/"):
+        require_arithmetic(op, left, right, position)
+    else:
+        return _additive(op, left, right, position, strsize)
+    return _integers(op, value_of(left), value_of(right), position)
+
+
+def require_integers(op: str, left: Operand, right: Operand, position: Position) -> None:
+    if not (is_integer(left.type) and is_integer(right.type)):
+        raise DError("D_OP_INT", f"operator {op} requires operands of integral type", position)
+
+
+def require_arithmetic(op: str, left: Operand, right: Operand, position: Position) -> None:
+    if not (is_integer(left.type) and is_integer(right.type)):
+        raise DError("D_OP_ARITH", f"operator {op} requires operands of arithmetic type", position)
+
+
+def _integers(op: str, left: Expr, right: Expr, position: Position) -> Expr:
+    folding.refuse_zero(op, right, position)
+    kind = common_type(left, right)
+    return folding.binary(kind, position, op, convert(left, kind), convert(right, kind))
+
+
+def _logical(op: str, left: Operand, right: Operand, position: Position) -> Expr:
+    if not (is_testable(left.type) and is_testable(right.type)):
+        raise DError("D_OP_SCALAR", f"operator {op} requires operands of scalar type", position)
+    return folding.binary(INT, position, op, value_of(left), value_of(right))
+
+
+def _comparison(op: str, left: Operand, right: Operand, position: Position) -> Expr:
+    if is_integer(left.type) and is_integer(right.type):
+        a, b = value_of(left), value_of(right)
+        kind = common_type(a, b)
+        return folding.binary(INT, position, op, convert(a, kind), convert(b, kind))
+    if compare_as_strings(left, right):
+        return Binary(INT, position, op, convert_to_string(value_of(left)), convert_to_string(value_of(right)))
+    if not pointers_compatible(left, right):
+        incompatible(op, left, right, position)
+    return Binary(INT, position, op, *_as_pointers(value_of(left), value_of(right)))
+
+
+def compare_as_strings(left: Operand, right: Operand) -> bool:
+    """True where at least one operand is a string and the other can be one."""
+    return is_string_like(left.type) and is_string_like(right.type) and (is_string(left.type) or is_string(right.type))
+
+
+def _as_pointers(left: Expr, right: Expr) -> tuple[Expr, Expr]:
+    """Both operands as pointers; a constant zero takes the other's type."""
+    if is_zero(left):
+        other = decay(right)
+        return Cast(other.type, left.position, left), other
+    if is_zero(right):
+        other = decay(left)
+        return other, Cast(other.type, right.position, right)
+    return decay(left), decay(right)
+
+
+def _steps(kind: Type) -> bool:
+    """True of what pointer arithmetic can step through."""
+    return is_string(kind) or (pointed_to(kind) is not None and not is_blind_pointer(kind))
+
+
+def _additive(op: str, left: Operand, right: Operand, position: Position, strsize: int) -> Expr:
+    left_integer, right_integer = is_integer(left.type), is_integer(right.type)
+    if left_integer and right_integer:
+        return _integers(op, value_of(left), value_of(right), position)
+    if _steps(left.type) and right_integer:
+        return offset(op, value_of(left), value_of(right), position, strsize)
+    if left_integer and _steps(right.type) and op == "+":
+        return offset(op, value_of(right), value_of(left), position, strsize)
+    if _steps(left.type) and _steps(right.type) and op == "-" and pointers_compatible(left, right):
+        return _difference(value_of(left), value_of(right), position, strsize)
+    return incompatible(op, left, right, position)
+
+
+def step_of(pointer: Type, strsize: int) -> int:
+    """Bytes from one element to the next."""
+    to = pointed_to(pointer)
+    return object_size(to, strsize) if to is not None else 1
+
+
+def offset(op: str, pointer: Expr, count: Expr, position: Position, strsize: int) -> Expr:
+    """`pointer + count` or `pointer - count`, the count scaled to bytes."""
+    base = decay(pointer)
+    return Binary(base.type, position, op, base, scaled(count, step_of(base.type, strsize), position))
+
+
+def scaled(count: Expr, step: int, position: Position) -> Expr:
+    word = as_word(count)
+    if step == 1:
+        return word
+    return folding.binary(word.type, position, "*", word, convert(length_constant(step, position), word.type))
+
+
+def _difference(left: Expr, right: Expr, position: Position, strsize: int) -> Expr:
+    a, b = decay(left), decay(right)
+    step = step_of(a.type, strsize)
+    if step == 0:
+        return incompatible("-", left, right, position)
+    distance = Binary(LONG, position, "-", Cast(LONG, a.position, a), Cast(LONG, b.position, b))
+    return distance if step == 1 else Binary(LONG, position, "/", distance, Const(LONG, position, step))
+
+
+def conditional(test: Operand, then: Operand, otherwise: Operand, position: Position) -> Expr:
+    if not is_scalar_test(test):
+        raise DError("D_OP_SCALAR", "operator ?: expression must be of scalar type", position)
+    if is_dynamic(then) or is_dynamic(otherwise):
+        raise DError("D_OP_DYN", "operator ?: operands cannot be of dynamic type", position)
+    if is_action(then) or is_action(otherwise):
+        raise DError("D_OP_ACT", "action cannot be used in a conditional context", position)
+    kind = _conditional_type(then, otherwise)
+    if kind is None:
+        raise DError("D_OP_INCOMPAT", "operator ?: operands must have compatible types", position)
+    condition, a, b = value_of(test), _branch(value_of(then), kind), _branch(value_of(otherwise), kind)
+    if isinstance(condition, Const) and isinstance(a, Const) and isinstance(b, Const):
+        return a if condition.value else b
+    return Conditional(kind, position, condition, a, b)
+
+
+def is_scalar_test(operand: Operand) -> bool:
+    """What a condition may be; unlike for `&&`, a string is none."""
+    return is_testable(operand.type) and not is_string(operand.type)
+
+
+def _conditional_type(then: Operand, otherwise: Operand) -> Type | None:
+    if is_integer(then.type) and is_integer(otherwise.type):
+        return common_type(value_of(then), value_of(otherwise))
+    if compare_as_strings(then, otherwise):
+        return STRING
+    if pointers_compatible(then, otherwise):
+        return _common_pointer(then, otherwise)
+    if resolve(then.type) is resolve(otherwise.type):
+        return then.type
+    return None
+
+
+def _common_pointer(then: Operand, otherwise: Operand) -> Type:
+    """The more specific of two compatible pointer types."""
+    for operand, other in ((then, otherwise), (otherwise, then)):
+        if is_zero(other) or (is_blind_pointer(other.type) and not is_blind_pointer(operand.type)):
+            return _decayed(operand.type)
+    return _decayed(then.type)
+
+
+def _decayed(kind: Type) -> Type:
+    if is_string(kind):
+        return STRING
+    to = pointed_to(kind)
+    return kind if is_pointer(kind) or to is None else pointer_like(kind, to)
+
+
+def _branch(value: Expr, kind: Type) -> Expr:
+    if is_string(kind):
+        return convert_to_string(value)
+    if is_integer(kind):
+        return convert(value, kind)
+    if isinstance(resolve(kind), Pointer):
+        return Cast(kind, value.position, value) if is_zero(value) else decay(value)
+    return value
+
+
+def comma(left: Operand, right: Operand, position: Position) -> Expr:
+    if is_dynamic(left) or is_dynamic(right):
+        raise DError("D_OP_DYN", "operator , operands cannot be of dynamic type", position)
+    if is_action(left) or is_action(right):
+        raise DError("D_OP_ACT", "operator , operands cannot be actions", position)
+    a, b = value_of(left), value_of(right)
+    return Comma(b.type, position, a, b)

@@ -1,0 +1,31 @@
+"""What the command line tells the checker."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+
+def _take_any(name: str, value: str | None) -> object:
+    return int(value) if value and value.isdigit() else value
+
+
+class CheckOptions(NamedTuple):
+    """`zero_probes` (-Z) lets descriptions match nothing, `empty` lets a source have no items.
+
+    `unused_arguments` (-xargref) allows that some of the command line's arguments are never named.
+    `parse_option` turns an option's text into its value and raises ValueError with DTrace's words if it cannot.
+    The sizes are those in force before any pragma.
+    """
+
+    zero_probes: bool = False
+    empty: bool = False
+    unused_arguments: bool = False
+    strsize: int = 256
+    scratchsize: int = 256
+    maxframes: int = 127
+    amin: str | None = None
+    parse_option: Callable[[str, str | None], object] = _take_any
+
+
+DEFAULTS = CheckOptions()

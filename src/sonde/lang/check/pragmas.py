@@ -1,0 +1,90 @@
+"""`#pragma D`: options, attributes, dependencies."""
+
+from __future__ import annotations
+
+from sonde.lang.check.builtins import NAMES as BUILTINS
+from sonde.lang.check.prototypes import NAMES as FUNCTIONS
+from sonde.lang.check.scope import Scope
+from sonde.lang.check.stability import parse_attributes
+from sonde.lang.d.syntax import Pragma
+from sonde.lang.errors import DError
+
+
+class Pragmas:
+    """Carries out the pragmas of one source; `options` collects those for the session, in order."""
+
+    def __init__(self, scope: Scope, options: list[tuple[str, str | None]]) -> None:
+        self._scope = scope
+        self._options = options
+        self._waiting: list[Pragma] = []
+
+    def handle(self, pragma: Pragma) -> None:
+        if pragma.name == "error":
+            raise DError("D_PRAGERR", f"#error: {' '.join(pragma.words)}", pragma.position)
+        if pragma.name == "option":
+            self._option(pragma)
+        elif pragma.name == "attributes":
+            self._attributes(pragma)
+        elif pragma.name == "depends_on":
+            _depends_on(pragma)
+        elif pragma.name == "binding":
+            if len(pragma.words) != 2 or not pragma.words[0].startswith('"'):
+                raise _malformed(pragma)
+        elif pragma.name != "line":
+            raise DError("D_PRAGMA_INVAL", f"invalid #pragma {pragma.name}", pragma.position)
+
+    def require_used(self) -> None:
+        """At the end of the source every name given attributes must have turned up."""
+        for pragma in self._waiting:
+            if not self._is_known(pragma.words[1]):
+                raise DError("D_PRAGMA_UNUSED", f"unused #pragma {pragma.name}", pragma.position)
+
+    def _option(self, pragma: Pragma) -> None:
+        if len(pragma.words) != 1:
+            raise _malformed(pragma)
+        name, equals, text = pragma.words[0].partition("=")
+        value = text if equals else None
+        try:
+            parsed = self._scope.options.parse_option(name, value)
+        except ValueError as error:
+            what = f"'{name}'" if value is None else f"'{name}' to '{value}'"
+            raise DError("D_PRAGMA_OPTSET", f"failed to set option {what}: {error}", pragma.position) from None
+        if name in ("strsize", "scratchsize") and isinstance(parsed, int):
+            setattr(self._scope, name, parsed)
+        if name == "amin":
+            self._scope.amin = parse_attributes(text)
+        self._options.append((name, value))
+
+    def _attributes(self, pragma: Pragma) -> None:
+        if len(pragma.words) < 2:
+            raise _malformed(pragma)
+        if parse_attributes(pragma.words[0]) is None:
+            text = f"invalid attributes specified by #pragma {pragma.name}"
+            raise DError("D_PRAGMA_INVAL", text, pragma.position)
+        if pragma.words[1] == "provider":
+            if len(pragma.words) != 4:
+                raise _malformed(pragma)
+            return
+        self._waiting.append(pragma)
+
+    def _is_known(self, name: str) -> bool:
+        scope = self._scope
+        return (
+            name in scope.inlines
+            or name in BUILTINS
+            or name in FUNCTIONS
+            or any((where, name) in scope.variables for where in ("global", "self", "this"))
+        )
+
+
+def _malformed(pragma: Pragma) -> DError:
+    return DError("D_PRAGMA_MALFORM", f"malformed #pragma {pragma.name}", pragma.position)
+
+
+def _depends_on(pragma: Pragma) -> None:
+    """A program may say which modules and providers it needs, never which libraries: those are always there."""
+    if len(pragma.words) != 2 or pragma.words[0] not in ("module", "provider", "library"):
+        raise _malformed(pragma)
+    if pragma.words[0] == "library":
+        text = "main program may not explicitly depend on a library"
+        raise DError("D_PRAGMA_DEPEND", text, pragma.position)

@@ -1,0 +1,139 @@
+"""The arguments of printf, system, freopen and printa against the conversions of their format."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sonde.conversion import Conversion
+from sonde.lang.check.conversions import convert, convert_to_string
+from sonde.lang.check.kinds import (
+    is_array,
+    is_float,
+    is_integer,
+    is_pointer,
+    is_recordable_opaque,
+    is_string,
+    is_string_like,
+    spell,
+)
+from sonde.lang.check.operands import Operand, is_dynamic, value_of
+from sonde.lang.errors import DError, Position
+from sonde.lang.format import parse_format
+from sonde.lang.program import Expr, StringConst
+from sonde.lang.types import INT, STACK, Type, resolve, size_of
+
+
+def _is_small_integer(kind: Type) -> bool:
+    return is_integer(kind) and size_of(kind) <= 4
+
+
+def _is_text(kind: Type) -> bool:
+    return is_string(kind) or (is_array(kind) and is_string_like(kind))
+
+
+def _is_address(kind: Type) -> bool:
+    return is_integer(kind) or is_pointer(kind) or (is_recordable_opaque(kind) and kind != STACK)
+
+
+def _is_stack(kind: Type) -> bool:
+    return resolve(kind) == STACK
+
+
+_INTEGER = (is_integer, "char, short, int, long, or long long")
+_FLOATING = (is_float, "float, double, or long double")
+_TEXT = (_is_text, "char [] or string (or use stringof)")
+_CHARACTER = (_is_small_integer, "char, short, or int")
+_ADDRESS = (_is_address, "pointer or integer")
+
+_BY_LAST_LETTER: dict[str, tuple[Callable[[Type], bool], str]] = {
+    **dict.fromkeys("diouxX", _INTEGER),
+    **dict.fromkeys("eEfgG", _FLOATING),
+    **dict.fromkeys("sS", _TEXT),
+    **dict.fromkeys("cC", _CHARACTER),
+    **dict.fromkeys("aAp", _ADDRESS),
+    "k": (_is_stack, "stack"),
+    "Y": (is_integer, "hrtime_t"),
+    "T": (is_integer, "hrtime_t"),
+}
+
+
+def format_of(name: str, argument: Operand, position: Position) -> tuple[Conversion, ...]:
+    """The conversions of the format, which must be a string constant."""
+    if not is_string_like(argument.type):
+        _refuse_format(name, "string", argument, "D_PROTO_ARG", position)
+    if not isinstance(argument, StringConst):
+        _refuse_format(name, "string constant", argument, "D_PRINTF_ARG_FMT", position)
+        raise AssertionError
+    return parse_format(argument.value, name, position)
+
+
+def _refuse_format(name: str, wanted: str, argument: Operand, tag: str, position: Position) -> None:
+    text = f"{name}( ) argument #1 is incompatible with prototype:\n\tprototype: {wanted}\n"
+    raise DError(tag, f"{text}\t argument: {spell(argument.type)}", position)
+
+
+class Arguments:
+    """Hands the arguments of `name` to the conversions one after another."""
+
+    def __init__(self, name: str, arguments: tuple[Operand, ...], position: Position) -> None:
+        self.values: list[Expr] = []
+        self._name = name
+        self._arguments = arguments
+        self._next = 0
+        self._position = position
+
+    def match(self, conversions: tuple[Conversion, ...]) -> None:
+        for number, conversion in enumerate((c for c in conversions if c.letters), 1):
+            for size, star in ((conversion.width, "*"), (conversion.precision, ".*")):
+                if size == "*":
+                    self._size(conversion, number, star)
+            self._value(conversion, number)
+
+    def require_end(self) -> None:
+        """Every argument must have been asked for."""
+        if self._next < len(self._arguments):
+            wanted = f"only {self._next + 1} arguments required by this format string"
+            raise DError("D_PRINTF_ARG_EXTRA", f"{self._name}( ) prototype mismatch: {wanted}", self._position)
+
+    def _size(self, conversion: Conversion, number: int, star: str) -> None:
+        argument = self._take("D_PRINTF_DYN_PROTO", conversion, number, f'"{star}"')
+        if not is_integer(argument.type):
+            self._refuse("D_PRINTF_DYN_TYPE", number, f"% {star} {conversion.letters}", "int", argument)
+        self.values.append(convert(value_of(argument), INT))
+
+    def _value(self, conversion: Conversion, number: int) -> None:
+        argument = self._take("D_PRINTF_ARG_PROTO", conversion, number, "value")
+        accepted, wanted = _BY_LAST_LETTER[conversion.letters[-1]]
+        if is_dynamic(argument) or not accepted(argument.type):
+            self._refuse("D_PRINTF_ARG_TYPE", number, f"%{conversion.letters}", wanted, argument)
+        value = value_of(argument)
+        self.values.append(convert_to_string(value) if _is_text(value.type) else value)
+
+    def _take(self, tag: str, conversion: Conversion, number: int, what: str) -> Operand:
+        if self._next >= len(self._arguments):
+            missing = f"conversion #{number} (%{conversion.letters}) is missing a corresponding {what} argument"
+            raise DError(tag, f"{self._name}( ) prototype mismatch: {missing}", self._position)
+        self._next += 1
+        return self._arguments[self._next - 1]
+
+    def _refuse(self, tag: str, number: int, conversion: str, wanted: str, argument: Operand) -> None:
+        """Arguments are counted from the format, which is #1."""
+        text = (
+            f"{self._name}( ) argument #{self._next + 1} is incompatible with conversion #{number} prototype:\n"
+            f"\tconversion: {conversion}\n\t prototype: {wanted}\n\t  argument: {spell(argument.type)}"
+        )
+        raise DError(tag, text, self._position)
+
+
+def match_format(
+    name: str, arguments: tuple[Operand, ...], position: Position
+) -> tuple[tuple[Conversion, ...], tuple[Expr, ...]]:
+    """The conversions and values of `name(format, ...)`."""
+    conversions = format_of(name, arguments[0], position)
+    if any("@" in c.flags for c in conversions):
+        text = f"%@ conversion requires an aggregation and is not for use with {name}( )"
+        raise DError("D_PRINTF_AGG_CONV", text, position)
+    matched = Arguments(name, arguments[1:], position)
+    matched.match(conversions)
+    matched.require_end()
+    return conversions, tuple(matched.values)

@@ -1,0 +1,37 @@
+"""Probe descriptions -> the probes they match."""
+
+from __future__ import annotations
+
+from sonde.lang.check.scope import Scope
+from sonde.lang.check.stability import description_attributes
+from sonde.lang.d.syntax import ProbeSpec
+from sonde.lang.errors import DError
+from sonde.probe import Probe
+
+
+def matching_probes(spec: ProbeSpec, scope: Scope) -> tuple[Probe, ...]:
+    """All probes of one description; none is an error unless the options allow it."""
+    _require_stability(spec, scope)
+    if spec.identifier is not None:
+        probe = scope.catalog.by_id(spec.identifier)
+        if probe is None:
+            text = f'invalid probe description "{spec.text}": Unknown probe identifier'
+            raise DError("D_PDESC_INVAL", text, spec.position)
+        return (probe,)
+    try:
+        found = tuple(scope.catalog.match(*spec.fields))
+    except DError as error:
+        if error.position is not None:
+            raise
+        raise DError(error.tag, error.text, spec.position) from None
+    if not found and not scope.options.zero_probes:
+        text = f"probe description {':'.join(spec.fields)} does not match any probes"
+        raise DError("D_PDESC_ZERO", text, spec.position)
+    return found
+
+
+def _require_stability(spec: ProbeSpec, scope: Scope) -> None:
+    attributes = description_attributes(spec.fields[0])
+    if scope.amin is not None and not attributes.at_least(scope.amin):
+        text = f"attributes for clause ({attributes}) are less than predefined minimum"
+        raise DError("D_ATTR_MIN", text, spec.position)

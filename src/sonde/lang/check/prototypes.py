@@ -1,0 +1,163 @@
+"""The subroutines, actions and aggregating functions of D, and what each takes and gives.
+
+A prototype is written as in C, with D's extensions: `@` for a value of any kind, `[T]` for an argument that may be left
+out, `...` for any more. It is read when its function is first called.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from sonde.lang.check.scope import Scope
+from sonde.lang.types import BASE_TYPES, STACK, STRING, SYMADDR, USYMADDR, VOID, Pointer, Struct, Type
+
+_SUBROUTINES = {
+    "alloca": "void *(size_t)",
+    "basename": "string(char *)",
+    "bcopy": "void(void *, void *, size_t)",
+    "cleanpath": "string(char *)",
+    "copyin": "void *(uintptr_t, size_t)",
+    "copyinstr": "string(uintptr_t, [size_t])",
+    "copyinto": "void(uintptr_t, size_t, void *)",
+    "copyout": "void(void *, uintptr_t, size_t)",
+    "copyoutstr": "void(char *, uintptr_t, size_t)",
+    "d_path": "string(struct path *)",
+    "ddi_pathname": "string(void *, int64_t)",
+    "dirname": "string(char *)",
+    "getmajor": "uint32_t(uint32_t)",
+    "getminor": "uint32_t(uint32_t)",
+    "htonl": "uint32_t(uint32_t)",
+    "htonll": "uint64_t(uint64_t)",
+    "htons": "uint16_t(uint16_t)",
+    "index": "int(char *, char *, [int])",
+    "inet_ntoa": "string(uint32_t *)",
+    "inet_ntoa6": "string(struct in6_addr *, [int])",
+    "inet_ntop": "string(int, void *)",
+    "link_ntop": "string(int, void *)",
+    "lltostr": "string(int64_t)",
+    "msgdsize": "size_t(void *)",
+    "msgsize": "size_t(void *)",
+    "mutex_owned": "int(struct mutex *)",
+    "mutex_owner": "struct task_struct *(struct mutex *)",
+    "mutex_type_adaptive": "int(struct mutex *)",
+    "mutex_type_spin": "int(struct mutex *)",
+    "ntohl": "uint32_t(uint32_t)",
+    "ntohll": "uint64_t(uint64_t)",
+    "ntohs": "uint16_t(uint16_t)",
+    "progenyof": "int(pid_t)",
+    "rand": "int()",
+    "rindex": "int(char *, char *, [int])",
+    "rw_iswriter": "int(rwlock_t *)",
+    "rw_read_held": "int(rwlock_t *)",
+    "rw_write_held": "int(rwlock_t *)",
+    "speculation": "int()",
+    "strchr": "string(char *, char)",
+    "strjoin": "string(char *, char *)",
+    "strlen": "size_t(char *)",
+    "strrchr": "string(char *, char)",
+    "strstr": "string(char *, char *)",
+    "strtok": "string(char *, char *)",
+    "substr": "string(char *, int, [int])",
+}
+
+_SYMBOLS = {
+    "func": "_symaddr(uintptr_t)",
+    "jstack": "stack([uint32_t], [uint32_t])",
+    "mod": "_symaddr(uintptr_t)",
+    "stack": "stack([uint32_t])",
+    "sym": "_symaddr(uintptr_t)",
+    "uaddr": "_usymaddr(uintptr_t)",
+    "ufunc": "_usymaddr(uintptr_t)",
+    "umod": "_usymaddr(uintptr_t)",
+    "ustack": "stack([uint32_t], [uint32_t])",
+    "usym": "_usymaddr(uintptr_t)",
+}
+"""What gives a value that only actions and aggregation keys take; alone it is an action that records the value."""
+
+_ACTIONS = {
+    "breakpoint": "void()",
+    "chill": "void(int)",
+    "clear": "void(@)",
+    "commit": "void(int)",
+    "denormalize": "void(@)",
+    "discard": "void(int)",
+    "exit": "void(int)",
+    "freopen": "void(@, ...)",
+    "ftruncate": "void()",
+    "normalize": "void(@, uint64_t)",
+    "panic": "void()",
+    "pcap": "void(void *, int)",
+    "print": "void(@)",
+    "printa": "void(@, ...)",
+    "printf": "void(@, ...)",
+    "raise": "void(int)",
+    "setopt": "void(char *, [char *])",
+    "speculate": "void(int)",
+    "stop": "void()",
+    "system": "void(@, ...)",
+    "trace": "void(@)",
+    "tracemem": "void(@, size_t, [size_t])",
+    "trunc": "void(@, [int])",
+}
+
+_AGGREGATING = {
+    "avg": "void(@)",
+    "count": "void()",
+    "llquantize": "void(@, int32_t, int32_t, int32_t, int32_t, [int32_t])",
+    "lquantize": "void(@, int32_t, int32_t, [int32_t], [int32_t])",
+    "max": "void(@)",
+    "min": "void(@)",
+    "quantize": "void(@, [int32_t])",
+    "stddev": "void(@)",
+    "sum": "void(@)",
+}
+
+AGGREGATING = frozenset(_AGGREGATING)
+ACTIONS = frozenset(_ACTIONS)
+SYMBOLS = frozenset(_SYMBOLS)
+SUBROUTINES = frozenset(_SUBROUTINES)
+NAMES = AGGREGATING | ACTIONS | SYMBOLS | SUBROUTINES
+
+VOID_SUBROUTINES = frozenset({"bcopy", "copyinto", "copyout", "copyoutstr"})
+"""Subroutines called for their effect; as statements they stand where actions do."""
+
+DESTRUCTIVE = frozenset({"breakpoint", "chill", "copyout", "copyoutstr", "freopen", "panic", "raise", "stop", "system"})
+
+
+class Prototype(NamedTuple):
+    """`parameters` holds None for a value of any kind; the first `required` must be given; `variadic` allows more."""
+
+    returns: Type
+    parameters: tuple[Type | None, ...]
+    required: int
+    variadic: bool
+
+
+_RESULTS: dict[str, Type] = {"void": VOID, "string": STRING, "stack": STACK, "_symaddr": SYMADDR, "_usymaddr": USYMADDR}
+
+
+def prototype(name: str, scope: Scope) -> Prototype:
+    """The prototype of one of `NAMES`."""
+    text = _SUBROUTINES.get(name) or _SYMBOLS.get(name) or _ACTIONS.get(name) or _AGGREGATING[name]
+    returns, _, listed = text[:-1].rpartition("(")
+    words = [w for w in listed.split(", ") if w]
+    variadic = bool(words) and words[-1] == "..."
+    if variadic:
+        words.pop()
+    required = sum(not w.startswith("[") for w in words)
+    parameters = tuple(_parse(w.strip("[]"), scope) if w != "@" else None for w in words)
+    return Prototype(_parse(returns, scope), parameters, required, variadic)
+
+
+def _parse(text: str, scope: Scope) -> Type:
+    if text.endswith("*"):
+        return Pointer(_parse(text[:-1].rstrip(), scope))
+    keyword, _, tag = text.partition(" ")
+    if tag:
+        return scope.find_struct(keyword, tag)
+    if text in _RESULTS:
+        return _RESULTS[text]
+    result = scope.find_type(text)
+    if result is not None:
+        return result
+    return next((kind for kind in BASE_TYPES if kind.name == text), None) or Struct("struct", text, 0)

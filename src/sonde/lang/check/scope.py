@@ -1,0 +1,121 @@
+"""The names of a D program: variables, aggregations, types, constants, inline definitions and translators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import NamedTuple
+
+from sonde.lang.catalog import Catalog
+from sonde.lang.check.folding import constant_value
+from sonde.lang.check.operands import Operand, Translator
+from sonde.lang.check.options import CheckOptions
+from sonde.lang.check.stability import parse_attributes
+from sonde.lang.d import syntax
+from sonde.lang.errors import Position
+from sonde.lang.program import Aggregation, Variable
+from sonde.lang.types import BUILTIN_TYPEDEFS, STRING, Enum, Struct, Type
+from sonde.probe import Probe
+
+Evaluate = Callable[[syntax.Expr, "Scope"], Operand]
+"""Checks an expression. The scope carries it because expressions contain types and types contain expressions."""
+
+USER_MODULES = ("C", "D", "")
+"""The modules before a backquote that mean the program's own types."""
+
+
+class Inline(NamedTuple):
+    """An inline definition; its value is checked anew at each use, the parameters bound to the arguments."""
+
+    type: Type
+    parameters: tuple[tuple[str, Type], ...] | None
+    value: syntax.Expr
+
+
+class AggregationEntry(NamedTuple):
+    aggregation: Aggregation
+    position: Position
+
+
+class Enabling(NamedTuple):
+    """What the clause being checked is about: its probes and how they were written."""
+
+    probes: tuple[Probe, ...]
+    text: str
+
+
+class Scope:
+    """All names known at one place of the program; the sources of one session share it and add to it."""
+
+    def __init__(self, catalog: Catalog, options: CheckOptions, evaluate: Evaluate) -> None:
+        self.catalog = catalog
+        self.evaluate = evaluate
+        self.options = options
+        self.strsize = options.strsize
+        self.scratchsize = options.scratchsize
+        self.amin = parse_attributes(options.amin or "")
+        self.variables: dict[tuple[str, str], Variable] = {}
+        self.aggregations: dict[str, AggregationEntry] = {}
+        self.typedefs: dict[str, Type] = {}
+        self.structs: dict[tuple[str, str], Struct] = {}
+        self.enums: dict[str, Enum] = {}
+        self.enumerators: dict[str, tuple[Type, int]] = {}
+        self.inlines: dict[str, Inline] = {}
+        self.functions: dict[str, Type] = {}
+        self.translators: list[Translator] = []
+        self.bindings: dict[str, Operand] = {}
+        self.enabling: Enabling | None = None
+        self.scratch: dict[int, bool] = {}
+        """Variables known to hold pointers: True those made by alloca() and its like, False any others."""
+
+    @contextmanager
+    def bound(self, name: str, bindings: Mapping[str, Operand]) -> Iterator[None]:
+        """While the definition `name` is expanded: its parameters are known, itself it is not."""
+        outer, self.bindings = self.bindings, dict(bindings)
+        hidden = self.inlines.pop(name, None)
+        try:
+            yield
+        finally:
+            self.bindings = outer
+            if hidden is not None:
+                self.inlines[name] = hidden
+
+    def constant(self, node: syntax.Expr) -> int | None:
+        """The value of an integer constant expression, None if it is not one."""
+        return constant_value(self.evaluate(node, self))
+
+    def declare(self, scope: str, name: str, kind: Type, keys: tuple[Type, ...] | None = None) -> Variable:
+        variable = Variable(scope, name, kind, keys, len(self.variables))
+        self.variables[scope, name] = variable
+        return variable
+
+    def find_type(self, name: str, module: str | None = None) -> Type | None:
+        """A typedef or base type by its name, the program's own first."""
+        if module is None or module in USER_MODULES:
+            own = self.typedefs.get(name) or BUILTIN_TYPEDEFS.get(name)
+            if own is not None:
+                return own
+            if name == "string":
+                return STRING
+        return self.catalog.type_named(name, module)
+
+    def is_type_name(self, name: str) -> bool:
+        """What the parser asks to tell a declaration from a probe and a cast from a call."""
+        return self.find_type(name) is not None
+
+    def find_struct(self, keyword: str, tag: str, module: str | None = None) -> Struct:
+        """The structure or union of that tag; an unknown one is declared, to be completed or not."""
+        own = self.structs.get((keyword, tag))
+        if own is not None and (module is None or module in USER_MODULES):
+            return own
+        known = self.catalog.tagged_type(keyword, tag, module)
+        if isinstance(known, Struct):
+            return known
+        return self.structs.setdefault((keyword, tag), Struct(keyword, tag, 0))
+
+    def find_enum(self, tag: str, module: str | None = None) -> Enum | None:
+        own = self.enums.get(tag)
+        if own is not None:
+            return own
+        known = self.catalog.tagged_type("enum", tag, module)
+        return known if isinstance(known, Enum) else None

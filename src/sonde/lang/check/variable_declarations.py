@@ -1,0 +1,96 @@
+"""Declarations outside clauses: variables, typedefs, functions and bare types."""
+
+from __future__ import annotations
+
+from sonde.lang.check.declarations import base_type, derive, require_bounds
+from sonde.lang.check.kinds import compatible, is_function, is_struct, is_void, spell
+from sonde.lang.check.redefinition import redefined, refuse_redefinition, repeats
+from sonde.lang.check.scope import Scope
+from sonde.lang.d import syntax
+from sonde.lang.errors import DError, Position
+from sonde.lang.types import Array, Struct, Type, Typedef, resolve
+
+_BAD_CLASSES = ("auto", "register", "static")
+
+
+def declare_variables(node: syntax.Declaration, scope: Scope) -> None:
+    """Everything one declaration declares."""
+    where = _storage(node.specifiers)
+    base = base_type(node.specifiers, scope)
+    if not node.declarators and not _declares_type(node.specifiers):
+        raise DError("D_DECL_USELESS", "useless declaration", node.position)
+    for declarator in node.declarators:
+        name = declarator.name or ""
+        if "`" in name:
+            text = f"D scoping operator may not be used in a declaration name ({name})"
+            raise DError("D_DECL_SCOPE", text, declarator.position)
+        kind, keys, _ = derive(base, declarator, scope)
+        if where == "typedef":
+            _typedef(name, kind, keys, scope, declarator.position)
+        elif is_function(kind):
+            _function(name, kind, scope, declarator.position)
+        else:
+            _variable(where, name, kind, keys, scope, declarator.position)
+
+
+def _storage(specifiers: syntax.Specifiers) -> str:
+    """`typedef`, `extern`, `global`, `self` or `this`."""
+    classes = [w.text for w in specifiers.storage]
+    if len(classes) > 1:
+        raise DError("D_DECL_CLASS", "only one storage class allowed in a declaration", specifiers.storage[1].position)
+    if not classes:
+        return "global"
+    if classes[0] in _BAD_CLASSES:
+        raise DError("D_DECL_BADCLASS", "specified storage class not appropriate in D", specifiers.storage[0].position)
+    return classes[0]
+
+
+def _declares_type(specifiers: syntax.Specifiers) -> bool:
+    """A declaration without names makes sense only for a structure or an enumeration."""
+    return any(isinstance(t, (syntax.StructSpecifier, syntax.EnumSpecifier)) for t in specifiers.types)
+
+
+def _typedef(name: str, kind: Type, keys: tuple[Type, ...] | None, scope: Scope, position: Position) -> None:
+    known = scope.typedefs.get(name)
+    if keys is not None:
+        text = "positive integral constant expression or tuple signature expected as array declaration subscript"
+        raise DError("D_DECL_ARRSUB", text, position)
+    if known is not None and not compatible(known, kind):
+        raise DError("D_DECL_IDRED", f"typedef redeclared: {name}", position)
+    scope.typedefs[name] = Typedef(name, kind)
+
+
+def _function(name: str, kind: Type, scope: Scope, position: Position) -> None:
+    known = scope.functions.get(name)
+    if known is None:
+        refuse_redefinition(name, spell(kind), scope, position)
+    elif not compatible(known, kind):
+        raise redefined(name, spell(kind), spell(known), position)
+    scope.functions[name] = kind
+
+
+def _variable(
+    where: str, name: str, kind: Type, keys: tuple[Type, ...] | None, scope: Scope, position: Position
+) -> None:
+    if where == "extern":
+        return
+    if keys is not None and where == "this":
+        text = f"associative arrays may not be declared as local variables: {name}"
+        raise DError("D_DECL_LOCASSC", text, position)
+    require_bounds(kind, name, position)
+    if is_void(kind):
+        raise DError("D_DECL_VOIDOBJ", f"cannot have void object: {name}", position)
+    if not repeats(name, where, kind, keys, scope, position):
+        if where == "global":
+            refuse_redefinition(name, spell(kind), scope, position)
+        _require_size(kind, name, position)
+        scope.declare(where, name, kind, keys)
+
+
+def _require_size(kind: Type, name: str, position: Position) -> None:
+    base = resolve(kind)
+    while isinstance(base, Array):
+        base = resolve(base.of)
+    if isinstance(base, Struct) and is_struct(base) and not base.complete:
+        text = f"incomplete struct/union/enum {spell(base)}: {name}"
+        raise DError("D_DECL_INCOMPLETE", text, position)

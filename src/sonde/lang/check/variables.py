@@ -1,0 +1,64 @@
+"""Associative arrays and their keys, and the variables that come into being where they are first assigned to."""
+
+from __future__ import annotations
+
+from sonde.lang.check.assignments import declared_type, stored
+from sonde.lang.check.calls import check_count
+from sonde.lang.check.compatibility import accepts
+from sonde.lang.check.conversions import decay
+from sonde.lang.check.kinds import is_array, is_string, is_string_like, is_void, spell
+from sonde.lang.check.operands import Operand, is_dynamic, value_of
+from sonde.lang.check.prototypes import Prototype
+from sonde.lang.check.scope import Scope
+from sonde.lang.errors import DError, Position
+from sonde.lang.program import Element, Expr, Var, Variable
+from sonde.lang.types import STRING, VOID, Type
+
+
+def element(variable: Variable, keys: tuple[Operand, ...], position: Position) -> Element:
+    """An element of an associative array, the keys of the right number and types."""
+    assert variable.keys is not None
+    check_keys(f"{variable.name}[ ]", variable.keys, keys, position)
+    values = tuple(stored(value_of(k), kind) for k, kind in zip(keys, variable.keys, strict=True))
+    return Element(variable.type, position, variable, values)
+
+
+def check_keys(what: str, kinds: tuple[Type, ...], keys: tuple[Operand, ...], position: Position) -> None:
+    check_count(what, len(keys), Prototype(VOID, kinds, len(kinds), False), position, "key")
+    for number, (key, kind) in enumerate(zip(keys, kinds, strict=True), 1):
+        if not accepts(kind, key):
+            text = f"{what} key #{number} is incompatible with prototype:\n\tprototype: {spell(kind)}\n"
+            raise DError("D_PROTO_ARG", f"{text}\t      key: {spell(key.type)}", position)
+
+
+def key_value(key: Operand, number: int, position: Position) -> Expr:
+    """A key as it is kept: characters of an array as a string, other arrays by their address."""
+    if is_dynamic(key) or is_void(key.type):
+        text = f"key #{number} may not be of type {spell(key.type)}"
+        raise DError("D_KEY_TYPE", text, position)
+    value = value_of(key)
+    if is_string(value.type) or (is_array(value.type) and is_string_like(value.type)):
+        return stored(value, STRING)
+    return decay(value)
+
+
+def new_array(
+    scope: Scope, where: str, name: str, keys: tuple[Operand, ...], value: Type, position: Position
+) -> Variable:
+    """An associative array that first appears with these keys and holds values of type `value`."""
+    if where == "this":
+        text = f"cannot use local associative arrays: {name}"
+        raise DError("D_ARR_LOCAL", text, position)
+    values = [key_value(key, number, position) for number, key in enumerate(keys, 1)]
+    return scope.declare(where, name, value, tuple(v.type for v in values))
+
+
+def new_scalar(scope: Scope, where: str, name: str, value: Operand, position: Position) -> Var:
+    """A variable that comes into being by the assignment of `value`."""
+    kind = declared_type(value)
+    value_of(value)
+    return Var(kind, position, scope.declare(where, name, kind))
+
+
+def undeclared(name: str, position: Position) -> DError:
+    return DError("D_VAR_UNDEF", f"{name} has not yet been declared or assigned", position)
