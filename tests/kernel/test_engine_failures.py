@@ -125,25 +125,24 @@ def test_failing_at_any_point_leaves_nothing_open(monkeypatch):
         return real(command, attributes)
 
     monkeypatch.setattr(commands, "bpf", failing)
-    spec, fail_at = everything(), 0
-    while True:
-        fail_at, calls = fail_at + 1, 0
+    spec = everything()
+    for fail_at in range(1, 200):
+        calls, refusal = 0, None
         try:
             tracing = KernelEngine().load(spec)
-        except EngineError:
-            assert open_descriptors() == before, f"left open when call {fail_at} fails"
-            continue
-        try:
-            tracing.attach()
-        except EngineError:
-            failed = True
+        except EngineError as error:
+            refusal = error
         else:
-            failed = False
-        tracing.close()
+            try:
+                tracing.attach()
+            except EngineError as error:
+                refusal = error
+            tracing.close()
         assert open_descriptors() == before, f"left open when call {fail_at} fails"
-        if not failed:
+        if refusal is None:
             break
-    assert fail_at > 20
+        assert "not enough memory" in refusal.text
+    assert 20 < fail_at < 199
 
 
 @needs("CAP_SYS_ADMIN")

@@ -1,4 +1,4 @@
-"""What an engine offers the session: it makes objects from a `TracingSpec`, fires programs and hands over what they wrote.
+"""What an engine offers the session: objects made from a `TracingSpec`, programs fired, and what they wrote.
 
 The kernel engine does it with bpf(2) and perf_event_open(2). A ring's bytes and a map's contents are the same whatever
 engine made them, so the consumer above does not know which one runs.
