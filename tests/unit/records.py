@@ -94,12 +94,13 @@ class Session:
         symbolizer=None,
         quiet: bool = False,
         testing: bool = False,
+        options: Options | None = None,
     ) -> None:
         self.spec = TracingSpec(
             (), (), tuple(RecordLayout(*layout) for layout in layouts), tuple(aggregations), tuple(strings), PROBES
         )
         self.tracing = FakeTracing(rings)
-        self.options = Options()
+        self.options = options or Options()
         self.options.quiet = quiet
         self.options.testing = testing
         self.file = tempfile.TemporaryFile()  # noqa: SIM115 (closed with the session)

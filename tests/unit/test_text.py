@@ -374,6 +374,25 @@ def test_memory_as_key():
     assert text.startswith(f"\n  {'ab':<50} {1:16}\n" + DUMP_HEADING)
 
 
+def test_aggpercpu():
+    keys = (integer(0, 4),)
+    layouts = [(1, 16, (PrintaAction(None, (0,)), ClearAction(0)))]
+    options = Options()
+    options.aggpercpu = True
+    session = Session(layouts, [aggregation("sum", keys)], quiet=True, options=options)
+    fill(session, "a", {struct.pack("<i", 5): [10, 20]})
+    assert session.poll(record(1)) == f"\n {5:8} {30:16}\n    [CPU 0] {10:16}\n    [CPU 1] {20:16}\n"
+    fill(session, "a", {struct.pack("<i", 5): [11, 20]})
+    assert session.poll(record(1)) == f"\n {5:8} {1:16}\n    [CPU 0] {1:16}\n    [CPU 1] {0:16}\n"
+
+
+def test_blank_line():
+    session = Session()
+    session.report.blank_line()
+    session.report.flush()
+    assert session.printed() == "\n"
+
+
 def test_options_start_plain():
     options = Options()
     assert (options.quiet, options.stackindent) == (False, 14)

@@ -7,13 +7,14 @@ it printed and not one increment more.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import reduce
 from typing import Any, TypeAlias, TypeGuard
 
 from sonde.consume.events import Row, Table, Value
 from sonde.consume.options import Options
 from sonde.consume.order import row_order, truncation_order
 from sonde.consume.store import Key, Snapshot, Store
-from sonde.consume.words import EXTREMES, Words, adder
+from sonde.consume.words import EXTREMES, Words, adder, zero_words
 from sonde.engines.base import Tracing
 from sonde.spec import Action, ClearAction, Field, NormalizeAction, PrintaAction, TracingSpec, TruncAction
 
@@ -52,7 +53,7 @@ class Aggregations:
         self._specs = spec.aggregations
         self._options = options
         self._label = label
-        self._stores = [Store(one, spec.strings, tracing) for one in spec.aggregations]
+        self._stores = [Store(one, spec.strings, tracing, options.aggpercpu) for one in spec.aggregations]
         self._factors = [1] * len(self._stores)
         self._printed: set[int] = set()
 
@@ -88,16 +89,36 @@ class Aggregations:
 
     def _table(self, indexes: Sequence[int], moment: Moment) -> Table:
         specs = tuple(self._specs[index] for index in indexes)
-        joined: dict[Key, tuple[Key, list[Words | None]]] = {}
+        joined: dict[Key, list[Words | None]] = {}
+        keys: dict[Key, list[Key]] = {}
         for place, index in enumerate(indexes):
             add = adder(self._specs[index].function)
             for key, words in moment.snapshot(index).values.items():
-                _, row = joined.setdefault(self._identity(specs[0].keys, key), (key, [None] * len(indexes)))
+                identity = self._identity(specs[0].keys, key)
+                row = joined.setdefault(identity, [None] * len(indexes))
+                keys.setdefault(identity, []).append(key)
                 earlier = row[place]
                 row[place] = words if earlier is None else add(earlier, words)
-        rows = [(identity, Row(key, tuple(words))) for identity, (key, words) in joined.items()]
+        rows = [
+            (identity, Row(keys[identity][0], tuple(words), self._cpus(indexes, moment, keys[identity])))
+            for identity, words in joined.items()
+        ]
         rows.sort(key=row_order(specs, self._options), reverse=self._options.aggsortrev)
         return Table(specs, tuple(self._factors[index] for index in indexes), [row for _, row in rows])
+
+    def _cpus(self, indexes: Sequence[int], moment: Moment, keys: list[Key]) -> tuple[tuple[Words, ...], ...]:
+        """The values of each CPU alone, for one row that stands for these keys."""
+        if not self._options.aggpercpu:
+            return ()
+        return tuple(
+            tuple(
+                reduce(adder(spec.function), [part.values[key] for key in set(keys) & part.values.keys()], zero)
+                for part in moment.snapshot(index).cpus
+            )
+            for index in indexes
+            for spec in (self._specs[index],)
+            for zero in (zero_words(spec),)
+        )
 
     def _identity(self, fields: Sequence[Field], key: Key) -> Key:
         """What makes keys the same and what they are sorted by: symbols by name, all else by value."""

@@ -31,12 +31,13 @@ class Record(NamedTuple):
 class Row(NamedTuple):
     """One key of an aggregation, or of several joined on equal keys: the words of each, None where it has no such key.
 
-    `words` are unsigned 64-bit, merged over all CPUs; `cpus` has the same for each CPU alone if option aggpercpu asks.
+    `words` are unsigned 64-bit, merged over all CPUs. With option aggpercpu `cpus` has for each aggregation the words
+    of each CPU alone.
     """
 
     key: tuple[Value, ...]
     words: tuple[tuple[int, ...] | None, ...]
-    cpus: tuple[tuple[int, ...], ...] = ()
+    cpus: tuple[tuple[tuple[int, ...], ...], ...] = ()
 
 
 class Table(NamedTuple):

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from sonde.consume.decode import key_reader
 from sonde.consume.events import Value
-from sonde.consume.words import EXTREMES, Words, adder, merged, subtracter, zero_words
+from sonde.consume.words import EXTREMES, Words, adder, instances, merged, subtracter, zero_words
 from sonde.engines.base import Tracing
 from sonde.spec import AggregationSpec
 
@@ -23,20 +23,36 @@ Key = tuple[Value, ...]
 class Snapshot(NamedTuple):
     """The visible keys at one moment: `values` since the last clear, `totals` since the beginning.
 
-    `is_final`: the map was replaced, so the programs can no longer change these values.
+    `is_final`: the map was replaced, so the programs can no longer change these values. `cpus` has the same for each
+    CPU alone, if that was asked for.
     """
 
     values: dict[Key, Words]
     totals: dict[Key, Words]
     is_final: bool
+    cpus: tuple[Snapshot, ...] = ()
 
 
 class Store:
-    """The state of one aggregation."""
+    """The state of one aggregation, over all CPUs or of one `cpu` alone.
 
-    def __init__(self, spec: AggregationSpec, strings: Sequence[bytes], tracing: Tracing) -> None:
+    With `per_cpu` it keeps a store for each CPU beside its own state, for option aggpercpu.
+    """
+
+    def __init__(
+        self,
+        spec: AggregationSpec,
+        strings: Sequence[bytes],
+        tracing: Tracing,
+        per_cpu: bool = False,
+        cpu: int | None = None,
+    ) -> None:
         self.spec = spec
+        self._strings = strings
         self._tracing = tracing
+        self._per_cpu = per_cpu
+        self._cpu = cpu
+        self._each: list[Store] = []
         self._decode = key_reader(spec.keys, strings, spec.key_size)
         self._add = adder(spec.function)
         self._subtract = subtracter(spec.function)
@@ -51,6 +67,14 @@ class Store:
         """Take a snapshot, replacing the map if `final` and if that is possible."""
         is_final = final and self.spec.replaceable
         contents = self._tracing.replace_map(self.spec.map) if is_final else self._tracing.read_map(self.spec.map)
+        if self._per_cpu and contents and not self._each:
+            cpus = len(contents[0][1]) // (8 * self.spec.words)
+            self._each = [Store(self.spec, self._strings, self._tracing, False, cpu) for cpu in range(cpus)]
+        each = tuple([store.absorb(contents, is_final) for store in self._each])
+        return self.absorb(contents, is_final)._replace(cpus=each)
+
+    def absorb(self, contents: Sequence[tuple[bytes, bytes]], is_final: bool) -> Snapshot:
+        """The snapshot that the contents of the map amount to."""
         totals = dict(self._retained)
         self._fold(contents, totals)
         if is_final:
@@ -63,9 +87,14 @@ class Store:
         for raw, value in contents:
             key = self._decode(raw)
             self._places.setdefault(key, []).append((raw, len(value)))
-            words = merged(self.spec.function, value, self.spec.words)
+            words = self._words(value)
             earlier = totals.get(key)
             totals[key] = words if earlier is None else self._add(earlier, words)
+
+    def _words(self, value: bytes) -> Words:
+        if self._cpu is not None:
+            return instances(value, self.spec.words)[self._cpu]
+        return merged(self.spec.function, value, self.spec.words)
 
     def _visible(self, totals: dict[Key, Words]) -> dict[Key, Words]:
         values = {}
@@ -84,20 +113,24 @@ class Store:
 
     def clear(self, snapshot: Snapshot) -> Snapshot:
         """Make the values of the snapshot zero; the keys stay. Returns the snapshot as it is then."""
+        for store, part in zip(self._each, snapshot.cpus, strict=False):
+            store.clear(part)
         zeros = dict.fromkeys(snapshot.values, self._zero)
         if self.spec.function not in EXTREMES:
             for key in zeros:
                 self._baseline[key] = snapshot.totals[key]
-            return snapshot._replace(values=zeros)
+            return snapshot._replace(values=zeros, cpus=())
         if snapshot.is_final:
             self._retained.update(zeros)
         else:
             self._overwrite(zeros)
-        return snapshot._replace(values=zeros, totals=snapshot.totals | zeros)
+        return snapshot._replace(values=zeros, totals=snapshot.totals | zeros, cpus=())
 
     def remove(self, snapshot: Snapshot, keys: Iterable[Key]) -> Snapshot:
         """Forget the keys, which come back when the programs use them again. Returns the snapshot as it is then."""
         gone = set(keys)
+        for store, part in zip(self._each, snapshot.cpus, strict=False):
+            store.remove(part, gone.intersection(part.totals))
         self._shown -= gone
         if snapshot.is_final:
             for key in gone:

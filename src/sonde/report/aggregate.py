@@ -28,10 +28,21 @@ class AggregateText:
     def format(self, table: Table, conversions: tuple[Conversion, ...] | None) -> bytes:
         """All rows of the table."""
         formatter = self._formatter(table.aggregations, conversions)
-        return b"".join([formatter(row.key, self._values(table, row)) for row in table.rows])
+        values = self._values if conversions is None else self._bare_values
+        return b"".join([formatter(row.key, values(table, row)) for row in table.rows])
+
+    def _values(self, table: Table, row: Row) -> list[Any]:
+        """The values for the default layout: text, with those of each CPU below."""
+        values = self._bare_values(table, row)
+        shown = [_shown(value) for value in values]
+        for place, cpus in enumerate(row.cpus):
+            spec, factor = table.aggregations[place], table.factors[place]
+            for cpu, words in enumerate(cpus):
+                shown[place] += b"\n    [CPU %d]" % cpu + _shown(_value(spec, words, factor))
+        return shown
 
     @staticmethod
-    def _values(table: Table, row: Row) -> list[Any]:
+    def _bare_values(table: Table, row: Row) -> list[Any]:
         """What each aggregation has come to: a number, or a finished chart."""
         triples = zip(table.aggregations, row.words, table.factors, strict=True)
         return [_value(spec, words or zero_words(spec), factor) for spec, words, factor in triples]
@@ -55,11 +66,15 @@ def _value(spec: AggregationSpec, words: Words, factor: int) -> int | bytes:
     return scalar(spec.function, words, factor)
 
 
+def _shown(value: int | bytes) -> bytes:
+    return value if isinstance(value, bytes) else b" %16d" % value
+
+
 def _default_pieces(specs: tuple[AggregationSpec, ...]) -> Iterator[Piece]:
     for place, field in enumerate(specs[0].keys):
         yield key_piece(field, f"keys[{place}]")
-    for place, spec in enumerate(specs):
-        yield Piece(b"%s" if spec.function in HISTOGRAMS else b" %16d", (f"values[{place}]",))
+    for place in range(len(specs)):
+        yield Piece(b"%s", (f"values[{place}]",))
     yield Piece(b"\n")
 
 

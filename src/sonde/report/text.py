@@ -199,6 +199,10 @@ class TextReport:
     def flush(self) -> None:
         self._output.flush()
 
+    def blank_line(self) -> None:
+        """The empty line after an interrupt, which sets the rest off from the terminal's ^C."""
+        self._output.write(b"\n")
+
     def close(self) -> None:
         """Write what is waiting and close the file of a freopen()."""
         self._output.close()
