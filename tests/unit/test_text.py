@@ -145,11 +145,11 @@ def test_symbols():
 
 
 def test_flowindent():
-    session = Session([(1, 24, (HELLO,)), (2, 16, (), True)], testing=True)
+    session = Session([(1, 16, (), True), (2, 24, (HELLO,))], testing=True)
     session.options.flowindent = True
     text = session.poll(
-        record(2, b"", READ.id), record(2, b"", FUNCTION.id), record(1, payload(1), FUNCTION.id), record(2, b"", 1),
-        record(2, b"", FUNCTION_RETURN.id), record(2, b"", READ_RETURN.id),
+        record(1, b"", READ.id), record(1, b"", FUNCTION.id), record(2, payload(1), FUNCTION.id), record(1, b"", 1),
+        record(1, b"", FUNCTION_RETURN.id), record(1, b"", READ_RETURN.id),
     )  # fmt: skip
     assert text == "\n".join(
         f"{line:<41}{rest}"
@@ -158,6 +158,13 @@ def test_flowindent():
             ("    | :BEGIN", " "), ("   <- vfs_read", " "), (" <= read", " \n"),
         ]
     )  # fmt: skip
+
+
+def test_flowindent_of_recursion():
+    session = Session([(1, 16, (), True)], testing=True)
+    session.options.flowindent = True
+    text = session.poll(*[record(1, b"", FUNCTION.id)] * 2)
+    assert [line.rstrip() for line in text.splitlines()[1:]] == [" -> vfs_read", "   -> vfs_read"]
 
 
 def test_flowindent_with_cpus_and_indentation_of_each():

@@ -135,7 +135,7 @@ class Aggregations:
         snapshot = moment.snapshot(index)
         order = truncation_order(self._specs[index])
         keys = sorted(snapshot.values, key=lambda key: order(key, snapshot.values[key]))
-        kept = keys[max(len(keys) - keep, 0) :] if keep and keep > 0 else keys[: -keep] if keep else []
+        kept = keys[max(len(keys) - keep, 0) :] if keep and keep > 0 else keys[:-keep] if keep else []
         moment.change(index, self._stores[index].remove(snapshot, set(keys).difference(kept)))
 
     def remaining(self) -> list[Table]:

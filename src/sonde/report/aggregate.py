@@ -47,9 +47,7 @@ class AggregateText:
         triples = zip(table.aggregations, row.words, table.factors, strict=True)
         return [_value(spec, words or zero_words(spec), factor) for spec, words, factor in triples]
 
-    def _formatter(
-        self, specs: tuple[AggregationSpec, ...], conversions: tuple[Conversion, ...] | None
-    ) -> _Formatter:
+    def _formatter(self, specs: tuple[AggregationSpec, ...], conversions: tuple[Conversion, ...] | None) -> _Formatter:
         identity = specs, conversions
         formatter = self._formatters.get(identity)
         if formatter is None:

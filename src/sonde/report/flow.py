@@ -17,17 +17,19 @@ class Flow:
 
     def __init__(self) -> None:
         self._indents: dict[int, int] = {}
-        self._last: dict[int, int] = {}
+        self._last: dict[int, tuple[int, int]] = {}
 
-    def line(self, cpu: int, probe: Probe) -> bytes:
+    def line(self, cpu: int, probe: Probe, clause: int) -> bytes:
         """The beginning of one record's line, 41 columns; indents what follows an entry, unindents a return.
 
-        When several clauses record the same entry or return, only the first one is drawn with an arrow.
+        When several clauses record the same entry or return, only the first one is drawn with an arrow. The same
+        clause again is another firing: recursion.
         """
         kind = _kind(probe)
-        if self._last.get(cpu) == probe.id:
+        last_probe, last_clause = self._last.get(cpu, (0, 0))
+        if last_probe == probe.id and last_clause < clause:
             kind = ""
-        self._last[cpu] = probe.id
+        self._last[cpu] = probe.id, clause
         indent = self._indents.get(cpu, 0)
         if kind == "return":
             indent = max(indent - _STEP, 0)

@@ -51,7 +51,13 @@ class Addresses:
 
     def label(self, field: Field, value: Value) -> bytes:
         """The text of a field of kind `symbol` or `user_symbol`."""
-        return self.user(value, field.detail) if isinstance(value, tuple) else self.kernel(value, field.detail)  # type: ignore[arg-type]
+        match value:
+            case (int(pid), int(address)):
+                return self.user((pid, address), field.detail)
+            case int(address):
+                return self.kernel(address, field.detail)
+            case _:
+                return b""
 
     def kernel_stack(self, addresses: tuple[int, ...], indent: int | None = None) -> bytes:
         """A newline, then one line a frame."""

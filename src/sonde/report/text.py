@@ -93,24 +93,22 @@ class TextReport:
         """The formatter of whole records; None where nothing is shown of them."""
         if self._options.quiet:
             return self._compile(layout.actions, stride) if layout.actions else None
-        return self._compile(layout.actions, stride, (self._record_head(), Piece(b"\n")))
+        return self._compile(layout.actions, stride, (self._record_head(layout), Piece(b"\n")))
 
-    def _compile(
-        self, actions: Sequence[Action], stride: int, around: tuple[Piece, Piece] | None = None
-    ) -> Formatter:
+    def _compile(self, actions: Sequence[Action], stride: int, around: tuple[Piece, Piece] | None = None) -> Formatter:
         style = Style(self._options.quiet, self._options.rawbytes)
         return compile_actions(actions, stride, self._strings, style, self._environment, around)
 
-    def _record_head(self) -> Piece:
+    def _record_head(self, layout: RecordLayout) -> Piece:
         """What stands before a record's data."""
         testing = self._options.testing
         if self._options.flowindent:
-            line = "flow_line(cpu, probe)"
+            line = f"flow_line(cpu, probe, {layout.clause})"
             return Piece(b"%s ", (line,)) if testing else Piece(b"%3d %s ", ("cpu", line))
         return Piece(b"%s", ("titles[probe]",)) if testing else Piece(b"%3d %s", ("cpu", "titles[probe]"))
 
-    def _flow_line(self, cpu: int, probe: int) -> bytes:
-        return self._flow.line(cpu, self._probes[probe])
+    def _flow_line(self, cpu: int, probe: int, clause: int) -> bytes:
+        return self._flow.line(cpu, self._probes[probe], clause)
 
     def _head(self) -> None:
         """The heading of the columns, once, before the first record."""
@@ -128,10 +126,10 @@ class TextReport:
             return
         if not self._has_heading:
             self._head()
-        identity = "begin", len(record.data), self._options.flowindent
+        identity = "begin", record.layout.clause, len(record.data), self._options.flowindent
         formatter = self._formatters.get(identity)
         if formatter is None:
-            formatter = self._compile((), len(record.data), (self._record_head(), Piece(b"")))
+            formatter = self._compile((), len(record.data), (self._record_head(record.layout), Piece(b"")))
             self._formatters[identity] = formatter
         self._output.write(formatter(record.data)[0])
 
