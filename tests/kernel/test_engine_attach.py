@@ -182,9 +182,13 @@ def test_closing_many_trace_events_is_done_at_once():
     names = sorted(os.listdir(f"{TRACEFS}/events/syscalls"))[:20] if event_id("sched", "sched_switch") else []
     names = [name for name in names if os.path.isdir(f"{TRACEFS}/events/syscalls/{name}")]
     probes = [(Tracepoint("syscalls", name, event_id("syscalls", name)), n) for n, name in enumerate(names)]
-    tracing = KernelEngine().load(tracing_spec(program("events", programs.TRACEPOINT, "r0 = 0\nexit", probes)))
-    tracing.attach()
-    begin = time.monotonic()
-    tracing.close()
-    # One after another they take 70 to 170 ms each.
-    assert time.monotonic() - begin < 0.06 * len(probes)
+
+    def time_to_close(some):
+        tracing = KernelEngine().load(tracing_spec(program("events", programs.TRACEPOINT, "r0 = 0\nexit", some)))
+        tracing.attach()
+        begin = time.monotonic()
+        tracing.close()
+        return time.monotonic() - begin
+
+    # Each waits for a grace period, which those closed together share in part.
+    assert time_to_close(probes) < len(probes) * max(time_to_close(probes[:1]), 0.07)
