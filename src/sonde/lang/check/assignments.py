@@ -21,7 +21,7 @@ from sonde.lang.check.operands import Operand, is_lvalue, is_writable, is_zero, 
 from sonde.lang.check.scope import Scope
 from sonde.lang.check.scratch import record_assignment, record_increment
 from sonde.lang.errors import DError, Position
-from sonde.lang.program import Assign, Cast, Expr, Increment
+from sonde.lang.program import Assign, Cast, Element, Expr, Increment, Var
 from sonde.lang.types import LONG, STRING, Type
 
 
@@ -46,8 +46,9 @@ def assign(target: Operand, value: Operand, scope: Scope, position: Position) ->
 
 
 def _clears(target: Operand, value: Operand) -> bool:
-    """A constant zero deletes an element of any type."""
-    return is_zero(value) and hasattr(target, "keys")
+    """A constant zero deletes an element or a thread's variable, whatever its type."""
+    dynamic = isinstance(target, Element) or (isinstance(target, Var) and target.variable.scope == "self")
+    return dynamic and is_zero(value)
 
 
 def stored(value: Expr, kind: Type) -> Expr:

@@ -20,7 +20,7 @@ from sonde.lang.d import syntax
 from sonde.lang.d.parser import NO_MACROS, Parser
 from sonde.lang.d.source import Macros, Source, check_arguments_used
 from sonde.lang.errors import DError
-from sonde.lang.program import Clause, Expr, Program
+from sonde.lang.program import Clause, Expr, Program, Statement
 
 
 class Checker:
@@ -72,11 +72,25 @@ class Checker:
         """A clause is checked, and runs, once for each of its descriptions: their arguments may differ."""
         for spec in node.specs:
             self._scope.enabling = Enabling(matching_probes(spec, self._scope), ":".join(spec.fields))
-            predicate = self._predicate(node.predicate)
-            body = statements(node.statements or (), self._scope)
+            predicate, body = self._contents(node)
             number = len(self._clauses) + 1
             self._clauses.append(Clause(number, self._scope.enabling.probes, predicate, body, spec.position))
             self._scope.enabling = None
+
+    def _contents(self, node: syntax.ProbeClause) -> tuple[Expr | None, tuple[Statement, ...]]:
+        """Predicate and statements. Either may bring variables into being that the other uses."""
+        nodes = node.statements or ()
+        try:
+            return self._predicate(node.predicate), statements(nodes, self._scope)
+        except DError as error:
+            if error.tag != "D_IDENT_UNDEF" or node.predicate is None:
+                raise
+            first = error
+        try:
+            body = statements(nodes, self._scope)
+            return self._predicate(node.predicate), body
+        except DError:
+            raise first from None
 
     def _predicate(self, node: syntax.Expr | None) -> Expr | None:
         if node is None:

@@ -186,7 +186,8 @@ def _check_combination(
     names = [w.text for w in words if w.text not in _ATTRIBUTES]
     attributes = {w.text for w in words if w.text in _ATTRIBUTES}
     if len(names) + len(others) > 1 or attributes >= {"signed", "unsigned"}:
-        raise DError("D_DECL_COMBO", "invalid type combination", position)
+        where = others[1].position if len(others) > 1 else position
+        raise DError("D_DECL_COMBO", "invalid type combination", where)
     name = names[0] if names else ""
     integral = name in ("char", "int") or not (names or others)
     if name == "void" and attributes:

@@ -13,7 +13,6 @@ _AFTER_SPECULATE = {
 _AFTER_COMMIT = {
     "aggregating": ("D_AGG_COMM", "aggregating actions may not follow commit( )"),
     "recording": ("D_DREC_COMM", "data-recording actions may not follow commit( )"),
-    "commit": ("D_COMM_COMM", "commit( ) may not follow commit( )"),
     "speculate": ("D_SPEC_COMM", "speculate( ) may not follow commit( )"),
 }
 _AFTER_DATA = {

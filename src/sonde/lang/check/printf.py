@@ -92,7 +92,7 @@ class Arguments:
     def require_end(self) -> None:
         """Every argument must have been asked for."""
         if self._next < len(self._arguments):
-            wanted = f"only {self._next + 1} arguments required by this format string"
+            wanted = f"only {self._next} arguments required by this format string"
             raise DError("D_PRINTF_ARG_EXTRA", f"{self._name}( ) prototype mismatch: {wanted}", self._position)
 
     def _size(self, conversion: Conversion, number: int, star: str) -> None:

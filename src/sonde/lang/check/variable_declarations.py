@@ -61,10 +61,9 @@ def _typedef(name: str, kind: Type, keys: tuple[Type, ...] | None, scope: Scope,
 
 
 def _function(name: str, kind: Type, scope: Scope, position: Position) -> None:
+    """Functions of C have names of their own kind: D's functions may be called the same."""
     known = scope.functions.get(name)
-    if known is None:
-        refuse_redefinition(name, spell(kind), scope, position)
-    elif not compatible(known, kind):
+    if known is not None and not compatible(known, kind):
         raise redefined(name, spell(kind), spell(known), position)
     scope.functions[name] = kind
 

@@ -6,13 +6,23 @@ from sonde.lang.check.assignments import declared_type, stored
 from sonde.lang.check.calls import check_count
 from sonde.lang.check.compatibility import accepts
 from sonde.lang.check.conversions import decay
-from sonde.lang.check.kinds import is_array, is_string, is_string_like, is_void, spell
+from sonde.lang.check.kinds import (
+    is_array,
+    is_function,
+    is_recordable_opaque,
+    is_string,
+    is_string_like,
+    is_void,
+    spell,
+)
 from sonde.lang.check.operands import Operand, is_dynamic, value_of
 from sonde.lang.check.prototypes import Prototype
 from sonde.lang.check.scope import Scope
 from sonde.lang.errors import DError, Position
 from sonde.lang.program import Element, Expr, Var, Variable
 from sonde.lang.types import STRING, VOID, Type
+
+_MOST_KEYS = 8
 
 
 def element(variable: Variable, keys: tuple[Operand, ...], position: Position) -> Element:
@@ -33,7 +43,7 @@ def check_keys(what: str, kinds: tuple[Type, ...], keys: tuple[Operand, ...], po
 
 def key_value(key: Operand, number: int, position: Position) -> Expr:
     """A key as it is kept: characters of an array as a string, other arrays by their address."""
-    if is_dynamic(key) or is_void(key.type):
+    if is_dynamic(key) or is_void(key.type) or is_function(key.type):
         text = f"key #{number} may not be of type {spell(key.type)}"
         raise DError("D_KEY_TYPE", text, position)
     value = value_of(key)
@@ -46,9 +56,14 @@ def new_array(
     scope: Scope, where: str, name: str, keys: tuple[Operand, ...], value: Type, position: Position
 ) -> Variable:
     """An associative array that first appears with these keys and holds values of type `value`."""
+    if len(keys) > _MOST_KEYS:
+        raise DError("D_UNKNOWN", "Insufficient tuple registers to generate code")
     if where == "this":
         text = f"cannot use local associative arrays: {name}"
         raise DError("D_ARR_LOCAL", text, position)
+    for number, key in enumerate(keys, 1):
+        if is_recordable_opaque(key.type):
+            raise DError("D_KEY_TYPE", f"key #{number} may not be of type {spell(key.type)}", position)
     values = [key_value(key, number, position) for number, key in enumerate(keys, 1)]
     return scope.declare(where, name, value, tuple(v.type for v in values))
 
@@ -57,6 +72,8 @@ def new_scalar(scope: Scope, where: str, name: str, value: Operand, position: Po
     """A variable that comes into being by the assignment of `value`."""
     kind = declared_type(value)
     value_of(value)
+    if is_void(kind):
+        raise DError("D_OP_INCOMPAT", f'variable {name} cannot hold a value of type "{spell(kind)}"', position)
     return Var(kind, position, scope.declare(where, name, kind))
 
 
