@@ -58,9 +58,8 @@ def _placed(offset: int, kind: str, size: int, signed: bool, detail: str) -> Fie
 def shape(e: tree.Expr, probes: Sequence[Probe], settings: Settings) -> tuple[str, int, bool, str]:
     """Kind, size, signedness and detail of the field."""
     if isinstance(e, tree.StackTrace):
-        if e.is_user:
-            return "ustack", 8 + 8 * e.frames, False, str(e.string_size)
-        return "stack", 8 * e.frames, False, ""
+        size = 8 * frames_of(e, settings)
+        return ("ustack", 8 + size, False, str(e.string_size)) if e.is_user else ("stack", size, False, "")
     if isinstance(e, tree.Call) and e.name in KERNEL_SYMBOLS:
         return "symbol", 8, False, e.name
     if isinstance(e, tree.Call) and e.name in USER_SYMBOLS:
@@ -70,9 +69,16 @@ def shape(e: tree.Expr, probes: Sequence[Probe], settings: Settings) -> tuple[st
         if isinstance(e, tree.Builtin) and e.name in PROBE_NAMES:
             return "interned", 4, False, ""
         return "string", string_capacity(e, probes, settings), False, ""
+    if isinstance(base, Array) and base.length is None:
+        return "string", string_capacity(e, probes, settings), False, ""
     if isinstance(base, (Struct, Array)):
         return "bytes", size_of(base), False, name_of(e.type)
     return "int", size_of(base) or 8, is_signed(base), ""
+
+
+def frames_of(e: tree.StackTrace, settings: Settings) -> int:
+    """The frames a stack has room for: as many as asked for, else as the option says."""
+    return e.frames or (settings.ustackframes if e.is_user else settings.stackframes)
 
 
 Use = tuple[tuple[tree.Expr, ...], tuple[Probe, ...]]

@@ -6,6 +6,7 @@ from sonde.codegen.access import store
 from sonde.codegen.generation import Generation
 from sonde.codegen.ir import Imm
 from sonde.codegen.places import Memory
+from sonde.codegen.shapes import frames_of
 from sonde.lang.program import StackTrace
 
 USER_STACK = 1 << 8
@@ -14,7 +15,7 @@ USER_STACK = 1 << 8
 
 def stack_into(g: Generation, e: StackTrace, memory: Memory) -> None:
     """The addresses, zeros behind them (the helper clears what it does not fill); a user stack behind the process."""
-    size = 8 * (e.frames or 1)
+    size = 8 * frames_of(e, g.shared.settings)
     if e.is_user:
         process = g.b.alu("rsh", g.call("get_current_pid_tgid", pure="pid"), Imm(32))
         store(g, memory, 8, process)

@@ -6,19 +6,39 @@ pointer is a direct load; else as a raw one. Both have the arguments as u64 valu
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Protocol
 
 from sonde.bpf import programs
 from sonde.codegen.context.cookies import index_by_cookie
 from sonde.codegen.generation import Generation, Unsupported
 from sonde.codegen.ir import Imm, Operand
-from sonde.codegen.places import Memory, Place
+from sonde.codegen.places import Memory, Place, Remote
 from sonde.lang.errors import Position
 from sonde.lang.types import Array, Int, Struct, Type, is_signed, resolve, size_of
 from sonde.probe import Probe, RawTracepoint, Tracepoint
 
-Fields = Callable[[Probe], tuple[tuple[str, Type, int, int], ...]]
-"""The fields of a trace event's record: name, type, offset and size in bytes."""
+
+
+class EventField(Protocol):
+    """A field of a trace event's record: its type, offset and size in bytes.
+
+    `location` is "" for a value in its place; for bytes elsewhere in the record the u32 at `offset` has their offset in
+    its lower half, counted from the record's start ("data") or from behind that u32 ("relative").
+    """
+
+    @property
+    def type(self) -> Type: ...
+    @property
+    def offset(self) -> int: ...
+    @property
+    def size(self) -> int: ...
+    @property
+    def location(self) -> str: ...
+
+
+Fields = Callable[[Probe], Sequence[EventField]]
+"""The fields that are a probe's args[], in order."""
 
 
 class RawTracepointContext:
@@ -81,18 +101,26 @@ class TracepointContext:
     def argument(self, g: Generation, number: int) -> Operand:
         if number >= len(self._fields):
             return Imm(0)
-        _, type_, offset, size = self._fields[number]
-        if size in (1, 2, 4, 8) and not isinstance(resolve(type_), (Array, Struct)):
-            return g.b.load(g.ctx, offset, size, is_signed(type_), invariant=True)
-        return g.b.alu("add", g.ctx, Imm(offset))
+        field = self._fields[number]
+        if field.location:
+            return self._elsewhere(g, field)
+        if field.size in (1, 2, 4, 8) and not isinstance(resolve(field.type), (Array, Struct)):
+            return g.b.load(g.ctx, field.offset, field.size, is_signed(field.type), invariant=True)
+        return g.b.alu("add", g.ctx, Imm(field.offset))
+
+    def _elsewhere(self, g: Generation, field: EventField) -> Operand:
+        """The address of bytes of variable length behind the fixed part."""
+        where = g.b.alu("and", g.b.load(g.ctx, field.offset, 4, invariant=True), Imm(0xFFFF))
+        start = Imm(field.offset + 4 if field.location == "relative" else 0)
+        return g.b.alu("add", g.ctx, g.b.alu("add", where, start))
 
     def typed_argument(self, g: Generation, number: int, type_: Type) -> Operand | Place:
         if number >= len(self._fields):
             raise Unsupported(f"args[{number}]", Position(None, 1, 1))
-        _, field_type, offset, _ = self._fields[number]
-        if isinstance(resolve(field_type), (Array, Struct)):
-            return Memory(g.ctx, offset)
+        field = self._fields[number]
         value = self.argument(g, number)
+        if isinstance(resolve(field.type), (Array, Struct)):
+            return Remote(value, 0, False) if field.location else Memory(g.ctx, field.offset)
         base = resolve(type_)
         return g.b.extend(value, base.size, base.signed) if isinstance(base, Int) else value
 
