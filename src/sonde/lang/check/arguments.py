@@ -11,7 +11,7 @@ from sonde.lang.check.scope import Enabling, Scope
 from sonde.lang.check.translators import find_translator, translate
 from sonde.lang.errors import DError, Position
 from sonde.lang.program import Argument, Builtin, Const, Index
-from sonde.lang.types import LONG, Array
+from sonde.lang.types import LONG, Array, Pointer, Struct, Type, Typedef
 
 
 def _constant_index(array: str, index: Operand, position: Position) -> int:
@@ -35,17 +35,29 @@ def probe_argument(index: Operand, scope: Scope, position: Position) -> Operand:
     if scope.enabling is None or not scope.enabling.probes:
         raise _unstable(scope.enabling, position)
     found = _common_argument(number, scope, scope.enabling, position)
+    shown = _in_scope(found.shown, scope)
     native = Argument(found.native, position, found.source)
-    if compatible(found.native, found.shown):
-        return native._replace(type=found.shown)
-    translator = find_translator(found.shown, native, scope)
+    if compatible(found.native, shown):
+        return native._replace(type=shown)
+    translator = find_translator(shown, native, scope)
     if translator is None:
         text = (
             f"translator for {scope.enabling.probes[0]} args[{number}] from type "
-            f"{spell(found.native)} to type {spell(found.shown)} is not available"
+            f"{spell(found.native)} to type {spell(shown)} is not available"
         )
         raise DError("D_ARGS_XLATOR", text, position)
-    return translate(translator, native, found.shown, position)
+    return translate(translator, native, shown, position)
+
+
+def _in_scope(kind: Type, scope: Scope) -> Type:
+    """The program's own type where a provider can only name it: `psinfo_t *` and the like come from libraries."""
+    if isinstance(kind, Pointer):
+        return kind._replace(to=_in_scope(kind.to, scope))
+    if isinstance(kind, Typedef):
+        return scope.find_type(kind.name) or kind
+    if isinstance(kind, Struct) and not kind.complete:
+        return scope.find_struct(kind.keyword, kind.name)
+    return kind
 
 
 def _common_argument(number: int, scope: Scope, enabling: Enabling, position: Position) -> ProbeArgument:

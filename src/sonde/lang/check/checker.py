@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from sonde.lang.catalog import Catalog
 from sonde.lang.check.expressions import expression
 from sonde.lang.check.inlines import define_inline
+from sonde.lang.check.libraries import Libraries
 from sonde.lang.check.operands import value_of
 from sonde.lang.check.operators import is_scalar_test
 from sonde.lang.check.options import DEFAULTS, CheckOptions
@@ -33,6 +34,13 @@ class Checker:
         self._scope = Scope(catalog, options, expression)
         self._clauses: list[Clause] = []
         self._options: list[tuple[str, str | None]] = []
+
+    def use_libraries(self, sources: Sequence[Source]) -> None:
+        """Libraries to be parsed when a name of theirs is first used."""
+        self._scope.provide = Libraries(sources, self._add_library_text).provide
+
+    def _add_library_text(self, source: Source) -> None:
+        self.add_library(Parser(source, NO_MACROS, self.is_type_name).items())
 
     def is_type_name(self, name: str) -> bool:
         return self._scope.is_type_name(name)
@@ -123,10 +131,9 @@ def compile_sources(
     macros: Macros = NO_MACROS,
     libraries: Sequence[Source] = (),
 ) -> Program:
-    """Parse and check: text -> program."""
+    """Parse and check: text -> program. Libraries are parsed only as far as the sources use them."""
     checker = Checker(catalog, options)
-    for library in libraries:
-        checker.add_library(Parser(library, macros, checker.is_type_name).items())
+    checker.use_libraries(libraries)
     for source in sources:
         add_text(checker, source, options, macros)
     return checker.program()

@@ -62,7 +62,7 @@ def _string(node: syntax.StringLiteral, _scope: Scope) -> Operand:
 def _identifier(node: syntax.Identifier, scope: Scope) -> Operand:
     if node.module is not None:
         return kernel_object(node.name, node.module, scope, node.position)
-    inline = None if node.name in scope.bindings else scope.inlines.get(node.name)
+    inline = None if node.name in scope.bindings else scope.find_inline(node.name)
     if inline is not None:
         return expand(node.name, inline, scope, node.position)
     return identifier(node.name, scope, node.position)
@@ -180,7 +180,7 @@ def _named_element(place: Place, subscripts: tuple[Operand, ...], scope: Scope, 
     where, name = place
     if where != "global":
         raise undefined(name, position)
-    inline = scope.inlines.get(name)
+    inline = scope.find_inline(name)
     if inline is not None and inline.parameters is not None:
         return expand_array(name, inline, subscripts, scope, position)
     if name == "args" and len(subscripts) == 1:
@@ -202,7 +202,7 @@ def _call(node: syntax.Call, scope: Scope) -> Operand:
 
 
 def _not_a_function(name: str, scope: Scope, position: Position) -> DError:
-    if ("global", name) in scope.variables or name in scope.inlines:
+    if ("global", name) in scope.variables or scope.find_inline(name) is not None:
         return DError("D_FUNC_IDKIND", f"scalar '{name}' may not be referenced as function", position)
     return DError("D_FUNC_UNDEF", f"undefined function name: {name}", position)
 
@@ -246,7 +246,7 @@ def _new_place(node: syntax.Expr, scope: Scope) -> Place | None:
 
 def _is_taken(name: str, scope: Scope) -> bool:
     return (
-        name in scope.inlines
+        scope.find_inline(name) is not None
         or name in scope.enumerators
         or name in FUNCTIONS
         or name in BUILTINS

@@ -57,8 +57,7 @@ def _expand(name: str, inline: Inline, arguments: tuple[Operand, ...], scope: Sc
         parameter: _bound_value(argument, kind)
         for (parameter, kind), argument in zip(inline.parameters or (), arguments, strict=True)
     }
-    with scope.bound(name, bindings):
-        result = scope.evaluate(inline.value, scope)
+    result = scope.expand(name, inline.value, bindings)
     if isinstance(result, TranslatorValue):
         return result
     if not accepts(inline.type, result) and not compatible(inline.type, result.type):

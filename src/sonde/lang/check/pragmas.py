@@ -70,7 +70,7 @@ class Pragmas:
     def _is_known(self, name: str) -> bool:
         scope = self._scope
         return (
-            name in scope.inlines
+            scope.find_inline(name) is not None
             or name in BUILTINS
             or name in FUNCTIONS
             or any((where, name) in scope.variables for where in ("global", "self", "this"))

@@ -27,7 +27,7 @@ def _existing(name: str, scope: Scope) -> str | None:
         return "function "
     if name in BUILTINS:
         return "built-in variable"
-    if name in scope.inlines:
+    if scope.find_inline(name) is not None:
         return "inline definition"
     variable = scope.variables.get(("global", name))
     return spell(variable.type) if variable is not None else None

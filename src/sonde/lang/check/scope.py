@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from sonde.lang.catalog import Catalog
@@ -44,6 +43,10 @@ class Enabling(NamedTuple):
     text: str
 
 
+def _provide_nothing(_name: str) -> None:
+    """There are no libraries."""
+
+
 class Scope:
     """All names known at one place of the program; the sources of one session share it and add to it."""
 
@@ -63,18 +66,19 @@ class Scope:
         self.inlines: dict[str, Inline] = {}
         self.functions: dict[str, Type] = {}
         self.translators: list[Translator] = []
-        self.bindings: dict[str, Operand] = {}
+        self.bindings: Mapping[str, Operand] = {}
         self.enabling: Enabling | None = None
+        self.provide: Callable[[str], None] = _provide_nothing
+        """Called with each name looked up, so that a library that declares it can be added in time."""
         self.scratch: dict[int, bool] = {}
         """Variables known to hold pointers: True those made by alloca() and its like, False any others."""
 
-    @contextmanager
-    def bound(self, name: str, bindings: Mapping[str, Operand]) -> Iterator[None]:
-        """While the definition `name` is expanded: its parameters are known, itself it is not."""
-        outer, self.bindings = self.bindings, dict(bindings)
+    def expand(self, name: str, value: syntax.Expr, bindings: Mapping[str, Operand]) -> Operand:
+        """Check the value of the definition `name`: its parameters are known, itself and other bindings are not."""
+        outer, self.bindings = self.bindings, bindings
         hidden = self.inlines.pop(name, None)
         try:
-            yield
+            return self.evaluate(value, self)
         finally:
             self.bindings = outer
             if hidden is not None:
@@ -89,8 +93,13 @@ class Scope:
         self.variables[scope, name] = variable
         return variable
 
+    def find_inline(self, name: str) -> Inline | None:
+        self.provide(name)
+        return self.inlines.get(name)
+
     def find_type(self, name: str, module: str | None = None) -> Type | None:
         """A typedef or base type by its name, the program's own first."""
+        self.provide(name)
         if module is None or module in USER_MODULES:
             own = self.typedefs.get(name) or BUILTIN_TYPEDEFS.get(name)
             if own is not None:
@@ -105,6 +114,7 @@ class Scope:
 
     def find_struct(self, keyword: str, tag: str, module: str | None = None) -> Struct:
         """The structure or union of that tag; an unknown one is declared, to be completed or not."""
+        self.provide(tag)
         own = self.structs.get((keyword, tag))
         if own is not None and (module is None or module in USER_MODULES):
             return own
@@ -114,6 +124,7 @@ class Scope:
         return self.structs.setdefault((keyword, tag), Struct(keyword, tag, 0))
 
     def find_enum(self, tag: str, module: str | None = None) -> Enum | None:
+        self.provide(tag)
         own = self.enums.get(tag)
         if own is not None:
             return own

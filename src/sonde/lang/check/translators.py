@@ -124,8 +124,7 @@ def _expand(value: TranslatorValue, definition: syntax.TranslatorMember, scope: 
     translator = value.translator
     found = translator.output.find(definition.name)
     assert found is not None
-    with scope.bound("", {translator.parameter: value.input}):
-        result = scope.evaluate(definition.value, scope)
+    result = scope.expand("", definition.value, {translator.parameter: value.input})
     if isinstance(result, TranslatorValue):
         return result
     if not accepts(found.type, result):

@@ -1,0 +1,55 @@
+"""D libraries, each parsed only when a program first uses a name that it declares: most programs use none."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+from sonde.lang.d.source import Source
+
+_DECLARED = re.compile(
+    r"""
+      \binline\b [^=;\[]*? \b(?P<inline>\w+) \s* (?:\[[^\]]*\])* \s* =
+    | \btypedef\b [^;{]*? \b(?P<typedef>\w+) \s* (?:\[[^\]]*\])* \s* ;
+    | \} \s* (?P<closed>\w+) \s* ;
+    | \b(?:struct|union) \s+ (?P<tag>\w+) \s* \{
+    | \benum\b [^{;]* \{ (?P<enumerators>[^}]*) \}
+    """,
+    re.VERBOSE,
+)
+_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
+_WORD = re.compile(r"[a-zA-Z_]\w*")
+
+
+def declared_names(text: str) -> set[str]:
+    """The names a library may declare: all that it does, and perhaps a few more."""
+    names: set[str] = set()
+    for match in _DECLARED.finditer(_COMMENT.sub(" ", text)):
+        names.update(_WORD.findall(match[match.lastgroup or 0]))
+    return names
+
+
+class Libraries:
+    """The libraries of one session; `add` parses one and adds its items to the program."""
+
+    def __init__(self, sources: Sequence[Source], add: Callable[[Source], None]) -> None:
+        self._sources = sources
+        self._add = add
+        self._index: dict[str, list[int]] | None = None
+        self._added: set[int] = set()
+
+    def provide(self, name: str) -> None:
+        """Add the libraries that declare `name`, unless they were added before."""
+        if self._index is None:
+            self._index = self._make_index()
+        for number in self._index.pop(name, ()):
+            if number not in self._added:
+                self._added.add(number)
+                self._add(self._sources[number])
+
+    def _make_index(self) -> dict[str, list[int]]:
+        index: dict[str, list[int]] = {}
+        for number, source in enumerate(self._sources):
+            for name in declared_names(source.text):
+                index.setdefault(name, []).append(number)
+        return index
