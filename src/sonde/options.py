@@ -7,7 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-_SIZE, _COUNT, _RATE, _SWITCH, _TEXT, _POLICY = "size", "count", "rate", "switch", "text", "policy"
+_SIZE, _COUNT, _RATE, _SWITCH, _TEXT = "size", "count", "rate", "switch", "text"
+
+_REGISTERS = 8
+"""Registers the code generator needs; iregs can ask for no other number."""
 
 _COMPILE = {
     "aggpercpu": _SWITCH, "amin": _TEXT, "argref": _SWITCH, "core": _SWITCH, "cpp": _SWITCH, "cppargs": _TEXT,
@@ -23,7 +26,7 @@ _COMPILE = {
 """Settled before compilation."""
 
 _RUN = {
-    "aggsize": _SIZE, "bpflog": _SWITCH, "bpflogsize": _SIZE, "bufpolicy": _POLICY, "bufresize": _TEXT,
+    "aggsize": _SIZE, "bpflog": _SWITCH, "bpflogsize": _SIZE, "bufpolicy": _TEXT, "bufresize": _TEXT,
     "bufsize": _SIZE, "cleanrate": _RATE, "cpu": _COUNT, "destructive": _SWITCH, "dynvarsize": _SIZE,
     "grabanon": _SWITCH, "jstackframes": _COUNT, "jstackstrsize": _SIZE, "lockmem": _TEXT, "maxframes": _COUNT,
     "noresolve": _SWITCH, "nspec": _COUNT, "pcapsize": _SIZE, "rings": _TEXT, "scratchsize": _SIZE,
@@ -41,6 +44,9 @@ _DYNAMIC = {
 _ONLY_OUTSIDE = frozenset(("cpp", "cpphdrs", "cpppath", "cppargs", "define", "incdir", "undef", "stdc"))
 """Options that a pragma comes too late for."""
 
+_REPEATED = frozenset(("cppargs", "define", "incdir", "libdir", "undef"))
+"""Options of which every setting counts."""
+
 _TRUE = ("yes", "enable", "enabled", "true", "on", "set")
 _FALSE = ("no", "disable", "disabled", "false", "off", "unset")
 _UNITS = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
@@ -54,6 +60,11 @@ BAD_NAME = "Invalid option name"
 BAD_VALUE = "Invalid value for specified option"
 BAD_CONTEXT = "Option cannot be used from within a D program"
 TOO_LATE = "Operation illegal when tracing is active"
+BAD_VERSION = "Requested version is not supported by compiler"
+TOO_FEW_REGISTERS = "Insufficient registers to generate code"
+
+LANGUAGE_VERSION = (2, 0)
+"""The version of the D language that programs may ask for, and all before it."""
 
 Value = int | bool | str
 
@@ -67,10 +78,13 @@ class OptionTable:
 
     def __init__(self) -> None:
         self._values: dict[str, Value] = {}
+        self._repeated: dict[str, list[str]] = {}
 
     def set(self, name: str, text: str | None) -> None:
         """Set from the command line or the environment. Raises OptionError."""
-        self._values[name] = parse(name, text)
+        value = self._values[name] = parse(name, text)
+        if name in _REPEATED:
+            self._repeated.setdefault(name, []).append(str(value))
 
     def set_in_program(self, name: str, text: str | None) -> None:
         """Set by a pragma."""
@@ -94,8 +108,16 @@ class OptionTable:
     def text(self, name: str, default: str = "") -> str:
         return str(self._values.get(name, default))
 
+    def texts(self, name: str) -> tuple[str, ...]:
+        """All values of an option that may be set more than once, in order."""
+        return tuple(self._repeated.get(name, ()))
+
     def is_set(self, name: str) -> bool:
         return name in self._values
+
+    def value(self, name: str) -> Value | None:
+        """The value as it was parsed, None if the option was never set."""
+        return self._values.get(name)
 
 
 def kind_of(name: str) -> str:
@@ -118,19 +140,36 @@ def parse(name: str, text: str | None) -> Value:
         return _parse_rate(text)
     if kind == _COUNT:
         return _checked(name, _parse_count(text))
-    if kind == _POLICY and text not in ("ring", "fill", "switch"):
+    if text not in _CHOICES.get(name, (text,)):
         raise OptionError(BAD_VALUE)
+    if name == "version":
+        _check_version(text)
     return text
 
 
-_BOUNDS = {"iregs": (1, 8), "pcapsize": (1, 65535), "printsize": (1, 65536), "rings": (0, 1)}
+_BOUNDS = {"iregs": (1, _REGISTERS), "pcapsize": (1, 65535), "printsize": (1, 65536)}
+_CHOICES = {
+    "bufpolicy": ("ring", "fill", "switch"), "bufresize": ("auto", "manual"), "rings": ("cpu", "one"),
+    "stdc": ("a", "c", "t", "s"), "evaltime": ("exec", "preinit", "postinit", "main"),
+    "linkmode": ("kernel", "dynamic", "static"), "linktype": ("elf", "dof"), "late": ("static", "dynamic"),
+}  # fmt: skip
 
 
 def _checked(name: str, value: int) -> int:
     low, high = _BOUNDS.get(name, (0, 1 << 62))
     if not low <= value <= high:
         raise OptionError(BAD_VALUE)
+    if name == "iregs" and value < _REGISTERS:
+        raise OptionError(TOO_FEW_REGISTERS)
     return value
+
+
+def _check_version(text: str) -> None:
+    parts = text.split(".")
+    if not 2 <= len(parts) <= 3 or not all(part.isascii() and part.isdigit() for part in parts):
+        raise OptionError(BAD_VALUE)
+    if tuple(map(int, parts)) > LANGUAGE_VERSION:
+        raise OptionError(BAD_VERSION)
 
 
 def _parse_switch(text: str | None) -> bool:
@@ -171,8 +210,18 @@ def _parse_rate(text: str) -> int:
     return value * _TIMES.get(unit, 1)
 
 
-def from_environment(table: OptionTable, environment: Mapping[str, str]) -> None:
-    """DTRACE_OPT_NAME=value: the weakest of all ways to set an option. Raises OptionError."""
-    for key, text in environment.items():
-        if key.startswith("DTRACE_OPT_"):
-            table.set(key[11:].lower(), text or None)
+def from_environment(environment: Mapping[str, str]) -> dict[str, str | None]:
+    """The options that DTRACE_OPT_NAME=value sets, the weakest of all ways to set an option."""
+    prefix = "DTRACE_OPT_"
+    return {key[len(prefix) :].lower(): text or None for key, text in environment.items() if key.startswith(prefix)}
+
+
+def similar(name: str) -> tuple[str, ...]:
+    """Names of options that a mistyped one may have meant; () for one that exists."""
+    names = (*_COMPILE, *_RUN, *_DYNAMIC)
+    if name in names:
+        return ()
+    # Only needed to help with a mistake.
+    from difflib import get_close_matches
+
+    return tuple(get_close_matches(name, names, 2))

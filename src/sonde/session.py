@@ -18,7 +18,7 @@ from sonde.options import OptionError, OptionTable
 from sonde.probes.registry import Registry
 from sonde.report.symbolizer import Symbolizer
 from sonde.report.text import TextReport
-from sonde.spec import ACTIVE, DRAINING, INACTIVE, STOPPED, TracingSpec
+from sonde.spec import ACTIVE, DRAINING, INACTIVE, STOPPED, PrintfAction, TraceAction, TracingSpec
 from sonde.target.target import Target
 
 BATCH = 0.01
@@ -73,13 +73,16 @@ def _fields_of(registry: Registry) -> Callable:  # type: ignore[type-arg]
     return registry.fields
 
 
+_SWITCHES = ("aggpercpu", "aggsortkey", "aggsortrev", "droptags", "flowindent", "noresolve", "quiet", "rawbytes")
+_NUMBERS = ("aggsortkeypos", "aggsortpos", "stackindent")
+
+
 def display_options(options: OptionTable, shown: Options) -> Options:
     """Bring the run-time options up to date with the table."""
-    for name in ("aggpercpu", "aggsortkey", "aggsortrev", "droptags", "flowindent", "noresolve", "quiet", "rawbytes"):
+    for name in filter(options.is_set, _SWITCHES):
         setattr(shown, name, options.on(name))
-    for name in ("aggsortkeypos", "aggsortpos"):
+    for name in filter(options.is_set, _NUMBERS):
         setattr(shown, name, options.number(name, 0))
-    shown.stackindent = options.number("stackindent", 14)
     shown.testing = "_DTRACE_TESTING" in os.environ
     return shown
 
@@ -90,7 +93,9 @@ class Signals:
     def __init__(self) -> None:
         self.asked = False
         self._reader, self._writer = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
-        self._before = {number: signal.signal(number, self._handle) for number in (signal.SIGINT, signal.SIGTERM)}
+        # What is ignored, as a shell has it for a command in the background, stays so.
+        wanted = [number for number in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(number) != signal.SIG_IGN]
+        self._before = {number: signal.signal(number, self._handle) for number in wanted}
         signal.set_wakeup_fd(self._writer, warn_on_full_buffer=False)
 
     @property
@@ -111,8 +116,21 @@ class Signals:
         os.close(self._writer)
 
 
+def _names_user_addresses(spec: TracingSpec) -> bool:
+    """Whether the report may ask for names in a process."""
+    groups = [aggregation.keys for aggregation in spec.aggregations]
+    actions = [action for layout in spec.records for action in layout.actions]
+    groups += [(action.field,) for action in actions if isinstance(action, TraceAction)]
+    groups += [action.fields for action in actions if isinstance(action, PrintfAction)]
+    return any(field.kind in ("ustack", "user_symbol") for group in groups for field in group)
+
+
 class Session:
-    """Traces one compiled program to its end."""
+    """Traces one compiled program to its end.
+
+    `traced` are processes whose end ends the session, let go when tracing has begun; who made them closes them.
+    `remember` is told their pids, again and again as long as they live, so that their addresses can be named later.
+    """
 
     def __init__(
         self,
@@ -124,9 +142,12 @@ class Session:
         output: int = 1,
         program_name: str = "sonde",
         raw: BinaryIO | None = None,
+        remember: Callable[[int], object] | None = None,
     ) -> None:
         self._spec = spec
+        self._remember = remember if traced and _names_user_addresses(spec) else None
         self._options = options
+        self._remember_due = 0.0
         self._traced = list(traced)
         self._shown = display_options(options, Options())
         self._tracing: Tracing = engine.load(spec)
@@ -142,7 +163,7 @@ class Session:
             return self._tracing
         from sonde.consume.raw import Recorder
 
-        return Recorder(self._tracing, self._spec, raw)
+        return Recorder(self._tracing, self._spec, raw, self._shown)
 
     def _set_option(self, name: str, value: str) -> str | None:
         try:
@@ -170,14 +191,23 @@ class Session:
         if self._activity() == INACTIVE:
             self._set_activity(ACTIVE)
         self._consumer.poll()
+        self._remember_traced()
         for each in self._traced:
             each.resume()
+
+    def _remember_traced(self) -> None:
+        if self._remember is not None:
+            for each in self._traced:
+                self._remember(each.pid)
 
     def _follow(self, signals: Signals) -> None:
         """Drain until exit(), a signal, or the end of what is traced."""
         alive = {each.descriptor for each in self._traced}
         while self._consumer.exit_status is None and not signals.asked:
             ready = self._tracing.wait(IDLE, (signals.descriptor, *alive))
+            if time.monotonic() >= self._remember_due:
+                self._remember_due = time.monotonic() + IDLE
+                self._remember_traced()
             self._consumer.poll()
             if alive:
                 alive -= set(ready)
@@ -191,7 +221,7 @@ class Session:
         self._consumer.poll()
         self._run_internal("END")
         self._set_activity(STOPPED)
-        if signals.asked and not self._shown.testing and not self._shown.quiet:
+        if signals.asked and not self._shown.testing:
             self._report.blank_line()
         self._consumer.finish()
 
@@ -209,7 +239,32 @@ class Session:
         self._tracing.write_map("state", key, activity.to_bytes(4, "little") + value[4:])
 
     def close(self) -> None:
-        self._report.close()
-        self._tracing.close()
-        for each in self._traced:
-            each.close()
+        """Detach and free everything."""
+        try:
+            self._report.close()
+        finally:
+            self._tracing.close()
+
+
+def show_recorded(
+    file: BinaryIO, options: OptionTable, output: int, program_name: str, symbolizer: Symbolizer | None = None
+) -> int:
+    """Show a raw file as its session was shown, but for `options`; returns exit()'s argument. Raises RawFileError."""
+    from sonde.consume.raw import Replay, replay
+
+    recorded = Replay(file)
+    shown = display_options(options, recorded.options)
+
+    def set_option(name: str, value: str) -> str | None:
+        try:
+            options.set_while_tracing(name, value)
+        except OptionError as error:
+            return str(error)
+        display_options(options, shown)
+        return None
+
+    report = TextReport(recorded.spec, shown, output, symbolizer=symbolizer, program=program_name)
+    consumer = Consumer(recorded.spec, recorded, report, shown, set_option, report.label, float("inf"))
+    replay(recorded, consumer)
+    report.close()
+    return consumer.exit_status or 0

@@ -4,8 +4,8 @@ A raw file keeps what the consumer read, in that order: ring bytes and contents 
 consumer reading the same bytes, so every printa, clear and drop message comes out as it did or would have.
 
 The file: 8 bytes magic, then blocks of {u32 kind, u32 length, `length` bytes}, all little-endian:
-  1  the description, first and once: JSON of the records, aggregations, strings, probes (`_encode`) and the number of
-     rings
+  1  the description, first and once: JSON of the records, aggregations, strings, probes (`_encode`), the number of
+     rings and the options that decide how it is shown
   2  ring bytes: u32 ring number, then records as they stood in the ring, each behind its 8-byte header
   3  a map that was read or replaced: JSON name and newline, then {u32 size, key, u32 size, value} for each element
 """
@@ -20,6 +20,7 @@ from typing import Any, BinaryIO
 
 from sonde import spec as specification
 from sonde.consume.consumer import Consumer
+from sonde.consume.options import Options
 from sonde.conversion import Conversion
 from sonde.engines.base import Ring, Tracing
 from sonde.probe import Internal, Probe
@@ -64,10 +65,11 @@ def _decode(value: Any) -> Any:
     return _CLASSES[value["class"]](*_decode(value["values"]))
 
 
-def _describe(spec: TracingSpec, rings: int) -> bytes:
+def _describe(spec: TracingSpec, rings: int, options: Options) -> bytes:
     # How a probe is fired does not matter any more, and what it says may be private.
     probes = tuple(probe._replace(firing=Internal("")) for probe in spec.probes)
-    parts = (spec.records, spec.aggregations, spec.strings, probes, rings)
+    shown = tuple((name, getattr(options, name)) for name in Options.__slots__)
+    parts = (spec.records, spec.aggregations, spec.strings, probes, rings, shown)
     return json.dumps([_encode(part) for part in parts]).encode()
 
 
@@ -88,7 +90,7 @@ class _RecordedRing:
 class Recorder:
     """A `Tracing` that writes down all that is read from another one. Give it to a `Consumer` in the other's place."""
 
-    def __init__(self, tracing: Tracing, spec: TracingSpec, file: BinaryIO) -> None:
+    def __init__(self, tracing: Tracing, spec: TracingSpec, file: BinaryIO, options: Options | None = None) -> None:
         self._tracing = tracing
         self._file = file
         self.rings: Sequence[Ring] = [_RecordedRing(ring, number, self) for number, ring in enumerate(tracing.rings)]
@@ -97,7 +99,7 @@ class Recorder:
         self.write_map = tracing.write_map
         self.close = tracing.close
         file.write(MAGIC)
-        self.block(_DESCRIPTION, _describe(spec, len(self.rings)))
+        self.block(_DESCRIPTION, _describe(spec, len(self.rings), options or Options()))
 
     def block(self, kind: int, *parts: bytes | memoryview) -> None:
         """Append one block to the file."""
@@ -136,7 +138,10 @@ class _ReplayedRing:
 
 
 class Replay:
-    """A `Tracing` that gives what a raw file has recorded, to be driven by `replay`. Raises RawFileError."""
+    """A `Tracing` that gives what a raw file has recorded, to be driven by `replay`. Raises RawFileError.
+
+    `options` are those in force when the recording began.
+    """
 
     def __init__(self, file: BinaryIO) -> None:
         if file.read(len(MAGIC)) != MAGIC:
@@ -147,8 +152,11 @@ class Replay:
         if kind != _DESCRIPTION:
             raise RawFileError("the description is missing")
         try:
-            records, aggregations, strings, probes, rings = _decode(json.loads(payload))
-        except (ValueError, KeyError, TypeError) as error:
+            records, aggregations, strings, probes, rings, shown = _decode(json.loads(payload))
+            self.options = Options()
+            for name, value in shown:
+                setattr(self.options, name, value)
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise RawFileError(f"the description is damaged: {error}") from error
         self.spec = TracingSpec((), (), records, aggregations, strings, probes)
         self.rings: Sequence[Ring] = [_ReplayedRing(number, self) for number in range(rings)]

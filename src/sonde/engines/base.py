@@ -43,7 +43,9 @@ class Ring(Protocol):
 class Tracing(Protocol):
     """The objects made from one TracingSpec. Closing detaches and frees everything."""
 
-    rings: Sequence[Ring]
+    @property
+    def rings(self) -> Sequence[Ring]:
+        """The rings, in the order of the spec."""
 
     def attach(self) -> None:
         """Attach every program whose probes the system fires."""

@@ -1,0 +1,152 @@
+"""The command line as a value: dtrace(1)'s options, parsed as getopt(3) does, with operands anywhere between them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from sonde.cli.messages import UsageError
+
+_SPECIFIERS = {"n": "name", "P": "provider", "m": "module", "f": "function", "i": "identifier", "s": "file"}
+_SETTINGS = {
+    "b": "bufsize", "D": "define", "I": "incdir", "L": "libdir", "U": "undef", "X": "stdc",
+    "C": "cpp", "F": "flowindent", "H": "cpphdrs", "q": "quiet", "w": "destructive", "Z": "zdefs",
+}  # fmt: skip
+"""Options that are short for -x ones."""
+
+_FLAGS = {
+    "B": "buffered", "e": "compile_only", "l": "list", "S": "intermediate", "v": "verbose", "V": "version",
+    "G": "object", "h": "header", "A": "anonymous", "a": "claim",
+}  # fmt: skip
+_WITH_VALUE = frozenset("36bcDfiILmnopPsUxX")
+
+_LONG = {
+    "--disasm": "disassemble", "--dry-run": "dry_run", "--help": "help", "--raw": "raw",
+    "--version": "version_of_sonde",
+}  # fmt: skip
+_LONG_WITH_VALUE = frozenset(("--raw",))
+
+_MODES = ("object", "header", "list", "version", "anonymous")
+
+
+class ProgramText(NamedTuple):
+    """A program of the command line; `kind` is what its probe descriptions end with, or `file`."""
+
+    kind: str
+    text: str
+
+
+class Setting(NamedTuple):
+    """One option set; `given` is how it was written, for messages (`-b`, `-x bufsize`)."""
+
+    given: str
+    name: str
+    value: str | None
+
+
+class Arguments(NamedTuple):
+    """A parsed command line. `flags` are the options without a value that are no settings, by name."""
+
+    programs: tuple[ProgramText, ...] = ()
+    settings: tuple[Setting, ...] = ()
+    operands: tuple[str, ...] = ()
+    commands: tuple[str, ...] = ()
+    pids: tuple[str, ...] = ()
+    flags: frozenset[str] = frozenset()
+    output: str | None = None
+    raw: str | None = None
+    data_model: str = "64"
+
+    @property
+    def is_empty(self) -> bool:
+        """Nothing was asked for."""
+        return not (self.programs or self.flags or self.commands or self.pids or self.settings)
+
+
+class _Collected:
+    """What has been read so far."""
+
+    def __init__(self) -> None:
+        self.programs: list[ProgramText] = []
+        self.settings: list[Setting] = []
+        self.operands: list[str] = []
+        self.commands: list[str] = []
+        self.pids: list[str] = []
+        self.flags: set[str] = set()
+        self.values: dict[str, str] = {}
+
+    def option(self, letter: str, value: str | None) -> None:
+        """Take one option; those of `_WITH_VALUE` have a value."""
+        if letter in _FLAGS:
+            self.flags.add(_FLAGS[letter])
+        elif letter == "x":
+            name, equals, text = (value or "").partition("=")
+            self.settings.append(Setting(f"-x {name}", name, text if equals else None))
+        elif letter in _SETTINGS:
+            self.settings.append(Setting(f"-{letter}", _SETTINGS[letter], value))
+        elif letter in _SPECIFIERS:
+            self.programs.append(ProgramText(_SPECIFIERS[letter], value or ""))
+        else:
+            self._other(letter, value or "")
+
+    def _other(self, letter: str, value: str) -> None:
+        if letter == "c":
+            self.commands.append(value)
+        elif letter == "p":
+            self.pids.append(value)
+        elif letter == "o":
+            self.values["output"] = value
+        elif letter + value in ("32", "64"):
+            self.values["data_model"] = letter + value
+        else:
+            raise UsageError(f"illegal option -- {letter}")
+
+    def finished(self) -> Arguments:
+        return Arguments(
+            tuple(self.programs), tuple(self.settings), tuple(self.operands), tuple(self.commands), tuple(self.pids),
+            frozenset(self.flags), **self.values,
+        )  # fmt: skip
+
+
+def parse(words: Sequence[str]) -> Arguments:
+    """Read the words behind the program's name. Raises UsageError."""
+    collected = _Collected()
+    remaining = list(reversed(words))
+    while remaining:
+        word = remaining.pop()
+        if word == "--":
+            collected.operands += reversed(remaining)
+            break
+        if word.startswith("--"):
+            _long(word, remaining, collected)
+        elif word.startswith("-") and len(word) > 1:
+            _bundle(word, remaining, collected)
+        else:
+            collected.operands.append(word)
+    arguments = collected.finished()
+    if len(arguments.flags.intersection(_MODES)) > 1:
+        raise UsageError("only one of the [-AGhlV] options can be specified")
+    return arguments
+
+
+def _long(word: str, remaining: list[str], collected: _Collected) -> None:
+    name, equals, value = word.partition("=")
+    if name not in _LONG or (equals and name not in _LONG_WITH_VALUE):
+        raise UsageError(f"illegal option -- {word[2:]}")
+    if name not in _LONG_WITH_VALUE:
+        collected.flags.add(_LONG[name])
+    elif equals or remaining:
+        collected.values[_LONG[name]] = value if equals else remaining.pop()
+    else:
+        raise UsageError(f"option requires an argument -- {word[2:]}")
+
+
+def _bundle(word: str, remaining: list[str], collected: _Collected) -> None:
+    """Letters behind one dash; the first that takes a value takes the rest of the word or else the next one."""
+    for index, letter in enumerate(word[1:], 2):
+        if letter in _WITH_VALUE:
+            if index == len(word) and not remaining:
+                raise UsageError(f"option requires an argument -- {letter}")
+            collected.option(letter, word[index:] or remaining.pop())
+            return
+        collected.option(letter, None)

@@ -1,0 +1,54 @@
+"""What the compiler made, to be read: the intermediate form (-S) and eBPF beside the D it came from (--disasm)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from sonde.bpf.disassembler import listing
+from sonde.bpf.instructions import decode
+from sonde.bpf.programs import NAMES
+from sonde.codegen.compiler import Compilation
+from sonde.codegen.ir import show
+from sonde.spec import ProgramSpec, TracingSpec
+
+_PROBES_SHOWN = 4
+
+Lines = Mapping[str | None, Sequence[str]]
+
+
+def intermediate(compilation: Compilation) -> str:
+    """Every program's intermediate form."""
+    return "".join(f"{show(function)}\n\n" for function in compilation.functions())
+
+
+def machine_code(spec: TracingSpec, lines: Lines) -> str:
+    """Every program's eBPF, each piece below the line of D it came from."""
+    return "\n".join(_program(program, lines) for program in spec.programs)
+
+
+def _program(program: ProgramSpec, lines: Lines) -> str:
+    code = decode(program.code)
+    kind = NAMES[program.kind] if program.kind < len(NAMES) else str(program.kind)
+    probes = [str(each.probe) for each in program.probes]
+    shown = ", ".join(probes[:_PROBES_SHOWN])
+    if len(probes) > _PROBES_SHOWN:
+        shown += f" and {len(probes) - _PROBES_SHOWN} more"
+    head = f"program {program.name} (type {kind}, {len(code)} instructions) for {shown}\n"
+    return head + listing(code, dict(program.map_references), _places(program, lines))
+
+
+def _places(program: ProgramSpec, lines: Lines) -> dict[int, str]:
+    """What stands above which instruction: a line of D where another one begins."""
+    places: dict[int, str] = {}
+    before = ""
+    for index, place in sorted(program.lines):
+        if place != before:
+            places[index] = f"{place}: {_text(place, lines)}"
+        before = place
+    return places
+
+
+def _text(place: str, lines: Lines) -> str:
+    file, _, number = place.rpartition(":")
+    known = lines.get(file) or lines.get(None) or ()
+    return known[int(number) - 1].strip() if 0 < int(number) <= len(known) else ""

@@ -1,0 +1,102 @@
+"""A mistake in a D program as a message: dtrace's text, and below it for people the line it is about."""
+
+from __future__ import annotations
+
+from sonde.cli.messages import FatalError
+from sonde.cli.preprocess import INPUT
+from sonde.engines.base import EngineError
+from sonde.lang.errors import DError, Position
+
+_OUTSIDE_CLAUSES = ("D_SYNTAX", "D_EMPTY", "D_INT_", "D_CHR_", "D_STR_", "D_MACRO_", "D_PRAG", "D_PDESC_", "D_PROC_")
+"""Mistakes found while reading, before dtrace knows which part of a clause it is in."""
+
+_HINTS = {
+    "D_PDESC_ZERO": "list the probes there are with -l; -Z allows descriptions that match none",
+    "D_MACRO_UNDEF": "give the argument behind the program, or set -xdefaultargs",
+    "D_MACRO_UNUSED": "quote the whole program as one argument, or set -xargref",
+}
+
+
+def compile_error(error: DError, failure: str, text: str, is_script: bool, with_tag: bool) -> FatalError:
+    """The message for a mistake in the program `text`; `failure` says which program it is."""
+    tag = f"[{error.tag}] " if with_tag else ""
+    where = _where_in_script(error.position) if is_script else _region(error, text)
+    return FatalError(f"{failure}: {tag}{where}{error.text}", hint=_hint(error, text))
+
+
+def _where_in_script(position: Position | None) -> str:
+    if position is None:
+        return ""
+    # The preprocessor's own name for its input is the script.
+    if position.line_directive and position.file not in (None, INPUT):
+        return f'"{position.file}", line {position.line}: '
+    return f"line {position.line}: "
+
+
+def _region(error: DError, text: str) -> str:
+    """The part of a clause, which dtrace names where a program has no file."""
+    position = error.position
+    if position is None or error.tag.startswith(_OUTSIDE_CLAUSES):
+        return ""
+    region = _region_at(text, _offset(text, position))
+    return f"in {region}: " if region else ""
+
+
+def _offset(text: str, position: Position) -> int:
+    before = text.split("\n")[: position.line - 1]
+    return sum(len(line) + 1 for line in before) + position.column - 1
+
+
+def _region_at(text: str, end: int) -> str:
+    """`predicate` or `action list` where `end` lies in one, by the braces and slashes before it."""
+    region, index = "", 0
+    while index < min(end, len(text)):
+        if text[index] == '"':
+            index = _after_string(text, index)
+            continue
+        if text.startswith("/*", index):
+            index = text.find("*/", index) + 2 or len(text)
+            continue
+        if text[index] == "{":
+            region = "action list"
+        elif text[index] == "}":
+            region = ""
+        elif text[index] == "/" and not region:
+            region = "predicate"
+        index += 1
+    return region
+
+
+def _after_string(text: str, start: int) -> int:
+    index = start + 1
+    while index < len(text) and text[index] != '"':
+        index += 2 if text[index] == "\\" else 1
+    return index + 1
+
+
+def _hint(error: DError, text: str) -> str:
+    """The source line with a mark under the place, and what helps."""
+    hint = _HINTS.get(error.tag, "")
+    position = error.position
+    lines = text.split("\n")
+    if position is None or not 0 < position.line <= len(lines) or _is_elsewhere(position):
+        return hint
+    line = lines[position.line - 1]
+    column = min(max(position.column, 1), len(line) + 1)
+    # Tabs stay tabs, so that the mark stands below its place however wide they are shown.
+    blank = "".join("\t" if each == "\t" else " " for each in line[: column - 1])
+    place = f"{position.file or 'command line'}:{position.line}:{position.column}:"
+    return "\n".join(filter(None, (place, f"  {line}", f"  {blank}^", hint)))
+
+
+def _is_elsewhere(position: Position) -> bool:
+    """Whether the line is one of an included file."""
+    return position.line_directive and position.file not in (None, INPUT)
+
+
+def engine_error(error: EngineError) -> FatalError:
+    """What the engine could not do, with the D line the kernel refused and the end of the verifier's log."""
+    parts = [f"the D code it was made from is at {error.place}"] if error.place else []
+    if error.log:
+        parts += ["the end of the verifier's log:", *error.log.splitlines()]
+    return FatalError(f"could not enable tracing: {error.text}", hint="\n".join(parts))

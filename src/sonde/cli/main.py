@@ -1,0 +1,130 @@
+"""The commands `sonde` and `dtrace`: the command line in, the exit status out."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Sequence
+
+from sonde.cli.arguments import Arguments, parse
+from sonde.cli.messages import FatalError, Messages, UsageError
+from sonde.options import OptionError, OptionTable, from_environment
+
+# What a command does not need it does not import: the start of a one-liner is short because of that. So the modules
+# that trace, list, explain or show are imported where the command line has asked for them.
+
+USAGE = """\
+Usage: {name} [-BCeFHlqSvVwZ] [-b bufsz] [-c cmd] [-D name[=def]] [-I path] [-L path]
+       [-o output] [-p pid] [-s script] [-U name] [-x opt[=val]] [-X a|c|s|t]
+       [-P provider [[ predicate ] action ]]
+       [-m [ provider: ] module [[ predicate ] action ]]
+       [-f [[ provider: ] module: ] func [[ predicate ] action ]]
+       [-n [[[ provider: ] module: ] func: ] name [[ predicate ] action ]]
+       [-i probe-id [[ predicate ] action ]] [--raw file] [--disasm] [--dry-run]
+       [ args ... ]
+"""
+
+EXPLANATION = """
+  -n, -f, -m, -P, -i  trace these probes; -s takes a program from a file
+  -l                  list the probes instead, with -v their arguments too
+  -c, -p              trace a command, a process: its pid is $target
+  -e                  compile, then exit
+  -q -F -o            only what the program prints; indent by function; append to a file
+  -w                  allow destructive actions
+  -Z                  allow descriptions that match no probe
+  -x opt[=val]        set an option, as `#pragma D option` does
+  -C -D -U -I -H      preprocess the program with cpp
+  -v -S --disasm      show stability; the intermediate form; eBPF beside the D lines
+  --dry-run           compile everything, load nothing
+  --raw file          write the records to a file as well, for `{name} raw file`
+
+Other commands: `{name} doctor` tells what this kernel and this user can do,
+`{name} raw FILE` shows a file written by --raw.
+"""
+
+_UNSUPPORTED = {
+    "object": "-G: making objects for statically defined probes is not supported",
+    "header": "-h: making headers for statically defined probes is not supported",
+    "anonymous": "-A: anonymous tracing does not exist on Linux",
+    "claim": "-a: anonymous tracing does not exist on Linux",
+}
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Run one command; `words` are the command line with the program's name. Returns the exit status."""
+    name, *rest = sys.argv if words is None else words
+    # A reader that goes away ends the program, and ^C too as long as there is no trace to finish.
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    messages = Messages(os.path.basename(name) or "sonde")
+    try:
+        return _command(rest, messages)
+    except UsageError as error:
+        messages.error(error.text)
+        messages.plain(USAGE.format(name=messages.program))
+        return error.status
+    except FatalError as error:
+        messages.error(error.text, error.hint)
+        return error.status
+
+
+def _command(words: list[str], messages: Messages) -> int:
+    if words[:1] == ["doctor"]:
+        from sonde.cli.doctor import doctor
+
+        return doctor(words[1:])
+    if words[:1] == ["raw"]:
+        from sonde.cli.raw import show
+
+        return show(words[1:], messages)
+    arguments = parse(words)
+    if "help" in arguments.flags:
+        sys.stdout.write((USAGE + EXPLANATION).format(name=messages.program))
+        return 0
+    if arguments.is_empty and not arguments.operands:
+        messages.plain(USAGE.format(name=messages.program))
+        return 2
+    return _trace_or_list(arguments, messages)
+
+
+def _trace_or_list(arguments: Arguments, messages: Messages) -> int:
+    for flag, text in _UNSUPPORTED.items():
+        if flag in arguments.flags:
+            raise FatalError(text)
+    if arguments.data_model == "32":
+        raise FatalError("-32: programs for a 32-bit kernel are not supported")
+    if arguments.flags & {"version", "version_of_sonde"}:
+        from sonde.cli.version import version
+
+        sys.stdout.write(version(messages.program, arguments.flags))
+        return 0
+    options = option_table(arguments)
+    if "list" in arguments.flags:
+        from sonde.cli.listing import list_probes
+
+        return list_probes(arguments, options, messages)
+    from sonde.cli.trace import trace
+
+    return trace(arguments, options, messages)
+
+
+def option_table(arguments: Arguments) -> OptionTable:
+    """The options of the environment and, stronger, of the command line. Raises FatalError."""
+    options = OptionTable()
+    settings = [(f"DTRACE_OPT_{name.upper()}", name, text) for name, text in from_environment(os.environ).items()]
+    settings += arguments.settings
+    for given, name, text in settings:
+        try:
+            options.set(name, text)
+        except OptionError as error:
+            raise FatalError(f"failed to set {given}: {error}", hint=_option_hint(name)) from None
+    return options
+
+
+def _option_hint(name: str) -> str:
+    from sonde.options import similar
+
+    close = similar(name)
+    return f"did you mean {' or '.join(close)}?" if close else ""

@@ -1,0 +1,50 @@
+"""What is said on the error output: dtrace's messages, byte for byte, and for people a hint below them."""
+
+from __future__ import annotations
+
+import os
+
+
+class FatalError(Exception):
+    """The command cannot go on: one message, the exit status, and for people what they can do (`hint`)."""
+
+    def __init__(self, text: str, status: int = 1, hint: str = "") -> None:
+        super().__init__(text)
+        self.text = text
+        self.status = status
+        self.hint = hint
+
+
+class UsageError(FatalError):
+    """The command line makes no sense."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text, 2)
+
+
+class Messages:
+    """The error output of one command, each message behind the program's name.
+
+    Tests of dtrace compare what they read there with what dtrace says, so hints are for people only.
+    """
+
+    def __init__(self, program: str) -> None:
+        self.program = program
+        self._has_hints = "_DTRACE_TESTING" not in os.environ
+
+    def error(self, text: str, hint: str = "") -> None:
+        """One message, and a hint of one or more lines."""
+        self._write(f"{self.program}: {text}\n")
+        if hint and self._has_hints:
+            self._write("".join(f"  {line}\n" for line in hint.splitlines()))
+
+    def plain(self, text: str) -> None:
+        """Text without the program's name before it."""
+        self._write(text)
+
+    def _write(self, text: str) -> None:
+        try:
+            os.write(2, text.encode(errors="surrogateescape"))
+        except OSError:
+            # Nobody is there to be told.
+            return

@@ -1,0 +1,52 @@
+"""Programs through the C preprocessor (-C)."""
+
+from __future__ import annotations
+
+from sonde.cli.messages import FatalError
+from sonde.options import OptionTable
+
+INPUT = "/dev/stdin"
+"""What the preprocessor calls its input in its messages and line markers."""
+
+_DEFINITIONS = (
+    "-D__linux", "-D__unix", "-D__SVR4", "-D__SUNW_D=1", "-U__GNUC__", "-D__SUNW_D_64", "-D__Linux", "-D__amd64",
+)  # fmt: skip
+
+
+def preprocessor_command(options: OptionTable) -> list[str]:
+    """The command line of the preprocessor as the options make it."""
+    command = [options.text("cpppath", "cpp"), *_DEFINITIONS]
+    command += [f"-D{each}" for each in options.texts("define")]
+    command += [f"-U{each}" for each in options.texts("undef")]
+    command += [f"-I{each}" for each in options.texts("incdir")]
+    for each in options.texts("cppargs"):
+        command += each.split()
+    if options.on("cpphdrs"):
+        command.append("-H")
+    if options.text("stdc") == "s":
+        command.append("-traditional-cpp")
+    return [*command, INPUT]
+
+
+def preprocess(text: str, options: OptionTable) -> str:
+    """The text as the preprocessor leaves it; its messages go to the error output. Raises FatalError."""
+    # Few programs are preprocessed, and the module is a large one.
+    import subprocess
+
+    try:
+        done = subprocess.run(
+            preprocessor_command(options), input=without_interpreter(text).encode(errors="surrogateescape"),
+            stdout=subprocess.PIPE, check=False,
+        )  # fmt: skip
+    except OSError as error:
+        path = options.text("cpppath", "cpp")
+        hint = f"{path}: {error.strerror}; install the C preprocessor, or name one with -xcpppath=PATH"
+        raise FatalError("Preprocessor not found", hint=hint) from None
+    if done.returncode:
+        raise FatalError("Preprocessor failed to process input program")
+    return done.stdout.decode(errors="surrogateescape")
+
+
+def without_interpreter(text: str) -> str:
+    """A `#!` line is no directive of C; an empty one in its place keeps the numbers of the others."""
+    return "\n" + text.partition("\n")[2] if text.startswith("#!") else text

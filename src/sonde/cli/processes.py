@@ -1,0 +1,46 @@
+"""The processes that -c and -p name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+
+from sonde.cli.arguments import Arguments
+from sonde.cli.messages import FatalError
+from sonde.options import OptionTable
+from sonde.session import Traced
+
+
+@contextmanager
+def processes(arguments: Arguments, options: OptionTable) -> Iterator[Sequence[Traced]]:
+    """Those of -c, started and held, before those of -p; given up at the end. Raises FatalError."""
+    if not arguments.commands and not arguments.pids:
+        yield ()
+        return
+    # Not needed for a system-wide trace.
+    from sonde.target.command import Command, CommandError, Process
+
+    evaluation = options.text("evaltime", "postinit")
+    found: list[Traced] = []
+    with ExitStack() as stack:
+        try:
+            for command in arguments.commands:
+                found.append(Command(command, evaluation))
+                stack.callback(found[-1].close)
+            for pid in arguments.pids:
+                found.append(Process(_number(pid)))
+                stack.callback(found[-1].close)
+        except CommandError as error:
+            raise FatalError(str(error)) from None
+        except OSError as error:
+            raise FatalError(f"failed to control the process: {error.strerror}", hint=_PTRACE) from None
+        yield found
+
+
+_PTRACE = "kernel.yama.ptrace_scope or a container may forbid ptrace(2); `sonde doctor` tells more"
+
+
+def _number(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and int(text) > 0):
+        raise FatalError(f"invalid pid: {text}")
+    return int(text)

@@ -1,0 +1,147 @@
+"""The programs of the command line: found, read, preprocessed, checked one after another into one session."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from sonde.cli.arguments import ProgramText
+from sonde.cli.errors import compile_error
+from sonde.cli.messages import FatalError
+from sonde.cli.preprocess import INPUT, preprocess
+from sonde.lang.check.checker import Checker, add_text
+from sonde.lang.check.options import CheckOptions
+from sonde.lang.d.source import Macros, Source, command_line_source
+from sonde.lang.errors import DError, Position
+from sonde.lang.program import Clause, Program
+from sonde.options import OptionTable
+from sonde.probes.registry import Registry
+
+
+class Given(NamedTuple):
+    """One program as given: `name` is its file or, of a program on the command line, its whole text."""
+
+    name: str
+    source: Source
+    original: str
+
+    @property
+    def is_script(self) -> bool:
+        return self.source.file is not None
+
+    @property
+    def title(self) -> str:
+        """How messages about a running program call it: `script 'FILE'`, `description 'PROBES'`."""
+        if self.is_script:
+            return f"script '{self.name}'"
+        end = min((index for index in map(self.name.find, "{/;") if index >= 0), default=len(self.name))
+        return f"description '{self.name[:end]}'"
+
+    @property
+    def failure(self) -> str:
+        """What a message begins with when it does not compile."""
+        return f"failed to compile script {self.name}" if self.is_script else f"invalid probe specifier {self.name}"
+
+
+class Compiled(NamedTuple):
+    """All programs checked, as one, and the clauses of each."""
+
+    program: Program
+    given: tuple[Given, ...]
+    clauses: tuple[tuple[Clause, ...], ...]
+    checker: Checker
+
+    def containing(self, position: Position | None) -> Given:
+        """The program that a position is in; of several on the command line, the first."""
+        file = position.file if position else None
+        return next((each for each in self.given if each.source.file == file), self.given[0])
+
+    @property
+    def lines(self) -> dict[str | None, list[str]]:
+        """The sources' lines by file name; of several without one, the first's."""
+        found: dict[str | None, list[str]] = {}
+        for each in self.given:
+            found.setdefault(each.source.file, each.original.splitlines())
+            if each.source.text != each.original:
+                found.setdefault(INPUT, each.original.splitlines())
+        return found
+
+
+def read(text: ProgramText, options: OptionTable) -> Given:
+    """Read one program, through the preprocessor if the options say so. Raises FatalError."""
+    if text.kind != "file":
+        given = Given(text.text, command_line_source(text.text, _spec_kind(text.kind)), text.text)
+    else:
+        content = _content(text.text)
+        given = Given(text.text, Source(content, text.text, pspec=options.on("pspec")), content)
+    if not options.on("cpp"):
+        return given
+    try:
+        processed = preprocess(given.source.text, options)
+    except FatalError as error:
+        raise FatalError(f"{given.failure}: {error.text}", hint=error.hint) from None
+    return given._replace(source=given.source._replace(text=processed))
+
+
+def _spec_kind(kind: str) -> str:
+    return "name" if kind == "identifier" else kind
+
+
+def _content(path: str) -> str:
+    try:
+        with open(path, "rb") as file:
+            return file.read().decode(errors="surrogateescape")
+    except OSError as error:
+        raise FatalError(f"failed to open {path}: {error.strerror}") from None
+
+
+def macros(operands: Sequence[str], target: int, options: OptionTable) -> Macros:
+    """The macro variables; `$0` is added for each program."""
+    return Macros(
+        os.getpid(), os.getppid(), os.getuid(), os.geteuid(), os.getgid(), os.getegid(), os.getpgid(0), os.getsid(0),
+        target, ("", *operands), options.on("defaultargs"),
+    )  # fmt: skip
+
+
+def check_options(options: OptionTable) -> CheckOptions:
+    """What the checker is to know of the options; pragmas go back into the table."""
+
+    def set_by_pragma(name: str, text: str | None) -> object:
+        options.set_in_program(name, text)
+        return options.value(name)
+
+    default = CheckOptions()
+    return CheckOptions(
+        zero_probes=options.on("zdefs"),
+        empty=options.on("empty"),
+        unused_arguments=options.on("argref"),
+        strsize=options.number("strsize", default.strsize),
+        scratchsize=options.number("scratchsize", default.scratchsize),
+        maxframes=options.number("maxframes", default.maxframes),
+        amin=options.text("amin") or None,
+        parse_option=set_by_pragma,
+    )
+
+
+def compile_programs(
+    given: Sequence[Given], options: OptionTable, registry: Registry, variables: Macros, program_name: str
+) -> Compiled:
+    """Check them in their order. Raises FatalError with the first mistake."""
+    checked_with = check_options(options)
+    checker = Checker(registry, checked_with)
+    clauses: list[tuple[Clause, ...]] = []
+    seen = 0
+    for each in given:
+        own_name = each.name if each.is_script else program_name
+        own = variables._replace(arguments=(own_name, *variables.arguments[1:]))
+        try:
+            add_text(checker, each.source, checked_with, own)
+        except DError as error:
+            raise compile_error(error, each.failure, each.original, each.is_script, options.on("errtags")) from None
+        except RecursionError:
+            raise FatalError(f"{each.failure}: expressions are nested too deeply") from None
+        now = checker.program().clauses
+        clauses.append(now[seen:])
+        seen = len(now)
+    return Compiled(checker.program(), tuple(given), tuple(clauses), checker)

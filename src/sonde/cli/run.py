@@ -1,0 +1,86 @@
+"""One compiled program run in the kernel, with the files of -o and --raw."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import BinaryIO
+
+from sonde.cli.arguments import Arguments
+from sonde.cli.errors import engine_error
+from sonde.cli.messages import FatalError, Messages
+from sonde.cli.names import Names
+from sonde.codegen.walk import nodes
+from sonde.engines.base import EngineError
+from sonde.engines.kernel.engine import KernelEngine
+from sonde.lang.program import Act, Call, FormattedCommand, Program
+from sonde.options import OptionTable
+from sonde.session import Session, Traced
+from sonde.spec import TracingSpec
+
+_RECORD_OVERHEAD = 40
+"""Bytes that dtrace needs in a buffer for a record besides the record itself."""
+
+_DESTRUCTIVE = frozenset(("raise", "copyout", "copyoutstr", "stop", "chill", "breakpoint", "panic"))
+
+
+def run(
+    spec: TracingSpec, program: Program, arguments: Arguments, options: OptionTable, messages: Messages,
+    traced: Sequence[Traced],
+) -> int:  # fmt: skip
+    """Trace to the end; returns the exit status. Raises FatalError."""
+    _check_enabling(spec, program, options)
+    names = Names()
+    with opened(arguments.output, "output file ") as output, _raw_file(arguments.raw) as raw:
+        try:
+            session = Session(
+                spec, KernelEngine(), options, names, traced, output, messages.program, raw, names.remember
+            )
+            if options.on("destructive") and not options.on("quiet"):
+                messages.error("allowing destructive actions")
+            return session.run().status & 0xFF
+        except EngineError as error:
+            raise engine_error(error) from None
+        except OSError as error:
+            raise FatalError(f"processing aborted: {error.strerror}") from None
+
+
+def _check_enabling(spec: TracingSpec, program: Program, options: OptionTable) -> None:
+    """What dtrace refuses only when tracing is about to begin."""
+    if not options.on("destructive") and any(
+        isinstance(node, FormattedCommand) or (isinstance(node, (Act, Call)) and node.name in _DESTRUCTIVE)
+        for clause in program.clauses
+        for node in nodes(clause)
+    ):
+        text = "could not enable tracing: Destructive actions not allowed"
+        raise FatalError(text, hint="allow them with -w or `#pragma D option destructive`")
+    needed = max((layout.size for layout in spec.records), default=0) + _RECORD_OVERHEAD
+    if options.is_set("bufsize") and options.number("bufsize", 0) < needed:
+        text = "could not enable tracing: Enabling exceeds size of buffer"
+        raise FatalError(text, hint=f"a record takes {needed} bytes: give -b a greater size")
+
+
+@contextmanager
+def opened(path: str | None, what: str, flags: int = os.O_APPEND) -> Iterator[int]:
+    """The descriptor to write to: the standard output where there is no path. Raises FatalError."""
+    if path is None:
+        yield 1
+        return
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | flags, 0o666)
+    except OSError as error:
+        raise FatalError(f"failed to open {what}'{path}': {error.strerror}") from None
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def _raw_file(path: str | None) -> Iterator[BinaryIO | None]:
+    if path is None:
+        yield None
+        return
+    with opened(path, "raw file ", os.O_TRUNC) as descriptor, open(descriptor, "wb", closefd=False) as file:
+        yield file

@@ -1,0 +1,78 @@
+"""How stable a program's interfaces are (-v), and what arguments a probe has (-l -v)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sonde.cli.programs import Given
+from sonde.codegen.walk import nodes
+from sonde.lang.check.checker import Checker
+from sonde.lang.check.kinds import spell
+from sonde.lang.check.stability import CLASSES, STABILITIES, Attributes, description_attributes, parse_attributes
+from sonde.lang.d.parser import Parser
+from sonde.lang.d.source import Macros
+from sonde.lang.d.syntax import ProbeClause
+from sonde.lang.program import Argument, Builtin, Clause, KernelObject
+from sonde.probe import Probe
+from sonde.probes.registry import Registry
+
+
+def _attributes(text: str) -> Attributes:
+    parsed = parse_attributes(text)
+    assert parsed is not None
+    return parsed
+
+
+_STABLE = _attributes("Stable/Stable/Common")
+_PRIVATE = _attributes("Private/Private/Unknown")
+_ARGUMENTS = {"dtrace": _STABLE, "profile": _attributes("Evolving/Evolving/Common")}
+"""How stable the arguments of a provider's probes are, where they are more than the kernel's own."""
+
+
+def report(given: Given, clauses: Sequence[Clause], checker: Checker) -> str:
+    """The least stable of a program's probe descriptions and of its statements."""
+    # It has been parsed and checked already, with its arguments; names alone matter here.
+    items = Parser(given.source, Macros(defaultargs=True), checker.is_type_name).items()
+    specs = [spec for item in items if isinstance(item, ProbeClause) for spec in item.specs]
+    descriptions = _least([description_attributes(spec.fields[0]) for spec in specs])
+    statements = _least([_of_node(node) for clause in clauses for node in nodes(clause)])
+    return (
+        f"\nStability attributes for {given.title.replace(chr(39), '')}:\n"
+        f"{_block('Minimum Probe Description Attributes', descriptions)}"
+        f"{_block('Minimum Statement Attributes', statements)}\n"
+    )
+
+
+def arguments_report(probe: Probe, registry: Registry) -> str:
+    """The block that follows a probe in a verbose listing."""
+    arguments = registry.arguments(probe)
+    if arguments:
+        types = "".join(f"\t\targs[{number}]: {spell(each.shown)}\n" for number, each in enumerate(arguments))
+    else:
+        types = "\t\tNone\n"
+    # Modules and functions are the kernel's own affair.
+    own = _PRIVATE if probe.module or probe.function else _STABLE
+    return (
+        f"{_block('Probe Description Attributes', own)}"
+        f"{_block('Argument Attributes', _ARGUMENTS.get(probe.provider, _PRIVATE))}"
+        f"\n\tArgument Types\n{types}\n"
+    )
+
+
+def _block(title: str, attributes: Attributes) -> str:
+    return (
+        f"\n\t{title}\n"
+        f"\t\tIdentifier Names: {STABILITIES[attributes.name]}\n"
+        f"\t\tData Semantics:   {STABILITIES[attributes.data]}\n"
+        f"\t\tDependency Class: {CLASSES[attributes.dependency]}\n"
+    )
+
+
+def _of_node(node: object) -> Attributes:
+    is_kernels = isinstance(node, (KernelObject, Argument)) or (isinstance(node, Builtin) and node.name == "curthread")
+    return _PRIVATE if is_kernels else _STABLE
+
+
+def _least(found: Sequence[Attributes]) -> Attributes:
+    columns = zip(*(found or [_STABLE]), strict=True)
+    return Attributes(*(min(column) for column in columns))

@@ -1,0 +1,94 @@
+"""Tracing: the programs of the command line compiled, shown if asked for, and run."""
+
+from __future__ import annotations
+
+import os
+
+from sonde.cli.arguments import Arguments
+from sonde.cli.errors import compile_error
+from sonde.cli.messages import FatalError, Messages
+from sonde.cli.permission import require_permission
+from sonde.cli.processes import processes
+from sonde.cli.programs import Compiled, compile_programs, macros, read
+from sonde.codegen.compiler import Compilation
+from sonde.engines.kernel.features import detect
+from sonde.lang.errors import DError
+from sonde.options import OptionTable
+from sonde.probes.registry import Registry
+from sonde.session import compile_session
+from sonde.spec import TracingSpec
+from sonde.target.machine import current_target
+
+
+def trace(arguments: Arguments, options: OptionTable, messages: Messages) -> int:
+    """Compile and, unless the arguments say otherwise, trace; returns the exit status. Raises FatalError."""
+    only_compiles = bool(arguments.flags & {"compile_only", "dry_run"})
+    if not arguments.programs:
+        return _nothing(arguments, only_compiles)
+    if not only_compiles:
+        require_permission()
+    given = [read(each, options) for each in arguments.programs]
+    with processes(arguments, options) as traced:
+        registry = Registry(current_target(detect()))
+        variables = macros(arguments.operands, traced[0].pid if traced else 0, options)
+        compiled = compile_programs(given, options, registry, variables, messages.program)
+        compilation, spec = _generate(compiled, options, registry)
+        _announce(compiled, arguments, options, messages)
+        _show_code(arguments, compilation, spec, compiled)
+        if only_compiles:
+            return 0
+        if not any(clause.probes for clause in compiled.program.clauses):
+            raise FatalError("no probes matched")
+        from sonde.cli.run import run
+
+        return run(spec, compiled.program, arguments, options, messages, traced)
+
+
+def _nothing(arguments: Arguments, only_compiles: bool) -> int:
+    """No program: with -e that one compiles too, with -c and -p there is nothing to do."""
+    if only_compiles:
+        return 0
+    raise FatalError("no probes specified", hint="name some with -n, -s, -P, -m, -f or -i; -l lists them")
+
+
+def _generate(compiled: Compiled, options: OptionTable, registry: Registry) -> tuple[Compilation, TracingSpec]:
+    try:
+        compilation = compile_session(compiled.program, options, registry.target, registry, compiled.lines)
+        return compilation, compilation.spec()
+    except DError as error:
+        given = compiled.containing(error.position)
+        with_tag = options.on("errtags")
+        raise compile_error(error, given.failure, given.original, given.is_script, with_tag) from None
+
+
+def _announce(compiled: Compiled, arguments: Arguments, options: OptionTable, messages: Messages) -> None:
+    """How many probes each program matched, and with -v how stable it is."""
+    is_announced = not options.on("quiet") and "compile_only" not in arguments.flags
+    for given, clauses in zip(compiled.given, compiled.clauses, strict=True):
+        if is_announced:
+            count = sum(len(clause.probes) for clause in clauses)
+            messages.error(f"{given.title} matched {count} probe{'' if count == 1 else 's'}")
+        if "verbose" in arguments.flags:
+            from sonde.cli.stability import report
+
+            show(report(given, clauses, compiled.checker))
+
+
+def _show_code(arguments: Arguments, compilation: Compilation, spec: TracingSpec, compiled: Compiled) -> None:
+    """The intermediate form (-S), the machine code (--disasm, -S -v)."""
+    flags = arguments.flags
+    if not flags & {"intermediate", "disassemble"}:
+        return
+    from sonde.cli.disassembly import intermediate, machine_code
+
+    if "intermediate" in flags:
+        show(intermediate(compilation))
+    if "disassemble" in flags or {"intermediate", "verbose"} <= flags:
+        show(machine_code(spec, compiled.lines))
+
+
+def show(text: str) -> None:
+    """Write to the standard output at once, in order with what the session will write there."""
+    data = text.encode(errors="surrogateescape")
+    while data:
+        data = data[os.write(1, data) :]
