@@ -196,7 +196,7 @@ class Generation:
 
     def temporary(self, size: int) -> Memory:
         """Memory until the end of the statement: on the stack if small, else in this firing's scratch frame."""
-        if size <= STACK_OBJECT:
+        if size <= STACK_OBJECT and sum(s.size for s in self.scratch.slots) + size <= STACK_TEMPORARIES:
             slot = self.b.slot(size)
             self.scratch.slots.append(slot)
             return Memory(slot, 0)
@@ -239,6 +239,9 @@ class Generation:
 
 STACK_OBJECT = 64
 """Larger temporaries go to scratch memory: 512 bytes of stack are soon gone."""
+
+STACK_TEMPORARIES = 160
+"""What all temporaries of one statement may take of the stack, the rest goes to scratch memory."""
 
 
 class Scratch:

@@ -9,6 +9,7 @@ from sonde.codegen.generation import Generation
 from sonde.codegen.ir import Imm, MapDescriptor, Reg
 from sonde.codegen.names import probe_name
 from sonde.codegen.places import Memory
+from sonde.codegen.shapes import end_of, round_up
 from sonde.codegen.stacks import stack_into
 from sonde.lang import program as tree
 from sonde.spec import Field
@@ -20,7 +21,7 @@ def write_field(g: Generation, e: tree.Expr, field: Field, base: Memory) -> None
     if field.kind == "interned":
         store(g, memory, 4, probe_name(g, e.name) if isinstance(e, tree.Builtin) else Imm(0))
     elif field.kind == "string":
-        g.string_into(e, memory, field.size)
+        g.string_into(e, memory, round_up(field.size))
     elif field.kind == "bytes":
         copy(g, g.place(e), memory, field.size)
     elif field.kind in ("stack", "ustack"):
@@ -49,7 +50,7 @@ def write_key(g: Generation, keys: Sequence[tree.Expr], fields: Sequence[Field],
     """Generate every key into its field and zero the gaps between them."""
     for expression, field in zip(keys, fields, strict=True):
         write_field(g, expression, field, memory)
-    ends = sorted((f.offset, f.offset + f.size) for f in fields)
+    ends = sorted((f.offset, end_of(f)) for f in fields)
     position = 0
     for begin, end in [*ends, (size, size)]:
         _zero_gap(g, memory, position, begin)

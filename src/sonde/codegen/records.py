@@ -13,7 +13,7 @@ from sonde.codegen.generation import Generation, Record, Shared
 from sonde.codegen.ir import Imm, MapDescriptor, Operand, Reg, SlotAddress
 from sonde.codegen.names import probe_id
 from sonde.codegen.places import Memory
-from sonde.codegen.shapes import field_of
+from sonde.codegen.shapes import end_of, field_of, round_up
 from sonde.lang import program as tree
 from sonde.lang.program import Aggregation, Clause, Expr
 from sonde.spec import (
@@ -57,14 +57,14 @@ class Plan:
         """None if the clause records nothing."""
         if not self.actions and self._clause.statements:
             return None
-        size = (self._end + 7) & ~7
+        size = round_up(self._end)
         return RecordLayout(self._clause.id, size, tuple(self.actions), not self._clause.statements)
 
     def _field(self, e: Expr) -> Field:
         return self._add(field_of(e, self._end, self._clause.probes, self._shared.settings))
 
     def _add(self, field: Field) -> Field:
-        self._end = field.offset + field.size
+        self._end = end_of(field)
         self.fields.append(field)
         return field
 

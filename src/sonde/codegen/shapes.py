@@ -18,9 +18,24 @@ USER_SYMBOLS = ("usym", "ufunc", "umod", "uaddr")
 KERNEL_SYMBOLS = ("sym", "func", "mod")
 
 
+def string_size(e: tree.Expr, probes: Sequence[Probe], settings: Settings) -> int:
+    """The most bytes a string expression takes with its NUL."""
+    return min(_longest(e, probes, settings), settings.strsize) + 1
+
+
 def string_capacity(e: tree.Expr, probes: Sequence[Probe], settings: Settings) -> int:
-    """The most bytes a string expression takes with its NUL, a multiple of 8."""
-    return min((_longest(e, probes, settings) + 8) & ~7, settings.string_capacity)
+    """The same rounded up to whole words, as strings are kept in memory."""
+    return round_up(string_size(e, probes, settings))
+
+
+def round_up(size: int) -> int:
+    """To a multiple of 8."""
+    return (size + 7) & ~7
+
+
+def end_of(field: Field) -> int:
+    """Where the memory of a field ends: strings are written in whole words."""
+    return field.offset + (round_up(field.size) if field.kind == "string" else field.size)
 
 
 def _longest(e: tree.Expr, probes: Sequence[Probe], settings: Settings) -> int:
@@ -68,9 +83,9 @@ def shape(e: tree.Expr, probes: Sequence[Probe], settings: Settings) -> tuple[st
     if isinstance(base, String):
         if isinstance(e, tree.Builtin) and e.name in PROBE_NAMES:
             return "interned", 4, False, ""
-        return "string", string_capacity(e, probes, settings), False, ""
+        return "string", string_size(e, probes, settings), False, ""
     if isinstance(base, Array) and base.length is None:
-        return "string", string_capacity(e, probes, settings), False, ""
+        return "string", string_size(e, probes, settings), False, ""
     if isinstance(base, (Struct, Array)):
         return "bytes", size_of(base), False, name_of(e.type)
     return "int", size_of(base) or 8, is_signed(base), ""
@@ -95,8 +110,8 @@ def key_fields(uses: Iterable[Use], settings: Settings, start: int = 0) -> tuple
         kind, _, signed, detail = column[0]
         if len(kinds) > 1:
             kind = "string"
-        size = max(8 if kind == "string" else 1, *(size for _, size, _, _ in column))
+        size = max(size for _, size, _, _ in column)
         field = _placed(end, kind, size, signed, detail)
         fields.append(field)
-        end = field.offset + field.size
-    return tuple(fields), max(8, (end + 7) & ~7)
+        end = end_of(field)
+    return tuple(fields), max(8, round_up(end))
