@@ -61,9 +61,29 @@ class _Graph:
 
 
 def allocate(function: Function) -> Allocation:
-    graph = _build(function)
-    allocation = _colour(graph, ())
-    return _colour(graph, SCRATCH) if allocation.spilled else allocation
+    allocation = _colour(_build(function), ())
+    if not allocation.spilled:
+        return allocation
+    _isolate(function)
+    return _colour(_build(function), SCRATCH)
+
+
+def _isolate(function: Function) -> None:
+    """Give each cmpxchg registers of its own for its address and new value: two scratch registers are too few for
+    operands that may live on the stack, and what lives only from one instruction to the next can always be placed."""
+    for block in function.blocks:
+        code: list[tuple[ir.Instruction, int]] = []
+        for instruction, position in block.code:
+            if isinstance(instruction, ir.Atomic) and instruction.op == "cmpxchg":
+                for name in ("base", "value"):
+                    operand = getattr(instruction, name)
+                    if isinstance(operand, Reg):
+                        own = Reg(function.registers)
+                        function.registers += 1
+                        code.append((ir.Move(own, operand), position))
+                        instruction = instruction._replace(**{name: own})  # type: ignore[arg-type]
+            code.append((instruction, position))
+        block.code = code
 
 
 def _build(function: Function) -> _Graph:
@@ -129,9 +149,6 @@ def _constrain_atomic(graph: _Graph, instruction: ir.Atomic, live: set[Reg]) -> 
     if instruction.op == "cmpxchg":
         graph.no_r0 |= live | fixed
         graph.pinned |= fixed
-        for reg in (instruction.expected, instruction.fetched):
-            if reg is not None:
-                graph.pinned.add(reg)
     if instruction.fetched is not None and isinstance(instruction.base, Reg):
         graph.connect(instruction.fetched, {instruction.base})
         if instruction.value in live:

@@ -36,6 +36,15 @@ def evaluate(op: str, left: int, right: int, bits: int = 64) -> int:
     return signed(result) if bits == 64 else result
 
 
+def is_immediate(op: str, value: int, bits: int = 64) -> bool:
+    """Whether the verifier takes the constant as an instruction's right operand: no shift out, no division by zero."""
+    if op in ("lsh", "rsh", "arsh"):
+        return 0 <= value < bits
+    if op in ("div", "mod", "sdiv", "smod") and value == 0:
+        return False
+    return -0x80000000 <= value <= 0x7FFFFFFF
+
+
 def _signed_division(op: str, a: int, b: int) -> int:
     if b == 0:
         return 0 if op == "sdiv" else a

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from sonde.codegen import ir
-from sonde.codegen.arithmetic import compare, evaluate, extend, signed
+from sonde.codegen.arithmetic import compare, evaluate, extend, is_immediate, signed
 from sonde.codegen.ir import Base, CallArgument, Imm, Operand, Reg, Slot
 
 ZERO = Imm(0)
@@ -105,8 +105,10 @@ class Builder:
             if right.value == 0 and op in ("mul", "and"):
                 return ZERO
             op, right = _cheaper(op, right)
+        if isinstance(right, Imm) and not is_immediate(op, right.value, bits):
+            right = self.copy(right)
         dst = self.register()
-        self.emit(ir.Alu(dst, op, self.in_register(left), self._short(right), bits))
+        self.emit(ir.Alu(dst, op, self.in_register(left), right, bits))
         return dst
 
     def negate(self, value: Operand) -> Operand:

@@ -242,13 +242,20 @@ class _Emitter:
         value = self._read(instruction.value, SCRATCH[0])
         if instruction.op == "cmpxchg":
             assert instruction.expected is not None
-            self._copy(bpf.R0, self.machine[instruction.expected])
+            self._copy(bpf.R0, self._read(instruction.expected, bpf.R0))
             self.out.append(bpf.atomic(instruction.size, op, base, offset, value))
             if instruction.fetched is not None:
-                self._copy(self.machine[instruction.fetched], bpf.R0)
+                self._copy(self._target(instruction.fetched), bpf.R0)
+                self._written(instruction.fetched)
             return
         if instruction.fetched is None:
-            self.out.append(bpf.atomic(instruction.size, op, base, offset, value))
+            # An exchange would overwrite the source register, and is a store if nobody wants the old value.
+            is_store = instruction.op == "xchg"
+            self.out.append(
+                bpf.store_reg(instruction.size, base, offset, value)
+                if is_store
+                else bpf.atomic(instruction.size, op, base, offset, value)
+            )
             return
         dst = self._target(instruction.fetched)
         self._copy(dst, value)

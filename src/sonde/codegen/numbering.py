@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from sonde.codegen import ir
-from sonde.codegen.arithmetic import compare, evaluate, extend
+from sonde.codegen.arithmetic import compare, evaluate, extend, is_immediate
 from sonde.codegen.builder import inverse
 from sonde.codegen.flow import dominators, predecessors, reachable
 from sonde.codegen.ir import Function, Imm, Operand, Reg
@@ -150,6 +150,8 @@ class _Numbering:
 def _takes(instruction: ir.Instruction, kind: type, name: str, value: Imm) -> bool:
     if name not in _IMMEDIATE_OK.get(kind, ()):
         return False
+    if isinstance(instruction, ir.Alu):
+        return is_immediate(instruction.op, value.value, instruction.bits)
     narrow = isinstance(instruction, ir.Store) and instruction.size < 8
     return kind is ir.Move or narrow or ir.fits(value.value)
 

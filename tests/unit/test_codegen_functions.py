@@ -1,0 +1,69 @@
+"""Any function gives the same result interpreted, compiled as it is, and compiled through all passes."""
+
+from bpf_machine import Machine
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from ir_machine import IrMachine
+from ir_recipes import HELPER, Maker, duplicate, inputs, kept, memory_of, part, recipes
+
+from sonde.bpf.instructions import decode
+from sonde.codegen import flow
+from sonde.codegen.allocate import allocate
+from sonde.codegen.emit import emit
+from sonde.codegen.link import Linked, optimize
+
+
+def interpreted(function, values):
+    memory = memory_of(values)
+    IrMachine({"main": function, "part": part()}, memory).run("main", 0)
+    return memory
+
+
+def compiled(function, values, passes):
+    linked = Linked()
+    for each in (function, part()):
+        each = duplicate(each)
+        passes(each)
+        linked.add(emit(each, allocate(each)), ())
+    linked.resolve()
+    memory = memory_of(values)
+    Machine(linked.code, linked.references, {"memory": memory}, {HELPER: lambda machine, *_: 0}).run(0)
+    return memory
+
+
+def check(function, values):
+    expected = interpreted(function, values)
+    assert compiled(function, values, lambda f: None) == expected
+    assert compiled(function, values, flow.tidy) == expected
+    assert compiled(function, values, optimize) == expected
+    return expected
+
+
+@settings(max_examples=120, deadline=None)
+@given(recipes, inputs, kept)
+def test_passes_keep_meaning(recipe, values, kept):
+    """With inputs from memory."""
+    check(Maker(kept=kept).function(recipe), values)
+
+
+@settings(max_examples=120, deadline=None)
+@given(recipes, inputs, kept)
+def test_passes_keep_meaning_of_raw_code(recipe, values, kept):
+    """With every instruction as it is asked for, not as the builder would write it."""
+    check(Maker(raw=True, kept=kept).function(recipe), values)
+
+
+@settings(max_examples=120, deadline=None)
+@given(recipes, inputs, st.booleans(), kept)
+def test_constants_fold_to_what_would_be_computed(recipe, values, raw, kept):
+    """With constants for inputs, results are those with the same inputs from memory."""
+    expected = check(Maker(kept=kept).function(recipe), values)
+    assert check(Maker(raw, values, kept).function(recipe), values) == expected
+
+
+def test_the_machine_reads_what_is_encoded():
+    """Instructions survive their encoding, so the machine runs what the kernel would."""
+    from sonde.bpf.instructions import encode
+
+    code = emit(f := optimize(part()), allocate(f)).instructions
+    assert decode(encode(code)) == code
