@@ -111,6 +111,8 @@ def _curthread(g: Generation, e: tree.Builtin) -> Operand:
 
 def _depth(flags: int) -> Callable[[Generation, tree.Builtin], Operand]:
     def frames(g: Generation, e: tree.Builtin) -> Operand:
+        if not flags and not g.context.has_kernel_stack:
+            return Imm(0)
         size = 8 * g.shared.settings.maxframes
         memory = g.temporary(size)
         target = g.argument_of(memory.base, memory.offset)
@@ -122,6 +124,8 @@ def _depth(flags: int) -> Callable[[Generation, tree.Builtin], Operand]:
 
 def _caller(flags: int) -> Callable[[Generation, tree.Builtin], Operand]:
     def frame(g: Generation, e: tree.Builtin) -> Operand:
+        if not flags and not g.context.has_kernel_stack:
+            return Imm(0)
         memory = g.temporary(16)
         target = g.argument_of(memory.base, memory.offset)
         g.call("get_stack", g.ctx, target, Imm(16), Imm(flags))

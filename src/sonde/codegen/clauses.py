@@ -64,7 +64,7 @@ def epid(g: Generation, clause: Clause) -> Operand:
 
 
 def _report(g: Generation, clause: Clause) -> None:
-    """Run the ERROR clauses; a fault in one of these is only counted."""
+    """Run the ERROR clauses, one of which may call exit(); a fault in one of these is only counted."""
     assert g.fault is not None
     if g.is_error_routine:
         g.count("errors")
@@ -72,3 +72,5 @@ def _report(g: Generation, clause: Clause) -> None:
     fault = g.fault
     which = epid(g, clause)
     g.b.call_local(ERROR_ROUTINE, g.ctx, g.b.in_register(which), fault.pc, fault.code, fault.value)
+    state = g.b.map_value(g.shared.maps.state())
+    g.b.branch("ne", g.b.load(state, 0, 4), Imm(g.activity), g.exit)

@@ -23,7 +23,7 @@ from sonde.lang.errors import DError, Position
 from sonde.lang.program import Aggregation, Clause, Expr, Statement, Variable
 from sonde.lang.types import Type
 from sonde.probe import Probe
-from sonde.spec import COUNTERS, Field, MapSpec
+from sonde.spec import ACTIVE, COUNTERS, Field, MapSpec
 from sonde.target.target import Target
 
 
@@ -40,6 +40,7 @@ class Context(Protocol):
     kind: int
     attach_type: int
     attach_to: str | None
+    has_kernel_stack: bool
     probes: tuple[Probe, ...]
 
     def enter(self, g: Generation) -> Operand:
@@ -111,6 +112,7 @@ class Generation:
         self.fault: Fault | None = None
         self.fields: deque[Field] = deque()
         self.is_error_routine = False
+        self.activity = ACTIVE
 
     @property
     def ctx(self) -> Reg:

@@ -75,9 +75,10 @@ def generate_error_routine(context: Context, planned: Sequence[Planned], shared:
 def _check_activity(g: Generation) -> None:
     """Probes fire while the session is active; BEGIN before, END after."""
     probe = g.context.probes[0]
-    wanted = _ACTIVITY.get(probe.name, ACTIVE) if probe.provider == "dtrace" else ACTIVE
+    if probe.provider == "dtrace":
+        g.activity = _ACTIVITY.get(probe.name, ACTIVE)
     state = g.b.map_value(g.shared.maps.state())
-    g.b.branch("ne", g.b.load(state, 0, 4), Imm(wanted), g.leave)
+    g.b.branch("ne", g.b.load(state, 0, 4), Imm(g.activity), g.leave)
     if g.shared.settings.cpu is not None:
         g.b.branch("ne", g.call("get_smp_processor_id", pure="cpu"), Imm(g.shared.settings.cpu), g.leave)
 

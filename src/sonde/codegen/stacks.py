@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sonde.codegen.access import store
+from sonde.codegen.access import store, zero
 from sonde.codegen.generation import Generation
 from sonde.codegen.ir import Imm
 from sonde.codegen.places import Memory
@@ -14,11 +14,17 @@ USER_STACK = 1 << 8
 
 
 def stack_into(g: Generation, e: StackTrace, memory: Memory) -> None:
-    """The addresses, zeros behind them (the helper clears what it does not fill); a user stack behind the process."""
+    """The addresses, zeros behind them (the helper clears what it does not fill); a user stack behind the process.
+
+    BEGIN, END and ERROR are fired by the session: the kernel's way to them is nobody's business.
+    """
     size = 8 * frames_of(e, g.shared.settings)
     if e.is_user:
         process = g.b.alu("rsh", g.call("get_current_pid_tgid", pure="pid"), Imm(32))
         store(g, memory, 8, process)
         memory = Memory(memory.base, memory.offset + 8)
+    elif not g.context.has_kernel_stack:
+        zero(g, memory, size)
+        return
     target = g.argument_of(memory.base, memory.offset)
     g.call("get_stack", g.ctx, target, Imm(size), Imm(USER_STACK if e.is_user else 0))

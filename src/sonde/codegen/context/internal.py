@@ -19,6 +19,7 @@ class InternalContext:
     kind = programs.RAW_TRACEPOINT
     attach_type = programs.ATTACH_NONE
     attach_to: str | None = None
+    has_kernel_stack = False
 
     def __init__(self, probe: Probe) -> None:
         self.probes: tuple[Probe, ...] = (probe,)

@@ -30,6 +30,7 @@ class SyscallContext:
     kind = programs.RAW_TRACEPOINT
     attach_type = programs.ATTACH_NONE
     attach_to: str | None = None
+    has_kernel_stack = True
 
     def __init__(self, probes: tuple[Probe, ...]) -> None:
         self.probes = probes

@@ -22,6 +22,7 @@ class TimerContext:
     kind = programs.PERF_EVENT
     attach_type = programs.ATTACH_NONE
     attach_to: str | None = None
+    has_kernel_stack = True
 
     def __init__(self, probes: tuple[Probe, ...]) -> None:
         self.probes = probes

@@ -42,7 +42,7 @@ Fields = Callable[[Probe], Sequence[EventField]]
 
 
 class RawTracepointContext:
-    attach_type = programs.ATTACH_NONE
+    has_kernel_stack = True
 
     def __init__(self, probes: tuple[Probe, ...], by_btf: bool) -> None:
         self.probes = probes
@@ -89,6 +89,7 @@ class TracepointContext:
     kind = programs.TRACEPOINT
     attach_type = programs.ATTACH_NONE
     attach_to: str | None = None
+    has_kernel_stack = True
 
     def __init__(self, probes: tuple[Probe, ...], fields: Fields) -> None:
         self.probes = probes
