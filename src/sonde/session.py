@@ -6,7 +6,6 @@ import os
 import signal
 import time
 from collections.abc import Callable, Sequence
-from typing import BinaryIO, NamedTuple, Protocol
 
 from sonde.codegen.compiler import Compilation
 from sonde.codegen.settings import Settings
@@ -20,6 +19,7 @@ from sonde.report.symbolizer import Symbolizer
 from sonde.report.text import TextReport
 from sonde.spec import ACTIVE, DRAINING, INACTIVE, STOPPED, PrintfAction, TraceAction, TracingSpec
 from sonde.target.target import Target
+from sonde.typed import BinaryIO, NamedTuple, Protocol
 
 BATCH = 0.01
 """Seconds between a wake-up's draining and the next: records gather meanwhile, and no line is late."""
@@ -148,6 +148,7 @@ class Session:
         self._remember = remember if traced and _names_user_addresses(spec) else None
         self._options = options
         self._remember_due = 0.0
+        self._switchrate = options.number("switchrate", 0) / 1e9
         self._traced = list(traced)
         self._shown = display_options(options, Options())
         self._tracing: Tracing = engine.load(spec)
@@ -190,7 +191,8 @@ class Session:
         self._run_internal("BEGIN")
         if self._activity() == INACTIVE:
             self._set_activity(ACTIVE)
-        self._consumer.poll()
+        if not self._switchrate:
+            self._consumer.poll()
         self._remember_traced()
         for each in self._traced:
             each.resume()
@@ -204,7 +206,7 @@ class Session:
         """Drain until exit(), a signal, or the end of what is traced."""
         alive = {each.descriptor for each in self._traced}
         while self._consumer.exit_status is None and not signals.asked:
-            ready = self._tracing.wait(IDLE, (signals.descriptor, *alive))
+            ready = self._pause((signals.descriptor, *alive))
             if time.monotonic() >= self._remember_due:
                 self._remember_due = time.monotonic() + IDLE
                 self._remember_traced()
@@ -215,6 +217,17 @@ class Session:
                     return
             if self._consumer.exit_status is None and not signals.asked:
                 time.sleep(BATCH)
+
+    def _pause(self, descriptors: tuple[int, ...]) -> list[int]:
+        """Until there is something to do; those of the descriptors that are readable.
+
+        With the option switchrate the rings are read that often, not as soon as there is something in them.
+        """
+        if not self._switchrate:
+            return self._tracing.wait(IDLE, descriptors)
+        import select
+
+        return select.select(descriptors, (), (), self._switchrate)[0]
 
     def _stop(self, signals: Signals) -> None:
         self._set_activity(DRAINING)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from sonde.cli.messages import UsageError
+from sonde.typed import NamedTuple
 
 _SPECIFIERS = {"n": "name", "P": "provider", "m": "module", "f": "function", "i": "identifier", "s": "file"}
 _SETTINGS = {

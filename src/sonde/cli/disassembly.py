@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from sonde.bpf.disassembler import listing
+from sonde.bpf.disassembler import disassemble, listing
 from sonde.bpf.instructions import decode
 from sonde.bpf.programs import NAMES
 from sonde.codegen.compiler import Compilation
@@ -35,6 +35,22 @@ def _program(program: ProgramSpec, lines: Lines) -> str:
         shown += f" and {len(probes) - _PROBES_SHOWN} more"
     head = f"program {program.name} (type {kind}, {len(code)} instructions) for {shown}\n"
     return head + listing(code, dict(program.map_references), _places(program, lines))
+
+
+def bare_code(spec: TracingSpec) -> str:
+    """Every program's eBPF in the form of dtrace's own listing, for -xverbose."""
+    return "\n".join(_bare_program(program) for program in spec.programs)
+
+
+def _bare_program(program: ProgramSpec) -> str:
+    probe = program.probes[0].probe
+    title = f":::{probe.name}" if probe.provider == "dtrace" else str(probe)
+    code = decode(program.code)
+    rows = [f"Disassembly of clause {title}", "INS  OFF  : OPCODE"]
+    for index, (each, text) in enumerate(zip(code, disassemble(code, dict(program.map_references)), strict=True)):
+        fields = f"{each.opcode:02x} {each.dst:x} {each.src:x} {each.offset & 0xFFFF:04x} {each.imm & 0xFFFFFFFF:08x}"
+        rows.append(f"{index:04} {8 * index:05}: {fields}    {text}".rstrip())
+    return "\n".join(rows) + "\n"
 
 
 def _places(program: ProgramSpec, lines: Lines) -> dict[int, str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from sonde.cli.messages import FatalError
 from sonde.options import OptionTable
 
@@ -14,8 +16,8 @@ _DEFINITIONS = (
 
 
 def preprocessor_command(options: OptionTable) -> list[str]:
-    """The command line of the preprocessor as the options make it."""
-    command = [options.text("cpppath", "cpp"), *_DEFINITIONS]
+    """The command line of the preprocessor as the options make it; its first word is only its name."""
+    command = [os.path.basename(options.text("cpppath", "cpp")), *_DEFINITIONS]
     command += [f"-D{each}" for each in options.texts("define")]
     command += [f"-U{each}" for each in options.texts("undef")]
     command += [f"-I{each}" for each in options.texts("incdir")]
@@ -33,13 +35,13 @@ def preprocess(text: str, options: OptionTable) -> str:
     # Few programs are preprocessed, and the module is a large one.
     import subprocess
 
+    path = options.text("cpppath", "cpp")
     try:
         done = subprocess.run(
-            preprocessor_command(options), input=without_interpreter(text).encode(errors="surrogateescape"),
-            stdout=subprocess.PIPE, check=False,
+            preprocessor_command(options), executable=path, check=False, stdout=subprocess.PIPE,
+            input=without_interpreter(text).encode(errors="surrogateescape"),
         )  # fmt: skip
     except OSError as error:
-        path = options.text("cpppath", "cpp")
         hint = f"{path}: {error.strerror}; install the C preprocessor, or name one with -xcpppath=PATH"
         raise FatalError("Preprocessor not found", hint=hint) from None
     if done.returncode:

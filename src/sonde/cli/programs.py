@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from sonde.cli.arguments import ProgramText
 from sonde.cli.errors import compile_error
 from sonde.cli.messages import FatalError
 from sonde.cli.preprocess import INPUT, preprocess
-from sonde.lang.check.checker import Checker, add_text
+from sonde.lang.check.checker import Checker
 from sonde.lang.check.options import CheckOptions
 from sonde.lang.d.source import Macros, Source, command_line_source
 from sonde.lang.errors import DError, Position
 from sonde.lang.program import Clause, Program
 from sonde.options import OptionTable
 from sonde.probes.registry import Registry
+from sonde.typed import NamedTuple
 
 
 class Given(NamedTuple):
@@ -128,15 +128,19 @@ def compile_programs(
     given: Sequence[Given], options: OptionTable, registry: Registry, variables: Macros, program_name: str
 ) -> Compiled:
     """Check them in their order. Raises FatalError with the first mistake."""
-    checked_with = check_options(options)
-    checker = Checker(registry, checked_with)
+    checker = Checker(registry, check_options(options))
+    if options.is_set("libdir"):
+        # Most command lines name no library of their own.
+        from sonde.cli.libraries import libraries
+
+        checker.use_libraries(libraries(options))
     clauses: list[tuple[Clause, ...]] = []
     seen = 0
     for each in given:
         own_name = each.name if each.is_script else program_name
         own = variables._replace(arguments=(own_name, *variables.arguments[1:]))
         try:
-            add_text(checker, each.source, checked_with, own)
+            checker.add_text(each.source, own)
         except DError as error:
             raise compile_error(error, each.failure, each.original, each.is_script, options.on("errtags")) from None
         except RecursionError:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import BinaryIO
 
 from sonde.cli.arguments import Arguments
 from sonde.cli.errors import engine_error
@@ -18,6 +17,7 @@ from sonde.lang.program import Act, Call, FormattedCommand, Program
 from sonde.options import OptionTable
 from sonde.session import Session, Traced
 from sonde.spec import TracingSpec
+from sonde.typed import BinaryIO
 
 _RECORD_OVERHEAD = 40
 """Bytes that dtrace needs in a buffer for a record besides the record itself."""

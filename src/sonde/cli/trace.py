@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Set
 
 from sonde.cli.arguments import Arguments
 from sonde.cli.errors import compile_error
@@ -11,9 +12,10 @@ from sonde.cli.permission import require_permission
 from sonde.cli.processes import processes
 from sonde.cli.programs import Compiled, compile_programs, macros, read
 from sonde.codegen.compiler import Compilation
-from sonde.engines.kernel.features import detect
 from sonde.lang.errors import DError
+from sonde.lang.program import Program
 from sonde.options import OptionTable
+from sonde.probe import Internal
 from sonde.probes.registry import Registry
 from sonde.session import compile_session
 from sonde.spec import TracingSpec
@@ -29,12 +31,12 @@ def trace(arguments: Arguments, options: OptionTable, messages: Messages) -> int
         require_permission()
     given = [read(each, options) for each in arguments.programs]
     with processes(arguments, options) as traced:
-        registry = Registry(current_target(detect()))
+        registry = Registry(current_target())
         variables = macros(arguments.operands, traced[0].pid if traced else 0, options)
         compiled = compile_programs(given, options, registry, variables, messages.program)
         compilation, spec = _generate(compiled, options, registry)
         _announce(compiled, arguments, options, messages)
-        _show_code(arguments, compilation, spec, compiled)
+        _show_code(arguments.flags, options, compilation, spec, compiled)
         if only_compiles:
             return 0
         if not any(clause.probes for clause in compiled.program.clauses):
@@ -52,13 +54,22 @@ def _nothing(arguments: Arguments, only_compiles: bool) -> int:
 
 
 def _generate(compiled: Compiled, options: OptionTable, registry: Registry) -> tuple[Compilation, TracingSpec]:
+    target = registry.target._replace(features=_features(compiled.program))
     try:
-        compilation = compile_session(compiled.program, options, registry.target, registry, compiled.lines)
+        compilation = compile_session(compiled.program, options, target, registry, compiled.lines)
         return compilation, compilation.spec()
     except DError as error:
         given = compiled.containing(error.position)
         with_tag = options.on("errtags")
         raise compile_error(error, given.failure, given.original, given.is_script, with_tag) from None
+
+
+def _features(program: Program) -> frozenset[str]:
+    """What the kernel offers to programs; not looked into where nothing but BEGIN and END is to run."""
+    if all(isinstance(probe.firing, Internal) for clause in program.clauses for probe in clause.probes):
+        return frozenset()
+
+    return detect()
 
 
 def _announce(compiled: Compiled, arguments: Arguments, options: OptionTable, messages: Messages) -> None:
@@ -74,21 +85,24 @@ def _announce(compiled: Compiled, arguments: Arguments, options: OptionTable, me
             show(report(given, clauses, compiled.checker))
 
 
-def _show_code(arguments: Arguments, compilation: Compilation, spec: TracingSpec, compiled: Compiled) -> None:
-    """The intermediate form (-S), the machine code (--disasm, -S -v)."""
-    flags = arguments.flags
-    if not flags & {"intermediate", "disassemble"}:
+def _show_code(
+    flags: Set[str], options: OptionTable, compilation: Compilation, spec: TracingSpec, compiled: Compiled
+) -> None:
+    """The intermediate form (-S), the machine code (--disasm, -S -v; with -xverbose in dtrace's form, as a message)."""
+    if not flags & {"intermediate", "disassemble"} and not options.on("verbose"):
         return
-    from sonde.cli.disassembly import intermediate, machine_code
+    from sonde.cli.disassembly import bare_code, intermediate, machine_code
 
     if "intermediate" in flags:
         show(intermediate(compilation))
     if "disassemble" in flags or {"intermediate", "verbose"} <= flags:
         show(machine_code(spec, compiled.lines))
+    if options.on("verbose"):
+        show(bare_code(spec), 2)
 
 
-def show(text: str) -> None:
-    """Write to the standard output at once, in order with what the session will write there."""
+def show(text: str, descriptor: int = 1) -> None:
+    """Write at once, in order with what the session will write there."""
     data = text.encode(errors="surrogateescape")
     while data:
-        data = data[os.write(1, data) :]
+        data = data[os.write(descriptor, data) :]

@@ -1,0 +1,65 @@
+"""The D libraries in the directories of -L: every `.d` file, whose `depends_on` pragmas must be satisfied."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+
+from sonde.cli.messages import FatalError
+from sonde.lang.d.source import Source
+from sonde.options import OptionTable
+
+
+def libraries(options: OptionTable) -> list[Source]:
+    """The libraries, to be parsed as far as they are used. Raises FatalError."""
+    if options.on("nolibs"):
+        return []
+    found: dict[str, Source] = {}
+    for directory in options.texts("libdir"):
+        for name in _names(directory):
+            found[name] = _read(os.path.join(directory, name))
+    _check_dependencies({name: _dependencies(source.text) for name, source in found.items()})
+    return list(found.values())
+
+
+def _names(directory: str) -> list[str]:
+    try:
+        return sorted(name for name in os.listdir(directory) if name.endswith(".d"))
+    except FileNotFoundError:
+        # As with -I, a directory that is not there has nothing to offer.
+        return []
+    except OSError as error:
+        raise FatalError(f"failed to read library directory {directory}: {error.strerror}") from None
+
+
+def _read(path: str) -> Source:
+    try:
+        with open(path, "rb") as file:
+            return Source(file.read().decode(errors="surrogateescape"), path)
+    except OSError as error:
+        raise FatalError(f"failed to open {path}: {error.strerror}") from None
+
+
+def _dependencies(text: str) -> list[str]:
+    return re.findall(r"^#\s*pragma\s+D\s+depends_on\s+library\s+(\S+)", text, re.MULTILINE)
+
+
+def _check_dependencies(needs: Mapping[str, list[str]]) -> None:
+    """Every library needed is there, and none needs itself."""
+    done: set[str] = set()
+
+    def visit(name: str, path: tuple[str, ...]) -> None:
+        if name in path:
+            chain = " -> ".join((*path[path.index(name) :], name))
+            raise FatalError(f"failed to load libraries: they depend on each other: {chain}")
+        if name in done:
+            return
+        for needed in needs[name]:
+            if needed not in needs:
+                raise FatalError(f"failed to load library {name}: it depends on {needed}, which is not there")
+            visit(needed, (*path, name))
+        done.add(name)
+
+    for name in needs:
+        visit(name, ())
