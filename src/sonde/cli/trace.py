@@ -68,6 +68,7 @@ def _features(program: Program) -> frozenset[str]:
     """What the kernel offers to programs; not looked into where nothing but BEGIN and END is to run."""
     if all(isinstance(probe.firing, Internal) for clause in program.clauses for probe in clause.probes):
         return frozenset()
+    from sonde.engines.kernel.features import detect
 
     return detect()
 
