@@ -21,7 +21,7 @@ from sonde.lang.types import CHAR, LONG, Array, Pointer, Struct, Type, is_signed
 
 
 def dereference(operand: Operand, position: Position) -> Expr:
-    to = pointed_to(operand.type)
+    to = CHAR if is_string(operand.type) else pointed_to(operand.type)
     if to is None:
         raise DError("D_DEREF_NONPTR", "cannot dereference non-pointer type", position)
     if is_void(to):

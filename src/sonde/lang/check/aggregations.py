@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sonde.lang.check.assignments import stored
 from sonde.lang.check.folding import constant_value
 from sonde.lang.check.kinds import is_scalar
 from sonde.lang.check.operands import ActionCall, AggregationUse, Operand, value_of
@@ -31,7 +32,8 @@ def aggregate(use: AggregationUse, assigned: Operand, scope: Scope, position: Po
         kinds = tuple(v.type for v in values)
         made = Aggregation(use.name, len(scope.aggregations), assigned.name, parameters, kinds)
         known = scope.aggregations[use.name] = AggregationEntry(made, position)
-    return Aggregate(position, known.aggregation, values, value, increment)
+    converted = tuple(stored(v, kind) for v, kind in zip(values, known.aggregation.keys, strict=True))
+    return Aggregate(position, known.aggregation, converted, value, increment)
 
 
 def _check_function(known: AggregationEntry, function: str, position: Position) -> None:

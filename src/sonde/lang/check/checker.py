@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from sonde.lang.catalog import Catalog
 from sonde.lang.check.expressions import expression
@@ -12,7 +12,7 @@ from sonde.lang.check.operands import value_of
 from sonde.lang.check.operators import is_scalar_test
 from sonde.lang.check.options import DEFAULTS, CheckOptions
 from sonde.lang.check.pragmas import Pragmas
-from sonde.lang.check.probes import matching_probes
+from sonde.lang.check.probes import matching_probes, require_stability
 from sonde.lang.check.scope import Enabling, Scope
 from sonde.lang.check.statements import statements
 from sonde.lang.check.translators import declare_translator
@@ -20,7 +20,7 @@ from sonde.lang.check.variable_declarations import declare_variables
 from sonde.lang.d import syntax
 from sonde.lang.d.parser import NO_MACROS, Parser
 from sonde.lang.d.source import Macros, Source, check_arguments_used
-from sonde.lang.errors import DError
+from sonde.lang.errors import DError, Position
 from sonde.lang.program import Clause, Expr, Program, Statement
 
 
@@ -34,6 +34,15 @@ class Checker:
         self._scope = Scope(catalog, options, expression)
         self._clauses: list[Clause] = []
         self._options: list[tuple[str, str | None]] = []
+
+    def add_text(self, source: Source, macros: Macros = NO_MACROS) -> None:
+        """Parse and check one source, which must hold a program and use the arguments it was given."""
+        parser = Parser(source, macros, self.is_type_name)
+        count = self.add_source(parser.items(), lambda: parser.position)
+        if not count and not self._scope.options.empty:
+            raise DError("D_EMPTY", "empty D program translation unit", parser.position)
+        if not self._scope.options.unused_arguments:
+            check_arguments_used(macros, parser.used_arguments)
 
     def use_libraries(self, sources: Sequence[Source]) -> None:
         """Libraries to be parsed when a name of theirs is first used."""
@@ -51,34 +60,42 @@ class Checker:
             if isinstance(item, syntax.InlineDefinition):
                 define_inline(item, self._scope, trusted=True)
             elif isinstance(item, syntax.Translator):
-                declare_translator(item, self._scope, trusted=True)
+                declare_translator(item, self._scope, True, item.position)
             elif isinstance(item, syntax.Declaration):
                 declare_variables(item, self._scope)
 
-    def add_source(self, items: Iterable[syntax.Item]) -> None:
-        """One program; clauses are numbered on from those of the sources before."""
+    def add_source(self, items: Iterable[syntax.Item], end: Callable[[], Position] | None = None) -> int:
+        """One program; clauses are numbered on from those of the sources before. Gives the number of its items.
+
+        `end` tells where the item just taken ends, which is where DTrace reports what is wrong with it as a whole.
+        """
         pragmas = Pragmas(self._scope, self._options)
+        count = 0
         for item in items:
             if isinstance(item, syntax.Pragma):
                 pragmas.handle(item)
-            elif isinstance(item, syntax.ProbeClause):
-                self._add_clause(item)
+                continue
+            count += 1
+            if isinstance(item, syntax.ProbeClause):
+                self._add_clause(item, end() if end else item.position)
             elif isinstance(item, syntax.Declaration):
                 declare_variables(item, self._scope)
             elif isinstance(item, syntax.InlineDefinition):
                 define_inline(item, self._scope, trusted=False)
             elif isinstance(item, syntax.Translator):
-                declare_translator(item, self._scope, trusted=False)
+                declare_translator(item, self._scope, False, end() if end else item.position)
         pragmas.require_used()
+        return count
 
     def program(self) -> Program:
         scope = self._scope
         aggregations = tuple(entry.aggregation for entry in scope.aggregations.values())
         return Program(tuple(self._clauses), tuple(scope.variables.values()), aggregations, tuple(self._options))
 
-    def _add_clause(self, node: syntax.ProbeClause) -> None:
+    def _add_clause(self, node: syntax.ProbeClause, end: Position) -> None:
         """A clause is checked, and runs, once for each of its descriptions: their arguments may differ."""
         for spec in node.specs:
+            require_stability(spec, self._scope, end)
             self._scope.enabling = Enabling(matching_probes(spec, self._scope), ":".join(spec.fields))
             predicate, body = self._contents(node)
             number = len(self._clauses) + 1
@@ -135,23 +152,5 @@ def compile_sources(
     checker = Checker(catalog, options)
     checker.use_libraries(libraries)
     for source in sources:
-        add_text(checker, source, options, macros)
+        checker.add_text(source, macros)
     return checker.program()
-
-
-def add_text(checker: Checker, source: Source, options: CheckOptions, macros: Macros) -> None:
-    """Parse and check one source, and that it is a program at all and uses the arguments it was given."""
-    parser = Parser(source, macros, checker.is_type_name)
-    count = 0
-
-    def counted() -> Iterable[syntax.Item]:
-        nonlocal count
-        for item in parser.items():
-            count += not isinstance(item, syntax.Pragma)
-            yield item
-
-    checker.add_source(counted())
-    if not count and not options.empty:
-        raise DError("D_EMPTY", "empty D program translation unit", parser.position)
-    if not options.unused_arguments:
-        check_arguments_used(macros, parser.used_arguments)

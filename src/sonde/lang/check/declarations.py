@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from sonde.lang.check.conversions import wrap
 from sonde.lang.check.kinds import is_integer, is_void, spell
 from sonde.lang.check.layout import Field, lay_out, object_size
@@ -37,6 +35,7 @@ from sonde.lang.types import (
     resolve,
     size_of,
 )
+from sonde.typed import NamedTuple
 
 _ARRAY_LIMIT = (1 << 31) - 1
 

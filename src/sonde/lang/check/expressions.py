@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
 
 from sonde.lang.check import access, assignments, calls, casts, operators, translators
 from sonde.lang.check.arguments import probe_argument, register
@@ -33,6 +32,7 @@ from sonde.lang.d import syntax
 from sonde.lang.errors import DError, Position
 from sonde.lang.program import Expr, StringConst
 from sonde.lang.types import BUILTIN_TYPEDEFS, STRING, Enum, Type, resolve
+from sonde.typed import Any, TypeAlias
 
 Place: TypeAlias = tuple[str, str]
 """Where a variable is looked for: `global`, `self` or `this`, and its name."""
@@ -91,6 +91,9 @@ def _unary(node: syntax.Unary, scope: Scope) -> Operand:
 
 
 def _binary(node: syntax.Binary, scope: Scope) -> Operand:
+    if isinstance(node.right, syntax.Call):
+        # `tick-1()` calls the 1: say so rather than that there is no `tick`.
+        _function_name(node.right)
     left = expression(node.left, scope)
     right = _enumerator(left, node.right) or expression(node.right, scope)
     return operators.binary(node.op, left, right, node.position, scope.strsize)
@@ -190,11 +193,14 @@ def _named_element(place: Place, subscripts: tuple[Operand, ...], scope: Scope, 
     return None
 
 
-def _call(node: syntax.Call, scope: Scope) -> Operand:
-    function = node.function
-    if not isinstance(function, syntax.Identifier):
+def _function_name(node: syntax.Call) -> str:
+    if not isinstance(node.function, syntax.Identifier):
         raise DError("D_FUNC_IDENT", "function designator is not of function type", node.position)
-    name = function.name
+    return node.function.name
+
+
+def _call(node: syntax.Call, scope: Scope) -> Operand:
+    name = _function_name(node)
     if name not in FUNCTIONS:
         raise _not_a_function(name, scope, node.position)
     arguments = tuple(expression(a, scope) for a in node.arguments)

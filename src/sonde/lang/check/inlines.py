@@ -6,7 +6,7 @@ from sonde.lang.check.assignments import stored
 from sonde.lang.check.compatibility import accepts
 from sonde.lang.check.declarations import declared
 from sonde.lang.check.identifiers import bad_reference
-from sonde.lang.check.kinds import compatible, is_string_like, spell
+from sonde.lang.check.kinds import compatible, is_string, spell
 from sonde.lang.check.operands import Operand, TranslatorValue, value_of
 from sonde.lang.check.redefinition import refuse_redefinition
 from sonde.lang.check.scope import Inline, Scope
@@ -64,7 +64,7 @@ def _expand(name: str, inline: Inline, arguments: tuple[Operand, ...], scope: Sc
         text = f'inline {name} definition uses incompatible types: "{spell(inline.type)}" = "{spell(result.type)}"'
         raise DError("D_OP_INCOMPAT", text, position)
     value = value_of(result)
-    return value if is_string_like(inline.type) else stored(value, inline.type)
+    return value if is_string(value.type) else stored(value, inline.type)
 
 
 def _bound_value(argument: Operand, kind: Type) -> Operand:

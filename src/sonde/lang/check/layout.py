@@ -6,9 +6,8 @@ as the smallest integer it fits in, and asks for no padding at the end.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from sonde.lang.types import Member, String, Type, align_of, resolve, size_of
+from sonde.typed import NamedTuple
 
 
 class Field(NamedTuple):

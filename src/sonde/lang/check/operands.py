@@ -5,8 +5,6 @@ The latter have a type that no operator accepts, so that the ordinary rules refu
 
 from __future__ import annotations
 
-from typing import NamedTuple, TypeAlias
-
 from sonde.lang.d import syntax
 from sonde.lang.errors import DError, Position
 from sonde.lang.program import (
@@ -21,6 +19,7 @@ from sonde.lang.program import (
     Var,
 )
 from sonde.lang.types import VOID, Function, Opaque, Pointer, Struct, Type
+from sonde.typed import NamedTuple, TypeAlias
 
 AGGREGATION = Opaque("aggregation", 0)
 TRANSLATED = Opaque("translated data", 0)

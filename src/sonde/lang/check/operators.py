@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
-
 from sonde.lang.check import folding
 from sonde.lang.check.compatibility import pointers_compatible
 from sonde.lang.check.conversions import (
@@ -31,6 +29,7 @@ from sonde.lang.check.operands import Operand, is_action, is_dynamic, is_zero, v
 from sonde.lang.errors import DError, Position
 from sonde.lang.program import Binary, Cast, Comma, Conditional, Const, Expr
 from sonde.lang.types import INT, LONG, STRING, Pointer, Type, resolve
+from sonde.typed import NoReturn
 
 _INTEGRAL = ("&", "|", "^", "%", "<<", ">>")
 _COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")

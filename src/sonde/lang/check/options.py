@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+
+from sonde.typed import NamedTuple
 
 
 def _take_any(name: str, value: str | None) -> object:

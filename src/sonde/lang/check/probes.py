@@ -5,13 +5,12 @@ from __future__ import annotations
 from sonde.lang.check.scope import Scope
 from sonde.lang.check.stability import description_attributes
 from sonde.lang.d.syntax import ProbeSpec
-from sonde.lang.errors import DError
+from sonde.lang.errors import DError, Position
 from sonde.probe import Probe
 
 
 def matching_probes(spec: ProbeSpec, scope: Scope) -> tuple[Probe, ...]:
     """All probes of one description; none is an error unless the options allow it."""
-    _require_stability(spec, scope)
     if spec.identifier is not None:
         probe = scope.catalog.by_id(spec.identifier)
         if probe is None:
@@ -30,8 +29,9 @@ def matching_probes(spec: ProbeSpec, scope: Scope) -> tuple[Probe, ...]:
     return found
 
 
-def _require_stability(spec: ProbeSpec, scope: Scope) -> None:
+def require_stability(spec: ProbeSpec, scope: Scope, position: Position) -> None:
+    """Refuse a description less stable than the option amin wants."""
     attributes = description_attributes(spec.fields[0])
     if scope.amin is not None and not attributes.at_least(scope.amin):
         text = f"attributes for clause ({attributes}) are less than predefined minimum"
-        raise DError("D_ATTR_MIN", text, spec.position)
+        raise DError("D_ATTR_MIN", text, position)

@@ -6,10 +6,9 @@ out, `...` for any more. It is read when its function is first called.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from sonde.lang.check.scope import Scope
 from sonde.lang.types import BASE_TYPES, STACK, STRING, SYMADDR, USYMADDR, VOID, Pointer, Struct, Type
+from sonde.typed import NamedTuple
 
 _SUBROUTINES = {
     "alloca": "void *(size_t)",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
 
 from sonde.lang.catalog import Catalog
 from sonde.lang.check.folding import constant_value
@@ -15,6 +14,7 @@ from sonde.lang.errors import Position
 from sonde.lang.program import Aggregation, Variable
 from sonde.lang.types import BUILTIN_TYPEDEFS, STRING, Enum, Struct, Type
 from sonde.probe import Probe
+from sonde.typed import NamedTuple
 
 Evaluate = Callable[[syntax.Expr, "Scope"], Operand]
 """Checks an expression. The scope carries it because expressions contain types and types contain expressions."""

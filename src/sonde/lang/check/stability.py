@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from sonde.typed import NamedTuple
 
 STABILITIES = ("Internal", "Private", "Obsolete", "External", "Unstable", "Evolving", "Stable", "Standard")
 CLASSES = ("Unknown", "CPU", "Platform", "Group", "ISA", "Common")

@@ -9,7 +9,7 @@ from sonde.lang.check.assignments import stored
 from sonde.lang.check.compatibility import accepts
 from sonde.lang.check.conversions import convert
 from sonde.lang.check.declarations import declared, type_name
-from sonde.lang.check.kinds import compatible, is_integer, is_pointer, is_string_like, spell
+from sonde.lang.check.kinds import compatible, is_integer, is_pointer, is_string, spell
 from sonde.lang.check.operands import (
     TRANSLATED,
     TRANSLATED_POINTER,
@@ -25,18 +25,21 @@ from sonde.lang.program import Const, Deref
 from sonde.lang.types import Pointer, Struct, Type, resolve
 
 
-def declare_translator(node: syntax.Translator, scope: Scope, trusted: bool) -> None:
-    """Add a translator; the members of a `trusted` (library) one are first checked where they are used."""
+def declare_translator(node: syntax.Translator, scope: Scope, trusted: bool, end: Position) -> None:
+    """Add a translator; the members of a `trusted` (library) one are first checked where they are used.
+
+    `end` is where messages about the translator as a whole point to.
+    """
     kind = type_name(node.output, scope)
     output = resolve(kind)
     if not isinstance(output, Struct):
-        raise DError("D_XLATE_SOU", "translator output type must be a struct or union", node.position)
+        raise DError("D_XLATE_SOU", "translator output type must be a struct or union", end)
     if not output.complete:
-        raise DError("D_XLATE_SOU", f"incomplete struct/union/enum {spell(output)}", node.position)
+        raise DError("D_XLATE_SOU", f"incomplete struct/union/enum {spell(output)}", end)
     source = declared(node.input.specifiers, node.input.declarator, scope).type
     if any(t.output is output and compatible(t.input, source) for t in scope.translators):
         text = f"translator from {spell(source)} to {spell(kind)} has already been declared"
-        raise DError("D_XLATE_REDECL", text, node.position)
+        raise DError("D_XLATE_REDECL", text, end)
     parameter = node.input.declarator.name or ""
     members = {m.name: m for m in node.members}
     translator = Translator(output, spell(kind), source, parameter, members)
@@ -134,4 +137,4 @@ def _expand(value: TranslatorValue, definition: syntax.TranslatorMember, scope: 
         )
         raise DError("D_XLATE_INCOMPAT", text, definition.position)
     expression = value_of(result)
-    return expression if is_string_like(found.type) else stored(expression, found.type)
+    return expression if is_string(expression.type) else stored(expression, found.type)

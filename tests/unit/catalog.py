@@ -1,0 +1,131 @@
+"""A small world for the checker's tests: a handful of probes, kernel types and symbols."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+from typing import Any
+
+from sonde.lang.catalog import KernelSymbol, ProbeArgument
+from sonde.lang.check.checker import compile_sources
+from sonde.lang.check.options import CheckOptions
+from sonde.lang.d.source import Macros, Source
+from sonde.lang.errors import DError
+from sonde.lang.program import Clause, Expr, Program, Statement
+from sonde.lang.types import (
+    CHAR,
+    INT,
+    LONG,
+    UINT,
+    ULONG,
+    Array,
+    Enum,
+    Member,
+    Pointer,
+    Struct,
+    Type,
+    Typedef,
+)
+from sonde.probe import Internal, Probe, Syscall, Timer
+
+PATH = Struct("struct", "path", 16, lambda: (Member("mnt", ULONG, 0), Member("dentry", ULONG, 64)))
+TASK = Struct(
+    "struct",
+    "task_struct",
+    48,
+    lambda: (
+        Member("pid", INT, 0),
+        Member("flags", UINT, 32),
+        Member("comm", Array(CHAR, 16), 64),
+        Member("parent", Pointer(TASK), 192),
+        Member("in_execve", UINT, 256, 1),
+        Member("state", COLOR, 288),
+    ),
+)
+COLOR = Enum("color", 4, False, (("KRED", 0), ("KGREEN", 1)))
+TYPES: dict[str, Type] = {"uid_t": Typedef("uid_t", UINT), "gid_t": Typedef("gid_t", UINT)}
+TAGGED: dict[tuple[str, str], Type] = {
+    ("struct", "task_struct"): TASK,
+    ("struct", "path"): PATH,
+    ("enum", "color"): COLOR,
+}
+
+PROBES = (
+    Probe(1, "dtrace", "", "", "BEGIN", Internal("BEGIN")),
+    Probe(2, "dtrace", "", "", "END", Internal("END")),
+    Probe(3, "dtrace", "", "", "ERROR", Internal("ERROR")),
+    Probe(4, "syscall", "vmlinux", "read", "entry", Syscall(0, "read", False)),
+    Probe(5, "syscall", "vmlinux", "read", "return", Syscall(0, "read", True)),
+    Probe(6, "syscall", "vmlinux", "write", "entry", Syscall(1, "write", False)),
+    Probe(7, "profile", "", "", "tick-1", Timer(10**9, False)),
+    Probe(8, "proc", "vmlinux", "", "start", Internal("start")),
+)
+ARGUMENTS: dict[int, tuple[ProbeArgument, ...]] = {
+    4: (ProbeArgument(UINT, UINT, 0), ProbeArgument(Pointer(CHAR, True), Pointer(CHAR, True), 1)),
+    5: (ProbeArgument(LONG, LONG, 0),),
+    6: (ProbeArgument(UINT, UINT, 0), ProbeArgument(Pointer(CHAR, True), Pointer(CHAR, True), 1)),
+    8: (ProbeArgument(Pointer(TASK), Pointer(Typedef("info_t", Struct("struct", "", 0))), 0),),
+}
+
+
+class FakeCatalog:
+    def match(self, provider: str, module: str, function: str, name: str) -> Sequence[Probe]:
+        fields = (provider, module, function, name)
+        return [p for p in PROBES if all(fnmatchcase(v, g or "*") for v, g in zip(p[1:5], fields, strict=True))]
+
+    def by_id(self, identifier: int) -> Probe | None:
+        return next((p for p in PROBES if p.id == identifier), None)
+
+    def arguments(self, probe: Probe) -> tuple[ProbeArgument, ...] | None:
+        return ARGUMENTS.get(probe.id)
+
+    def type_named(self, name: str, module: str | None = None) -> Type | None:
+        return TYPES.get(name)
+
+    def tagged_type(self, keyword: str, name: str, module: str | None = None) -> Type | None:
+        return TAGGED.get((keyword, name))
+
+    def enumerator(self, name: str) -> tuple[Type, int] | None:
+        return next(((COLOR, value) for known, value in COLOR.values if known == name), None)
+
+    def symbol(self, name: str, module: str | None = None) -> KernelSymbol | None:
+        known = {"max_pfn": ULONG, "untyped": None}
+        return KernelSymbol(name, "vmlinux", 0xFFFF0000, known[name]) if name in known else None
+
+
+def check(text: str, *, libraries: tuple[str, ...] = (), macros: Macros | None = None, **options: Any) -> Program:
+    """The program, checked against the small world."""
+    sources = [Source(library, "library.d") for library in libraries]
+    chosen = CheckOptions(**options)
+    return compile_sources([Source(text)], FakeCatalog(), chosen, macros or Macros(), sources)
+
+
+def clause(body: str, before: str = "", **options: Any) -> Clause:
+    """The clause `BEGIN { body }` after other items."""
+    return check(f"{before}\nBEGIN {{ {body} }}", **options).clauses[-1]
+
+
+def statement(body: str, before: str = "") -> Statement:
+    """The last statement of a clause."""
+    return clause(body, before).statements[-1]
+
+
+def expression(text: str, before: str = "", prelude: str = "") -> Expr:
+    """An expression, checked as the argument of trace()."""
+    traced: Any = statement(f"{prelude} trace({text});", before)
+    value: Expr = traced.value
+    return value
+
+
+def error(text: str, **options: Any) -> DError:
+    """What is wrong with a whole program."""
+    try:
+        check(text, **options)
+    except DError as found:
+        return found
+    raise AssertionError(f"accepted: {text}")
+
+
+def tag(body: str, before: str = "") -> str:
+    """The tag of what is wrong with the clause `BEGIN { body }`."""
+    return error(f"{before}\nBEGIN {{ {body} }}").tag

@@ -1,0 +1,226 @@
+"""Variables: how they come into being, what they may hold, inline definitions and translators."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from catalog import check, error, expression, statement, tag
+
+from sonde.lang.program import (
+    Argument,
+    Assign,
+    Cast,
+    Const,
+    Deref,
+    Element,
+    Increment,
+    MemberOf,
+    Var,
+    Variable,
+)
+from sonde.lang.types import INT, LONG, STRING, Pointer, name_of, resolve
+
+IN_OUT = "struct in { int ii; char ic[8]; }; struct out { int oi; string oc; int missing; };"
+TRANSLATOR = f"{IN_OUT} translator struct out < struct in *i > {{ oi = i->ii + 1; oc = i->ic; }};"
+INPUT = f"{TRANSLATOR} struct in *p;"
+
+
+def variables(body: str, before: str = "") -> list[Variable]:
+    return list(check(f"{before} BEGIN {{ {body} }}").variables)
+
+
+@pytest.mark.parametrize(
+    ("body", "scope", "spelled"),
+    [
+        ("x = 1;", "global", "int"),
+        ("self->x = timestamp;", "self", "uint64_t"),
+        ("this->x = curthread;", "this", "struct task_struct *"),
+        ('x = "s";', "global", "string"),
+        ("x = curthread->comm;", "global", "string"),
+        ("x++;", "global", "int64_t"),
+    ],
+)
+def test_the_first_assignment_declares(body: str, scope: str, spelled: str) -> None:
+    (variable,) = variables(body)
+    assert (variable.scope, name_of(variable.type), variable.keys) == (scope, spelled, None)
+
+
+def test_the_first_keys_declare_an_array() -> None:
+    (variable,) = variables('x[pid, "a", curthread->comm] = 1L;')
+    assert variable.type == LONG
+    assert [name_of(k) for k in variable.keys or ()] == ["pid_t", "string", "string"]
+
+
+def test_keys_are_converted() -> None:
+    found: Any = statement("x[1] = 1; x[timestamp] = 2;")
+    assert isinstance(found.expression.target, Element)
+    assert found.expression.target.keys[0].type == INT
+
+
+def test_variables_are_numbered() -> None:
+    assert [v.id for v in variables("a = 1; self->b = 2; this->c = 3;")] == [0, 1, 2]
+
+
+def test_body_and_predicate_may_each_declare_for_the_other() -> None:
+    assert len(check("tick-1 /n < 5/ { n++; }").variables) == 1
+    assert len(check("tick-1 /n++ < 5/ { trace(n); }").variables) == 1
+
+
+def test_compound_assignment() -> None:
+    found: Any = statement("c += l;", "char c; long l;")
+    assert isinstance(found.expression, Assign)
+    assert (found.expression.op, found.expression.operation) == ("+", LONG)
+
+
+def test_steps_of_pointers() -> None:
+    found: Any = statement("p++;", "int *p;")
+    assert isinstance(found.expression, Increment)
+    assert found.expression.step == 4
+    found = statement("p -= 2;", "int *p;")
+    assert found.expression.value == Const(LONG, found.expression.value.position, 8)
+
+
+def test_null_is_assigned_to_pointers_and_strings() -> None:
+    found: Any = statement("p = NULL;", "int *p;")
+    assert isinstance(resolve(found.expression.value.type), Pointer)
+    found = statement("s = NULL;", "string s;")
+    assert found.expression.value.type == STRING
+
+
+def test_zero_deletes_whatever_an_array_holds() -> None:
+    found: Any = statement("x[1] = *curthread; x[1] = 0;")
+    assert isinstance(found.expression.value, Const)
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("trace(x);", "D_IDENT_UNDEF"),
+        ("trace(self->x);", "D_IDENT_UNDEF"),
+        ("x += 1;", "D_VAR_UNDEF"),
+        ("self->x = curthread; self->x = pid;", "D_OP_INCOMPAT"),
+        ("x = 1; x[1] = 2;", "D_DEREF_NONPTR"),
+        ("x = 1; x[1, 2] = 2;", "D_ARR_BADREF"),
+        ("x[1] = 1; trace(x);", "D_IDENT_BADREF"),
+        ("x[1] = 1; x[1, 2] = 1;", "D_PROTO_LEN"),
+        ('x[1] = 1; x["a"] = 1;', "D_PROTO_ARG"),
+        ("this->x[1] = 1;", "D_ARR_LOCAL"),
+        ("x[stack()] = 1;", "D_KEY_TYPE"),
+        ("int_array = array;", "D_OP_ARRFUN"),
+        ("a = alloca(8); a = &array[0];", "D_ALLOCA_INCOMPAT"),
+        ("x++; x = alloca(8);", "D_ALLOCA_INCOMPAT"),
+    ],
+)
+def test_refusals(body: str, expected: str) -> None:
+    assert tag(body, "int array[2];") == expected
+
+
+# Inline definitions
+
+
+def test_inline_constants_are_folded() -> None:
+    found = expression("N + 1", "inline int N = 3;")
+    assert found == Const(INT, found.position, 4)
+
+
+def test_inline_arrays_take_arguments() -> None:
+    found = expression("both[10, 20]", "inline int both[int a, int b] = a + b;")
+    assert isinstance(found, Const)
+    assert found.value == 30
+
+
+def test_inlines_may_be_objects() -> None:
+    assert isinstance(expression("me->pid", "inline struct task_struct *me = curthread;"), MemberOf)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("inline int x = x + 1;", "D_IDENT_UNDEF"),
+        ("inline int rand = 1;", "D_DECL_IDRED"),
+        ("inline int x = execname;", "D_OP_INCOMPAT"),
+    ],
+)
+def test_bad_inlines(text: str, expected: str) -> None:
+    assert error(f"{text} BEGIN {{}}").tag == expected
+
+
+def test_the_text_about_a_redefinition() -> None:
+    found = error("inline int rand = 1;")
+    assert found.text == "identifier redefined: rand\n\t current: inline definition\n\tprevious: function "
+
+
+# Translators
+
+
+def test_a_member_is_its_expression() -> None:
+    found: Any = expression("xlate <struct out *> (p)->oi", INPUT)
+    assert found.op == "+"
+    assert isinstance(found.left, MemberOf)
+
+
+def test_a_pointer_to_translated_data_may_be_followed() -> None:
+    assert expression("(*xlate <struct out *> (p)).oi", INPUT).type == INT
+    assert expression("xlate <struct out> (p).oi", INPUT).type == INT
+
+
+def test_arguments_are_translated() -> None:
+    library = "typedef struct info { int id; } info_t; translator info_t < struct task_struct *t > { id = t->pid; };"
+    found: Any = check("proc:::start { trace(args[0]->id); }", libraries=(library,)).clauses[0].statements[0]
+    assert isinstance(found.value, MemberOf)
+    assert isinstance(found.value.object, Deref)
+    assert isinstance(found.value.object.pointer, Argument)
+
+
+def test_arguments_without_a_translator() -> None:
+    library = "typedef struct info { int id; } info_t;"
+    assert error("proc:::start { trace(args[0]->id); }", libraries=(library,)).tag == "D_ARGS_XLATOR"
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("trace(xlate <struct out *> (p)->missing);", "D_XLATE_NOCONV"),
+        ("trace(xlate <struct out *> (p)->nothing);", "D_TYPE_MEMBER"),
+        ("trace(xlate <struct out *> (p));", "D_TRACE_DYN"),
+        ("x = (uintptr_t)xlate <struct out *> (p);", "D_CAST_INVAL"),
+        ("trace(xlate <struct in> (p)->ii);", "D_XLATE_NONE"),
+        ("@[xlate <struct out *> (p)] = count();", "D_KEY_TYPE"),
+        ("xlate <struct out *> (p);", "D_CG_DYN"),
+    ],
+)
+def test_uses_that_cannot_be_translated(body: str, expected: str) -> None:
+    assert tag(body, INPUT) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("translator int < struct in *i > { };", "D_XLATE_SOU"),
+        ("translator struct nowhere < struct in *i > { };", "D_XLATE_SOU"),
+        ("translator struct out < struct in *i > { zz = 1; };", "D_XLATE_MEMB"),
+        ('translator struct out < struct in *i > { oi = "a"; };', "D_XLATE_INCOMPAT"),
+        ("translator struct out < struct in *i > { oi = i->zz; };", "D_TYPE_MEMBER"),
+        (f"{TRANSLATOR.removeprefix(IN_OUT)} {TRANSLATOR.removeprefix(IN_OUT)}", "D_XLATE_REDECL"),
+    ],
+)
+def test_bad_translators(text: str, expected: str) -> None:
+    assert error(f"{IN_OUT} {text} BEGIN {{}}").tag == expected
+
+
+def test_libraries_are_read_when_a_name_is_used() -> None:
+    broken = "inline int GOOD = 1; inline int BAD = ;"
+    assert check("BEGIN { trace(1); }", libraries=(broken,)).clauses
+    assert error("BEGIN { trace(GOOD); }", libraries=(broken,)).tag == "D_SYNTAX"
+
+
+def test_library_definitions_are_checked_where_they_are_used() -> None:
+    library = "inline int GOOD = 1; inline int LATER = nowhere + 1;"
+    assert check("BEGIN { trace(GOOD); }", libraries=(library,)).clauses
+    assert error("BEGIN { trace(LATER); }", libraries=(library,)).tag == "D_IDENT_UNDEF"
+
+
+def test_casts_of_constants_to_pointers_stay_casts() -> None:
+    assert isinstance(expression("(char *)0"), Cast)
+    assert isinstance(expression("x", prelude="x = 1;"), Var)
