@@ -6,7 +6,7 @@ it happen; the code generator has one context adapter for each kind of firing, a
 
 from __future__ import annotations
 
-from typing import NamedTuple, TypeAlias
+from sonde.typed import NamedTuple, TypeAlias
 
 
 class Internal(NamedTuple):

@@ -7,10 +7,9 @@ same bytes on any machine. Nothing here owns a descriptor.
 
 from __future__ import annotations
 
-from typing import NamedTuple, TypeAlias
-
 from sonde.conversion import Conversion
 from sonde.probe import Probe
+from sonde.typed import NamedTuple, TypeAlias
 
 # The map `state`: an array of one value, these u32 words.
 STATE_ACTIVITY = 0

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import NamedTuple, TypeAlias
 
 from sonde.bpf import instructions as i
 from sonde.bpf.disassembler import ATOMICS, CONDITIONS, OPERATORS
 from sonde.bpf.helpers import NUMBERS
 from sonde.bpf.instructions import Instruction
+from sonde.typed import NamedTuple, TypeAlias
 
 
 class Assembly(NamedTuple):
@@ -50,8 +50,8 @@ class _State(NamedTuple):
     labels: dict[str, int]
 
 
-_Match: TypeAlias = "re.Match[str]"
-_Builder: TypeAlias = "Callable[[_Match, _State, int], list[Instruction]]"
+_Match: TypeAlias = re.Match[str]
+_Builder: TypeAlias = Callable[[_Match, _State, int], list[Instruction]]
 
 _OPERATIONS = {text: operation for operation, text in OPERATORS.items()}
 _JUMPS = {text: condition for condition, text in CONDITIONS.items()}

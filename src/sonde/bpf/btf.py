@@ -11,7 +11,8 @@ import struct
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterator
-from typing import NamedTuple
+
+from sonde.typed import NamedTuple
 
 INT, PTR, ARRAY, STRUCT, UNION, ENUM, FWD, TYPEDEF, VOLATILE, CONST = range(1, 11)
 RESTRICT, FUNC, FUNC_PROTO, VAR, DATASEC, FLOAT, DECL_TAG, TYPE_TAG, ENUM64 = range(11, 20)

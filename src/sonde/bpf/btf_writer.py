@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+
+from sonde.typed import NamedTuple
 
 KIND_INT, KIND_PTR, KIND_ARRAY, KIND_STRUCT, KIND_UNION = 1, 2, 3, 4, 5
 KIND_TYPEDEF, KIND_CONST, KIND_FUNC, KIND_FUNC_PROTO = 8, 10, 12, 13

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable
-from typing import NamedTuple
+
+from sonde.typed import NamedTuple
 
 # Instruction classes, the low three bits of an opcode.
 LD, LDX, ST, STX, ALU, JMP, JMP32, ALU64 = range(8)

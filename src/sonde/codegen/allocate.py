@@ -7,11 +7,10 @@ r0 and r5 are then kept out of the allocation, to load and store them with.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from sonde.codegen import ir
 from sonde.codegen.ir import Function, Reg
 from sonde.codegen.liveness import live_out
+from sonde.typed import NamedTuple
 
 CALLEE_SAVED = (6, 7, 8, 9)
 SCRATCH = (0, 5)

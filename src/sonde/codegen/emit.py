@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from sonde.bpf import instructions as bpf
 from sonde.bpf.instructions import Instruction
 from sonde.codegen import ir
 from sonde.codegen.allocate import SCRATCH, Allocation
 from sonde.codegen.ir import Imm, Reg, Slot
+from sonde.typed import NamedTuple
 
 STACK_LIMIT = 512
 """MAX_BPF_STACK (include/linux/filter.h): what a program and the subprograms it is calling may use together."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from sonde.codegen.context.internal import InternalContext
 from sonde.codegen.context.syscall import SyscallContext
@@ -13,6 +12,7 @@ from sonde.codegen.generation import Context
 from sonde.codegen.uses import uses_arguments
 from sonde.lang.program import Clause
 from sonde.probe import Internal, Probe, RawTracepoint, Syscall, Timer, Tracepoint
+from sonde.typed import NamedTuple
 
 
 class Group(NamedTuple):

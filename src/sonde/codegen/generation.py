@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from typing import NamedTuple, Protocol
 
 from sonde.bpf.helpers import NUMBERS
 from sonde.bpf.maps import PERCPU_ARRAY
@@ -25,6 +24,7 @@ from sonde.lang.types import Type
 from sonde.probe import Probe
 from sonde.spec import ACTIVE, COUNTERS, Field, MapSpec
 from sonde.target.target import Target
+from sonde.typed import NamedTuple, Protocol
 
 
 class Unsupported(DError):  # noqa: N818 - it is a DError with a fixed tag

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from sonde.codegen import actions, builtins, calls, conditions, integers, strings, variables
 from sonde.codegen.generation import Generation, Handlers
 from sonde.codegen.ir import Operand
 from sonde.codegen.places import Memory, Remote, Trusted
 from sonde.lang import program as tree
+from sonde.typed import Any
 
 
 def _binary(g: Generation, e: tree.Binary) -> Operand:

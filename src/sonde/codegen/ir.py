@@ -7,7 +7,7 @@ instead of moving them; which machine register holds what is the allocator's bus
 
 from __future__ import annotations
 
-from typing import NamedTuple, TypeAlias
+from sonde.typed import NamedTuple, TypeAlias
 
 
 class Reg(NamedTuple):

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, TypeAlias
-
 from sonde.codegen.ir import Base, Operand, Reg
+from sonde.typed import NamedTuple, TypeAlias
 
 
 class Memory(NamedTuple):

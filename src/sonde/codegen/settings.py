@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from sonde.typed import NamedTuple
 
 MEGABYTE = 1 << 20
 

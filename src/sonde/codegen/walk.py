@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from sonde.lang.errors import Position
 from sonde.lang.program import Aggregation, Clause, Variable
 from sonde.lang.types import Member
 from sonde.probe import Probe
+from sonde.typed import Any
 
 _LEAVES = (Position, Member, Probe, Variable, Aggregation)
 

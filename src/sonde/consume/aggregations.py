@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
-from typing import Any, TypeAlias, TypeGuard
 
 from sonde.consume.events import Row, Table, Value
 from sonde.consume.options import Options
@@ -17,6 +16,7 @@ from sonde.consume.store import Key, Snapshot, Store
 from sonde.consume.words import EXTREMES, Words, adder, zero_words
 from sonde.engines.base import Tracing
 from sonde.spec import Action, ClearAction, Field, NormalizeAction, PrintaAction, TracingSpec, TruncAction
+from sonde.typed import Any, TypeAlias, TypeGuard
 
 AggregationAction: TypeAlias = PrintaAction | ClearAction | TruncAction | NormalizeAction
 

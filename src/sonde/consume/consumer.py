@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, cast
 
 from sonde.consume.counters import Counters
 from sonde.consume.decode import record_reader
@@ -33,6 +32,7 @@ from sonde.spec import (
     TracingSpec,
     TruncAction,
 )
+from sonde.typed import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
     from sonde.consume.aggregations import AggregationAction, Aggregations, Label, Moment

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple, cast
 
 from sonde.consume.events import RING_HEADER, Value
 from sonde.spec import Field
+from sonde.typed import Any, NamedTuple, cast
 
 INTEGERS = {1: "b", 2: "h", 4: "i", 8: "q"}
 CACHED_STRINGS = 65536

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, TypeAlias
-
 from sonde.probe import Probe
 from sonde.spec import AggregationSpec, RecordLayout
+from sonde.typed import NamedTuple, TypeAlias
 
 RING_HEADER = 8
 """Bytes before each record in a ring: u32 length and flags, u32 page offset."""

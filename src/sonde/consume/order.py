@@ -7,13 +7,13 @@ aggsortpos which of several aggregations. Integer keys are compared as unsigned 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from sonde.consume.events import Row, Value
 from sonde.consume.options import Options
 from sonde.consume.store import Key
 from sonde.consume.words import Words, measure, zero_words
 from sonde.spec import AggregationSpec, Field
+from sonde.typed import Any
 
 
 def _part(field: Field, value: Value) -> Any:

@@ -16,7 +16,6 @@ import base64
 import json
 import struct
 from collections.abc import Iterator, Sequence
-from typing import Any, BinaryIO
 
 from sonde import spec as specification
 from sonde.consume.consumer import Consumer
@@ -25,6 +24,7 @@ from sonde.conversion import Conversion
 from sonde.engines.base import Ring, Tracing
 from sonde.probe import Internal, Probe
 from sonde.spec import TracingSpec
+from sonde.typed import Any, BinaryIO
 
 MAGIC = b"SONDERAW"
 _DESCRIPTION, _RING, _MAP = 1, 2, 3

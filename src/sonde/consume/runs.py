@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TypeAlias
 
 from sonde.consume.events import RING_HEADER
 from sonde.spec import HEADER_SIZE
+from sonde.typed import TypeAlias
 
 BUSY = 1 << 31
 DISCARD = 1 << 30

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
 
 from sonde.consume.events import Drop, Fault, Record, Table
 from sonde.conversion import Conversion
 from sonde.spec import Action, RecordLayout
+from sonde.typed import Protocol
 
 
 class Sink(Protocol):

@@ -9,13 +9,13 @@ the programs run on.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
 from sonde.consume.decode import key_reader
 from sonde.consume.events import Value
 from sonde.consume.words import EXTREMES, Words, adder, instances, merged, subtracter, zero_words
 from sonde.engines.base import Tracing
 from sonde.spec import AggregationSpec
+from sonde.typed import NamedTuple
 
 Key = tuple[Value, ...]
 

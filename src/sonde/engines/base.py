@@ -7,9 +7,9 @@ engine made them, so the consumer above does not know which one runs.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
 
 from sonde.spec import TracingSpec
+from sonde.typed import Protocol
 
 
 class EngineError(Exception):

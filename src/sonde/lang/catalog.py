@@ -6,10 +6,10 @@ The providers implement it; tests pass a dictionary-like stand-in.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
 
 from sonde.lang.types import Type
 from sonde.probe import Probe
+from sonde.typed import NamedTuple, Protocol
 
 
 class ProbeArgument(NamedTuple):

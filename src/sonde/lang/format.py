@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
-
 from sonde.conversion import Conversion
 from sonde.lang.errors import DError, Position
+from sonde.typed import NoReturn
 
 _FLAGS = "#-+ '?@"
 _MODIFIERS = "hlLw"

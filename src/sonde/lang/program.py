@@ -9,12 +9,11 @@ Every expression has `type` and `position`. The objects an expression can denote
 
 from __future__ import annotations
 
-from typing import NamedTuple, TypeAlias
-
 from sonde.conversion import Conversion
 from sonde.lang.errors import Position
 from sonde.lang.types import Member, Type
 from sonde.probe import Probe
+from sonde.typed import NamedTuple, TypeAlias
 
 
 class Variable(NamedTuple):

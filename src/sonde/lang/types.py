@@ -7,7 +7,8 @@ A type that is only another's name (`Typedef`) or adds qualifiers (`Qualified`) 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, TypeAlias
+
+from sonde.typed import NamedTuple, TypeAlias
 
 
 class Void(NamedTuple):

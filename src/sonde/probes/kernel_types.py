@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from typing import TypeVar
 
 from sonde.bpf import btf
 from sonde.bpf.btf import Btf, BtfError, BtfType
@@ -22,6 +21,7 @@ from sonde.lang.types import (
     Type,
     Typedef,
 )
+from sonde.typed import TypeVar
 
 _T = TypeVar("_T")
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import NamedTuple
 
 from sonde.lang.errors import DError
+from sonde.typed import NamedTuple
 
 FIELDS = ("provider", "module", "function", "name")
 _SPECIAL = re.compile(r"[*?\[\\]")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
 
 from sonde.lang.catalog import ProbeArgument
 from sonde.lang.types import Type
 from sonde.probe import Probe
 from sonde.probes.pattern import Pattern
+from sonde.typed import NamedTuple, Protocol
 
 
 class Block(NamedTuple):

@@ -6,7 +6,6 @@ BTF says which there are and how their arguments are typed, tracefs, where it ca
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from sonde.lang import types
 from sonde.lang.catalog import ProbeArgument
@@ -14,6 +13,7 @@ from sonde.probe import Probe, RawTracepoint
 from sonde.probes.pattern import Pattern, matcher, matches, plain
 from sonde.probes.provider import RAWTP
 from sonde.probes.tracefs import TraceEvents
+from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from sonde.probes.kernel_types import KernelTypes

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from sonde.lang.catalog import KernelSymbol, ProbeArgument
 from sonde.lang.types import Type
@@ -13,6 +12,7 @@ from sonde.probes import provider as blocks
 from sonde.probes.pattern import Pattern, matcher, plain
 from sonde.probes.provider import Block, Provider, RecordField
 from sonde.target.target import Target
+from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from sonde.probes.kernel_types import KernelTypes

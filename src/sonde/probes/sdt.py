@@ -9,7 +9,6 @@ event outright may name any group with it, since tracepoints have one name space
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from sonde.lang import types
 from sonde.lang.catalog import ProbeArgument
@@ -19,6 +18,7 @@ from sonde.probes import type_names
 from sonde.probes.pattern import Pattern, matcher, matches, plain
 from sonde.probes.provider import SDT, RecordField
 from sonde.probes.tracefs import FormatField, TraceEvents
+from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from sonde.probes.rawtp import Tracepoints

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 from sonde.lang import types
 from sonde.lang.catalog import ProbeArgument
@@ -19,6 +18,7 @@ from sonde.probe import Probe, Syscall
 from sonde.probes import type_names
 from sonde.probes.pattern import Pattern, matcher, matches, plain
 from sonde.probes.provider import SYSCALL
+from sonde.typed import NamedTuple
 
 NATIVE, COMPAT = "vmlinux", "ia32"
 _COMPAT_OFFSET = 1500

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import os
 import re
-from typing import NamedTuple
+
+from sonde.typed import NamedTuple
 
 _FIELD = re.compile(r"^\tfield:([^;]+);\s*offset:(\d+);\s*size:(\d+);(?:\s*signed:(\d+);)?", re.MULTILINE)
 _DECLARATION = re.compile(r"(.*?)(\w+)((?:\[[^\]]*\])*)", re.DOTALL)

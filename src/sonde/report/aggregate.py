@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, cast
 
 from sonde.consume.events import Row, Table
 from sonde.consume.words import HISTOGRAMS, Words, scalar, zero_words
@@ -14,6 +13,7 @@ from sonde.report.printf import printf_pieces
 from sonde.report.stack import Addresses
 from sonde.report.trace import key_piece
 from sonde.spec import AggregationSpec
+from sonde.typed import Any, cast
 
 _Formatter = Callable[[tuple[Any, ...], list[Any]], bytes]
 

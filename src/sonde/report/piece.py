@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
 
 from sonde.conversion import Conversion
 from sonde.report.dates import date_and_time, full_date
@@ -12,6 +11,7 @@ from sonde.report.hexdump import hexdump, is_printable
 from sonde.report.number import as_real, c_integer, wide_character
 from sonde.report.stack import Addresses
 from sonde.spec import Field
+from sonde.typed import Any, NamedTuple
 
 
 class Piece(NamedTuple):

@@ -7,7 +7,6 @@ bytes format: no Python call for a plain record.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
 
 from sonde.consume.decode import Columns, columns, compile_comprehension
 from sonde.consume.events import RING_HEADER
@@ -15,6 +14,7 @@ from sonde.report.piece import Piece, field_argument, formatting_source
 from sonde.report.printf import printf_pieces
 from sonde.report.trace import shown_field, trace_piece
 from sonde.spec import Action, CommandAction, Field, PrintfAction, TraceAction, TracememAction
+from sonde.typed import Any, NamedTuple
 
 Formatter = Callable[[memoryview], list[bytes]]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from sonde.typed import Protocol
 
 
 class Symbolizer(Protocol):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, BinaryIO
 
 from sonde.consume.events import Drop, Fault, Record, Table
 from sonde.consume.options import Options
@@ -20,6 +19,7 @@ from sonde.report.record import Formatter, Style, compile_actions
 from sonde.report.stack import Addresses
 from sonde.report.symbolizer import NoNames, Symbolizer
 from sonde.spec import Action, CommandAction, OtherAction, RecordLayout, TracingSpec
+from sonde.typed import TYPE_CHECKING, Any, BinaryIO
 
 if TYPE_CHECKING:
     from sonde.report.aggregate import AggregateText

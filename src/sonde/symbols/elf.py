@@ -10,7 +10,8 @@ import mmap
 import struct
 from bisect import bisect_right
 from functools import cached_property
-from typing import NamedTuple
+
+from sonde.typed import NamedTuple
 
 ET_EXEC, ET_DYN = 2, 3
 STT_NOTYPE, STT_OBJECT, STT_FUNC, STT_GNU_IFUNC = 0, 1, 2, 10

@@ -7,7 +7,8 @@ number, so that they can be sorted and searched as bytes without being taken apa
 from __future__ import annotations
 
 from bisect import bisect_right
-from typing import NamedTuple
+
+from sonde.typed import NamedTuple
 
 _FARTHEST = 1 << 20
 """The list has no sizes: an address further behind a symbol than this is taken to be in none."""

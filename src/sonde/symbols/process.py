@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_right
-from typing import NamedTuple
 
 from sonde.symbols.elf import ElfError, ElfFile
+from sonde.typed import NamedTuple
 
 _DELETED = " (deleted)"
 _DEBUG_FILES = "/usr/lib/debug/.build-id"

@@ -7,7 +7,6 @@ pointer is a direct load; else as a raw one. Both have the arguments as u64 valu
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
 
 from sonde.bpf import programs
 from sonde.codegen.context.cookies import index_by_cookie
@@ -17,7 +16,7 @@ from sonde.codegen.places import Memory, Place, Remote
 from sonde.lang.errors import Position
 from sonde.lang.types import Array, Int, Struct, Type, is_signed, resolve, size_of
 from sonde.probe import Probe, RawTracepoint, Tracepoint
-
+from sonde.typed import Protocol
 
 
 class EventField(Protocol):

@@ -5,10 +5,10 @@
 from __future__ import annotations
 
 import struct
-from typing import NamedTuple
 
 from sonde.bpf.programs import TRACE_UPROBE_MULTI
 from sonde.engines.kernel.syscalls import address_of, bpf
+from sonde.typed import NamedTuple
 
 MAP_CREATE, MAP_LOOKUP_ELEM, MAP_UPDATE_ELEM, MAP_DELETE_ELEM, MAP_GET_NEXT_KEY, PROG_LOAD = range(6)
 PROG_TEST_RUN, RAW_TRACEPOINT_OPEN, BTF_LOAD, MAP_FREEZE = 10, 17, 18, 22

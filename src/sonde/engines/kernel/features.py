@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
 
 from sonde.bpf import instructions as i
 from sonde.bpf import maps, programs
@@ -22,6 +21,7 @@ from sonde.engines.kernel.failures import NOT_SUPPORTED
 from sonde.engines.kernel.maps import create
 from sonde.spec import MapSpec
 from sonde.target.machine import online_cpus
+from sonde.typed import NamedTuple
 
 _RETURN_ZERO = [i.mov_imm(i.R0, 0), i.exit_()]
 

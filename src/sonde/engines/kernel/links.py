@@ -8,7 +8,6 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Callable
-from typing import NamedTuple
 
 from sonde.bpf import programs
 from sonde.engines.base import EngineError
@@ -17,6 +16,7 @@ from sonde.engines.kernel.failures import NOT_SUPPORTED, explain
 from sonde.engines.kernel.programs import LoadedProgram
 from sonde.probe import Internal, Probe, RawTracepoint, Syscall, Timer, Tracepoint
 from sonde.target.machine import online_cpus
+from sonde.typed import NamedTuple
 
 
 class Attachment(NamedTuple):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
 
 from sonde.engines.kernel import commands
 from sonde.engines.kernel.commands import Code
 from sonde.engines.kernel.maps import with_memory
 from sonde.spec import ProbeSpec, ProgramSpec
+from sonde.typed import NamedTuple
 
 
 class LoadedProgram(NamedTuple):

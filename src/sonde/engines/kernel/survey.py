@@ -5,12 +5,12 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
 
 from sonde.engines.base import EngineError
 from sonde.engines.kernel.failures import reason
 from sonde.engines.kernel.features import FEATURES, Feature, MissingError
 from sonde.target import machine
+from sonde.typed import NamedTuple
 
 
 class Row(NamedTuple):

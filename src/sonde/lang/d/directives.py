@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 from sonde.lang.d.syntax import Pragma
 from sonde.lang.errors import DError, Position
+from sonde.typed import NamedTuple
 
 _WORD = re.compile(r'\s+|/\*.*?\*/|("(?:[^"\\]|\\.)*(?:"|$)|(?:(?!/\*)[^\s"])+|.)')
 

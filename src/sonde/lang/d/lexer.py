@@ -7,13 +7,13 @@ and declarations tokens are those of C. The parser says which of the two it want
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 from sonde.lang.d import constants
 from sonde.lang.d.directives import LineMarker, directive
 from sonde.lang.d.source import MACRO_NAMES, Macros, Source
 from sonde.lang.d.syntax import Integer, Pragma, StringLiteral
 from sonde.lang.errors import DError, Position
+from sonde.typed import NamedTuple
 
 _KEYWORDS = (
     "auto break case char const continue counter default do double else enum extern float for goto if import inline "

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from sonde.lang.errors import DError
+from sonde.typed import NamedTuple
 
 
 class Source(NamedTuple):

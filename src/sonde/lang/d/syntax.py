@@ -7,10 +7,9 @@ an item. Where DTrace would name a later line, because it had read on (see `Toke
 
 from __future__ import annotations
 
-from typing import NamedTuple, TypeAlias
-
 from sonde.lang.errors import Position
 from sonde.lang.types import Int
+from sonde.typed import NamedTuple, TypeAlias
 
 # Types and declarations
 

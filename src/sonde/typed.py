@@ -1,0 +1,80 @@
+"""The names of `typing` that definitions need while the program runs, without what importing `typing` costs.
+
+A type checker sees the real ones. At run time `NamedTuple` makes the same classes as typing's, except that nothing is
+done with the annotations and that a class's constructor is compiled when it is first called: hundreds of classes are
+defined at every start, few of them used.
+"""
+
+from __future__ import annotations
+
+from _collections import _tuplegetter  # type: ignore[import-not-found]
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, BinaryIO, NamedTuple, NoReturn, Protocol, TypeAlias, TypeGuard, TypeVar, cast
+else:
+
+    class Protocol:
+        """A base that says nothing: only the type checker asks."""
+
+    Any = BinaryIO = NoReturn = TypeAlias = object
+    TypeGuard = list
+
+    def cast(_type, value):
+        return value
+
+    def TypeVar(name, **_bounds):  # noqa: N802 - the name of what it stands for
+        return name
+
+    def _new(cls, *values, **named):
+        """The constructor until it is first called: make the real one, then call it."""
+        body = ", ".join(cls._fields)
+        parameters = [f"{f}=_d[{f!r}]" if f in cls._field_defaults else f for f in cls._fields]
+        names = {"_d": cls._field_defaults, "_new": tuple.__new__, "__builtins__": {}}
+        made = eval(f"lambda _cls, {', '.join(parameters)}: _new(_cls, ({body},))", names)
+        made.__name__ = "__new__"
+        cls.__new__ = made
+        return made(cls, *values, **named)
+
+    def _replace(self, **changes):
+        """A copy with some fields changed."""
+        values = [changes.pop(field, value) for field, value in zip(self._fields, self, strict=True)]
+        if changes:
+            raise ValueError(f"{type(self).__name__} has no field {', '.join(changes)}")
+        return tuple.__new__(type(self), values)
+
+    def _asdict(self):
+        return dict(zip(self._fields, self, strict=True))
+
+    def _repr(self):
+        fields = ", ".join(f"{f}={v!r}" for f, v in zip(self._fields, self, strict=True))
+        return f"{type(self).__name__}({fields})"
+
+    def _getnewargs(self):
+        return tuple(self)
+
+    class _Meta(type):
+        """Turns the body of a class into a subclass of tuple."""
+
+        def __new__(mcs, name, bases, body):
+            if not bases:
+                return type.__new__(mcs, name, bases, body)
+            fields = tuple(body.get("__annotations__", ()))
+            body["_field_defaults"] = {f: body.pop(f) for f in fields if f in body}
+            for number, field in enumerate(fields):
+                body[field] = _tuplegetter(number, None)
+            body.update(
+                _fields=fields, __match_args__=fields, __slots__=(), __new__=_new, __getnewargs__=_getnewargs,
+                _replace=_replace, _asdict=_asdict, _make=classmethod(tuple.__new__),
+            )  # fmt: skip
+            body.setdefault("__repr__", _repr)
+            return type.__new__(type, name, (tuple,), body)
+
+    class NamedTuple(metaclass=_Meta):
+        """The base to name; the classes made from it have tuple as their base."""
+
+
+__all__ = [
+    "TYPE_CHECKING", "Any", "BinaryIO", "NamedTuple", "NoReturn", "Protocol", "TypeAlias", "TypeGuard", "TypeVar",
+    "cast",
+]  # fmt: skip
