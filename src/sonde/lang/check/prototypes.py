@@ -156,7 +156,5 @@ def _parse(text: str, scope: Scope) -> Type:
         return scope.find_struct(keyword, tag)
     if text in _RESULTS:
         return _RESULTS[text]
-    result = scope.find_type(text)
-    if result is not None:
-        return result
-    return next((kind for kind in BASE_TYPES if kind.name == text), None) or Struct("struct", text, 0)
+    base = next((kind for kind in BASE_TYPES if kind.name == text), None)
+    return base or scope.find_type(text) or Struct("struct", text, 0)
