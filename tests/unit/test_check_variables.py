@@ -116,6 +116,11 @@ def test_refusals(body: str, expected: str) -> None:
     assert tag(body, "int array[2];") == expected
 
 
+def test_variables_with_scratch_pointers_are_known() -> None:
+    found = check("BEGIN { a = (char *)alloca(8); b = a + 1; c = &curthread->comm[0]; }")
+    assert {v.name for v in found.variables if v.id in found.scratch} == {"a", "b"}
+
+
 # Inline definitions
 
 

@@ -352,10 +352,12 @@ class Clause(NamedTuple):
 
 
 class Program(NamedTuple):
-    """Everything one session runs. `options` are those that pragmas set, in order; `sources` maps file names (None:
+    """Everything one session runs. `options` are those that pragmas set, in order; `scratch` the ids of the variables
+    that hold pointers from alloca() or copyin(), which no other variable ever does; `sources` maps file names (None:
     the command line's text) to lines, for messages and listings."""
 
     clauses: tuple[Clause, ...]
     variables: tuple[Variable, ...]
     aggregations: tuple[Aggregation, ...]
     options: tuple[tuple[str, str | None], ...] = ()
+    scratch: frozenset[int] = frozenset()

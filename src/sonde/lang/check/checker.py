@@ -90,7 +90,9 @@ class Checker:
     def program(self) -> Program:
         scope = self._scope
         aggregations = tuple(entry.aggregation for entry in scope.aggregations.values())
-        return Program(tuple(self._clauses), tuple(scope.variables.values()), aggregations, tuple(self._options))
+        scratch = frozenset(number for number, is_scratch in scope.scratch.items() if is_scratch)
+        variables = tuple(scope.variables.values())
+        return Program(tuple(self._clauses), variables, aggregations, tuple(self._options), scratch)
 
     def _add_clause(self, node: syntax.ProbeClause, end: Position) -> None:
         """A clause is checked, and runs, once for each of its descriptions: their arguments may differ."""
