@@ -19,6 +19,10 @@ _WORDS = {"count": 1, "sum": 1, "avg": 2, "min": 2, "max": 2, "stddev": 4, "quan
 _TRIES = 4
 """How often a compare-and-exchange can fail on one CPU: once for each firing nested in this one."""
 
+ELEMENT_COST = 128
+"""Bytes of kernel memory that an element takes beside its key and value (struct htab_elem, the per-CPU pointer and
+chunk): part of what aggsize pays for."""
+
 _INT64_MAX = (1 << 63) - 1
 
 
@@ -42,7 +46,7 @@ def describe(shared: Shared, aggregation: Aggregation) -> AggregationSpec:
     name = map_name(aggregation)
     value_size = 8 * words(aggregation)
     if fields:
-        entries = max(64, shared.settings.aggsize // (key_size + value_size * max(1, shared.target.cpus)))
+        entries = max(64, shared.settings.aggsize // (key_size + value_size + ELEMENT_COST))
         spec = MapSpec(name, kinds.PERCPU_HASH, key_size, value_size, entries)
     else:
         spec = MapSpec(name, kinds.PERCPU_ARRAY, 4, value_size, 1)

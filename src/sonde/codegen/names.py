@@ -55,9 +55,12 @@ def table_name(g: Generation) -> str:
 def build_table(g: Generation, masks: dict[int, int]) -> bytes:
     """The rows of all indexes; those without a probe have identifier 0. `masks` is by probe identifier."""
     rows = bytearray(_ENTRY.size * g.context.table_size())
+    numbers: dict[str, int] = {}
     for probe in g.context.probes:
-        names = [g.intern(getattr(probe, field).encode()) for field in PROBE_NAMES.values()]
-        row = _ENTRY.pack(probe.id, masks.get(probe.id, 0), *names)
+        names = (probe.provider, probe.module, probe.function, probe.name)
+        for name in names:
+            if name not in numbers:
+                numbers[name] = g.intern(name.encode())
         start = g.context.index_of(probe) * _ENTRY.size
-        rows[start : start + _ENTRY.size] = row
+        _ENTRY.pack_into(rows, start, probe.id, masks.get(probe.id, 0), *(numbers[name] for name in names))
     return bytes(rows)
