@@ -102,6 +102,8 @@ class Generation:
         self.positions: list[Position | None] = [None]
         self.libraries: set[str] = set()
         self.locals: dict[Variable, Place] = {}
+        self.element_keys: dict[int, tuple[str, Memory]] = {}
+        self.subscripts: dict[int, Operand] = {}
         self.clause: Clause | None = None
         self.probe_index: Operand = Imm(0)
         self.leave = self.b.label()

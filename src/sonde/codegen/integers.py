@@ -40,7 +40,10 @@ def binary(g: Generation, e: tree.Binary) -> Operand:
 def operate(g: Generation, op: str, left: Operand, right: Operand, type_: Type, left_type: Type) -> Operand:
     """`left op right` in `type_`; a right shift is that of the left operand's type."""
     if op in ("/", "%"):
-        return divide(g, op, left, right, is_signed(type_))
+        quotient = divide(g, op, left, right, is_signed(type_))
+        # The one quotient outside of the type's range is that of its least value by -1.
+        leaves_range = op == "/" and is_signed(type_) and not (isinstance(right, Imm) and right.value != -1)
+        return narrow(g, quotient, type_) if leaves_range else quotient
     if op == ">>":
         return g.b.alu("arsh" if is_signed(left_type) else "rsh", left, right)
     result = g.b.alu(_OPS[op], left, right)

@@ -7,6 +7,9 @@ clause-locals are in scratch memory.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from sonde.bpf import maps as kinds
 from sonde.codegen.access import as_number, copy, store, store_bits, zero
 from sonde.codegen.faults import BAD_INDEX, fault_if
@@ -111,7 +114,29 @@ def element_place(g: Generation, e: tree.Expr) -> Place:
     return Memory(_or_zeros(g, found), 0)
 
 
+@contextmanager
+def evaluated_once(g: Generation, target: tree.Expr) -> Iterator[None]:
+    """Within the `with` block the keys and subscripts of `target` are those found at its start: reading and writing
+    it do not evaluate them again."""
+    held = []
+    while isinstance(target, (tree.MemberOf, tree.Index)):
+        if isinstance(target, tree.Index) and id(target.subscript) not in g.subscripts:
+            g.subscripts[id(target.subscript)] = g.value(target.subscript)
+            held.append(id(target.subscript))
+        target = target.object
+    is_new = isinstance(target, tree.Element) and id(target) not in g.element_keys
+    if isinstance(target, tree.Element) and is_new:
+        g.element_keys[id(target)] = _element_key(g, target)
+    yield
+    for subscript in held:
+        del g.subscripts[subscript]
+    if is_new:
+        del g.element_keys[id(target)]
+
+
 def _element_key(g: Generation, e: tree.Element) -> tuple[str, Memory]:
+    if id(e) in g.element_keys:
+        return g.element_keys[id(e)]
     variable = e.variable
     if variable.scope == "this":
         raise Unsupported("an associative array of clause-local scope", e.position)
@@ -148,7 +173,7 @@ def object_place(g: Generation, e: tree.Expr) -> Place:
 def _index_place(g: Generation, e: tree.Index) -> Place:
     container = resolve(e.object.type)
     step = 1 if isinstance(container, String) else size_of(e.type)
-    index = g.value(e.subscript)
+    index = g.subscripts[id(e.subscript)] if id(e.subscript) in g.subscripts else g.value(e.subscript)
     if isinstance(container, String):
         memory, size = in_memory(g, e.object)
         place: Place = memory
@@ -181,19 +206,22 @@ def assign(g: Generation, e: tree.Assign) -> Operand:
         return Imm(0)
     if e.op is None:
         value = g.value(e.value)
-    else:
-        operation = e.operation or e.target.type
+        set_target(g, e.target, value)
+        return value
+    operation = e.operation or e.target.type
+    with evaluated_once(g, e.target):
         current = narrow(g, g.value(e.target), operation) if size_of(operation) else g.value(e.target)
         value = operate(g, e.op, current, g.value(e.value), operation, operation)
         value = narrow(g, value, e.target.type)
-    set_target(g, e.target, value)
+        set_target(g, e.target, value)
     return value
 
 
 def increment(g: Generation, e: tree.Increment) -> Operand:
-    old = g.value(e.target)
-    new = narrow(g, g.b.alu("add", old, Imm(e.step)), e.target.type)
-    set_target(g, e.target, new)
+    with evaluated_once(g, e.target):
+        old = g.value(e.target)
+        new = narrow(g, g.b.alu("add", old, Imm(e.step)), e.target.type)
+        set_target(g, e.target, new)
     return new if e.is_prefix else old
 
 
@@ -205,10 +233,12 @@ def set_target(g: Generation, target: tree.Expr, value: Operand) -> None:
     elif isinstance(target, tree.Var) and target.variable.scope == "self":
         _set_thread_local(g, target, size, value)
     elif isinstance(target, tree.MemberOf) and target.member.bits:
-        place = writable_place(g, target.object)
-        store_bits(g, place, target.type, target.member.offset, target.member.bits, value)
+        with evaluated_once(g, target):
+            place = writable_place(g, target.object)
+            store_bits(g, place, target.member.offset, target.member.bits, value)
     else:
-        store(g, writable_place(g, target), size, value)
+        with evaluated_once(g, target):
+            store(g, writable_place(g, target), size, value)
 
 
 def writable_place(g: Generation, target: tree.Expr) -> Place:

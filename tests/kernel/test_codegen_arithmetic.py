@@ -1,0 +1,140 @@
+"""Integer expressions of D in the kernel against C's arithmetic."""
+
+import pytest
+from c_model import COMPOUND, TYPES, binary, cast, common, expressions, promote, types, variables
+from d_run import Run
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+relaxed = settings(
+    max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+)
+
+
+def run(text, given_variables):
+    """The globals after BEGIN ran with these values in them.
+
+    The kernel refuses a thread its storage while that of another one on the same CPU is being changed; that is counted,
+    and then the program runs once more.
+    """
+    while (result := run_once(text, given_variables)) is None:
+        continue
+    return result
+
+
+def run_once(text, given_variables):
+    with Run(text) as program:
+        ((key, data),) = program.tracing.read_map("globals")
+        data = bytearray(data)
+        places = {v.name: where for v, where in program.compilation.shared.variables.items()}
+        for v in given_variables.all:
+            _, offset = places[v.text]
+            data[offset : offset + v.type.size] = v.value.to_bytes(v.type.size, "little", signed=v.type.signed)
+        program.tracing.write_map("globals", key, bytes(data))
+        program.begin()
+        assert program.faults() == []
+        return None if "variables" in program.lost() else program.globals()
+
+
+@relaxed
+@given(st.data())
+def test_expressions_give_what_c_gives(data):
+    """Operators, conversions, casts and ?: on operands of all integer types."""
+    known = data.draw(variables)
+    wanted = [data.draw(expressions(known)) for _ in range(12)]
+    declared = " ".join(f"long r{n};" for n in range(len(wanted)))
+    body = " ".join(f"r{n} = {e.text};" for n, e in enumerate(wanted))
+    got = run(f"{known.declarations} {declared} BEGIN {{ {body} }}", known)
+    for number, e in enumerate(wanted):
+        assert got[f"r{number}"] == TYPES[6].wrap(e.value), e.text
+
+
+@relaxed
+@given(st.data())
+def test_conditions_go_where_c_goes(data):
+    """The same expressions as predicates: a clause runs if the value is not 0."""
+    known = data.draw(variables)
+    wanted = [data.draw(expressions(known)) for _ in range(8)]
+    declared = " ".join(f"int r{n};" for n in range(len(wanted)))
+    clauses = " ".join(f"BEGIN /{e.text}/ {{ r{n} = 1; }}" for n, e in enumerate(wanted))
+    got = run(f"{known.declarations} {declared} {clauses}", known)
+    for number, e in enumerate(wanted):
+        assert got[f"r{number}"] == int(e.value != 0), e.text
+
+
+SCOPES = ("", "self->", "this->")
+
+
+@relaxed
+@given(st.data())
+def test_compound_assignments_convert_as_c_does(data):
+    """`x op= e` for x of every type and scope, and the value of the assignment itself."""
+    known = data.draw(variables)
+    body, declared, wanted = [], [], {}
+    for number in range(10):
+        kind, op = data.draw(types), data.draw(st.sampled_from(COMPOUND))
+        start, operand = data.draw(st.sampled_from(known.all)), data.draw(expressions(known, 1))
+        scope = data.draw(st.sampled_from(SCOPES))
+        name = f"x{number}"
+        declared.append(f"{scope}{kind.name} {name};" if scope else f"{kind.name} {name};")
+        declared.append(f"long r{number}; long s{number};")
+        before = cast(kind, start)._replace(text=f"{scope}{name}")
+        after = cast(kind, binary(op, before, operand)).value
+        operand_text = binary(op, before, operand).text[1:-1].removeprefix(f"{before.text} {op} ")
+        body.append(f"{scope}{name} = {start.text}; r{number} = ({scope}{name} {op}= {operand_text});")
+        body.append(f"s{number} = {scope}{name};")
+        wanted[f"r{number}"] = wanted[f"s{number}"] = TYPES[6].wrap(after)
+    got = run(f"{known.declarations} {' '.join(declared).replace('self->', 'self ').replace('this->', 'this ')} "
+              f"BEGIN {{ {' '.join(body)} }}", known)  # fmt: skip
+    assert {name: got[name] for name in wanted} == wanted, body
+
+
+@relaxed
+@given(st.data())
+def test_increments_wrap_in_the_variables_type(data):
+    """++ and --, before and behind, on variables of every type and scope."""
+    known = data.draw(variables)
+    body, declared, wanted = [], [], {}
+    for number in range(12):
+        kind, scope = data.draw(types), data.draw(st.sampled_from(SCOPES))
+        start = data.draw(st.sampled_from(known.all))
+        step, prefix = data.draw(st.sampled_from((1, -1))), data.draw(st.booleans())
+        sign = "++" if step > 0 else "--"
+        name = f"{scope}x{number}"
+        declared.append(f"{scope.replace('->', ' ')}{kind.name} x{number}; long r{number}; long s{number};")
+        body.append(f"{name} = {start.text}; r{number} = {sign + name if prefix else name + sign}; s{number} = {name};")
+        old = kind.wrap(start.value)
+        new = kind.wrap(old + step)
+        wanted[f"r{number}"] = TYPES[6].wrap(new if prefix else old)
+        wanted[f"s{number}"] = TYPES[6].wrap(new)
+    got = run(f"{known.declarations} {' '.join(declared)} BEGIN {{ {' '.join(body)} }}", known)
+    assert {name: got[name] for name in wanted} == wanted, body
+
+
+def test_the_least_number_divided_by_minus_one_wraps():
+    """INT_MIN / -1 is INT_MIN, as a quotient that is used further too."""
+    body = "a = m / n; b = (m / n) < 0; c = m % n; d = k / n;"
+    with Run(f"int m; int n; long k; long a; long b; long c; long d; "
+             f"BEGIN {{ n = -1; m = -2147483647 + n; k = 1L << 63; {body} }}") as program:  # fmt: skip
+        got = program.begin().globals()
+    assert (got["a"], got["b"], got["c"], got["d"]) == (-(1 << 31), 1, 0, -(1 << 63))
+
+
+@pytest.mark.parametrize(
+    ("statement", "steps", "element"),
+    [("a[i++] += 5", 1, 5), ("a[i++]++", 1, 1), ("--a[i++]", 1, -1), ("a[i++] = 7", 1, 7), ("a[(i++, 3)] -= 2", 1, -2)],
+)
+def test_keys_of_a_target_are_evaluated_once(statement, steps, element):
+    """A side effect in the key of what is assigned happens once."""
+    with Run(f"int i; int a[int]; BEGIN {{ i = 3; {statement}; printf(\"%d %d\", i, a[3]); }}") as program:
+        assert program.begin().values() == [[3 + steps, element]]
+
+
+def test_the_model_itself():
+    """The usual conversions, by C's own examples."""
+    by_name = {t.name: t for t in TYPES}
+    assert common(by_name["char"], by_name["unsigned short"]).name == "int"
+    assert common(by_name["int"], by_name["unsigned int"]).name == "unsigned int"
+    assert common(by_name["unsigned int"], by_name["long"]).name == "long"
+    assert common(by_name["long"], by_name["unsigned long"]).name == "unsigned long"
+    assert promote(by_name["unsigned char"]).name == "int"
