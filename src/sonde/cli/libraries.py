@@ -1,4 +1,4 @@
-"""The D libraries in the directories of -L: every `.d` file, whose `depends_on` pragmas must be satisfied."""
+"""The D libraries: sonde's own, and every `.d` file in the directories of -L; `depends_on` pragmas must be satisfied."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ import os
 import re
 from collections.abc import Mapping
 
+from sonde import lang
 from sonde.cli.messages import FatalError
 from sonde.lang.d.source import Source
 from sonde.options import OptionTable
+
+OWN = os.path.join(os.path.dirname(lang.__file__), "library")
 
 
 def libraries(options: OptionTable) -> list[Source]:
@@ -16,7 +19,7 @@ def libraries(options: OptionTable) -> list[Source]:
     if options.on("nolibs"):
         return []
     found: dict[str, Source] = {}
-    for directory in options.texts("libdir"):
+    for directory in (OWN, *options.texts("libdir")):
         for name in _names(directory):
             found[name] = _read(os.path.join(directory, name))
     _check_dependencies({name: _dependencies(source.text) for name, source in found.items()})

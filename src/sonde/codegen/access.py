@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sonde.codegen.arithmetic import signed
 from sonde.codegen.faults import BAD_ADDRESS, fault_if
 from sonde.codegen.generation import Generation
 from sonde.codegen.ir import Imm, Operand, Slot
@@ -17,16 +18,16 @@ def load(g: Generation, place: Place, type_: Type) -> Operand:
     return load_bytes(g, place, size_of(type_), is_signed(type_))
 
 
-def load_bytes(g: Generation, place: Place, size: int, signed: bool) -> Operand:
+def load_bytes(g: Generation, place: Place, size: int, is_signed_: bool) -> Operand:
     if isinstance(place, Held):
         return g.b.copy(place.register)
     if isinstance(place, Trusted):
-        return g.b.load(place.base, place.offset, size, signed, invariant=True)
+        return g.b.load(place.base, place.offset, size, is_signed_, invariant=True)
     if isinstance(place, Memory):
-        return g.b.load(place.base, place.offset, size, signed)
+        return g.b.load(place.base, place.offset, size, is_signed_)
     slot = g.b.slot(8)
     fetch(g, place, Memory(slot, 0), size)
-    value = g.b.load(slot, 0, size, signed)
+    value = g.b.load(slot, 0, size, is_signed_)
     g.b.release(slot)
     return value
 
@@ -40,26 +41,48 @@ def fetch(g: Generation, place: Remote, memory: Memory, size: int) -> None:
 
 
 def load_bits(g: Generation, place: Place, type_: Type, offset: int, width: int) -> Operand:
-    """A bit-field: `width` bits, `offset` bits behind the place."""
-    unit = size_of(type_) * 8
-    start = offset // unit * unit
-    if offset % unit + width > unit:
-        start = offset // 8 * 8
-    low = offset - start
-    raw = load_bytes(g, _moved(place, start // 8), unit // 8, False)
+    """A bit-field: `width` bits, `offset` bits behind the place; only the bytes that hold it are touched."""
+    low = offset % 8
+    size = (low + width + 7) // 8
+    where = _moved(place, offset // 8)
+    if isinstance(where, Remote) and size not in _WORDS:
+        memory = Memory(g.b.slot(8), 0)
+        fetch(g, where, memory, size)
+        where = memory
+    raw: Operand = Imm(0)
+    for start, step in _pieces(size):
+        piece = load_bytes(g, _moved(where, start), step, False)
+        raw = g.b.alu("or", raw, g.b.alu("lsh", piece, Imm(8 * start)))
     shifted = g.b.alu("lsh", raw, Imm(64 - low - width))
     return g.b.alu("arsh" if is_signed(type_) else "rsh", shifted, Imm(64 - width))
 
 
-def store_bits(g: Generation, place: Place, type_: Type, offset: int, width: int, value: Operand) -> None:
-    unit = size_of(type_) * 8
-    start = offset // unit * unit
-    low = offset - start
-    where = _moved(place, start // 8)
-    mask = ((1 << width) - 1) << low
-    old = g.b.alu("and", load_bytes(g, where, unit // 8, False), Imm(~mask))
-    new = g.b.alu("and", g.b.alu("lsh", value, Imm(low)), Imm(mask if mask < 1 << 63 else mask - (1 << 64)))
-    store(g, where, unit // 8, g.b.alu("or", old, new))
+def store_bits(g: Generation, place: Place, offset: int, width: int, value: Operand) -> None:
+    """Set a bit-field and leave the bits around it as they are."""
+    low = offset % 8
+    size = (low + width + 7) // 8
+    where = _moved(place, offset // 8)
+    bits = (1 << width) - 1
+    placed = g.b.alu("lsh", g.b.alu("and", value, Imm(signed(bits))), Imm(low))
+    for start, step in _pieces(size):
+        mask = (bits << low >> 8 * start) & ((1 << 8 * step) - 1)
+        old = g.b.alu("and", load_bytes(g, _moved(where, start), step, False), Imm(signed(~mask)))
+        store(g, _moved(where, start), step, g.b.alu("or", old, g.b.alu("rsh", placed, Imm(8 * start))))
+
+
+_WORDS = (1, 2, 4, 8)
+
+
+def _pieces(size: int) -> list[tuple[int, int]]:
+    """Offsets and sizes of loads that together are `size` bytes."""
+    if size in _WORDS:
+        return [(0, size)]
+    start, pieces = 0, []
+    for step in (4, 2, 1):
+        if size - start >= step:
+            pieces.append((start, step))
+            start += step
+    return pieces
 
 
 def _moved(place: Place, offset: int) -> Place:
