@@ -101,7 +101,9 @@ def _cut(g: Generation, memory: Memory, size: int) -> None:
 
 
 def _substr(g: Generation, e: tree.Call, memory: Memory, size: int) -> None:
-    """substr(s, start[, length]): a negative start counts from the end, a negative length stops before the end."""
+    """substr(s, start[, length]): a negative start counts from the end, a negative length stops before the end.
+
+    A start before the beginning is the beginning, but for a negative length, which then gives nothing."""
     source, source_size = in_memory(g, e.arguments[0])
     start = g.value(e.arguments[1])
     total = g.library("strlen", g.address(source), Imm(source_size))
@@ -132,7 +134,7 @@ def _range(g: Generation, e: tree.Call, start: Operand, total: Operand) -> tuple
         length = g.value(e.arguments[2])
 
         def before_end() -> Operand:
-            return g.b.alu("add", total, length)
+            return g.b.choose("slt", first, Imm(0), lambda: Imm(0), lambda: g.b.alu("add", total, length))
 
         g.b.move(end, g.b.choose("slt", length, Imm(0), before_end, lambda: g.b.alu("add", first, length)))
     with g.b.when("slt", first, Imm(0)):
