@@ -81,7 +81,8 @@ def _hint(error: DError, text: str) -> str:
     lines = text.split("\n")
     if position is None or not 0 < position.line <= len(lines) or _is_elsewhere(position):
         return hint
-    line = lines[position.line - 1]
+    # What is no text could do anything to a terminal.
+    line = "".join(each if each.isprintable() or each == "\t" else "?" for each in lines[position.line - 1])
     column = min(max(position.column, 1), len(line) + 1)
     # Tabs stay tabs, so that the mark stands below its place however wide they are shown.
     blank = "".join("\t" if each == "\t" else " " for each in line[: column - 1])

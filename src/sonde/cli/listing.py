@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Sequence
 
 from sonde.cli.arguments import Arguments
 from sonde.cli.messages import Messages
+from sonde.cli.output import show
 from sonde.cli.programs import Given, compile_programs, macros, read
 from sonde.cli.stability import arguments_report
 from sonde.lang.check.checker import Checker
@@ -66,6 +66,4 @@ def _show(probes: Sequence[Probe], arguments: Arguments, registry: Registry, hea
         rows.append(_ROW.format(probe.id, probe.provider, probe.module, probe.function, probe.name))
         if "verbose" in arguments.flags:
             rows.append(arguments_report(probe, registry))
-    sys.stdout.write("".join(rows))
-    # Messages come after the rows before them, also where both go to one file.
-    sys.stdout.flush()
+    show("".join(rows))

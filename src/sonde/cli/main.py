@@ -9,20 +9,21 @@ from collections.abc import Sequence
 
 from sonde.cli.arguments import Arguments, parse
 from sonde.cli.messages import FatalError, Messages, UsageError
-from sonde.options import OptionError, OptionTable, from_environment
+from sonde.cli.output import show
 
 # What a command does not need it does not import: the start of a one-liner is short because of that. So the modules
 # that trace, list, explain or show are imported where the command line has asked for them.
 
 USAGE = """\
-Usage: {name} [-BCeFHlqSvVwZ] [-b bufsz] [-c cmd] [-D name[=def]] [-I path] [-L path]
-       [-o output] [-p pid] [-s script] [-U name] [-x opt[=val]] [-X a|c|s|t]
+Usage: {name} [-BCeFHlqSvVwZ] [-b bufsz] [-c cmd] [-D name[=def]] [-I path]
+       [-L path] [-o output] [-p pid] [-s script] [-U name] [-x opt[=val]]
+       [-X a|c|s|t]
        [-P provider [[ predicate ] action ]]
        [-m [ provider: ] module [[ predicate ] action ]]
        [-f [[ provider: ] module: ] func [[ predicate ] action ]]
        [-n [[[ provider: ] module: ] func: ] name [[ predicate ] action ]]
-       [-i probe-id [[ predicate ] action ]] [--raw file] [--disasm] [--dry-run]
-       [ args ... ]
+       [-i probe-id [[ predicate ] action ]]
+       [--raw file] [--disasm] [--dry-run] [ args ... ]
 """
 
 EXPLANATION = """
@@ -30,12 +31,13 @@ EXPLANATION = """
   -l                  list the probes instead, with -v their arguments too
   -c, -p              trace a command, a process: its pid is $target
   -e                  compile, then exit
-  -q -F -o            only what the program prints; indent by function; append to a file
+  -q -F -o file       only what the program prints; indented by function;
+                      appended to a file
   -w                  allow destructive actions
   -Z                  allow descriptions that match no probe
   -x opt[=val]        set an option, as `#pragma D option` does
   -C -D -U -I -H      preprocess the program with cpp
-  -v -S --disasm      show stability; the intermediate form; eBPF beside the D lines
+  -v -S --disasm      show stability; the intermediate form; eBPF beside D
   --dry-run           compile everything, load nothing
   --raw file          write the records to a file as well, for `{name} raw file`
 
@@ -68,6 +70,10 @@ def main(words: Sequence[str] | None = None) -> int:
     except FatalError as error:
         messages.error(error.text, error.hint)
         return error.status
+    except OSError as error:
+        # What the parts do not explain themselves: an output that takes no more, a file of the system not there.
+        messages.error(str(error.strerror) + (f": {error.filename}" if error.filename else ""))
+        return 1
 
 
 def _command(words: list[str], messages: Messages) -> int:
@@ -76,12 +82,12 @@ def _command(words: list[str], messages: Messages) -> int:
 
         return doctor(words[1:])
     if words[:1] == ["raw"]:
-        from sonde.cli.raw import show
+        from sonde.cli.raw import show_file
 
-        return show(words[1:], messages)
+        return show_file(words[1:], messages)
     arguments = parse(words)
     if "help" in arguments.flags:
-        sys.stdout.write((USAGE + EXPLANATION).format(name=messages.program))
+        show((USAGE + EXPLANATION).format(name=messages.program))
         return 0
     if arguments.is_empty and not arguments.operands:
         messages.plain(USAGE.format(name=messages.program))
@@ -98,8 +104,10 @@ def _trace_or_list(arguments: Arguments, messages: Messages) -> int:
     if arguments.flags & {"version", "version_of_sonde"}:
         from sonde.cli.version import version
 
-        sys.stdout.write(version(messages.program, arguments.flags))
+        show(version(messages.program, arguments.flags))
         return 0
+    from sonde.cli.settings import option_table
+
     options = option_table(arguments)
     if "list" in arguments.flags:
         from sonde.cli.listing import list_probes
@@ -108,23 +116,3 @@ def _trace_or_list(arguments: Arguments, messages: Messages) -> int:
     from sonde.cli.trace import trace
 
     return trace(arguments, options, messages)
-
-
-def option_table(arguments: Arguments) -> OptionTable:
-    """The options of the environment and, stronger, of the command line. Raises FatalError."""
-    options = OptionTable()
-    settings = [(f"DTRACE_OPT_{name.upper()}", name, text) for name, text in from_environment(os.environ).items()]
-    settings += arguments.settings
-    for given, name, text in settings:
-        try:
-            options.set(name, text)
-        except OptionError as error:
-            raise FatalError(f"failed to set {given}: {error}", hint=_option_hint(name)) from None
-    return options
-
-
-def _option_hint(name: str) -> str:
-    from sonde.options import similar
-
-    close = similar(name)
-    return f"did you mean {' or '.join(close)}?" if close else ""

@@ -124,16 +124,24 @@ def check_options(options: OptionTable) -> CheckOptions:
     )
 
 
+def _libraries(options: OptionTable) -> list[Source]:
+    """Those of -L are looked at in any case, as mistakes in them are the user's; our own when a name is not known."""
+    # Most programs need none.
+    from sonde.cli.libraries import libraries
+
+    return libraries(options)
+
+
 def compile_programs(
     given: Sequence[Given], options: OptionTable, registry: Registry, variables: Macros, program_name: str
 ) -> Compiled:
     """Check them in their order. Raises FatalError with the first mistake."""
     checker = Checker(registry, check_options(options))
     if options.is_set("libdir"):
-        # Most command lines name no library of their own.
-        from sonde.cli.libraries import libraries
-
-        checker.use_libraries(libraries(options))
+        found = _libraries(options)
+        checker.use_libraries(lambda: found)
+    else:
+        checker.use_libraries(lambda: _libraries(options))
     clauses: list[tuple[Clause, ...]] = []
     seen = 0
     for each in given:

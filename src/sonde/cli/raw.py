@@ -8,14 +8,14 @@ from sonde.cli.arguments import parse
 from sonde.cli.messages import FatalError, Messages, UsageError
 
 
-def show(words: Sequence[str], messages: Messages) -> int:
+def show_file(words: Sequence[str], messages: Messages) -> int:
     """Print a raw file; takes -q, -F, -o and -x besides its name. Returns exit()'s argument."""
     arguments = parse(words)
     if len(arguments.operands) != 1 or arguments.programs or arguments.commands or arguments.pids:
         raise UsageError("raw takes one file and the options -q, -F, -o and -x")
-    from sonde.cli.main import option_table
     from sonde.cli.names import Names
     from sonde.cli.run import opened
+    from sonde.cli.settings import option_table
     from sonde.consume.raw import RawFileError
     from sonde.session import show_recorded
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Set
 
 from sonde.cli.arguments import Arguments
 from sonde.cli.errors import compile_error
 from sonde.cli.messages import FatalError, Messages
+from sonde.cli.output import show
 from sonde.cli.permission import require_permission
 from sonde.cli.processes import processes
 from sonde.cli.programs import Compiled, compile_programs, macros, read
@@ -100,10 +100,3 @@ def _show_code(
         show(machine_code(spec, compiled.lines))
     if options.on("verbose"):
         show(bare_code(spec), 2)
-
-
-def show(text: str, descriptor: int = 1) -> None:
-    """Write at once, in order with what the session will write there."""
-    data = text.encode(errors="surrogateescape")
-    while data:
-        data = data[os.write(descriptor, data) :]

@@ -1,0 +1,27 @@
+"""The options of one command, from the environment and from its command line."""
+
+from __future__ import annotations
+
+import os
+
+from sonde.cli.arguments import Arguments
+from sonde.cli.messages import FatalError
+from sonde.options import OptionError, OptionTable, from_environment, similar
+
+
+def option_table(arguments: Arguments) -> OptionTable:
+    """The options of the environment and, stronger, of the command line. Raises FatalError."""
+    options = OptionTable()
+    settings = [(f"DTRACE_OPT_{name.upper()}", name, text) for name, text in from_environment(os.environ).items()]
+    settings += arguments.settings
+    for given, name, text in settings:
+        try:
+            options.set(name, text)
+        except OptionError as error:
+            raise FatalError(f"failed to set {given}: {error}", hint=_option_hint(name)) from None
+    return options
+
+
+def _option_hint(name: str) -> str:
+    close = similar(name)
+    return f"did you mean {' or '.join(close)}?" if close else ""

@@ -1,0 +1,206 @@
+"""The command without tracing: what needs no privilege."""
+
+import subprocess
+
+import pytest
+from running import SONDE, environment, run
+
+ERROR = "invalid probe specifier"
+
+
+def test_nothing_asked_is_a_usage_message():
+    done = run()
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("Usage: sonde ")
+
+
+def test_an_illegal_option_is_a_usage_message():
+    done = run("-9")
+    assert done.returncode == 2
+    assert done.stderr.startswith("sonde: illegal option -- 9\nUsage: sonde ")
+
+
+def test_help_goes_to_the_output():
+    done = run("--help")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "sonde doctor" in done.stdout
+    assert all(len(line) < 80 for line in done.stdout.splitlines())
+
+
+def test_the_version_ends_in_that_of_the_language():
+    done = run("-V")
+    assert (done.returncode, done.stdout) == (0, "sonde: Oracle D 2.0\n")
+    assert len(run("-vV").stdout.splitlines()) == 3
+    assert run("--version").stdout.startswith("sonde ")
+
+
+def test_a_link_gives_the_name(tmp_path):
+    link = tmp_path / "dtrace"
+    link.symlink_to(SONDE)
+    assert run("-V", program=str(link)).stdout == "dtrace: Oracle D 2.0\n"
+    done = run("-es", "nowhere", program=str(link))
+    assert done.stderr == "dtrace: failed to open nowhere: No such file or directory\n"
+
+
+@pytest.mark.parametrize("letter", ["-G", "-h", "-A", "-a", "-32"])
+def test_what_does_not_exist_is_said_in_one_line(letter):
+    done = run(letter, "-n", "BEGIN")
+    assert done.returncode == 1
+    assert done.stderr.startswith("sonde: ")
+    assert done.stderr.count("\n") == 1
+
+
+def test_compiling_alone_prints_nothing():
+    done = run("-e", "-n", "BEGIN { trace(1); exit(3) }")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_a_dry_run_stops_before_loading():
+    done = run("--dry-run", "-n", "BEGIN { exit(3) }")
+    assert (done.returncode, done.stdout) == (0, "")
+    assert done.stderr == "sonde: description 'BEGIN ' matched 1 probe\n"
+
+
+def test_options_of_x_are_checked():
+    assert run("-xnonsense", "-e", "-n", "BEGIN").stderr == "sonde: failed to set -x nonsense: Invalid option name\n"
+    done = run("-b", "many", "-e", "-n", "BEGIN")
+    assert (done.returncode, done.stderr) == (1, "sonde: failed to set -b: Invalid value for specified option\n")
+    assert "did you mean strsize" in run("-xstrsiz=5", "-e", "-n", "BEGIN").stderr
+
+
+def test_options_of_the_environment_are_checked():
+    done = run("-e", "-n", "BEGIN", DTRACE_OPT_BUFSIZE="many")
+    assert done.returncode == 1
+    assert done.stderr.startswith("sonde: failed to set DTRACE_OPT_BUFSIZE: Invalid value")
+
+
+def test_a_mistake_is_shown_with_its_place():
+    done = run("-e", "-n", "BEGIN { trace(x) }")
+    assert done.returncode == 1
+    assert done.stderr.splitlines() == [
+        f"sonde: {ERROR} BEGIN {{ trace(x) }}: in action list: failed to resolve x: Unknown variable name",
+        "  command line:1:15:",
+        "    BEGIN { trace(x) }",
+        "                  ^",
+    ]
+
+
+def test_tests_of_dtrace_see_the_message_alone():
+    done = run("-e", "-n", "BEGIN { trace(x) }", _DTRACE_TESTING="t")
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_mistake_in_a_script_has_its_line(tmp_path):
+    script = tmp_path / "a.d"
+    script.write_text("#!/usr/sbin/dtrace -s\nBEGIN\n{\n\ttrace(x);\n}\n")
+    done = run("-xerrtags", "-e", "-s", str(script))
+    first = f"sonde: failed to compile script {script}: [D_IDENT_UNDEF] line 4: failed to resolve x: "
+    assert done.stderr.startswith(first)
+    assert f"{script}:4:8:" in done.stderr
+
+
+def test_extra_arguments_are_refused():
+    done = run("-e", "-n", "BEGIN", "one")
+    assert done.stderr.splitlines()[0].endswith("extraneous argument 'one' ($1 is not referenced)")
+    assert run("-xargref", "-e", "-n", "BEGIN", "one").returncode == 0
+
+
+def test_a_missing_argument_is_refused_or_zero():
+    assert "macro argument $1 is not defined" in run("-e", "-n", "BEGIN { trace($1) }").stderr
+    assert run("-xdefaultargs", "-e", "-n", "BEGIN { trace($1) }").returncode == 0
+
+
+def test_the_second_of_two_programs_is_named_in_its_mistake():
+    done = run("-e", "-n", "BEGIN", "-P", "nonsense")
+    assert done.stderr.startswith(f"sonde: {ERROR} nonsense: probe description nonsense::: does not match any probes")
+
+
+def test_listing_shows_columns_and_goes_on_after_what_matches_nothing():
+    done = run("-l", "-n", "nonsense", "-n", "dtrace:::B*")
+    assert done.returncode == 0
+    assert done.stderr == "sonde: failed to match :::nonsense: No probe matches description\n"
+    assert done.stdout.splitlines() == [
+        "   ID   PROVIDER            MODULE                          FUNCTION NAME",
+        "    1     dtrace                                                     BEGIN",
+    ]
+
+
+def test_a_verbose_listing_has_the_arguments():
+    done = run("-lvn", "BEGIN")
+    assert done.stdout.endswith("\n\tArgument Types\n\t\tNone\n\n")
+    assert "\tProbe Description Attributes\n\t\tIdentifier Names: Stable\n" in done.stdout
+
+
+def test_a_program_that_cannot_be_listed_is_an_error():
+    done = run("-lm", "a:b:c")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "Overspecified probe description" in done.stderr
+
+
+def test_the_stability_report():
+    done = run("-ve", "-n", "BEGIN { trace(1) }")
+    assert done.stdout.startswith("\nStability attributes for description BEGIN :\n\n\tMinimum Probe Description")
+    assert "\tMinimum Statement Attributes\n\t\tIdentifier Names: Stable\n" in done.stdout
+
+
+def test_the_intermediate_form_and_the_machine_code():
+    done = run("-Se", "--disasm", "-n", "BEGIN { trace(pid) }")
+    assert "BEGIN(v0):" in done.stdout
+    assert "; <command line>:1: BEGIN { trace(pid) }" in done.stdout
+    assert "get_current_pid_tgid" in done.stdout
+
+
+def test_the_preprocessor_has_its_definitions(tmp_path):
+    script = tmp_path / "a.d"
+    script.write_text("#if defined(__linux) && WIDTH == 3 && !defined(__unix)\nBEGIN { trace(WIDTH); }\n#endif\n")
+    assert run("-e", "-C", "-D", "WIDTH=3", "-U__unix", "-s", str(script)).returncode == 0
+    assert "empty D program" in run("-e", "-C", "-s", str(script)).stderr
+
+
+def test_a_preprocessor_that_fails_is_named(tmp_path):
+    script = tmp_path / "a.d"
+    script.write_text("#if 1\nBEGIN\n")
+    done = run("-e", "-C", "-s", str(script))
+    assert done.returncode == 1
+    assert f"sonde: failed to compile script {script}: Preprocessor failed to process input program" in done.stderr
+    missing = run("-e", "-C", "-xcpppath=/nowhere/cpp", "-s", str(script))
+    assert missing.stderr.startswith(f"sonde: failed to compile script {script}: Preprocessor not found\n")
+
+
+def test_libraries_must_not_need_each_other(tmp_path):
+    (tmp_path / "a.d").write_text("#pragma D depends_on library b.d\n")
+    (tmp_path / "b.d").write_text("#pragma D depends_on library a.d\n")
+    done = run("-e", f"-L{tmp_path}", "-n", "BEGIN")
+    assert (done.returncode, done.stderr) == (
+        1, "sonde: failed to load libraries: they depend on each other: a.d -> b.d -> a.d\n",
+    )  # fmt: skip
+    (tmp_path / "b.d").write_text("inline int answer = 42;\n")
+    assert run("-e", f"-L{tmp_path}", "-n", "BEGIN { trace(answer) }").returncode == 0
+
+
+def test_doctor_fits_a_terminal():
+    done = run("doctor")
+    assert all(len(line) < 80 for line in done.stdout.splitlines())
+    assert "CAP_BPF" in done.stdout
+
+
+def test_raw_refuses_other_files(tmp_path):
+    other = tmp_path / "other"
+    other.write_bytes(b"something else")
+    done = run("raw", str(other))
+    assert (done.returncode, done.stderr) == (1, f"sonde: {other}: not a raw file of sonde\n")
+    assert run("raw").returncode == 2
+    assert run("raw", str(tmp_path / "nothing")).stderr.endswith("No such file or directory\n")
+
+
+@pytest.mark.parametrize("words", [["-l"], ["--help"], ["doctor"], ["-e", "--disasm", "-n", "BEGIN"]])
+def test_an_output_that_takes_no_more_is_one_message(words):
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run([SONDE, *words], stdout=full, stderr=subprocess.PIPE, text=True, env=environment())
+    assert (done.returncode, done.stderr) == (1, "sonde: No space left on device\n")
+
+
+def test_a_reader_that_goes_away_is_no_message():
+    done = subprocess.run(f"{SONDE} -l | head -1", shell=True, capture_output=True, text=True, env=environment())
+    assert done.stdout.count("\n") == 1
+    assert done.stderr == ""

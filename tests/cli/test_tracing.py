@@ -1,0 +1,302 @@
+"""The command tracing the running kernel."""
+
+import os
+import re
+import select
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from access import missing, needs
+from running import SONDE, environment, run, start
+
+pytestmark = needs("CAP_BPF", "CAP_PERFMON")
+
+HEADING = "CPU     ID                    FUNCTION:NAME\n"
+
+
+def read_line(process, wanted=""):
+    """The next line of a started command's output that is `wanted`, or just the next one, within ten seconds."""
+    end = time.monotonic() + 10
+    while time.monotonic() < end:
+        if select.select([process.stdout], (), (), 1)[0]:
+            line = process.stdout.readline()
+            assert line, process.stderr.read()
+            if not wanted or line == wanted:
+                return line
+    raise AssertionError("no line came")
+
+
+def test_the_first_program():
+    done = run("-n", "BEGIN { exit(0) }")
+    assert done.returncode == 0
+    assert done.stderr == "sonde: description 'BEGIN ' matched 1 probe\n"
+    heading, line, *rest = done.stdout.split("\n")
+    assert heading + "\n" == HEADING
+    assert re.fullmatch(r" {1,2}\d+      1                           :BEGIN ", line)
+    assert rest == ["", ""]
+
+
+def test_the_argument_of_exit_is_the_status():
+    assert run("-qn", "BEGIN { exit(7) }").returncode == 7
+    assert run("-qn", "BEGIN { exit(1) } END { exit(9) }").returncode == 9
+
+
+def test_quiet_prints_what_the_program_prints():
+    done = run("-qn", 'BEGIN { printf("hello"); exit(0) }')
+    assert (done.stdout, done.stderr) == ("hello\n", "")
+
+
+def test_without_probes_there_is_nothing_to_trace():
+    done = run("-Z", "-n", "nonsense")
+    assert done.returncode == 1
+    assert done.stderr == "sonde: description 'nonsense' matched 0 probes\nsonde: no probes matched\n"
+
+
+def test_several_programs_are_one_session(tmp_path):
+    script = tmp_path / "b.d"
+    script.write_text('BEGIN { printf("script %d ", x); exit(x) }')
+    done = run("-n", "BEGIN { x = 5 }", "-s", str(script), "-n", "END {trace(x)}")
+    assert done.returncode == 5
+    assert done.stderr.splitlines() == [
+        "sonde: description 'BEGIN ' matched 1 probe",
+        f"sonde: script '{script}' matched 1 probe",
+        "sonde: description 'END ' matched 1 probe",
+    ]
+    assert "script 5" in done.stdout
+
+
+def test_a_command_is_traced_from_its_start_to_its_end():
+    done = run("-c", "sh -c 'exit 3'", "-qn", "syscall::exit_group:entry /pid == $target/ { trace(arg0); }")
+    assert done.returncode == 0
+    assert done.stdout == "3\n"
+
+
+def test_the_output_of_the_command_is_its_own():
+    done = run("-c", "echo from the command", "-qn", "BEGIN { trace($target) }")
+    assert "from the command" in done.stdout
+
+
+@pytest.mark.parametrize("words", [["-c", "/nowhere/wibble"], ["-c", ""], ["-p", "99999999"], ["-p", "abc"]])
+def test_a_process_that_is_not_there_is_one_message(words):
+    done = run(*words, "-n", "BEGIN")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("sonde: ")
+    assert done.stderr.count("\n") == 1
+
+
+def test_an_existing_process_is_followed_to_its_end():
+    with subprocess.Popen(["sleep", "0.5"]) as sleeper:
+        done = run("-p", str(sleeper.pid), "-qn", "syscall::exit_group:entry /pid == $target/ { trace(pid); }")
+    assert (done.returncode, done.stdout) == (0, f"{sleeper.pid}\n")
+
+
+def interrupted(number):
+    process = start("-qn", 'BEGIN { printf("ready\\n"); } syscall:::entry { @["calls"] = count(); } END { trace(5); }')
+    read_line(process)
+    time.sleep(0.2)
+    process.send_signal(number)
+    output, errors = process.communicate(timeout=10)
+    assert (process.returncode, errors) == (0, "")
+    return output
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_is_the_end_with_all_that_belongs_to_it(number):
+    output = interrupted(number)
+    assert "5" in output
+    assert re.search(r"\n  calls +[1-9][0-9]*\n$", output)
+
+
+def test_a_second_signal_leaves_at_once():
+    process = start("-wqn", 'BEGIN { printf("ready\\n"); } END { system("sleep 3"); }')
+    read_line(process)
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.5)
+    begin = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    assert process.wait(10) == 128 + signal.SIGINT
+    assert time.monotonic() - begin < 1
+    process.stdout.close()
+    process.stderr.close()
+
+
+def test_an_ignored_interrupt_stays_ignored():
+    process = subprocess.Popen(
+        ["sh", "-c", f"trap '' INT; exec {SONDE} -qn 'BEGIN {{ printf(\"ready\\n\") }} tick-1s {{ exit(4) }}'"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(),
+    )  # fmt: skip
+    read_line(process)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=10)
+    assert process.returncode == 4
+
+
+def test_a_line_comes_through_a_pipe_within_200_ms():
+    program = 'BEGIN { printf("ready\\n"); } syscall::getpgid:entry /pid == $1/ { printf("%d\\n", arg0); }'
+    process = start("-qn", program, str(os.getpid()))
+    read_line(process)
+    time.sleep(0.3)
+    delays = []
+    for number in (os.getpid(), os.getppid(), os.getpid()):
+        begin = time.monotonic()
+        os.getpgid(number)
+        assert read_line(process, f"{number}\n")
+        delays.append(time.monotonic() - begin)
+    process.terminate()
+    process.communicate(timeout=10)
+    assert min(delays) < 0.2
+
+
+def test_a_reader_that_goes_away_ends_it_quietly():
+    program = 'tick-50ms { printf("line\\n"); }'
+    done = subprocess.run(
+        f"{SONDE} -qn '{program}' | head -1", shell=True, capture_output=True, text=True, timeout=20, env=environment()
+    )
+    assert (done.stdout, done.stderr) == ("line\n", "")
+
+
+def test_a_script_runs_through_a_link_named_dtrace(tmp_path):
+    link = tmp_path / "dtrace"
+    link.symlink_to(SONDE)
+    script = tmp_path / "hello.d"
+    script.write_text(f'#!{link} -qs\nBEGIN {{ printf("%s %d %s", $0, $1, $$2); exit(0); }}\n')
+    script.chmod(0o755)
+    done = run("42", "two words", program=str(script))
+    assert (done.stdout, done.stderr) == (f"{script} 42 two words\n", "")
+    script.write_text(f"#!{link} -s\nBEGIN {{ nonsense }}\n")
+    assert run(program=str(script)).stderr.startswith(f"dtrace: failed to compile script {script}: line 2: ")
+
+
+def test_the_macro_variables_are_those_of_this_process():
+    process = start("-qn", 'BEGIN { printf("%d %d %d %d", $pid, $ppid, $uid, $egid); exit(0) }')
+    output, _ = process.communicate(timeout=20)
+    assert output == f"{process.pid} {os.getpid()} {os.getuid()} {os.getegid()}\n"
+
+
+def test_a_probe_by_its_number():
+    rows = run("-l", "-n", "syscall::getpgid:entry").stdout.splitlines()
+    program = run("-qi", f"{rows[1].split()[0]} {{ trace(probefunc); exit(0) }}", "-c", "sh -c 'ps; ps'")
+    assert program.returncode == 0
+
+
+def test_output_is_appended(tmp_path):
+    output = tmp_path / "out"
+    output.write_text("before\n")
+    for _ in range(2):
+        done = run("-o", str(output), "-qn", 'BEGIN { printf("x"); exit(0) }')
+        assert done.stdout == ""
+    assert output.read_text() == "before\nx\nx\n"
+    assert "failed to open output file" in run("-o", str(tmp_path / "a" / "b"), "-n", "BEGIN { exit(0) }").stderr
+
+
+def test_an_output_that_takes_no_more_ends_the_trace():
+    done = run("-o", "/dev/full", "-n", "BEGIN { exit(0) }")
+    assert done.returncode == 1
+    assert done.stderr.endswith("sonde: processing aborted: No space left on device\n")
+
+
+def test_flow_indentation():
+    done = run("-F", "-c", "true", "-n", "syscall::exit_group:entry /pid == $target/ { } BEGIN { }")
+    assert done.stdout.splitlines()[0] == "CPU FUNCTION                                 "
+    assert " => exit_group" in done.stdout
+
+
+def test_options_of_the_environment_give_way_to_the_command_line_and_both_to_pragmas():
+    program = "BEGIN { exit(0) }"
+    assert run("-n", program, DTRACE_OPT_QUIET="yes").stdout == "\n"
+    assert HEADING in run("-xquiet=no", "-n", program, DTRACE_OPT_QUIET="yes").stdout
+    assert run("-xquiet=no", "-n", f"#pragma D option quiet\n{program}").stdout == "\n"
+
+
+def test_destructive_actions_have_to_be_allowed():
+    done = run("-n", 'BEGIN { system("echo done"); exit(0) }')
+    assert done.returncode == 1
+    assert "sonde: could not enable tracing: Destructive actions not allowed\n" in done.stderr
+    done = run("-w", "-n", 'BEGIN { system("echo done"); exit(0) }')
+    assert done.returncode == 0
+    assert "done" in done.stdout
+    assert done.stderr.endswith("sonde: allowing destructive actions\n")
+
+
+def test_a_buffer_too_small_for_a_record():
+    assert "Enabling exceeds size of buffer" in run("-b", "59", "-n", "BEGIN { exit(0) }").stderr
+    assert run("-b", "64", "-n", "BEGIN { exit(0) }").returncode == 0
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        'tick-20ms /n++ > 5/ { exit(3) } tick-20ms { @a[execname, "k"] = count(); @ = avg(n); printa(@a); clear(@a); }',
+        '#pragma D option quiet\nBEGIN { printf("%s %d\\n", "quiet", 5); @["x"] = quantize(9); exit(3) }',
+        'BEGIN { setopt("quiet"); trace(1); exit(3) }',
+    ],
+)
+def test_a_recording_shows_as_it_was_shown(tmp_path, program):
+    raw = tmp_path / "a.raw"
+    live = run("--raw", str(raw), "-n", program)
+    again = run("raw", str(raw))
+    assert live.returncode == again.returncode == 3
+    assert again.stdout == live.stdout
+    assert again.stderr == ""
+
+
+def exists(program_id):
+    """Whether the kernel still has a BPF program."""
+    import ctypes
+
+    attributes = (ctypes.c_uint32 * 3)(program_id, 0, 0)
+    get_descriptor_by_id, system_call = 13, {"x86_64": 321, "aarch64": 280}[os.uname().machine]
+    descriptor = ctypes.CDLL(None, use_errno=True).syscall(system_call, get_descriptor_by_id, attributes, 12)
+    if descriptor >= 0:
+        os.close(descriptor)
+    return descriptor >= 0
+
+
+@needs("CAP_SYS_ADMIN")
+def test_nothing_stays_attached_when_it_is_killed():
+    process = start("-qn", 'BEGIN { printf("ready\\n"); } syscall:::entry, profile-97 { @[probefunc] = count(); }')
+    read_line(process)
+    text = "".join(path.read_text() for path in Path(f"/proc/{process.pid}/fdinfo").iterdir())
+    programs = {int(number) for number in re.findall(r"^prog_id:\s*(\d+)", text, re.MULTILINE)}
+    assert len(programs) >= 3
+    assert all(map(exists, programs))
+    process.kill()
+    process.communicate()
+    end = time.monotonic() + 5
+    while any(map(exists, programs)) and time.monotonic() < end:
+        time.sleep(0.1)
+    assert not any(map(exists, programs))
+
+
+def as_nobody(*words, capabilities="-all"):
+    """Run the command as an ordinary user with these capabilities only."""
+    if missing("CAP_SETUID") or not shutil.which("setpriv"):
+        pytest.skip(missing("CAP_SETUID") or "setpriv is not installed")
+    user = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+    held = [f"--inh-caps={capabilities}", f"--ambient-caps={capabilities}"]
+    return subprocess.run(
+        [*user, *held, SONDE, *words], capture_output=True, text=True, timeout=30, env=environment()
+    )  # fmt: skip
+
+
+def test_an_ordinary_user_is_told_what_is_missing():
+    done = as_nobody("-n", "BEGIN { exit(0) }")
+    assert (done.returncode, done.stdout) == (2, "")
+    first, second = done.stderr.splitlines()
+    assert first == "sonde: tracing is not permitted: this user lacks CAP_BPF and CAP_PERFMON"
+    assert "run as root" in second
+
+
+def test_an_ordinary_user_traces_with_two_capabilities():
+    program = "syscall:::entry { @[probefunc] = count(); } tick-300ms { exit(0); }"
+    done = as_nobody("-n", program, capabilities="+bpf,+perfmon")
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"^  \w+ +\d+$", done.stdout, re.MULTILINE)
+
+
+def test_an_ordinary_user_lists_probes():
+    assert "BEGIN" in as_nobody("-l", "-P", "dtrace").stdout

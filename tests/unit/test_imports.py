@@ -1,0 +1,163 @@
+"""Who may import whom (docs/design.md): one direction, no circles."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import sonde
+
+ROOT = Path(sonde.__file__).parent
+
+
+ALLOWED = {
+    "typed": set(),
+    "buckets": set(),
+    "conversion": {"typed"},
+    "options": set(),
+    "probe": {"typed"},
+    "spec": {"typed", "conversion", "probe"},
+    "bpf": {"typed"},
+    "formats": {"typed"},
+    "target": {"typed"},
+    "symbols": {"typed", "target"},
+    "lang": {"typed", "conversion", "probe"},
+    "probes": {"typed", "probe", "spec", "bpf", "symbols", "target", "lang.catalog", "lang.types", "lang.errors"},
+    "codegen": {
+        "typed", "buckets", "conversion", "probe", "spec", "bpf", "target.target", "lang.program", "lang.types",
+        "lang.errors",
+    },
+    "engines": {"typed", "probe", "spec", "bpf", "formats", "target"},
+    "consume": {"typed", "buckets", "conversion", "probe", "spec", "engines.base"},
+    "report": {
+        "typed", "buckets", "conversion", "probe", "spec", "formats", "consume.events", "consume.options",
+        "consume.decode", "consume.words",
+    },
+    "session": {
+        "typed", "buckets", "conversion", "options", "probe", "spec", "lang", "probes", "codegen", "engines",
+        "consume", "report", "target", "symbols",
+    },
+}  # fmt: skip
+"""For each part what it may import besides itself; only the command line may import everything."""
+
+FREE = {"cli", "__init__"}
+
+
+def imports_of(path):
+    """The modules of sonde that a file imports anywhere, also inside functions and for types only."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            # What is imported from a package may be one of its modules.
+            found |= {f"{node.module}.{alias.name}" for alias in node.names} | {node.module}
+    modules = {name.removeprefix("sonde.") for name in found if name.startswith("sonde.")}
+    return {name for name in modules if is_module(name)}
+
+
+def is_module(name):
+    path = ROOT.joinpath(*name.split("."))
+    return path.with_suffix(".py").exists() or path.is_dir()
+
+
+def modules():
+    """Every file of the package by its module's name without `sonde`."""
+    found = {}
+    for path in sorted(ROOT.rglob("*.py")):
+        name = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        found[name.removesuffix(".__init__")] = path
+    return found
+
+
+IMPORTS = {name: imports_of(path) for name, path in modules().items()}
+
+
+def part_of(name):
+    return name.partition(".")[0]
+
+
+def is_allowed(name, imported):
+    part = part_of(name)
+    if part == part_of(imported) or part in FREE:
+        return True
+    return any(imported == each or imported.startswith(f"{each}.") for each in ALLOWED[part]) or (
+        # The package itself, imported on the way to a module of it.
+        any(each.startswith(f"{imported}.") for each in ALLOWED[part])
+    )
+
+
+@pytest.mark.parametrize("part", sorted({part_of(name) for name in IMPORTS} - FREE))
+def test_a_part_imports_only_what_lies_below_it(part):
+    assert part in ALLOWED, f"say what {part} may import"
+    wrong = [
+        f"{name} imports {imported}"
+        for name, all_imported in IMPORTS.items()
+        if part_of(name) == part
+        for imported in sorted(all_imported)
+        if not is_allowed(name, imported)
+    ]
+    assert not wrong, wrong
+
+
+def test_nothing_imports_the_command_line():
+    assert not [name for name, found in IMPORTS.items() if part_of(name) not in FREE for each in found if "cli" in each]
+
+
+def test_only_the_command_line_imports_the_session():
+    importers = {part_of(name) for name, found in IMPORTS.items() if "session" in found}
+    assert importers <= FREE
+
+
+def circle():
+    """A path of modules that import each other, [] if there is none; a package stands for its __init__ alone."""
+    done = set()
+
+    def visit(name, path):
+        if name in path:
+            return [*path[path.index(name) :], name]
+        if name in done:
+            return []
+        for imported in sorted(IMPORTS.get(name, ())):
+            found = visit(imported, [*path, name])
+            if found:
+                return found
+        done.add(name)
+        return []
+
+    return next((found for name in IMPORTS if (found := visit(name, []))), [])
+
+
+def test_there_are_no_circles():
+    assert circle() == []
+
+
+def test_the_standard_library_is_enough():
+    """What `pip install` would have to bring for a run: nothing."""
+    import sys
+
+    foreign = set()
+    for path in modules().values():
+        for node in ast.walk(ast.parse(path.read_text())):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module] if isinstance(node, ast.ImportFrom) else []
+            foreign |= {name.partition(".")[0] for name in names} - sys.stdlib_module_names - {"sonde"}
+    assert foreign == set()
+
+
+SLOW = {"argparse", "getopt", "logging", "dataclasses", "subprocess", "json", "inspect", "asyncio", "numpy", "elftools"}
+
+
+def test_the_shortest_program_loads_nothing_slow():
+    import subprocess
+    import sys
+
+    code = (
+        "import sys; from sonde.cli.main import main; "
+        "status = main(['sonde', '-e', '-n', 'BEGIN { exit(0) }']); print(status, *sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    status, *loaded = done.stdout.split()
+    assert status == "0"
+    assert SLOW.isdisjoint(loaded)

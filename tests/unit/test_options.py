@@ -1,0 +1,93 @@
+"""The options of -x, pragmas, setopt() and the environment."""
+
+import pytest
+
+from sonde.options import OptionError, OptionTable, from_environment, parse, similar
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "value"),
+    [
+        ("bufsize", "4k", 4096),
+        ("bufsize", "2M", 2 << 20),
+        ("bufsize", "1g", 1 << 30),
+        ("bufsize", "1T", 1 << 40),
+        ("bufsize", "0x10", 16),
+        ("aggrate", "50ms", 50_000_000),
+        ("aggrate", "10hz", 100_000_000),
+        ("aggrate", "2min", 120_000_000_000),
+        ("quiet", None, True),
+        ("quiet", "", False),
+        ("quiet", "Enabled", True),
+        ("quiet", "OFF", False),
+        ("quiet", "0", False),
+        ("iregs", "8", 8),
+        ("stdc", "a", "a"),
+        ("version", "1.6.3", "1.6.3"),
+        ("version", "2.0", "2.0"),
+    ],
+)
+def test_values(name, text, value):
+    assert parse(name, text) == value
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("nonsense", "1", "Invalid option name"),
+        ("bufsize", None, "Invalid value for specified option"),
+        ("bufsize", "-1", "Invalid value for specified option"),
+        ("bufsize", "4q", "Invalid value for specified option"),
+        ("aggrate", "5parsecs", "Invalid value for specified option"),
+        ("quiet", "perhaps", "Invalid value for specified option"),
+        ("iregs", "9", "Invalid value for specified option"),
+        ("iregs", "7", "Insufficient registers to generate code"),
+        ("bufpolicy", "round", "Invalid value for specified option"),
+        ("stdc", "z", "Invalid value for specified option"),
+        ("version", "two", "Invalid value for specified option"),
+        ("version", "99.1", "Requested version is not supported by compiler"),
+    ],
+)
+def test_what_is_refused(name, text, message):
+    with pytest.raises(OptionError) as caught:
+        parse(name, text)
+    assert str(caught.value) == message
+
+
+def test_the_last_setting_counts():
+    table = OptionTable()
+    table.set("bufsize", "1k")
+    table.set("bufsize", "2k")
+    assert table.number("bufsize", 0) == 2048
+
+
+def test_every_setting_counts_of_what_may_be_repeated():
+    table = OptionTable()
+    table.set("define", "A")
+    table.set("define", "B=2")
+    assert table.texts("define") == ("A", "B=2")
+    assert table.texts("undef") == ()
+
+
+def test_a_pragma_comes_too_late_for_the_preprocessor():
+    with pytest.raises(OptionError, match="Option cannot be used from within a D program"):
+        OptionTable().set_in_program("cppargs", "-H")
+
+
+def test_while_tracing_only_dynamic_options_can_be_set():
+    table = OptionTable()
+    table.set_while_tracing("quiet", "no")
+    assert not table.on("quiet")
+    with pytest.raises(OptionError, match="Operation illegal when tracing is active"):
+        table.set_while_tracing("bufsize", "1k")
+
+
+def test_the_environment_sets_options_by_their_names_in_capitals():
+    assert from_environment({"DTRACE_OPT_BUFSIZE": "1k", "HOME": "/", "DTRACE_OPT_QUIET": ""}) == {
+        "bufsize": "1k", "quiet": None,
+    }  # fmt: skip
+
+
+def test_a_mistyped_name_has_a_likely_one():
+    assert "strsize" in similar("strsiz")
+    assert similar("strsize") == ()
