@@ -44,9 +44,9 @@ class Checker:
         if not self._scope.options.unused_arguments:
             check_arguments_used(macros, parser.used_arguments)
 
-    def use_libraries(self, sources: Sequence[Source]) -> None:
-        """Libraries to be parsed when a name of theirs is first used."""
-        self._scope.provide = Libraries(sources, self._add_library_text).provide
+    def use_libraries(self, find: Callable[[], Sequence[Source]]) -> None:
+        """Libraries to be found when a name is first asked for, and parsed when a name of theirs is used."""
+        self._scope.provide = Libraries(find, self._add_library_text).provide
 
     def _add_library_text(self, source: Source) -> None:
         self.add_library(Parser(source, NO_MACROS, self.is_type_name).items())
@@ -152,7 +152,7 @@ def compile_sources(
 ) -> Program:
     """Parse and check: text -> program. Libraries are parsed only as far as the sources use them."""
     checker = Checker(catalog, options)
-    checker.use_libraries(libraries)
+    checker.use_libraries(lambda: libraries)
     for source in sources:
         checker.add_text(source, macros)
     return checker.program()

@@ -30,10 +30,11 @@ def declared_names(text: str) -> set[str]:
 
 
 class Libraries:
-    """The libraries of one session; `add` parses one and adds its items to the program."""
+    """The libraries of one session; `find` reads them all, `add` parses one and adds its items to the program."""
 
-    def __init__(self, sources: Sequence[Source], add: Callable[[Source], None]) -> None:
-        self._sources = sources
+    def __init__(self, find: Callable[[], Sequence[Source]], add: Callable[[Source], None]) -> None:
+        self._find = find
+        self._sources: Sequence[Source] = ()
         self._add = add
         self._index: dict[str, list[int]] | None = None
         self._added: set[int] = set()
@@ -41,6 +42,7 @@ class Libraries:
     def provide(self, name: str) -> None:
         """Add the libraries that declare `name`, unless they were added before."""
         if self._index is None:
+            self._sources = self._find()
             self._index = self._make_index()
         for number in self._index.pop(name, ()):
             if number not in self._added:
