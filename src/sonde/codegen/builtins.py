@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sonde.codegen.access import load, load_bytes
+from sonde.codegen.access import as_number, load, load_bytes
 from sonde.codegen.faults import ILLEGAL_OPERATION, fault
 from sonde.codegen.generation import Generation, Unsupported
 from sonde.codegen.ir import Imm, Operand
 from sonde.codegen.names import probe_id
 from sonde.codegen.places import Remote
+from sonde.codegen.processors import cpu_place
 from sonde.codegen.stacks import USER_STACK
 from sonde.lang import program as tree
 from sonde.lang.types import Member, Struct
@@ -109,6 +110,10 @@ def _curthread(g: Generation, e: tree.Builtin) -> Operand:
     return g.current_task()
 
 
+def _curcpu(g: Generation, e: tree.Builtin) -> Operand:
+    return as_number(g, cpu_place(g))
+
+
 def _depth(flags: int) -> Callable[[Generation, tree.Builtin], Operand]:
     def frames(g: Generation, e: tree.Builtin) -> Operand:
         if not flags and not g.context.has_kernel_stack:
@@ -149,6 +154,7 @@ def _ipl(g: Generation, e: tree.Builtin) -> Operand:
 _VALUES: dict[str, Callable[[Generation, tree.Builtin], Operand]] = {
     "pid": _pid, "tid": _tid, "ppid": _ppid, "uid": _uid, "gid": _gid, "timestamp": _timestamp,
     "walltimestamp": _walltimestamp, "cpu": _cpu, "id": _id, "epid": _epid, "curthread": _curthread,
+    "curcpu": _curcpu,
     "stackdepth": _depth(0), "ustackdepth": _depth(USER_STACK), "caller": _caller(0), "ucaller": _caller(USER_STACK),
     "errno": _errno, "ipl": _ipl,
 }  # fmt: skip

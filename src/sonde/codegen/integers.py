@@ -12,6 +12,7 @@ from sonde.codegen.faults import DIVIDE_BY_ZERO, fault_if
 from sonde.codegen.generation import Generation, Unsupported
 from sonde.codegen.ir import Imm, Operand
 from sonde.codegen.places import Memory, Remote, Trusted
+from sonde.codegen.processors import cpu_place, user_register
 from sonde.lang import program as tree
 from sonde.lang.types import Array, Int, Pointer, String, Struct, Type, is_signed, resolve, size_of
 
@@ -135,6 +136,8 @@ def address(g: Generation, e: tree.AddressOf) -> Operand:
 
 def from_place(g: Generation, e: tree.Expr) -> Operand:
     """The content of an lvalue: integers and pointers; of an array or structure its address."""
+    if isinstance(e, tree.Index) and isinstance(e.object, tree.Builtin) and e.object.name == "uregs":
+        return user_register(g, e)
     place = g.place(e)
     base = resolve(e.type)
     if isinstance(base, (Array, Struct)):
@@ -146,10 +149,12 @@ def from_place(g: Generation, e: tree.Expr) -> Operand:
     return load(g, place, e.type)
 
 
-def pointer_place(g: Generation, e: tree.Expr) -> Remote | Trusted:
+def pointer_place(g: Generation, e: tree.Expr) -> Remote | Trusted | Memory:
     """What a pointer expression points to: directly readable if the verifier trusts the pointer."""
     if isinstance(e, tree.Builtin) and e.name == "curthread":
         return Trusted(g.current_task(), 0)
+    if isinstance(e, tree.Builtin) and e.name == "curcpu":
+        return cpu_place(g)
     if isinstance(e, tree.Cast) and isinstance(resolve(e.operand.type), Pointer):
         inner = e.operand
         if isinstance(inner, tree.Argument) and _same_structure(e.type, inner.type):
@@ -167,6 +172,6 @@ def _same_structure(a: Type, b: Type) -> bool:
     return isinstance(left, Pointer) and isinstance(right, Pointer) and resolve(left.to) is resolve(right.to)
 
 
-def source_of(g: Generation, place: Trusted) -> Operand:
-    """The address of a trusted object, as a helper that reads kernel memory takes it."""
-    return g.b.alu("add", place.base, Imm(place.offset))
+def source_of(g: Generation, place: Trusted | Memory) -> Operand:
+    """The address of an object, as a helper that reads kernel memory takes it."""
+    return g.address(place) if isinstance(place, Memory) else g.b.alu("add", place.base, Imm(place.offset))

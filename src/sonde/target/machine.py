@@ -33,6 +33,18 @@ def online_cpus() -> tuple[int, ...]:
         return parse_cpus(file.read())
 
 
+def chips() -> tuple[int, ...]:
+    """The physical package of each possible CPU, 0 for those that are not there."""
+    found = []
+    for cpu in range(possible_cpus()):
+        try:
+            with open(f"/sys/devices/system/cpu/cpu{cpu}/topology/physical_package_id", encoding="ascii") as file:
+                found.append(max(int(file.read()), 0))
+        except OSError:
+            found.append(0)
+    return tuple(found)
+
+
 def parse_cpus(text: str) -> tuple[int, ...]:
     """CPU numbers of a list as the kernel writes it: "0-3,8"."""
     cpus: list[int] = []

@@ -11,7 +11,7 @@ class Target(NamedTuple):
     `cpus` is the number of possible CPUs, as per-CPU maps count them. `features` are names of what the kernel and this
     user's privileges allow, as `sonde doctor` lists them. `namespace` is (device, inode) of sonde's pid namespace,
     None where it is the initial one, `namespace_level` how deep it is nested. `realtime_offset` is wall clock minus
-    CLOCK_MONOTONIC, in ns, at the start.
+    CLOCK_MONOTONIC, in ns, at the start. `chips` has the physical package of each CPU, () if nobody asks.
     """
 
     architecture: str
@@ -21,3 +21,4 @@ class Target(NamedTuple):
     namespace: tuple[int, int] | None = None
     namespace_level: int = 0
     realtime_offset: int = 0
+    chips: tuple[int, ...] = ()

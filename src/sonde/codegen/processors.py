@@ -1,0 +1,60 @@
+"""What D programs see of the processor: `curcpu`, and the registers of the process in `uregs[]`."""
+
+from __future__ import annotations
+
+import struct
+
+from sonde.codegen.generation import Generation, Unsupported
+from sonde.codegen.ir import Imm, Operand
+from sonde.codegen.places import Memory
+from sonde.lang import program as tree
+from sonde.lang.types import Struct
+
+CPUINFO_SIZE = 16
+"""cpuinfo_t of the library sched.d: cpu_id, cpu_pset, cpu_chip, cpu_lgrp, each an int."""
+
+SEGMENTS = {21: "ds", 22: "es", 23: "fsindex", 24: "gsindex", 25: "trap_nr"}
+"""uregs[] indexes of what the kernel keeps outside pt_regs: members of struct thread_struct."""
+
+
+def cpu_place(g: Generation) -> Memory:
+    """A cpuinfo_t of this CPU, in temporary memory."""
+    memory = g.temporary(CPUINFO_SIZE)
+    cpu = g.call("get_smp_processor_id", pure="cpu")
+    g.b.store(memory.base, memory.offset, 4, cpu)
+    g.b.store(memory.base, memory.offset + 4, 4, Imm(0))
+    g.b.store(memory.base, memory.offset + 8, 4, _chip(g, cpu))
+    g.b.store(memory.base, memory.offset + 12, 4, g.call("get_numa_node_id", pure="node"))
+    return memory
+
+
+def _chip(g: Generation, cpu: Operand) -> Operand:
+    """The physical package, from the target's table."""
+    chips = g.shared.target.chips
+    if len(set(chips)) <= 1:
+        return Imm(chips[0] if chips else 0)
+    table = g.shared.maps.table("chips", struct.pack(f"={len(chips)}I", *chips))
+    result = g.b.copy(Imm(0))
+    with g.b.when("lt", cpu, Imm(len(chips))):
+        row = g.b.alu("add", g.b.map_value(table), g.b.alu("lsh", cpu, Imm(2)))
+        g.b.move(result, g.b.load(g.b.in_register(row), 0, 4))
+    return result
+
+
+def user_register(g: Generation, e: tree.Index) -> Operand:
+    """uregs[constant]: the registers the process had when it last entered the kernel."""
+    assert isinstance(e.subscript, tree.Const)
+    number = e.subscript.value
+    if number not in SEGMENTS:
+        saved = g.call("task_pt_regs", g.current_task(), pure="registers")
+        return g.b.load(saved, 8 * number, 8, invariant=True)
+    task = g.shared.kernel_type("struct", "task_struct")
+    thread = task.find("thread") if isinstance(task, Struct) else None
+    state = g.shared.kernel_type("struct", "thread_struct")
+    member = state.find(SEGMENTS[number]) if isinstance(state, Struct) else None
+    if thread is None or member is None:
+        raise Unsupported(f"uregs[{number}] on this kernel", e.position)
+    size = 2 if SEGMENTS[number] in ("ds", "es", "fsindex", "gsindex") else 8
+    return g.b.load(g.current_task(), (thread.offset + member.offset) // 8, size, invariant=True)
+
+
