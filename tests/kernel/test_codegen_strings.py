@@ -141,7 +141,9 @@ def test_characters_of_strings():
     assert run("string a;", body) == [ord("e"), ord("o"), 0]
 
 
-@pytest.mark.parametrize(("expression", "is_true"), [('a != ""', 0), ("a && 1", 0), ('"x" || 0', 1), ("!a", 1), ("b && !a", 1)])
+@pytest.mark.parametrize(
+    ("expression", "is_true"), [('a != ""', 0), ("a && 1", 0), ('"x" || 0', 1), ("!a", 1), ("b && !a", 1)]
+)
 def test_truth_of_strings(expression, is_true):
     """An empty variable is false."""
     assert run("string a; string b;", f'b = "b"; printf("%d", {expression});') == [is_true]

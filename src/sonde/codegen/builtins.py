@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from sonde.codegen import clock
 from sonde.codegen.access import as_number, load, load_bytes
 from sonde.codegen.faults import ILLEGAL_OPERATION, fault
 from sonde.codegen.generation import Generation, Unsupported
@@ -83,9 +84,7 @@ def _gid(g: Generation, e: tree.Builtin) -> Operand:
 
 
 def _timestamp(g: Generation, e: tree.Builtin) -> Operand:
-    """One reading for all uses in a clause."""
-    assert g.clause is not None
-    return g.call("ktime_get_ns", pure=f"time{g.clause.id}")
+    return clock.reading(g)
 
 
 def _walltimestamp(g: Generation, e: tree.Builtin) -> Operand:
@@ -121,7 +120,7 @@ def _depth(flags: int) -> Callable[[Generation, tree.Builtin], Operand]:
         size = 8 * g.shared.settings.maxframes
         memory = g.temporary(size)
         target = g.argument_of(memory.base, memory.offset)
-        got = g.call("get_stack", g.ctx, target, Imm(size), Imm(flags))
+        got = g.call("get_stack", g.ctx, target, Imm(size), Imm(flags or g.context.own_frames))
         return g.b.choose("sgt", got, Imm(0), lambda: g.b.alu("rsh", got, Imm(3)), lambda: Imm(0))
 
     return frames
@@ -133,7 +132,7 @@ def _caller(flags: int) -> Callable[[Generation, tree.Builtin], Operand]:
             return Imm(0)
         memory = g.temporary(16)
         target = g.argument_of(memory.base, memory.offset)
-        g.call("get_stack", g.ctx, target, Imm(16), Imm(flags))
+        g.call("get_stack", g.ctx, target, Imm(16), Imm(flags or g.context.own_frames))
         return g.b.load(memory.base, memory.offset + 8, 8)
 
     return frame

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sonde.codegen import records
+from sonde.codegen import clock, records
 from sonde.codegen.generation import Fault, Generation
 from sonde.codegen.ir import Imm, Operand
 from sonde.codegen.names import clause_mask, probe_id
@@ -30,6 +30,7 @@ def generate(g: Generation, planned: Planned, bit: int | None) -> None:
     g.fault = Fault(failed, g.b.register(), g.b.register(), g.b.register())
     if clause.predicate is not None:
         body = g.b.label()
+        clock.prepare(g, clause, clause.predicate)
         g.branch(clause.predicate, body, end)
         g.b.place(body)
         g.release_temporaries()
@@ -37,6 +38,8 @@ def generate(g: Generation, planned: Planned, bit: int | None) -> None:
         records.begin(g, layout, fields)
         g.fault = g.fault._replace(label=abandon)
     for statement in clause.statements:
+        g.at(statement.position)
+        clock.prepare(g, clause, statement)
         g.statement(statement)
         g.release_temporaries()
     g.at(clause.position)

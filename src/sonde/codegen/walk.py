@@ -16,19 +16,20 @@ _LEAVES = (Position, Member, Probe, Variable, Aggregation)
 def nodes(clause: Clause) -> Iterator[Any]:
     """Every statement and expression of the clause, its predicate included."""
     if clause.predicate is not None:
-        yield from _below(clause.predicate)
+        yield from below(clause.predicate)
     for statement in clause.statements:
-        yield from _below(statement)
+        yield from below(statement)
 
 
-def _below(node: Any) -> Iterator[Any]:
+def below(node: Any) -> Iterator[Any]:
+    """The node and every statement and expression in it."""
     yield node
     for name, value in zip(node._fields, node, strict=True):
         if name in ("type", "operation") or isinstance(value, _LEAVES):
             continue
         if hasattr(value, "_fields"):
-            yield from _below(value)
+            yield from below(value)
         elif isinstance(value, tuple):
             for item in value:
                 if hasattr(item, "_fields") and not isinstance(item, _LEAVES):
-                    yield from _below(item)
+                    yield from below(item)
