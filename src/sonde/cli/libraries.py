@@ -1,4 +1,4 @@
-"""The D libraries: sonde's own, and every `.d` file in the directories of -L; `depends_on` pragmas must be satisfied."""
+"""The D libraries: sonde's own, and every `.d` file in the directories of -L, whose `depends_on` must be satisfied."""
 
 from __future__ import annotations
 

@@ -41,6 +41,8 @@ class Context(Protocol):
     attach_type: int
     attach_to: str | None
     has_kernel_stack: bool
+    own_frames: int
+    """Frames of a kernel stack that are the program's and its caller's, not the probed code's."""
     probes: tuple[Probe, ...]
 
     def enter(self, g: Generation) -> Operand:

@@ -27,4 +27,4 @@ def stack_into(g: Generation, e: StackTrace, memory: Memory) -> None:
         zero(g, memory, size)
         return
     target = g.argument_of(memory.base, memory.offset)
-    g.call("get_stack", g.ctx, target, Imm(size), Imm(USER_STACK if e.is_user else 0))
+    g.call("get_stack", g.ctx, target, Imm(size), Imm(USER_STACK if e.is_user else g.context.own_frames))

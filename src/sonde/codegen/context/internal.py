@@ -20,6 +20,7 @@ class InternalContext:
     attach_type = programs.ATTACH_NONE
     attach_to: str | None = None
     has_kernel_stack = False
+    own_frames = 0
 
     def __init__(self, probe: Probe) -> None:
         self.probes: tuple[Probe, ...] = (probe,)

@@ -31,6 +31,7 @@ class SyscallContext:
     attach_type = programs.ATTACH_NONE
     attach_to: str | None = None
     has_kernel_stack = True
+    own_frames = 2
 
     def __init__(self, probes: tuple[Probe, ...]) -> None:
         self.probes = probes

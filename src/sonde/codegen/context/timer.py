@@ -23,6 +23,7 @@ class TimerContext:
     attach_type = programs.ATTACH_NONE
     attach_to: str | None = None
     has_kernel_stack = True
+    own_frames = 0
 
     def __init__(self, probes: tuple[Probe, ...]) -> None:
         self.probes = probes

@@ -42,6 +42,7 @@ Fields = Callable[[Probe], Sequence[EventField]]
 
 class RawTracepointContext:
     has_kernel_stack = True
+    own_frames = 2
 
     def __init__(self, probes: tuple[Probe, ...], by_btf: bool) -> None:
         self.probes = probes
@@ -89,6 +90,7 @@ class TracepointContext:
     attach_type = programs.ATTACH_NONE
     attach_to: str | None = None
     has_kernel_stack = True
+    own_frames = 0
 
     def __init__(self, probes: tuple[Probe, ...], fields: Fields) -> None:
         self.probes = probes
