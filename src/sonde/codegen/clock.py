@@ -6,14 +6,13 @@ the right of a logical operator) and others follow, the clock is read ahead of t
 
 from __future__ import annotations
 
-from typing import Any
-
 from sonde.bpf.helpers import NUMBERS
 from sonde.codegen.generation import Generation
 from sonde.codegen.ir import Reg
 from sonde.codegen.walk import below, nodes
 from sonde.lang import program as tree
 from sonde.lang.program import Clause
+from sonde.typed import Any
 
 _CLOCKS = ("timestamp", "walltimestamp")
 
