@@ -20,6 +20,7 @@ from sonde.codegen.generation import Shared
 from sonde.codegen.library.catalog import routine
 from sonde.codegen.link import Place, link, optimize
 from sonde.codegen.maps import MapPool
+from sonde.codegen.names import fill_names, name_width
 from sonde.codegen.program import generate, generate_error_routine
 from sonde.codegen.records import RING, Plan
 from sonde.codegen.settings import Settings
@@ -55,6 +56,7 @@ class Compilation:
         self.shared = Shared(
             target, settings, self.maps, {}, gather_keys(program.clauses, settings),
             gather_replaceable(program.clauses), {}, kernel_type,
+            name_width((p for c in program.clauses for p in c.probes), settings),
         )  # fmt: skip
         self._add_maps(settings)
         assign_storage(self.shared, program.variables)
@@ -82,6 +84,7 @@ class Compilation:
     def spec(self) -> TracingSpec:
         """Raises DError where a clause cannot be compiled."""
         programs = tuple(self._program(each) for each in self.groups)
+        fill_names(self.shared)
         layouts = tuple(layout for _, layout, _ in self.planned if layout is not None)
         return TracingSpec(
             self._used_maps(programs),

@@ -32,15 +32,26 @@ def group(clauses: Sequence[Clause], fields: Fields) -> list[Group]:
             if not found or found[-1] is not clause:
                 found.append(clause)
     shapes: dict[tuple[object, ...], list[Probe]] = {}
+    clauses_of = {probe.id: own for probe, own in by_probe.items()}
     for probe, own in by_probe.items():
         if probe.firing != Internal("ERROR"):
-            shapes.setdefault(_shape(probe, own), []).append(probe)
+            fired = _fired(probe, own)
+            shapes.setdefault(_shape(fired, own), []).append(fired)
     groups = []
     for number, (shape, probes) in enumerate(shapes.items()):
-        members = {id(c) for p in probes for c in by_probe[p]}
+        members = {id(c) for p in probes for c in clauses_of[p.id]}
         own_clauses = tuple(c for c in clauses if id(c) in members)
         groups.append(Group(_name(probes, number), _context(shape, probes, fields), own_clauses))
     return groups
+
+
+def _fired(probe: Probe, clauses: Sequence[Clause]) -> Probe:
+    """The probe with the firing to use: a trace event whose record nobody looks at is its raw tracepoint, which is
+    detached at once, where perf takes a grace period for each."""
+    firing = probe.firing
+    if isinstance(firing, Tracepoint) and firing.is_tracepoint and not uses_arguments(clauses):
+        return probe._replace(firing=RawTracepoint(firing.name))
+    return probe
 
 
 def _shape(probe: Probe, clauses: Sequence[Clause]) -> tuple[object, ...]:
@@ -55,7 +66,7 @@ def _shape(probe: Probe, clauses: Sequence[Clause]) -> tuple[object, ...]:
         return ("timer", which)
     typed = uses_arguments(clauses)
     kind = "raw" if isinstance(firing, RawTracepoint) else "event"
-    return (kind, typed, probe.id if typed else 0, which)
+    return (kind, probe.provider, typed, probe.id if typed else 0, which)
 
 
 def _name(probes: Sequence[Probe], number: int) -> str:
@@ -75,6 +86,6 @@ def _context(shape: tuple[object, ...], probes: Sequence[Probe], fields: Fields)
     if isinstance(firing, Timer):
         return TimerContext(tuple(probes))
     if isinstance(firing, RawTracepoint):
-        return RawTracepointContext(tuple(probes), by_btf=bool(shape[1]))
+        return RawTracepointContext(tuple(probes), by_btf=bool(shape[2]))
     assert isinstance(firing, Tracepoint)
     return TracepointContext(tuple(probes), fields)

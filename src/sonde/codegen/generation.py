@@ -91,6 +91,7 @@ class Shared(NamedTuple):
     replaceable: frozenset[Aggregation]
     strings: dict[bytes, int]
     kernel_type: Callable[[str, str], Type | None]
+    name_width: int
 
 
 class Generation:

@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterable
 
-from sonde.codegen.generation import Generation
-from sonde.codegen.ir import Imm, Operand, Reg
+from sonde.bpf import maps as kinds
+from sonde.codegen.generation import Generation, Shared
+from sonde.codegen.ir import Imm, MapDescriptor, Operand, Reg, SlotAddress
+from sonde.codegen.places import Memory
+from sonde.codegen.settings import Settings
+from sonde.probe import Probe
+from sonde.spec import MapSpec
 
 PROBE_NAMES = {"probeprov": "provider", "probemod": "module", "probefunc": "function", "probename": "name"}
 """Built-in variable -> field of `Probe`."""
@@ -14,6 +20,47 @@ _ENTRY = struct.Struct("<6I")
 """A row of the probe table: identifier, clause mask (unused bits 0), then the four names in order."""
 
 _OFFSETS = {"id": 0, "mask": 4, "probeprov": 8, "probemod": 12, "probefunc": 16, "probename": 20}
+
+
+_TEXTS = "names"
+"""The map of interned strings, for names that a string expression needs as characters."""
+
+
+def name_width(probes: Iterable[Probe], settings: Settings) -> int:
+    """Bytes of the longest name with its NUL, in whole words."""
+    names = (getattr(probe, field) for probe in probes for field in PROBE_NAMES.values())
+    return min(settings.strsize, max((len(name.encode()) for name in names), default=0)) + 8 & ~7
+
+
+def only_text(g: Generation, name: str) -> bytes | None:
+    """The built-in variable's text if it is the same for all probes of the program."""
+    texts = {getattr(p, PROBE_NAMES[name]) for p in g.context.probes}
+    return texts.pop().encode() if len(texts) == 1 else None
+
+
+def name_text(g: Generation, name: str) -> Memory:
+    """The characters of a probe's name, as strings are kept: `Shared.name_width` bytes nobody may write to.
+
+    The map is not frozen: the verifier wants to know what is in a frozen array, but can look only into those of one
+    element (bpf_map_direct_read, kernel/bpf/verifier.c), and refuses the load from any other.
+    """
+    number = g.b.slot(8)
+    g.b.store(number, 0, 4, probe_name(g, name))
+    texts = g.shared.maps.add(MapSpec(_TEXTS, kinds.ARRAY, 4, g.shared.name_width, 1, kinds.F_RDONLY_PROG))
+    found = g.call("map_lookup_elem", MapDescriptor(texts), SlotAddress(number))
+    g.b.release(number)
+    zeros = g.shared.maps.zeros()
+    return Memory(g.b.choose("ne", found, Imm(0), lambda: found, lambda: g.b.map_value(zeros)), 0)
+
+
+def fill_names(shared: Shared) -> None:
+    """Settle the content of the map of names, when all code has been generated that interns strings."""
+    spec = shared.maps.specs.get(_TEXTS)
+    if spec is None:
+        return
+    texts = [text[: shared.settings.strsize][: shared.name_width - 1] for text in shared.strings]
+    contents = [(struct.pack("=I", n), text.ljust(shared.name_width, b"\0")) for n, text in enumerate(texts)]
+    shared.maps.specs[_TEXTS] = spec._replace(max_entries=len(contents), contents=tuple(contents))
 
 
 def probe_name(g: Generation, name: str) -> Operand:

@@ -13,7 +13,7 @@ from sonde.lang.types import Struct
 CPUINFO_SIZE = 16
 """cpuinfo_t of the library sched.d: cpu_id, cpu_pset, cpu_chip, cpu_lgrp, each an int."""
 
-SEGMENTS = {21: "ds", 22: "es", 23: "fsindex", 24: "gsindex", 25: "trap_nr"}
+SEGMENTS = {21: "ds", 22: "es", 23: "fsbase", 24: "gsbase", 25: "trap_nr"}
 """uregs[] indexes of what the kernel keeps outside pt_regs: members of struct thread_struct."""
 
 
@@ -54,7 +54,7 @@ def user_register(g: Generation, e: tree.Index) -> Operand:
     member = state.find(SEGMENTS[number]) if isinstance(state, Struct) else None
     if thread is None or member is None:
         raise Unsupported(f"uregs[{number}] on this kernel", e.position)
-    size = 2 if SEGMENTS[number] in ("ds", "es", "fsindex", "gsindex") else 8
+    size = 2 if SEGMENTS[number] in ("ds", "es") else 8
     return g.b.load(g.current_task(), (thread.offset + member.offset) // 8, size, invariant=True)
 
 

@@ -96,8 +96,8 @@ class Plan:
             return SetOptionAction(self._field(s.name), self._optional(s.value))
         if isinstance(s, tree.FormattedCommand):
             return CommandAction(s.name, s.conversions, self._fields(s.values))
-        if isinstance(s, tree.Act) and s.name in CONSUMER_ACTIONS:
-            return OtherAction(s.name, self._fields(s.arguments))
+        if isinstance(s, tree.Act):
+            return OtherAction(s.name, self._fields(s.arguments) if s.name in CONSUMER_ACTIONS else ())
         return None
 
 

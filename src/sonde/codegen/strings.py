@@ -9,10 +9,10 @@ from __future__ import annotations
 from sonde.codegen.access import address_of, copy, zero
 from sonde.codegen.arithmetic import signed
 from sonde.codegen.faults import BAD_ADDRESS, fault_if
-from sonde.codegen.generation import Generation, Unsupported
+from sonde.codegen.generation import Generation
 from sonde.codegen.integers import pointer_place
 from sonde.codegen.ir import Imm, Operand
-from sonde.codegen.names import PROBE_NAMES, probe_name
+from sonde.codegen.names import PROBE_NAMES, name_text, only_text, probe_name
 from sonde.codegen.places import Memory, Place, Remote
 from sonde.codegen.shapes import COMM_SIZE, string_capacity
 from sonde.lang import program as tree
@@ -38,6 +38,8 @@ def in_memory(g: Generation, e: tree.Expr) -> tuple[Memory, int]:
         place = g.place(e)
         if isinstance(place, Memory):
             return place, size
+    if isinstance(e, tree.Builtin) and e.name in PROBE_NAMES and only_text(g, e.name) is None:
+        return name_text(g, e.name), size
     memory = g.temporary(size)
     g.string_into(e, memory, size)
     return memory, size
@@ -66,10 +68,11 @@ def builtin(g: Generation, e: tree.Expr, memory: Memory, size: int) -> None:
         if size > COMM_SIZE:
             zero(g, Memory(memory.base, memory.offset + COMM_SIZE), size - COMM_SIZE)
         return
-    if len(g.context.probes) == 1:
-        store_text(g, getattr(g.context.probes[0], PROBE_NAMES[e.name]).encode(), memory, size)
-        return
-    raise Unsupported(f"{e.name} in a string expression of a clause with several probes", e.position)
+    text = only_text(g, e.name)
+    if text is not None:
+        store_text(g, text, memory, size)
+    else:
+        copy_string(g, name_text(g, e.name), g.shared.name_width, memory, size)
 
 
 def variable(g: Generation, e: tree.Expr, memory: Memory, size: int) -> None:

@@ -29,14 +29,17 @@ class InternalContext:
         return Imm(0)
 
     def argument(self, g: Generation, number: int) -> Operand:
-        """ERROR: arg1 probe, arg2 clause, arg3 place in the program, arg4 fault code, arg5 value."""
+        """ERROR: arg1 probe, arg2 clause, arg3 place in the program, arg4 fault code, arg5 value.
+
+        Clauses are counted from 0 here, as messages name them.
+        """
         if not g.is_error_routine or not 1 <= number <= 5:
             return Imm(0)
         parameters = g.b.function.parameters
         if number == 1:
             return g.b.alu("rsh", parameters[1], Imm(32))
         if number == 2:
-            return g.b.extend(parameters[1], 4, False)
+            return g.b.alu("sub", g.b.extend(parameters[1], 4, False), Imm(1))
         return parameters[number - 1]
 
     def typed_argument(self, g: Generation, number: int, type_: Type) -> Operand | Place:
