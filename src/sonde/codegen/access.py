@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sonde.codegen.arithmetic import signed
-from sonde.codegen.faults import BAD_ADDRESS, fault_if
+from sonde.codegen.faults import BAD_ADDRESS, fault
 from sonde.codegen.generation import Generation
 from sonde.codegen.ir import Imm, Operand, Slot
 from sonde.codegen.places import Held, Memory, Place, Remote, Trusted
@@ -37,7 +37,12 @@ def fetch(g: Generation, place: Remote, memory: Memory, size: int) -> None:
     address = g.b.alu("add", place.address, Imm(place.offset))
     helper = "probe_read_user" if place.user else "probe_read_kernel"
     result = g.call(helper, g.argument_of(memory.base, memory.offset), Imm(size), address)
-    fault_if(g, "slt", result, Imm(0), BAD_ADDRESS, address)
+    good, bad = g.b.label(), g.b.label()
+    g.b.branch("slt", result, Imm(0), bad, good)
+    g.b.place(bad)
+    # Behind a NULL pointer it is NULL that is wrong, not the member's offset.
+    fault(g, BAD_ADDRESS, g.b.choose("eq", place.address, Imm(0), lambda: Imm(0), lambda: address))
+    g.b.place(good)
 
 
 def load_bits(g: Generation, place: Place, type_: Type, offset: int, width: int) -> Operand:
