@@ -36,14 +36,16 @@ def preprocess(text: str, options: OptionTable) -> str:
     import subprocess
 
     path = options.text("cpppath", "cpp")
-    try:
-        done = subprocess.run(
-            preprocessor_command(options), executable=path, check=False, stdout=subprocess.PIPE,
-            input=without_interpreter(text).encode(errors="surrogateescape"),
-        )  # fmt: skip
-    except OSError as error:
-        hint = f"{path}: {error.strerror}; install the C preprocessor, or name one with -xcpppath=PATH"
-        raise FatalError("Preprocessor not found", hint=hint) from None
+    # A file in memory, not a pipe: writing to one that a failed preprocessor no longer reads would end us.
+    with open(os.memfd_create("program"), "w+b") as file:
+        file.write(without_interpreter(text).encode(errors="surrogateescape"))
+        file.seek(0)
+        try:
+            command = preprocessor_command(options)
+            done = subprocess.run(command, executable=path, check=False, stdin=file, stdout=subprocess.PIPE)
+        except OSError as error:
+            hint = f"{path}: {error.strerror}; install the C preprocessor, or name one with -xcpppath=PATH"
+            raise FatalError("Preprocessor not found", hint=hint) from None
     if done.returncode:
         raise FatalError("Preprocessor failed to process input program")
     return done.stdout.decode(errors="surrogateescape")
