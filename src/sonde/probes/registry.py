@@ -42,10 +42,11 @@ class Registry:
         target: Target,
         *,
         btf: str = "/sys/kernel/btf",
-        tracefs: str = "/sys/kernel/tracing",
+        tracefs: str | None = None,
         kallsyms: str = "/proc/kallsyms",
     ) -> None:
-        """`btf` is the directory of the BTF files, `tracefs` where tracefs is mounted, `kallsyms` the symbol list."""
+        """`btf` is the directory of the BTF files, `tracefs` where tracefs is mounted (None: found, or mounted, when it
+        is needed), `kallsyms` the symbol list."""
         self.target = target
         self._btf_path = btf
         self._tracefs_path = tracefs
@@ -104,10 +105,16 @@ class Registry:
         return KernelTypes(self._btf_path)
 
     @cached_property
+    def _tracefs(self) -> str:
+        from sonde.target.tracefs import find_tracefs
+
+        return self._tracefs_path or find_tracefs()
+
+    @cached_property
     def _events(self) -> TraceEvents:
         from sonde.probes.tracefs import TraceEvents
 
-        return TraceEvents(self._tracefs_path)
+        return TraceEvents(self._tracefs)
 
     @cached_property
     def _tracepoints(self) -> Tracepoints:
@@ -145,7 +152,7 @@ class Registry:
         if name == "syscall":
             from sonde.probes.syscall import SyscallProvider
 
-            return SyscallProvider(self._functions, self._lookup, self._tracefs_path, self.target.architecture)
+            return SyscallProvider(self._functions, self._lookup, self._tracefs, self.target.architecture)
         if name == "rawtp":
             from sonde.probes.rawtp import RawtpProvider
 
