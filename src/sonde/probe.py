@@ -39,11 +39,15 @@ class RawTracepoint(NamedTuple):
 
 
 class Tracepoint(NamedTuple):
-    """A trace event through perf, whose context is the record described by its tracefs format file."""
+    """A trace event through perf, whose context is the record described by its tracefs format file.
+
+    `is_tracepoint`: a raw tracepoint of this name fires at the same time, for who does not look at the record.
+    """
 
     group: str
     name: str
     event_id: int
+    is_tracepoint: bool = False
 
 
 Firing: TypeAlias = Internal | Syscall | Timer | RawTracepoint | Tracepoint

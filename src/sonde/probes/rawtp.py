@@ -5,7 +5,7 @@ BTF says which there are and how their arguments are typed, tracefs, where it ca
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 
 from sonde.lang import types
 from sonde.lang.catalog import ProbeArgument
@@ -53,6 +53,14 @@ class Tracepoints:
             if named(found) and in_group(group):
                 yield index, group, RawTracepoint(found, counts.get(found, -1))
 
+    def has(self, name: str) -> bool:
+        """Whether BTF knows a tracepoint of this name."""
+        return self._kernel.tracepoint(name) is not None
+
+    def names(self) -> Container[str]:
+        """All that `has` knows: quicker for many."""
+        return frozenset(self._typed_names())
+
     def arguments(self, name: str) -> tuple[ProbeArgument, ...]:
         """The tracepoint's `args[]`, as BTF types them; unsigned 64-bit numbers where it does not."""
         kinds = self._kernel.tracepoint(name)
@@ -71,11 +79,15 @@ class Tracepoints:
 
     def _places(self) -> dict[str, int]:
         if self._order is None:
-            names = [name for module in self._kernel.modules() for name in sorted(self._kernel.names(_PREFIX, module))]
+            names = self._typed_names()
             if not names:
                 names = sorted(name for group, name in self._events.all() if group != "syscalls")
             self._order = {name: index for index, name in enumerate(dict.fromkeys(names))}
         return self._order
+
+    def _typed_names(self) -> list[str]:
+        """Those that BTF has: the kernel's by name, then each module's."""
+        return [name for module in self._kernel.modules() for name in sorted(self._kernel.names(_PREFIX, module))]
 
     def _groups_by_name(self) -> dict[str, str]:
         if self._groups is None:

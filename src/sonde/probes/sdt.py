@@ -46,7 +46,8 @@ class SdtProvider:
             return ()
         if not self._events.readable:
             return self._raw(pattern)
-        return sorted(probe for group, name in self._pairs(pattern) if (probe := self._probe(group, name)))
+        known = self._tracepoints().has if plain(pattern.name) else self._tracepoints().names().__contains__
+        return sorted(probe for group, name in self._pairs(pattern) if (probe := self._probe(group, name, known)))
 
     def by_id(self, identifier: int) -> Probe | None:
         return next((probe for probe in self.match(Pattern("sdt")) if probe.id == identifier), None)
@@ -77,11 +78,12 @@ class SdtProvider:
             if named(pair[1]) and in_group(pair[0]) and _included(pair[0]):
                 yield pair
 
-    def _probe(self, group: str, name: str) -> Probe | None:
+    def _probe(self, group: str, name: str, known: Callable[[str], bool]) -> Probe | None:
         number = self._events.number(group, name)
         if number is None:
             return None
-        return Probe(SDT.first + number, "sdt", group, "", name, Tracepoint(group, name, number))
+        firing = Tracepoint(group, name, number, known(name))
+        return Probe(SDT.first + number, "sdt", group, "", name, firing)
 
     def _raw(self, pattern: Pattern) -> Sequence[Probe]:
         return [

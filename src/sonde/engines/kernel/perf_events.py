@@ -43,8 +43,11 @@ def open_cycles(cpu: int) -> int:
 
 
 def open_trace_event(event_id: int, cpu: int) -> int:
-    """An event for the hits of a trace event, not yet enabled; its program runs on every CPU, not only `cpu`."""
-    return _open(TYPE_TRACEPOINT, event_id, 1, cpu)
+    """An event for the hits of a trace event, not yet enabled; its program runs on every CPU, not only `cpu`.
+
+    It takes no samples, since some events may only be counted (TRACE_EVENT_PERF_PERM, include/linux/trace_events.h).
+    """
+    return _open(TYPE_TRACEPOINT, event_id, 0, cpu)
 
 
 def set_program(event: int, program: int) -> None:
