@@ -43,7 +43,10 @@ class Command:
 
     def __init__(self, text: str, evaluation: str = "postinit") -> None:
         """Start it, stopped. Raises CommandError."""
-        arguments = shlex.split(text)
+        try:
+            arguments = shlex.split(text)
+        except ValueError as error:
+            raise CommandError(f"failed to run {text}: {str(error).lower()}") from None
         if not arguments:
             raise CommandError("failed to run: the command is empty")
         self.pid = _start(arguments)
