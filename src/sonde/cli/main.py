@@ -56,6 +56,7 @@ _UNSUPPORTED = {
 def main(words: Sequence[str] | None = None) -> int:
     """Run one command; `words` are the command line with the program's name. Returns the exit status."""
     name, *rest = sys.argv if words is None else words
+    _occupy_standard_files()
     # A reader that goes away ends the program, and ^C too as long as there is no trace to finish.
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
@@ -74,6 +75,13 @@ def main(words: Sequence[str] | None = None) -> int:
         # What the parts do not explain themselves: an output that takes no more, a file of the system not there.
         messages.error(str(error.strerror) + (f": {error.filename}" if error.filename else ""))
         return 1
+
+
+def _occupy_standard_files() -> None:
+    """Where a standard file is closed nothing else may get its number and then the output: it is one that refuses."""
+    while (number := os.open(os.devnull, os.O_RDONLY)) <= 2:
+        os.set_inheritable(number, True)
+    os.close(number)
 
 
 def _command(words: list[str], messages: Messages) -> int:
