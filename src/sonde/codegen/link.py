@@ -8,6 +8,7 @@ from sonde.bpf.btf_writer import BtfBuilder, LineInfo, pack_func_info, pack_line
 from sonde.bpf.instructions import Instruction, encode
 from sonde.codegen import flow, ir
 from sonde.codegen.allocate import allocate
+from sonde.codegen.coalesce import coalesce
 from sonde.codegen.emit import Code, emit
 from sonde.codegen.liveness import remove_dead_code
 from sonde.codegen.numbering import number_values
@@ -24,6 +25,7 @@ def optimize(function: ir.Function) -> ir.Function:
     number_values(function)
     flow.tidy(function)
     remove_dead_code(function)
+    coalesce(function)
     flow.tidy(function)
     return function
 
