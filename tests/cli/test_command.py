@@ -105,6 +105,17 @@ def test_extra_arguments_are_refused():
     assert run("-xargref", "-e", "-n", "BEGIN", "one").returncode == 0
 
 
+@pytest.mark.parametrize("option", ["zdefs", "argref", "empty"])
+def test_pragmas_change_what_is_accepted(option, tmp_path):
+    program = {"zdefs": "nonsense { }", "argref": "BEGIN { }", "empty": ""}[option]
+    words = ["one"] if option == "argref" else []
+    script = tmp_path / "a.d"
+    script.write_text(f"{program}\n")
+    assert run("-e", "-s", str(script), *words).returncode == 1
+    script.write_text(f"#pragma D option {option}\n{program}\n")
+    assert run("-e", "-s", str(script), *words).returncode == 0
+
+
 def test_a_missing_argument_is_refused_or_zero():
     assert "macro argument $1 is not defined" in run("-e", "-n", "BEGIN { trace($1) }").stderr
     assert run("-xdefaultargs", "-e", "-n", "BEGIN { trace($1) }").returncode == 0

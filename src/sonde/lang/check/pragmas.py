@@ -53,7 +53,18 @@ class Pragmas:
             setattr(self._scope, name, parsed)
         if name == "amin":
             self._scope.amin = parse_attributes(text)
+        self._accept(name, bool(parsed))
         self._options.append((name, value))
+
+    def _accept(self, name: str, value: bool) -> None:
+        """Options that change what is accepted from here on."""
+        options = self._scope.options
+        if name == "zdefs":
+            self._scope.options = options._replace(zero_probes=value)
+        elif name == "argref":
+            self._scope.options = options._replace(unused_arguments=value)
+        elif name == "empty":
+            self._scope.options = options._replace(empty=value)
 
     def _attributes(self, pragma: Pragma) -> None:
         if len(pragma.words) < 2:

@@ -14,7 +14,7 @@ def matching_probes(spec: ProbeSpec, scope: Scope) -> tuple[Probe, ...]:
     if spec.identifier is not None:
         probe = scope.catalog.by_id(spec.identifier)
         if probe is None:
-            text = f'invalid probe description "{spec.text}": Unknown probe identifier'
+            text = f"invalid probe identifier {spec.identifier}: Unknown probe identifier"
             raise DError("D_PDESC_INVAL", text, spec.position)
         return (probe,)
     try:

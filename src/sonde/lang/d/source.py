@@ -49,7 +49,8 @@ MACRO_NAMES = frozenset(Macros._fields) - {"arguments", "defaultargs"}
 
 
 def check_arguments_used(macros: Macros, used: frozenset[int]) -> None:
-    """Raise D_MACRO_UNUSED for the first argument that the program never names."""
-    for number, argument in enumerate(macros.arguments):
-        if number and number not in used:
+    """Raise D_MACRO_UNUSED for the last argument that the program never names."""
+    for number in range(len(macros.arguments) - 1, 0, -1):
+        if number not in used:
+            argument = macros.arguments[number]
             raise DError("D_MACRO_UNUSED", f"extraneous argument '{argument}' (${number} is not referenced)")
