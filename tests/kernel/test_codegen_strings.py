@@ -147,3 +147,11 @@ def test_characters_of_strings():
 def test_truth_of_strings(expression, is_true):
     """An empty variable is false."""
     assert run("string a; string b;", f'b = "b"; printf("%d", {expression});') == [is_true]
+
+
+def test_the_verifier_does_not_follow_every_length():
+    """A program with many lengths in it is accepted: they are no constants to the verifier."""
+    body = 's = "abcdef"; t = "xy"; n = strlen(s) + strlen(t) * strlen(strjoin(s, t)); '
+    body += "s = substr(s, strlen(t), strlen(s) - strlen(t)); t = substr(strjoin(t, s), strlen(t) - 1, strlen(s));"
+    got = run("string s; string t; long n;", f'{body} printf("%d %s %s", n, s, t);')
+    assert [got[0], text(got[1]), text(got[2])] == [22, b"cdef", b"ycde"]
