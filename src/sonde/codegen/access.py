@@ -107,7 +107,7 @@ def zero(g: Generation, memory: Memory, size: int) -> None:
     """`size` bytes of zeros; the offset of the memory is a multiple of 8 where the size is more than 8."""
     offset = memory.offset
     if size > INLINE_WORDS * 8:
-        zeros = g.b.map_value(g.shared.maps.zeros())
+        zeros = g.b.map_value(g.shared.maps.zeros(size))
         g.call("probe_read_kernel", g.argument_of(memory.base, offset), Imm(size), zeros)
         return
     for start, step in _steps(size):

@@ -96,7 +96,7 @@ def _instance(g: Generation, s: tree.Aggregate, lost: int) -> Reg:
     g.b.branch("ne", result, Imm(0), found, absent if fields else lost)
     if fields:
         g.b.place(absent)
-        zeros = g.b.map_value(g.shared.maps.zeros())
+        zeros = g.b.map_value(g.shared.maps.zeros(8 * words(s.aggregation)))
         g.call("map_update_elem", map_, key, zeros, Imm(kinds.NOEXIST))
         g.b.move(result, g.call("map_lookup_elem", map_, key))
         g.b.branch("eq", result, Imm(0), lost, found)

@@ -126,6 +126,8 @@ class _Emitter:
     def _base(self, base: ir.Base, offset: int, scratch: int) -> tuple[int, int]:
         if isinstance(base, Slot):
             return bpf.R10, self.slots[base] + offset
+        if not -32768 <= offset <= 32767:
+            raise TooLargeError(f"{self.function.name} has more than 32 KiB in one record or in temporaries")
         return self._read(base, scratch), offset
 
     def _constant(self, dst: int, value: int) -> None:

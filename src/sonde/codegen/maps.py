@@ -6,7 +6,7 @@ from sonde.bpf import maps as kinds
 from sonde.spec import COUNTERS, MapSpec
 
 ZEROS_SIZE = 4352
-"""What the largest string or aggregation value needs for its initial zeros."""
+"""What strings and aggregation values of usual sizes need for their initial zeros."""
 
 
 class MapPool:
@@ -25,9 +25,11 @@ class MapPool:
     def counters(self) -> str:
         return self.add(MapSpec("counters", kinds.PERCPU_ARRAY, 4, 8 * len(COUNTERS), 1))
 
-    def zeros(self) -> str:
-        """Zeros nobody writes to: initial values, and what an unset variable reads as."""
-        return self.add(MapSpec("zeros", kinds.ARRAY, 4, ZEROS_SIZE, 1, kinds.F_RDONLY_PROG))
+    def zeros(self, size: int) -> str:
+        """At least `size` zeros nobody writes to: initial values, and what an unset variable reads as."""
+        name = self.add(MapSpec("zeros", kinds.ARRAY, 4, ZEROS_SIZE, 1, kinds.F_RDONLY_PROG))
+        self.resize(name, max(self.specs[name].value_size, (size + 7) & ~7))
+        return name
 
     def table(self, name: str, content: bytes) -> str:
         """Constant data, one element."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from sonde.bpf import maps as kinds
 from sonde.codegen.generation import Generation, Shared
@@ -16,10 +16,13 @@ from sonde.spec import MapSpec
 PROBE_NAMES = {"probeprov": "provider", "probemod": "module", "probefunc": "function", "probename": "name"}
 """Built-in variable -> field of `Probe`."""
 
-_ENTRY = struct.Struct("<6I")
-"""A row of the probe table: identifier, clause mask (unused bits 0), then the four names in order."""
+_OFFSETS = {"id": 0, "probeprov": 4, "probemod": 8, "probefunc": 12, "probename": 16}
+"""A row of the probe table: u32 identifier, the numbers of the four names, then the clause mask."""
 
-_OFFSETS = {"id": 0, "mask": 4, "probeprov": 8, "probemod": 12, "probefunc": 16, "probename": 20}
+_NAMES_END = 20
+
+MASK_BITS = 31
+"""Clauses in one word of the mask: the test is against a positive 32-bit immediate."""
 
 
 _TEXTS = "names"
@@ -49,7 +52,7 @@ def name_text(g: Generation, name: str) -> Memory:
     texts = g.shared.maps.add(MapSpec(_TEXTS, kinds.ARRAY, 4, g.shared.name_width, 1, kinds.F_RDONLY_PROG))
     found = g.call("map_lookup_elem", MapDescriptor(texts), SlotAddress(number))
     g.b.release(number)
-    zeros = g.shared.maps.zeros()
+    zeros = g.shared.maps.zeros(g.shared.name_width)
     return Memory(g.b.choose("ne", found, Imm(0), lambda: found, lambda: g.b.map_value(zeros)), 0)
 
 
@@ -72,9 +75,9 @@ def probe_id(g: Generation) -> Operand:
     return _column(g, "id")
 
 
-def clause_mask(g: Generation) -> Operand:
-    """Which of this program's clauses the probe has, a bit each."""
-    return _column(g, "mask")
+def clause_mask(g: Generation, word: int) -> Operand:
+    """A word of the mask that says which of this program's clauses the probe has, a bit each."""
+    return g.b.load(_row(g), _NAMES_END + 4 * word, 4, invariant=True)
 
 
 def _column(g: Generation, name: str) -> Operand:
@@ -91,7 +94,7 @@ def _column(g: Generation, name: str) -> Operand:
 def _row(g: Generation) -> Reg:
     """The address of this probe's row; `Context.enter` has checked the index."""
     base = g.b.map_value(table_name(g))
-    offset = g.b.alu("mul", g.probe_index, Imm(_ENTRY.size))
+    offset = g.b.alu("mul", g.probe_index, Imm(_row_size(g)))
     return g.b.in_register(g.b.alu("add", base, offset))
 
 
@@ -99,15 +102,27 @@ def table_name(g: Generation) -> str:
     return f"probes_{g.b.function.name}"[:15]
 
 
-def build_table(g: Generation, masks: dict[int, int]) -> bytes:
-    """The rows of all indexes; those without a probe have identifier 0. `masks` is by probe identifier."""
-    rows = bytearray(_ENTRY.size * g.context.table_size())
+def _row_size(g: Generation) -> int:
+    return _NAMES_END + 4 * g.mask_words
+
+
+def build_table(g: Generation, bits: Mapping[int, Iterable[int]]) -> bytes:
+    """The rows of all indexes; those without a probe have identifier 0.
+
+    `bits` has the numbers of the clauses, of those that not all probes have, by probe identifier.
+    """
+    size = _row_size(g)
+    layout = struct.Struct(f"<{5 + g.mask_words}I")
+    rows = bytearray(size * g.context.table_size())
     numbers: dict[str, int] = {}
     for probe in g.context.probes:
         names = (probe.provider, probe.module, probe.function, probe.name)
         for name in names:
             if name not in numbers:
                 numbers[name] = g.intern(name.encode())
-        start = g.context.index_of(probe) * _ENTRY.size
-        _ENTRY.pack_into(rows, start, probe.id, masks.get(probe.id, 0), *(numbers[name] for name in names))
+        mask = [0] * g.mask_words
+        for bit in bits.get(probe.id, ()):
+            mask[bit // MASK_BITS] |= 1 << bit % MASK_BITS
+        start = g.context.index_of(probe) * size
+        layout.pack_into(rows, start, probe.id, *(numbers[name] for name in names), *mask)
     return bytes(rows)

@@ -68,7 +68,7 @@ def variable_place(g: Generation, e: tree.Expr) -> Place:
     name, offset = g.shared.variables[variable]
     if variable.scope == "global":
         return Memory(g.b.map_value(name, offset), 0)
-    return Memory(_or_zeros(g, thread_storage(g, False)), offset)
+    return Memory(_or_zeros(g, thread_storage(g, False), THREADS), offset)
 
 
 def local_place(g: Generation, variable: Variable) -> Place:
@@ -100,9 +100,9 @@ def thread_storage(g: Generation, create: bool) -> Reg:
     )
 
 
-def _or_zeros(g: Generation, pointer: Reg) -> Reg:
-    """The pointer, or that of zeros where it is NULL."""
-    zeros = g.shared.maps.zeros()
+def _or_zeros(g: Generation, pointer: Reg, name: str) -> Reg:
+    """The pointer to a value of the map, or that of zeros where it is NULL."""
+    zeros = g.shared.maps.zeros(g.shared.maps.specs[name].value_size)
     return g.b.choose("ne", pointer, Imm(0), lambda: pointer, lambda: g.b.map_value(zeros))
 
 
@@ -111,7 +111,7 @@ def element_place(g: Generation, e: tree.Expr) -> Place:
     assert isinstance(e, tree.Element)
     name, key = _element_key(g, e)
     found = g.call("map_lookup_elem", MapDescriptor(name), g.argument_of(key.base, key.offset))
-    return Memory(_or_zeros(g, found), 0)
+    return Memory(_or_zeros(g, found, name), 0)
 
 
 @contextmanager
@@ -307,7 +307,7 @@ def _update(g: Generation, name: str, key: Memory, entry: Memory) -> None:
 def _create_element(g: Generation, e: tree.Element) -> None:
     """Make sure the element exists, zero at first, so that a part of it can be set."""
     name, key = _element_key(g, e)
-    zeros = g.b.map_value(g.shared.maps.zeros())
+    zeros = g.b.map_value(g.shared.maps.zeros(g.shared.maps.specs[name].value_size))
     address = g.argument_of(key.base, key.offset)
     g.call("map_update_elem", MapDescriptor(name), address, zeros, Imm(kinds.NOEXIST))
 

@@ -26,6 +26,8 @@ def reason(error: OSError) -> str:
             return "this kernel has no bpf(2) or no perf_event_open(2)"
         case errno.ENOMEM:
             return "not enough memory"
+        case errno.E2BIG:
+            return "it is larger than this kernel allows"
         case errno.EMFILE:
             return "too many open files; raise the limit with ulimit -n"
         case errno.EINVAL | errno.EOPNOTSUPP | 524:

@@ -30,6 +30,8 @@ class KernelMap:
         self._copies = cpus if per_cpu else 1
         self._value_size = (spec.value_size + 7 & ~7) * cpus if per_cpu else spec.value_size
         try:
+            if max(spec.value_size, spec.max_entries) >= 1 << 32:
+                raise OSError(errno.E2BIG, os.strerror(errno.E2BIG))
             self.descriptor = _create(spec, template)
             self._fill()
         except OSError as error:
