@@ -5,7 +5,7 @@ from __future__ import annotations
 from sonde.codegen import clock, records
 from sonde.codegen.generation import Fault, Generation
 from sonde.codegen.ir import Imm, Operand
-from sonde.codegen.names import clause_mask, probe_id
+from sonde.codegen.names import MASK_BITS, clause_mask, probe_id
 from sonde.lang import program as tree
 from sonde.lang.program import Clause
 from sonde.spec import Field, RecordLayout
@@ -24,7 +24,8 @@ def generate(g: Generation, planned: Planned, bit: int | None) -> None:
     end = g.b.label()
     if bit is not None:
         wanted = g.b.label()
-        g.b.branch("set", clause_mask(g), Imm(1 << bit), wanted, end)
+        word, place = divmod(bit, MASK_BITS)
+        g.b.branch("set", clause_mask(g, word), Imm(1 << place), wanted, end)
         g.b.place(wanted)
     failed, abandon = g.b.label(), g.b.label()
     g.fault = Fault(failed, g.b.register(), g.b.register(), g.b.register())

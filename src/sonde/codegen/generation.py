@@ -109,6 +109,7 @@ class Generation:
         self.subscripts: dict[int, Operand] = {}
         self.clause: Clause | None = None
         self.probe_index: Operand = Imm(0)
+        self.mask_words = 0
         self.leave = self.b.label()
         self.exit = self.b.label()
         self.record: Record | None = None

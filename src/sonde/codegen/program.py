@@ -16,7 +16,7 @@ from sonde.codegen.clauses import ERROR_ROUTINE, Planned
 from sonde.codegen.generation import Context, Generation, Shared
 from sonde.codegen.handlers import HANDLERS
 from sonde.codegen.ir import Imm, MapDescriptor, SlotAddress
-from sonde.codegen.names import build_table, table_name
+from sonde.codegen.names import MASK_BITS, build_table, table_name
 from sonde.codegen.places import Held, Memory
 from sonde.codegen.variables import local_place, object_size
 from sonde.codegen.walk import nodes
@@ -26,9 +26,6 @@ from sonde.spec import ACTIVE, DRAINING, INACTIVE, MapSpec
 LEVELS = 3
 """Firings that can be nested on one CPU: thread, interrupt, and one more for safety."""
 
-PROBES_BY_MASK = 31
-"""Clauses of one program that a probe's mask can tell apart (a positive 32-bit immediate)."""
-
 _ACTIVITY = {"BEGIN": INACTIVE, "END": DRAINING}
 
 
@@ -36,6 +33,7 @@ def generate(name: str, context: Context, planned: Sequence[Planned], shared: Sh
     """The program that runs these clauses for the context's probes."""
     g = Generation(name, context, shared, HANDLERS)
     setup, body = g.b.label(), g.b.label()
+    bits = _partial_clauses(g, planned)
     _check_activity(g)
     g.probe_index = context.enter(g)
     g.b.jump(setup)
@@ -43,7 +41,8 @@ def generate(name: str, context: Context, planned: Sequence[Planned], shared: Sh
     variables = _local_variables(planned)
     for variable in variables:
         local_place(g, variable)
-    _clauses(g, planned)
+    for item in planned:
+        clauses.generate(g, item, bits.get(item[0].id))
     g.b.place(g.exit)
     _leave(g)
     _set_up(g, setup, body, variables)
@@ -83,21 +82,24 @@ def _check_activity(g: Generation) -> None:
         g.b.branch("ne", g.call("get_smp_processor_id", pure="cpu"), Imm(g.shared.settings.cpu), g.leave)
 
 
-def _clauses(g: Generation, planned: Sequence[Planned]) -> None:
+def _partial_clauses(g: Generation, planned: Sequence[Planned]) -> dict[int, int]:
+    """Clauses that not all the program's probes have, by their id, and the bit that each has in a probe's mask.
+
+    Adds the probe table, which says for each probe which bits are set.
+    """
     all_probes = {p.id for p in g.context.probes}
-    masks: dict[int, int] = {}
-    bit = 0
-    for item in planned:
-        own = {p.id for p in item[0].probes} & all_probes
-        if own == all_probes:
-            clauses.generate(g, item, None)
-            continue
-        for identifier in own:
-            masks[identifier] = masks.get(identifier, 0) | 1 << bit
-        clauses.generate(g, item, bit)
-        bit += 1
+    bits: dict[int, list[int]] = {}
+    partial: dict[int, int] = {}
+    for clause, _, _ in planned:
+        own = {p.id for p in clause.probes} & all_probes
+        if own != all_probes:
+            partial[clause.id] = len(partial)
+            for identifier in own:
+                bits.setdefault(identifier, []).append(partial[clause.id])
+    g.mask_words = -(-len(partial) // MASK_BITS)
     if len(g.context.probes) > 1:
-        g.shared.maps.table(table_name(g), build_table(g, masks))
+        g.shared.maps.table(table_name(g), build_table(g, bits))
+    return partial
 
 
 def _local_variables(planned: Sequence[Planned]) -> list[Variable]:
