@@ -222,6 +222,18 @@ def test_destructive_actions_have_to_be_allowed():
     assert done.stderr.endswith("sonde: allowing destructive actions\n")
 
 
+@pytest.mark.parametrize("cpu", [0, os.cpu_count() - 1])
+def test_one_cpu_is_enough_for_begin_ticks_and_end(cpu):
+    program = 'BEGIN { printf("%d ", cpu); } tick-50ms { printf("%d ", cpu); exit(0) } END { printf("%d", cpu); }'
+    assert run(f"-xcpu={cpu}", "-qn", program).stdout == f"{cpu} {cpu} {cpu}\n"
+
+
+def test_a_cpu_that_is_not_there_is_one_message():
+    done = run("-xcpu=4000", "-n", "BEGIN { exit(0) }")
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1].startswith("sonde: could not enable tracing: cannot run program BEGIN")
+
+
 def test_a_buffer_too_small_for_a_record():
     assert "Enabling exceeds size of buffer" in run("-b", "59", "-n", "BEGIN { exit(0) }").stderr
     assert run("-b", "64", "-n", "BEGIN { exit(0) }").returncode == 0

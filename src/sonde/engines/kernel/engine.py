@@ -9,11 +9,17 @@ from sonde.spec import TracingSpec
 
 
 class KernelEngine:
-    """Runs programs in the running kernel: bpf(2), perf_event_open(2), mapped ring buffers."""
+    """Runs programs in the running kernel: bpf(2), perf_event_open(2), mapped ring buffers.
+
+    `cpu` is the one whose firings alone are traced, None for all: timers and internal probes then fire there.
+    """
+
+    def __init__(self, cpu: int | None = None) -> None:
+        self._cpu = cpu
 
     def load(self, spec: TracingSpec) -> KernelTracing:
         """Create the maps and load the programs. Raises EngineError, having freed what it made until then."""
         try:
-            return KernelTracing(spec)
+            return KernelTracing(spec, self._cpu)
         except UnsupportedMachineError as error:
             raise EngineError(str(error)) from None

@@ -26,8 +26,10 @@ class Attachment(NamedTuple):
     closing_waits: bool = False
 
 
-def attach(program: LoadedProgram, own: Callable[[Attachment], None]) -> None:
+def attach(program: LoadedProgram, own: Callable[[Attachment], None], cpu: int | None = None) -> None:
     """Attach to everything that fires one of the program's probes; `own` takes each attachment over.
+
+    With `cpu` timers run there only; other firings happen where they happen.
 
     Raises EngineError, with what is attached until then left to its owner.
     """
@@ -46,7 +48,8 @@ def attach(program: LoadedProgram, own: Callable[[Attachment], None]) -> None:
                 case RawTracepoint(name=name):
                     own(Attachment(_raw_tracepoint(program, name, cookie)))
                 case Timer(period=period, every_cpu=every_cpu):
-                    _timer(program, period, every_cpu, cookie, own)
+                    for each in _timer_cpus(every_cpu, cpu):
+                        own(Attachment(_perf_event(program, perf_events.open_clock(period, each), cookie)))
                 case Tracepoint(event_id=event_id):
                     event = perf_events.open_trace_event(event_id, online_cpus()[0])
                     own(Attachment(_perf_event(program, event, cookie), closing_waits=True))
@@ -71,12 +74,11 @@ def _raw_tracepoint(program: LoadedProgram, name: str, cookie: int) -> int:
     return commands.open_raw_tracepoint(descriptor, None if typed else name)
 
 
-def _timer(
-    program: LoadedProgram, period: int, every_cpu: bool, cookie: int, own: Callable[[Attachment], None]
-) -> None:
-    cpus = online_cpus()
-    for cpu in cpus if every_cpu else cpus[:1]:
-        own(Attachment(_perf_event(program, perf_events.open_clock(period, cpu), cookie)))
+def _timer_cpus(every_cpu: bool, cpu: int | None) -> tuple[int, ...]:
+    """The CPUs to open a timer on."""
+    if cpu is not None:
+        return (cpu,)
+    return online_cpus() if every_cpu else online_cpus()[:1]
 
 
 def _perf_event(program: LoadedProgram, event: int, cookie: int) -> int:

@@ -23,7 +23,8 @@ from sonde.target.machine import possible_cpus
 class KernelTracing:
     """The Tracing of a spec: maps are created and programs loaded by the constructor, which raises EngineError."""
 
-    def __init__(self, spec: TracingSpec) -> None:
+    def __init__(self, spec: TracingSpec, cpu: int | None = None) -> None:
+        self._cpu = cpu
         self.rings: list[KernelRing] = []
         self._maps: dict[str, KernelMap | KernelMapArray] = {}
         self._programs: list[LoadedProgram] = []
@@ -94,14 +95,15 @@ class KernelTracing:
     def attach(self) -> None:
         """Attach every program whose probes the system fires, in the order of the spec. Raises EngineError."""
         for program in self._programs:
-            links.attach(program, self._attachments.append)
+            links.attach(program, self._attachments.append, self._cpu)
 
     def run(self, program: str) -> None:
-        """Run a program of an internal probe (BEGIN, END) once, on this CPU, to its end. Raises EngineError."""
+        """Run a program of an internal probe (BEGIN, END) once, on one CPU, to its end. Raises EngineError."""
+        cpu = current_cpu() if self._cpu is None else self._cpu
         for loaded in self._programs:
             if loaded.spec.name == program:
                 try:
-                    commands.run_program(loaded.descriptor, current_cpu())
+                    commands.run_program(loaded.descriptor, cpu)
                 except OSError as error:
                     raise explain(error, f"cannot run program {program}") from None
                 return
