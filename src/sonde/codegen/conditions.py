@@ -5,6 +5,7 @@ from __future__ import annotations
 from sonde.codegen import strings
 from sonde.codegen.generation import Generation
 from sonde.codegen.ir import Imm
+from sonde.codegen.uses import is_zero
 from sonde.lang import program as tree
 from sonde.lang.types import Pointer, String, is_signed, resolve
 
@@ -53,10 +54,24 @@ def _compare(g: Generation, e: tree.Binary, then: int, otherwise: int) -> None:
     if isinstance(resolve(e.left.type), String):
         strings.compare(g, e, then, otherwise)
         return
+    text = _compared_with_null(e)
+    if text is not None:
+        strings.truth(g, text, *((otherwise, then) if e.op == "==" else (then, otherwise)))
+        return
     left, right = g.value(e.left), g.value(e.right)
     signed = is_signed(e.left.type) and not isinstance(resolve(e.left.type), Pointer)
     op = COMPARISONS.get(e.op) or (_SIGNED if signed else _UNSIGNED)[e.op]
     g.b.branch(op, left, right, then, otherwise)
+
+
+def _compared_with_null(e: tree.Binary) -> tree.Expr | None:
+    """The string that is compared with NULL, which is what one that was never set equals."""
+    if e.op not in COMPARISONS:
+        return None
+    for one, other in ((e.left, e.right), (e.right, e.left)):
+        if isinstance(one, tree.Cast) and isinstance(resolve(one.operand.type), String) and is_zero(other):
+            return one.operand
+    return None
 
 
 def truth(g: Generation, e: tree.Expr, then: int, otherwise: int) -> None:

@@ -19,6 +19,7 @@ from sonde.codegen.ir import Imm, MapDescriptor, Operand, Reg
 from sonde.codegen.layout import key_memory, thread_serial
 from sonde.codegen.places import Held, Memory, Place, Remote, Trusted, at
 from sonde.codegen.strings import in_memory
+from sonde.codegen.uses import is_zero
 from sonde.lang import program as tree
 from sonde.lang.program import Variable
 from sonde.lang.types import Array, String, Struct, Type, align_of, resolve, size_of
@@ -318,6 +319,9 @@ def assign_object(g: Generation, e: tree.Assign) -> None:
     target = e.target
     if isinstance(target, tree.Element):
         name, key = _element_key(g, target)
+        if is_zero(e.value):
+            g.call("map_delete_elem", MapDescriptor(name), g.argument_of(key.base, key.offset))
+            return
         entry = g.temporary((size + 7) & ~7)
         _object_into(g, e.value, target.type, entry, size)
         _update(g, name, key, entry)
@@ -340,6 +344,11 @@ def _mentions(value: tree.Expr, target: tree.Expr) -> bool:
 
 def _assign_thread_object(g: Generation, e: tree.Assign, target: tree.Var, size: int) -> None:
     _, offset = g.shared.variables[target.variable]
+    if is_zero(e.value):
+        storage = thread_storage(g, False)
+        with g.b.when("ne", storage, Imm(0)):
+            zero(g, Memory(storage, offset), size)
+        return
     entry = g.temporary(size)
     _object_into(g, e.value, target.type, entry, size)
     storage = thread_storage(g, True)
@@ -349,7 +358,7 @@ def _assign_thread_object(g: Generation, e: tree.Assign, target: tree.Var, size:
 
 
 def _object_into(g: Generation, value: tree.Expr, type_: Type, memory: Memory, size: int) -> None:
-    if isinstance(value, tree.Const):
+    if is_zero(value):
         zero(g, memory, size)
     elif isinstance(resolve(type_), String):
         g.string_into(value, memory, size)
