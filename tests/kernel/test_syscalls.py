@@ -38,7 +38,8 @@ INT80 = r"""
 #include <unistd.h>
 static long old(long number, long one, long two, long three) {
     long result;
-    asm volatile("int $0x80" : "=a"(result) : "a"(number), "b"(one), "c"(two), "d"(three) : "memory", "r8", "r9", "r10", "r11");
+    asm volatile("int $0x80" : "=a"(result) : "a"(number), "b"(one), "c"(two), "d"(three)
+                 : "memory", "r8", "r9", "r10", "r11");
     return result;
 }
 int main(void) {
@@ -146,7 +147,8 @@ def test_one_probe_of_a_call_is_not_fooled_by_the_other_table(tmp_path):
 
 def test_fork_and_exec_keep_and_change_what_they_should(workload):
     """A child has its parent's pid as ppid; exec keeps pid and tid; threads share a pid and differ in tid."""
-    text = ('syscall::getuid:entry /execname == "workload"/ { @[pid != $target, ppid == $target, pid == tid] = count(); } '
+    text = ('syscall::getuid:entry /execname == "workload"/ '
+            "{ @[pid != $target, ppid == $target, pid == tid] = count(); } "
             "syscall::getpgid:entry /pid == $target/ { @t[tid == pid] = count(); @n[tid] = count(); }")  # fmt: skip
     out = sonde("-qc", workload, "-n", text).stdout
     assert table(out)[("1", "1", "1")] == 35

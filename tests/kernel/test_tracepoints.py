@@ -24,7 +24,8 @@ def test_strings_behind_a_record_are_found(tmp_path):
     """A __data_loc field printed, compared, converted and as a key."""
     program = build(tmp_path, "again", EXEC)
     text = ("sdt:sched::sched_process_exec /pid == $target/ "
-            '{ printf("%s %s %d %d\\n", args[0], stringof(args[0]), args[1] == pid, args[2] == pid); @[args[0]] = count(); } '
+            '{ printf("%s %s %d %d\\n", args[0], stringof(args[0]), args[1] == pid, args[2] == pid); '
+            "@[args[0]] = count(); } "
             f'sdt:sched::sched_process_exec /stringof(args[0]) == "{program}"/ {{ @same = count(); }}')  # fmt: skip
     out = sonde("-qc", program, "-xstrsize=300", "-n", text).stdout
     assert out.splitlines()[0] == f"{program} {program} 1 1"
