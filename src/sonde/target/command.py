@@ -93,7 +93,7 @@ class Command:
             _ptrace(_DETACH, self.pid)
 
     def close(self) -> None:
-        """End a command that never ran, collect one that has ended; one that runs goes on."""
+        """End the command if it has not ended, as it was started for this session only; collect it."""
         if self._held:
             os.kill(self.pid, signal.SIGKILL)
             self._held = False
@@ -102,6 +102,8 @@ class Command:
             pid, status = os.waitpid(self.pid, os.WNOHANG)
             if pid:
                 self.status = status
+            else:
+                os.kill(self.pid, signal.SIGTERM)
         os.close(self.descriptor)
 
 
