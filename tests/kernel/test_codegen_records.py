@@ -59,13 +59,13 @@ def test_a_fault_in_a_predicate_runs_no_clause():
 
 
 def test_error_clauses_see_the_fault():
-    """arg2 is the clause, arg4 the fault, arg5 its value; a fault in ERROR is only counted."""
-    with Run("long a[int]; BEGIN { trace(*(int *)24); } ERROR { a[2] = arg2; a[4] = arg4; a[5] = arg5; } "
+    """arg2 is the clause, counted from 0, arg4 the fault, arg5 its value; a fault in ERROR is only counted."""
+    with Run("long a[int]; BEGIN { trace(*(int *)24); } ERROR { a[2] = arg2 + 10; a[4] = arg4; a[5] = arg5; } "
              "ERROR { trace(1 / (arg4 - 1)); }") as program:  # fmt: skip
         faults = program.begin().faults()
         assert [fault[0] for fault in faults] == [1]
         found = {struct.unpack("<i", k[:4])[0]: struct.unpack("<q", v)[0] for k, v in program.elements("a")}
-        assert found == {2: 1, 4: 1, 5: 24}
+        assert found == {2: 10, 4: 1, 5: 24}
         assert program.lost() == {"errors": 1}
 
 
