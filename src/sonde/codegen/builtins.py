@@ -45,26 +45,37 @@ def _tid(g: Generation, e: tree.Builtin) -> Operand:
 
 
 def _ppid(g: Generation, e: tree.Builtin) -> Operand:
-    """The thread group of the real parent; in a pid namespace its number there."""
+    """The thread group of the real parent; in a pid namespace its number there, 0 if it is not in it."""
     task = g.current_task()
     parent = g.b.load(task, _offset(g, e, "real_parent"), 8, invariant=True)
-    if g.shared.target.namespace is None:
+    namespace = g.shared.target.namespace
+    if namespace is None:
         return load(g, Remote(parent, _offset(g, e, "tgid"), False), e.type)
     leader = _read(g, parent, _offset(g, e, "group_leader"), 8)
     pid = _read(g, leader, _offset(g, e, "thread_pid"), 8)
-    numbers = _member(g, e, "pid", "numbers").offset // 8
+    own = _read(g, task, _offset(g, e, "thread_pid"), 8)
+    level = _read(g, own, _offset(g, e, "level", "pid"), 4)
+    depth = _read(g, pid, _offset(g, e, "level", "pid"), 4)
+    return g.b.choose("lt", depth, level, lambda: Imm(0), lambda: _number_in(g, e, pid, level, namespace[1]))
+
+
+def _number_in(g: Generation, e: tree.Builtin, pid: Operand, level: Operand, inode: int) -> Operand:
+    """The number of a struct pid at a level of pid namespaces, 0 if it is in another one there."""
     upid = g.shared.kernel_type("struct", "upid")
     size = upid.size if isinstance(upid, Struct) else 16
-    level = g.shared.target.namespace_level
-    return _read(g, pid, numbers + size * level, 4)
+    at = g.b.alu("add", pid, g.b.alu("mul", level, Imm(size)))
+    numbers = _offset(g, e, "numbers", "pid")
+    owner = _read(g, at, numbers + _offset(g, e, "ns", "upid"), 8)
+    found = _read(g, owner, _offset(g, e, "ns", "pid_namespace") + _offset(g, e, "inum", "ns_common"), 4)
+    return g.b.choose("ne", found, Imm(inode), lambda: Imm(0), lambda: _read(g, at, numbers, 4))
 
 
 def _read(g: Generation, pointer: Operand, offset: int, size: int) -> Operand:
     return load_bytes(g, Remote(pointer, offset, False), size, False)
 
 
-def _offset(g: Generation, e: tree.Builtin, member: str) -> int:
-    return _member(g, e, "task_struct", member).offset // 8
+def _offset(g: Generation, e: tree.Builtin, member: str, structure: str = "task_struct") -> int:
+    return _member(g, e, structure, member).offset // 8
 
 
 def _member(g: Generation, e: tree.Builtin, structure: str, member: str) -> Member:

@@ -17,12 +17,12 @@ from sonde.codegen.context.tracepoint import Fields
 from sonde.codegen.emit import TooLargeError
 from sonde.codegen.firings import Group, group
 from sonde.codegen.generation import Shared
-from sonde.codegen.library.catalog import routine
 from sonde.codegen.link import Place, link, optimize
 from sonde.codegen.maps import MapPool
 from sonde.codegen.names import fill_names, name_width
 from sonde.codegen.program import generate, generate_error_routine
 from sonde.codegen.records import RING, Plan
+from sonde.codegen.routines.catalog import routine
 from sonde.codegen.settings import Settings
 from sonde.codegen.uses import gather_keys, gather_replaceable
 from sonde.codegen.variables import assign_storage

@@ -156,7 +156,12 @@ def _become(arguments: list[str], writer: int) -> None:
 
 
 def _entry_point(pid: int) -> int | None:
-    """AT_ENTRY of the auxiliary vector: where the program itself begins, behind its dynamic linker."""
+    """AT_ENTRY of the auxiliary vector: where the program itself begins, behind its dynamic linker.
+
+    None where it cannot be told, as with a /proc of another pid namespace, where the number is another process's.
+    """
+    if os.readlink("/proc/self") != str(os.getpid()):
+        return None
     with open(f"/proc/{pid}/auxv", "rb") as file:
         data = file.read()
     for key, value in struct.iter_unpack("=QQ", data[: len(data) // 16 * 16]):

@@ -17,8 +17,7 @@ CAPABILITIES = {"sys_ptrace": 19, "sys_admin": 21, "sys_resource": 24, "syslog":
 def current_target(features: frozenset[str] = frozenset()) -> Target:
     """The running machine; `features` is what an engine found there. Reads two small files, nothing else."""
     system = os.uname()
-    place = pid_namespace(), namespace_level()
-    return Target(system.machine, system.release, possible_cpus(), features, *place, realtime_offset())
+    return Target(system.machine, system.release, possible_cpus(), features, pid_namespace(), realtime_offset())
 
 
 def possible_cpus() -> int:
@@ -61,12 +60,6 @@ def pid_namespace() -> tuple[int, int] | None:
     except OSError:
         return None
     return None if status.st_ino == INITIAL_PID_NAMESPACE else (status.st_dev, status.st_ino)
-
-
-def namespace_level() -> int:
-    """How deep this process's pid namespace is nested, 0 for the initial one (proc(5), NSpid)."""
-    with open("/proc/self/status", encoding="ascii", errors="replace") as file:
-        return next((len(line.split()) - 2 for line in file if line.startswith("NSpid:")), 0)
 
 
 def realtime_offset() -> int:

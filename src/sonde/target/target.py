@@ -10,7 +10,7 @@ class Target(NamedTuple):
 
     `cpus` is the number of possible CPUs, as per-CPU maps count them. `features` are names of what the kernel and this
     user's privileges allow, as `sonde doctor` lists them. `namespace` is (device, inode) of sonde's pid namespace,
-    None where it is the initial one, `namespace_level` how deep it is nested. `realtime_offset` is wall clock minus
+    None where it is the initial one. `realtime_offset` is wall clock minus
     CLOCK_MONOTONIC, in ns, at the start. `chips` has the physical package of each CPU, () if nobody asks.
     """
 
@@ -19,6 +19,5 @@ class Target(NamedTuple):
     cpus: int
     features: frozenset[str]
     namespace: tuple[int, int] | None = None
-    namespace_level: int = 0
     realtime_offset: int = 0
     chips: tuple[int, ...] = ()

@@ -1,0 +1,74 @@
+"""Which bucket a value belongs in (`sonde.buckets`): subprograms from a value to a word's number."""
+
+from __future__ import annotations
+
+from sonde.buckets import QUANTIZE_ZERO, llquantize_values
+from sonde.codegen.builder import Builder
+from sonde.codegen.ir import Function, Imm, Operand, Reg
+
+
+def quantize_bucket() -> Function:
+    """Bucket of a signed value: the highest bit of its size, found by halving."""
+    b = Builder("quantize_bucket")
+    value = b.function.parameters[0]
+    positive, negative = b.label(), b.label()
+    with b.when("eq", value, Imm(0)):
+        b.ret(Imm(QUANTIZE_ZERO))
+    b.branch("sgt", value, Imm(0), positive, negative)
+    b.place(positive)
+    b.ret(b.alu("add", _highest_bit(b, value), Imm(QUANTIZE_ZERO + 1)))
+    b.place(negative)
+    size = b.in_register(b.negate(value))
+    least = b.label()
+    b.branch("slt", size, Imm(0), least)
+    b.ret(b.alu("sub", Imm(QUANTIZE_ZERO - 1), _highest_bit(b, size)))
+    b.place(least)
+    b.ret(Imm(0))
+    return b.function
+
+
+def _highest_bit(b: Builder, value: Reg) -> Operand:
+    rest = b.copy(value)
+    bit = b.copy(Imm(0))
+    for step in (32, 16, 8, 4, 2, 1):
+        shifted = b.alu("rsh", rest, Imm(step))
+        with b.when("ne", shifted, Imm(0)):
+            b.move(rest, shifted)
+            b.move(bit, b.alu("add", bit, Imm(step)))
+    return bit
+
+
+def llquantize_bucket(name: str, factor: int, low: int, high: int, steps: int) -> Function:
+    """Bucket of a signed value, by binary search among the constant bounds."""
+    b = Builder(name)
+    value = b.function.parameters[0]
+    bounds = [*llquantize_values(factor, low, high, steps), factor ** (high + 1)]
+    middle = len(bounds)
+    size = b.choose("slt", value, Imm(0), lambda: b.negate(value), lambda: value)
+    number = _search(b, size, bounds)
+    with b.when("slt", value, Imm(0)):
+        b.ret(b.alu("sub", Imm(middle), number))
+    b.ret(b.alu("add", number, Imm(middle)))
+    return b.function
+
+
+def _search(b: Builder, size: Reg, bounds: list[int]) -> Reg:
+    """How many of the ascending bounds are at most `size` (unsigned)."""
+    result = b.register()
+    end = b.label()
+
+    def among(first: int, last: int) -> None:
+        if first == last:
+            b.move(result, Imm(first))
+            b.jump(end)
+            return
+        middle = (first + last) // 2
+        below = b.label()
+        b.branch("lt", size, b.in_register(Imm(bounds[middle])), below)
+        among(middle + 1, last)
+        b.place(below)
+        among(first, middle)
+
+    among(0, len(bounds))
+    b.place(end)
+    return result

@@ -1,0 +1,25 @@
+"""The subprograms that generated code may call, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sonde.codegen.ir import Function
+from sonde.codegen.routines import buckets, processes, strings
+
+_FIXED: dict[str, Callable[[], Function]] = {
+    "quantize_bucket": buckets.quantize_bucket,
+    "compare_strings": strings.compare_strings,
+    "strlen": strings.strlen,
+}
+
+
+def routine(name: str) -> Function:
+    """The function of that name; KeyError if there is none."""
+    if name.startswith("llquantize_"):
+        factor, low, high, steps = (int(p) for p in name.split("_")[1:])
+        return buckets.llquantize_bucket(name, factor, low, high, steps)
+    if name.startswith("namespace_pid_"):
+        device, inode = (int(p) for p in name.split("_")[2:])
+        return processes.namespace_pid(name, device, inode)
+    return _FIXED[name]()
