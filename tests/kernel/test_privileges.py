@@ -1,0 +1,100 @@
+"""Which capabilities suffice, and what is said where they are missing."""
+
+import shutil
+import subprocess
+import sys
+
+import pytest
+from access import needs
+from command import environment
+
+pytestmark = needs("CAP_SETUID", "CAP_SYS_ADMIN")
+
+MAIN = "import sys; from sonde.cli.main import main; sys.argv[0] = 'sonde'; sys.exit(main())"
+NOBODY = 65534
+
+
+def as_nobody(*words, capabilities=(), timeout=30):
+    """Run a command as a user who is nobody but has these capabilities."""
+    if not shutil.which("setpriv"):
+        pytest.skip("no setpriv")
+    kept = ",".join(["-all", *(f"+{name}" for name in capabilities)])
+    user = [f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
+    sets = [f"--inh-caps={kept}", f"--ambient-caps={kept}", f"--bounding-set={kept}"]
+    return subprocess.run(
+        ["setpriv", *user, *sets, *words], capture_output=True, text=True, timeout=timeout, env=environment()
+    )
+
+
+def sonde(*words, **options):
+    done = as_nobody(sys.executable, "-c", "import sonde.cli.main", **options)
+    if done.returncode:
+        pytest.skip("another user cannot run this interpreter")
+    return as_nobody(sys.executable, "-c", MAIN, *words, **options)
+
+
+BOTH = ("bpf", "perfmon")
+
+
+def test_two_capabilities_run_the_first_program_of_the_readme():
+    """Without -c, and with the command too; what can be named is named, without tracefs."""
+    done = sonde("-qn", "syscall:::entry { @[probefunc] = count(); } tick-200ms { exit(0); }", capabilities=BOTH)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert len(done.stdout.split()) > 2
+    text = "syscall:::entry /pid == $target/ { @[probefunc] = count(); }"
+    done = sonde("-qc", "ls -l /", "-n", text, capabilities=BOTH)
+    assert done.returncode == 0, done.stderr
+    assert "statx" in done.stdout or "newfstatat" in done.stdout
+
+
+def test_two_capabilities_trace_a_process_of_ones_own():
+    """-p of a process of the same user ends with it."""
+    process = subprocess.Popen(["sleep", "1.5"], user=NOBODY, group=NOBODY)
+    try:
+        text = "syscall:::entry /pid == $target/ { @[probefunc] = count(); } END { trace($target); }"
+        done = sonde("-qp", str(process.pid), "-n", text, capabilities=BOTH)
+    finally:
+        process.kill()
+        process.wait()
+    assert done.returncode == 0, done.stderr
+    assert str(process.pid) in done.stdout
+    assert "exit_group" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "probe",
+    [
+        "sdt:sched::sched_switch { @[probemod, probename, args[1]->pid >= 0] = count(); }",
+        "sdt:::sched_switch { @[probename] = count(); }",
+        "sdt::: { @[probename] = count(); }",
+        'rawtp:::sched_switch { @[stringof(args[1]->comm) != ""] = count(); }',
+        "profile-97 { @[stack(2)] = count(); }",
+        "sched_switch { @[curthread->pid >= 0] = count(); }",
+    ],
+)
+def test_sdt_and_others_work_by_btf(probe):
+    done = sonde("-qn", probe + " tick-200ms { exit(0); }", capabilities=BOTH)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.split()
+
+
+@pytest.mark.parametrize(
+    ("given", "missing"), [((), "CAP_BPF and CAP_PERFMON"), (("bpf",), "CAP_PERFMON"), (("perfmon",), "CAP_BPF")]
+)
+def test_what_is_missing_is_said_once(given, missing, tmp_path):
+    """One message with what to do, no output, dtrace's status; a command is not even started."""
+    tmp_path.chmod(0o777)
+    done = sonde("-c", f"touch {tmp_path}/made", "-n", "BEGIN { exit(0); }", capabilities=given)
+    assert (done.returncode, done.stdout) == (2, "")
+    first, second = done.stderr.splitlines()
+    assert first == f"sonde: tracing is not permitted: this user lacks {missing}"
+    assert "root" in second
+    assert "doctor" in second
+    assert not list(tmp_path.iterdir())
+
+
+def test_listing_and_compiling_need_nothing():
+    assert sonde("-ln", "syscall::getpid:entry").returncode == 0
+    assert sonde("-ln", "sdt:::sched_switch").stdout.count("sched_switch") == 1
+    assert sonde("-e", "-n", "sdt:::sched_switch { trace(args[1]->pid); }").returncode == 0
+    assert "CAP_BPF                   no" in sonde("doctor").stdout
