@@ -10,8 +10,8 @@ class Target(NamedTuple):
 
     `cpus` is the number of possible CPUs, as per-CPU maps count them. `features` are names of what the kernel and this
     user's privileges allow, as `sonde doctor` lists them. `namespace` is (device, inode) of sonde's pid namespace,
-    None where it is the initial one. `realtime_offset` is wall clock minus CLOCK_MONOTONIC, in ns, at the start. `chips`
-    has the physical package of each CPU, () if nobody asks.
+    None where it is the initial one. `realtime_offset` is wall clock minus CLOCK_MONOTONIC, in ns, at the start.
+    `chips` has the physical package of each CPU, () if nobody asks.
     """
 
     architecture: str
