@@ -215,6 +215,9 @@ class Session:
                 alive -= set(ready)
                 if not alive:
                     return
+            if self._activity() != ACTIVE:
+                # The record of exit() may have found the ring full.
+                return
             if self._consumer.exit_status is None and not signals.asked:
                 time.sleep(BATCH)
 

@@ -9,6 +9,7 @@ from sonde.codegen.integers import pointer_place, source_of
 from sonde.codegen.ir import Imm
 from sonde.codegen.layout import write_field
 from sonde.codegen.places import Memory, Remote
+from sonde.codegen.plan import CONSUMER_ACTIONS
 from sonde.codegen.variables import assign, assign_object, increment
 from sonde.lang import program as tree
 from sonde.lang.types import Array, String, Struct, Void, resolve
@@ -106,7 +107,7 @@ def set_option(g: Generation, s: tree.Statement) -> None:
 
 def act(g: Generation, s: tree.Statement) -> None:
     assert isinstance(s, tree.Act)
-    if s.name in records.CONSUMER_ACTIONS:
+    if s.name in CONSUMER_ACTIONS:
         _record(g, *s.arguments)
     elif s.name == "raise":
         g.call("send_signal", g.value(s.arguments[0]))

@@ -194,4 +194,3 @@ _UPDATES = {
     "count": _count, "sum": _sum, "avg": _avg, "min": _min, "max": _max, "stddev": _stddev,
     "quantize": _quantize, "lquantize": _lquantize, "llquantize": _llquantize,
 }  # fmt: skip
-

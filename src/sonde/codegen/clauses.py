@@ -12,13 +12,13 @@ from sonde.spec import Field, RecordLayout
 
 ERROR_ROUTINE = "error_clauses"
 
-Planned = tuple[Clause, RecordLayout | None, list[Field]]
-"""A clause with its record's layout and fields."""
+Planned = tuple[Clause, RecordLayout | None, list[Field], int]
+"""A clause with its record's layout, its fields and the most bytes of its long strings."""
 
 
 def generate(g: Generation, planned: Planned, bit: int | None) -> None:
     """The clause's code; where `bit` is given, only for probes whose mask has it."""
-    clause, layout, fields = planned
+    clause, layout, fields, tail = planned
     g.clause = clause
     g.at(clause.position)
     end = g.b.label()
@@ -36,7 +36,7 @@ def generate(g: Generation, planned: Planned, bit: int | None) -> None:
         g.b.place(body)
         g.release_temporaries()
     if layout is not None:
-        records.begin(g, layout, fields)
+        records.begin(g, layout, fields, tail)
         g.fault = g.fault._replace(label=abandon)
     for statement in clause.statements:
         g.at(statement.position)
@@ -45,11 +45,11 @@ def generate(g: Generation, planned: Planned, bit: int | None) -> None:
         g.release_temporaries()
     g.at(clause.position)
     if layout is not None:
-        records.finish(g, "ringbuf_submit")
+        records.submit(g)
     g.b.jump(g.exit if _stops(clause) else end)
     if layout is not None:
         g.b.place(abandon)
-        records.finish(g, "ringbuf_discard")
+        records.discard(g)
         g.b.jump(failed)
     g.b.place(failed)
     _report(g, clause)

@@ -20,8 +20,9 @@ from sonde.codegen.generation import Shared
 from sonde.codegen.link import Place, link, optimize
 from sonde.codegen.maps import MapPool
 from sonde.codegen.names import fill_names, name_width
+from sonde.codegen.plan import Plan
 from sonde.codegen.program import generate, generate_error_routine
-from sonde.codegen.records import RING, Plan
+from sonde.codegen.records import RING
 from sonde.codegen.routines.catalog import routine
 from sonde.codegen.settings import Settings
 from sonde.codegen.uses import gather_keys, gather_replaceable
@@ -68,7 +69,7 @@ class Compilation:
 
     def _plan(self, clause: Clause) -> Planned:
         plan = Plan(clause, self.shared, self.numbers)
-        return clause, plan.layout(), plan.fields
+        return clause, plan.layout(), plan.fields, plan.tail()
 
     def _add_maps(self, settings: Settings) -> None:
         self.maps.state()
@@ -85,7 +86,7 @@ class Compilation:
         """Raises DError where a clause cannot be compiled."""
         programs = tuple(self._program(each) for each in self.groups)
         fill_names(self.shared)
-        layouts = tuple(layout for _, layout, _ in self.planned if layout is not None)
+        layouts = tuple(layout for _, layout, *_ in self.planned if layout is not None)
         return TracingSpec(
             self._used_maps(programs),
             programs,

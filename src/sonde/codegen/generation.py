@@ -279,10 +279,16 @@ class Scratch:
 
 
 class Record(NamedTuple):
-    """The record being written: where, and whether it is the ring's (1) or scratch (0)."""
+    """The record being written: where it begins, and whether that is the ring (1) or a spare (0).
+
+    One with long strings is built in scratch memory instead, and `reserved` is None: `tail` counts the bytes that its
+    strings take behind the fixed part, which is `fixed` bytes.
+    """
 
     base: Reg
-    reserved: Reg
+    reserved: Reg | None
+    fixed: int = 0
+    tail: Reg | None = None
 
 
 class Fault(NamedTuple):

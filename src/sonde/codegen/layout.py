@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sonde.codegen import records
 from sonde.codegen.access import copy, store, zero
 from sonde.codegen.generation import Generation
 from sonde.codegen.ir import Imm, MapDescriptor, Reg
@@ -11,6 +12,7 @@ from sonde.codegen.names import probe_name
 from sonde.codegen.places import Memory
 from sonde.codegen.shapes import end_of, round_up
 from sonde.codegen.stacks import stack_into
+from sonde.codegen.strings import in_memory
 from sonde.lang import program as tree
 from sonde.spec import Field
 
@@ -22,6 +24,8 @@ def write_field(g: Generation, e: tree.Expr, field: Field, base: Memory) -> None
         store(g, memory, 4, probe_name(g, e.name) if isinstance(e, tree.Builtin) else Imm(0))
     elif field.kind == "string":
         g.string_into(e, memory, round_up(field.size))
+    elif field.kind == "long_string":
+        records.append_string(g, *in_memory(g, e), memory)
     elif field.kind == "bytes":
         copy(g, g.place(e), memory, field.size)
     elif field.kind in ("stack", "ustack"):

@@ -35,9 +35,7 @@ class MapPool:
         """Constant data, one element."""
         size = (len(content) + 7) & ~7
         padded = content.ljust(size, b"\0")
-        spec = MapSpec(
-            name, kinds.ARRAY, 4, size, 1, kinds.F_RDONLY_PROG, contents=((bytes(4), padded),), frozen=True
-        )
+        spec = MapSpec(name, kinds.ARRAY, 4, size, 1, kinds.F_RDONLY_PROG, contents=((bytes(4), padded),), frozen=True)
         return self.add(spec)
 
     def resize(self, name: str, value_size: int) -> None:

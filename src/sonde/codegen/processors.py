@@ -56,5 +56,3 @@ def user_register(g: Generation, e: tree.Index) -> Operand:
         raise Unsupported(f"uregs[{number}] on this kernel", e.position)
     size = 2 if SEGMENTS[number] in ("ds", "es") else 8
     return g.b.load(g.current_task(), (thread.offset + member.offset) // 8, size, invariant=True)
-
-

@@ -90,7 +90,7 @@ def _partial_clauses(g: Generation, planned: Sequence[Planned]) -> dict[int, int
     all_probes = {p.id for p in g.context.probes}
     bits: dict[int, list[int]] = {}
     partial: dict[int, int] = {}
-    for clause, _, _ in planned:
+    for clause, *_ in planned:
         own = {p.id for p in clause.probes} & all_probes
         if own != all_probes:
             partial[clause.id] = len(partial)
@@ -104,7 +104,7 @@ def _partial_clauses(g: Generation, planned: Sequence[Planned]) -> dict[int, int
 
 def _local_variables(planned: Sequence[Planned]) -> list[Variable]:
     found: dict[Variable, None] = {}
-    for clause, _, _ in planned:
+    for clause, *_ in planned:
         for node in nodes(clause):
             if isinstance(node, Var) and node.variable.scope == "this":
                 found[node.variable] = None

@@ -1,4 +1,4 @@
-"""The record of a clause: its layout, planned before the code, and the code that gets, fills and hands it over.
+"""The code that gets a record's memory, fills in its header and hands it over.
 
 The record is reserved in the ring and every value is generated straight into it. Where the ring is full the same code
 writes to per-CPU memory that nobody reads, and the loss is counted, so that the clause's other effects still happen.
@@ -9,104 +9,21 @@ from __future__ import annotations
 from collections import deque
 
 from sonde.bpf import maps as kinds
-from sonde.codegen.generation import Generation, Record, Shared
+from sonde.codegen.generation import Generation, Record
 from sonde.codegen.ir import Imm, MapDescriptor, Operand, Reg, SlotAddress
 from sonde.codegen.names import probe_id
 from sonde.codegen.places import Memory
-from sonde.codegen.shapes import end_of, field_of, round_up
-from sonde.lang import program as tree
-from sonde.lang.program import Aggregation, Clause, Expr
-from sonde.spec import (
-    HEADER_SIZE,
-    Action,
-    ClearAction,
-    CommandAction,
-    ExitAction,
-    Field,
-    MapSpec,
-    NormalizeAction,
-    OtherAction,
-    PrintaAction,
-    PrintfAction,
-    RecordLayout,
-    SetOptionAction,
-    TraceAction,
-    TracememAction,
-    TruncAction,
-)
+from sonde.spec import HEADER_SIZE, Field, MapSpec, RecordLayout
 
 RING = "ring"
 
 
-class Plan:
-    """Lays out one clause's record: `fields` in the order in which the statements will write them."""
-
-    def __init__(self, clause: Clause, shared: Shared, numbers: dict[Aggregation, int]) -> None:
-        self._clause = clause
-        self._shared = shared
-        self._numbers = numbers
-        self._end = HEADER_SIZE
-        self.fields: list[Field] = []
-        self.actions: list[Action] = []
-        for statement in clause.statements:
-            action = self._action(statement)
-            if action is not None:
-                self.actions.append(action)
-
-    def layout(self) -> RecordLayout | None:
-        """None if the clause records nothing."""
-        if not self.actions and self._clause.statements:
-            return None
-        size = round_up(self._end)
-        return RecordLayout(self._clause.id, size, tuple(self.actions), not self._clause.statements)
-
-    def _field(self, e: Expr) -> Field:
-        return self._add(field_of(e, self._end, self._clause.probes, self._shared.settings))
-
-    def _add(self, field: Field) -> Field:
-        self._end = end_of(field)
-        self.fields.append(field)
-        return field
-
-    def _optional(self, e: Expr | None) -> Field | None:
-        return None if e is None else self._field(e)
-
-    def _fields(self, values: tuple[Expr, ...]) -> tuple[Field, ...]:
-        return tuple(self._field(v) for v in values)
-
-    def _action(self, s: tree.Statement) -> Action | None:
-        if isinstance(s, tree.Trace):
-            return TraceAction(self._field(s.value))
-        if isinstance(s, tree.Printf):
-            return PrintfAction(s.conversions, self._fields(s.values))
-        if isinstance(s, tree.Printa):
-            return PrintaAction(s.conversions, tuple(self._numbers[a] for a in s.aggregations))
-        if isinstance(s, tree.Tracemem):
-            block = self._add(Field((self._end + 7) & -8, s.size, "bytes"))
-            return TracememAction(block, self._optional(s.dynamic))
-        if isinstance(s, tree.Exit):
-            return ExitAction(self._field(s.status))
-        if isinstance(s, tree.Clear):
-            return ClearAction(self._numbers[s.aggregation])
-        if isinstance(s, tree.Trunc):
-            return TruncAction(self._numbers[s.aggregation], self._optional(s.keep))
-        if isinstance(s, tree.Normalize):
-            return NormalizeAction(self._numbers[s.aggregation], self._optional(s.factor))
-        if isinstance(s, tree.SetOption):
-            return SetOptionAction(self._field(s.name), self._optional(s.value))
-        if isinstance(s, tree.FormattedCommand):
-            return CommandAction(s.name, s.conversions, self._fields(s.values))
-        if isinstance(s, tree.Act):
-            return OtherAction(s.name, self._fields(s.arguments) if s.name in CONSUMER_ACTIONS else ())
-        return None
-
-
-CONSUMER_ACTIONS = ("ftruncate",)
-"""Actions without a node of their own that are carried out where the record is read."""
-
-
-def begin(g: Generation, layout: RecordLayout, fields: list[Field]) -> None:
+def begin(g: Generation, layout: RecordLayout, fields: list[Field], tail: int) -> None:
     """Get memory for the record and write its header."""
+    g.fields = deque(fields)
+    if tail:
+        _begin_long(g, layout, tail)
+        return
     size = Imm(layout.size)
     base, reserved = g.b.register(), g.b.register()
     full, ready = g.b.label(), g.b.label()
@@ -120,8 +37,31 @@ def begin(g: Generation, layout: RecordLayout, fields: list[Field]) -> None:
     g.b.branch("eq", base, Imm(0), g.exit)
     g.b.place(ready)
     g.record = Record(base, reserved)
-    g.fields = deque(fields)
     _header(g, base, layout.clause)
+
+
+def _begin_long(g: Generation, layout: RecordLayout, tail: int) -> None:
+    """A record whose length is known only when its strings are: built in scratch memory, then copied to the ring."""
+    base = g.address(g.lasting(layout.size + tail))
+    g.record = Record(base, None, layout.size, g.b.copy(Imm(0)))
+    _header(g, base, layout.clause)
+
+
+def append_string(g: Generation, text: Memory, size: int, field: Memory) -> None:
+    """Put a string of at most `size` bytes behind what the record has, and its place and length into the field."""
+    record = g.record
+    assert record is not None
+    assert record.tail is not None
+    g.b.store(field.base, field.offset, 4, g.b.alu("add", record.tail, Imm(record.fixed)))
+    target = g.b.in_register(g.b.alu("add", g.b.alu("add", record.base, Imm(record.fixed)), record.tail))
+    got = g.call("probe_read_kernel_str", target, Imm(size), g.address(text))
+    length = g.b.copy(Imm(0))
+    with g.b.when("sgt", got, Imm(1)):
+        g.b.move(length, g.b.alu("sub", got, Imm(1)))
+    with g.b.when("gt", length, Imm(size)):
+        g.b.move(length, Imm(0))
+    g.b.store(field.base, field.offset + 4, 4, length)
+    g.b.move(record.tail, g.b.alu("add", record.tail, length))
 
 
 def ring_argument(g: Generation) -> MapDescriptor | Reg:
@@ -155,11 +95,27 @@ def _header(g: Generation, base: Reg, clause: int) -> None:
     g.b.store(base, 12, 4, Imm(0))
 
 
-def finish(g: Generation, helper: str) -> None:
-    """Submit or discard what was reserved."""
+def submit(g: Generation) -> None:
+    """Hand the record over to the consumer."""
+    record = g.record
+    assert record is not None
+    if record.reserved is not None:
+        with g.b.when("ne", record.reserved, Imm(0)):
+            g.call("ringbuf_submit", record.base, Imm(0))
+        return
+    assert record.tail is not None
+    size = g.b.in_register(g.b.alu("add", record.tail, Imm(record.fixed)))
+    result = g.call("ringbuf_output", ring_argument(g), record.base, size, Imm(0))
+    with g.b.when("slt", result, Imm(0)):
+        g.count("records")
+
+
+def discard(g: Generation) -> None:
+    """Give the record's memory back."""
     assert g.record is not None
-    with g.b.when("ne", g.record.reserved, Imm(0)):
-        g.call(helper, g.record.base, Imm(0))
+    if g.record.reserved is not None:
+        with g.b.when("ne", g.record.reserved, Imm(0)):
+            g.call("ringbuf_discard", g.record.base, Imm(0))
 
 
 def next_field(g: Generation) -> Field:
@@ -186,5 +142,3 @@ def submit_fault(g: Generation, epid: Operand, values: tuple[Operand, ...]) -> N
     g.b.place(lost)
     g.count("records")
     g.b.place(end)
-
-

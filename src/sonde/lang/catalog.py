@@ -54,5 +54,3 @@ class Catalog(Protocol):
 
     def symbol(self, name: str, module: str | None = None) -> KernelSymbol | None:
         """Kernel data by name."""
-
-

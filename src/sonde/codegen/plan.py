@@ -1,0 +1,104 @@
+"""The record of a clause, planned before its code: which field each value takes and what is done with it."""
+
+from __future__ import annotations
+
+from sonde.codegen.generation import Shared
+from sonde.codegen.shapes import end_of, field_of, round_up
+from sonde.lang import program as tree
+from sonde.lang.program import Aggregation, Clause, Expr
+from sonde.spec import (
+    HEADER_SIZE,
+    Action,
+    ClearAction,
+    CommandAction,
+    ExitAction,
+    Field,
+    NormalizeAction,
+    OtherAction,
+    PrintaAction,
+    PrintfAction,
+    RecordLayout,
+    SetOptionAction,
+    TraceAction,
+    TracememAction,
+    TruncAction,
+)
+
+
+class Plan:
+    """Lays out one clause's record: `fields` in the order in which the statements will write them."""
+
+    def __init__(self, clause: Clause, shared: Shared, numbers: dict[Aggregation, int]) -> None:
+        self._clause = clause
+        self._shared = shared
+        self._numbers = numbers
+        self._end = HEADER_SIZE
+        self._tail = 0
+        self.fields: list[Field] = []
+        self.actions: list[Action] = []
+        for statement in clause.statements:
+            action = self._action(statement)
+            if action is not None:
+                self.actions.append(action)
+
+    def tail(self) -> int:
+        """The most bytes the record's long strings take behind its fixed part."""
+        return self._tail
+
+    def layout(self) -> RecordLayout | None:
+        """None if the clause records nothing."""
+        if not self.actions and self._clause.statements:
+            return None
+        size = round_up(self._end)
+        return RecordLayout(self._clause.id, size, tuple(self.actions), not self._clause.statements)
+
+    def _field(self, e: Expr) -> Field:
+        field = field_of(e, self._end, self._clause.probes, self._shared.settings)
+        if field.kind == "string" and field.size > IN_PLACE_STRING:
+            self._tail += round_up(field.size)
+            field = Field(field.offset, 8, "long_string")
+        return self._add(field)
+
+    def _add(self, field: Field) -> Field:
+        self._end = end_of(field)
+        self.fields.append(field)
+        return field
+
+    def _optional(self, e: Expr | None) -> Field | None:
+        return None if e is None else self._field(e)
+
+    def _fields(self, values: tuple[Expr, ...]) -> tuple[Field, ...]:
+        return tuple(self._field(v) for v in values)
+
+    def _action(self, s: tree.Statement) -> Action | None:
+        if isinstance(s, tree.Trace):
+            return TraceAction(self._field(s.value))
+        if isinstance(s, tree.Printf):
+            return PrintfAction(s.conversions, self._fields(s.values))
+        if isinstance(s, tree.Printa):
+            return PrintaAction(s.conversions, tuple(self._numbers[a] for a in s.aggregations))
+        if isinstance(s, tree.Tracemem):
+            block = self._add(Field((self._end + 7) & -8, s.size, "bytes"))
+            return TracememAction(block, self._optional(s.dynamic))
+        if isinstance(s, tree.Exit):
+            return ExitAction(self._field(s.status))
+        if isinstance(s, tree.Clear):
+            return ClearAction(self._numbers[s.aggregation])
+        if isinstance(s, tree.Trunc):
+            return TruncAction(self._numbers[s.aggregation], self._optional(s.keep))
+        if isinstance(s, tree.Normalize):
+            return NormalizeAction(self._numbers[s.aggregation], self._optional(s.factor))
+        if isinstance(s, tree.SetOption):
+            return SetOptionAction(self._field(s.name), self._optional(s.value))
+        if isinstance(s, tree.FormattedCommand):
+            return CommandAction(s.name, s.conversions, self._fields(s.values))
+        if isinstance(s, tree.Act):
+            return OtherAction(s.name, self._fields(s.arguments) if s.name in CONSUMER_ACTIONS else ())
+        return None
+
+
+IN_PLACE_STRING = 512
+"""Strings that can be longer, NUL included, travel behind the fixed part of their record, as long as they are."""
+
+CONSUMER_ACTIONS = ("ftruncate",)
+"""Actions without a node of their own that are carried out where the record is read."""
