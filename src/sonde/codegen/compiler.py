@@ -125,7 +125,7 @@ class Compilation:
             kind=context.kind,
             attach_type=context.attach_type,
             attach_to=context.attach_to,
-            probes=tuple(ProbeSpec(probe, cookie) for probe, cookie in context.cookies()),
+            probes=tuple(ProbeSpec(probe, cookie) for probe, cookie in context.index.attachments),
         )
 
     def _part(self, name: str) -> Place:

@@ -34,6 +34,17 @@ class Unsupported(DError):  # noqa: N818 - it is a DError with a fixed tag
         super().__init__("D_UNKNOWN", f"{what} is not supported by this engine", position)
 
 
+class ProbeIndex(NamedTuple):
+    """How a program numbers its probes: `places` by probe identifier, all less than `size`.
+
+    `attachments` are the probes to attach to, each with its cookie.
+    """
+
+    size: int
+    places: dict[int, int]
+    attachments: tuple[tuple[Probe, int], ...]
+
+
 class Context(Protocol):
     """How a kind of firing becomes a probe's arguments: one for each file in `context/`."""
 
@@ -44,6 +55,7 @@ class Context(Protocol):
     own_frames: int
     """Frames of a kernel stack that are the program's and its caller's, not the probed code's."""
     probes: tuple[Probe, ...]
+    index: ProbeIndex
 
     def enter(self, g: Generation) -> Operand:
         """Code at the start: leave if the firing is not for us; return the index into `probes`."""
@@ -59,15 +71,6 @@ class Context(Protocol):
 
     def is_trusted(self, number: int) -> bool:
         """Whether args[number] is a pointer that programs may load through directly."""
-
-    def table_size(self) -> int:
-        """One more than the largest index `enter` returns."""
-
-    def index_of(self, probe: Probe) -> int:
-        """The index that `enter` returns for a probe."""
-
-    def cookies(self) -> tuple[tuple[Probe, int], ...]:
-        """The probes to attach to and the cookie of each."""
 
 
 class Handlers(NamedTuple):

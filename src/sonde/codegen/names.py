@@ -113,7 +113,7 @@ def build_table(g: Generation, bits: Mapping[int, Iterable[int]]) -> bytes:
     """
     size = _row_size(g)
     layout = struct.Struct(f"<{5 + g.mask_words}I")
-    rows = bytearray(size * g.context.table_size())
+    rows = bytearray(size * g.context.index.size)
     numbers: dict[str, int] = {}
     for probe in g.context.probes:
         names = (probe.provider, probe.module, probe.function, probe.name)
@@ -123,6 +123,6 @@ def build_table(g: Generation, bits: Mapping[int, Iterable[int]]) -> bytes:
         mask = [0] * g.mask_words
         for bit in bits.get(probe.id, ()):
             mask[bit // MASK_BITS] |= 1 << bit % MASK_BITS
-        start = g.context.index_of(probe) * size
+        start = g.context.index.places[probe.id] * size
         layout.pack_into(rows, start, probe.id, *(numbers[name] for name in names), *mask)
     return bytes(rows)

@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
-from sonde.codegen.generation import Generation
+from collections.abc import Sequence
+
+from sonde.codegen.generation import Generation, ProbeIndex
 from sonde.codegen.ir import Imm, Operand
+from sonde.probe import Probe
+
+
+def numbered(probes: Sequence[Probe]) -> ProbeIndex:
+    """Probes in their order, each attached on its own with its number as the cookie."""
+    attachments = tuple((probe, number) for number, probe in enumerate(probes))
+    return ProbeIndex(len(probes), {probe.id: number for probe, number in attachments}, attachments)
 
 
 def index_by_cookie(g: Generation, count: int, feature: str) -> Operand:

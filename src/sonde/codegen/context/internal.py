@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sonde.bpf import programs
+from sonde.codegen.context.cookies import numbered
 from sonde.codegen.generation import Generation, Unsupported
 from sonde.codegen.ir import Imm, Operand
 from sonde.codegen.places import Place
@@ -24,6 +25,7 @@ class InternalContext:
 
     def __init__(self, probe: Probe) -> None:
         self.probes: tuple[Probe, ...] = (probe,)
+        self.index = numbered(self.probes)
 
     def enter(self, g: Generation) -> Operand:
         return Imm(0)
@@ -50,12 +52,3 @@ class InternalContext:
 
     def is_trusted(self, number: int) -> bool:
         return False
-
-    def table_size(self) -> int:
-        return 1
-
-    def index_of(self, probe: Probe) -> int:
-        return 0
-
-    def cookies(self) -> tuple[tuple[Probe, int], ...]:
-        return ((self.probes[0], 0),)

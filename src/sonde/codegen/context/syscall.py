@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from sonde.bpf import programs
 from sonde.codegen.context import registers
-from sonde.codegen.generation import Generation
+from sonde.codegen.context.cookies import numbered
+from sonde.codegen.generation import Generation, ProbeIndex
 from sonde.codegen.ir import Imm, Operand, Reg
 from sonde.codegen.names import probe_id
 from sonde.codegen.places import Place
@@ -41,6 +42,14 @@ class SyscallContext:
         self._native = max(native, default=-1) + 1
         self._compat = max(compat, default=-1) + 1
         self.is_return = next(iter(self._firings.values())).is_return
+        self.index = self._numbered()
+
+    def _numbered(self) -> ProbeIndex:
+        """By system call number, 32-bit ones behind the others. One attachment, for the first probe, serves all."""
+        if len(self.probes) == 1:
+            return numbered(self.probes)
+        places = {i: f.number + (self._native if f.compat else 0) for i, f in self._firings.items()}
+        return ProbeIndex(self._native + self._compat, places, ((self.probes[0], 0),))
 
     def enter(self, g: Generation) -> Operand:
         if len(self.probes) == 1:
@@ -58,9 +67,9 @@ class SyscallContext:
         g.b.branch("ge", number, Imm(self._native), g.leave)
         g.b.move(index, number)
         g.b.place(found)
-        g.b.branch("ge", index, Imm(self.table_size()), g.leave)
+        g.b.branch("ge", index, Imm(self.index.size), g.leave)
         g.probe_index = index
-        if len(self.probes) < self.table_size():
+        if len(self.probes) < self.index.size:
             g.b.branch("eq", probe_id(g), Imm(0), g.leave)
         return index
 
@@ -120,14 +129,3 @@ class SyscallContext:
 
     def is_trusted(self, number: int) -> bool:
         return False
-
-    def table_size(self) -> int:
-        return self._native + self._compat if len(self.probes) > 1 else 1
-
-    def index_of(self, probe: Probe) -> int:
-        firing = self._firings[probe.id]
-        return firing.number + (self._native if firing.compat else 0)
-
-    def cookies(self) -> tuple[tuple[Probe, int], ...]:
-        """One attachment serves all: the first probe stands for them."""
-        return ((self.probes[0], 0),)

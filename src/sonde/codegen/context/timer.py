@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from sonde.bpf import programs
 from sonde.codegen.context import registers
-from sonde.codegen.context.cookies import index_by_cookie
+from sonde.codegen.context.cookies import index_by_cookie, numbered
 from sonde.codegen.generation import Generation, Unsupported
 from sonde.codegen.ir import Imm, Operand
 from sonde.codegen.places import Place
@@ -27,6 +27,7 @@ class TimerContext:
 
     def __init__(self, probes: tuple[Probe, ...]) -> None:
         self.probes = probes
+        self.index = numbered(probes)
 
     def enter(self, g: Generation) -> Operand:
         return index_by_cookie(g, len(self.probes), "perf_cookie")
@@ -47,12 +48,3 @@ class TimerContext:
 
     def is_trusted(self, number: int) -> bool:
         return False
-
-    def table_size(self) -> int:
-        return len(self.probes)
-
-    def index_of(self, probe: Probe) -> int:
-        return self.probes.index(probe)
-
-    def cookies(self) -> tuple[tuple[Probe, int], ...]:
-        return tuple((probe, number) for number, probe in enumerate(self.probes))

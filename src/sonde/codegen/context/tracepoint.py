@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from sonde.bpf import programs
-from sonde.codegen.context.cookies import index_by_cookie
+from sonde.codegen.context.cookies import index_by_cookie, numbered
 from sonde.codegen.generation import Generation, Unsupported
 from sonde.codegen.ir import Imm, Operand
 from sonde.codegen.places import Memory, Place, Remote
@@ -46,6 +46,7 @@ class RawTracepointContext:
 
     def __init__(self, probes: tuple[Probe, ...], by_btf: bool) -> None:
         self.probes = probes
+        self.index = numbered(probes)
         first = probes[0].firing
         assert isinstance(first, RawTracepoint)
         self._count = first.arguments
@@ -73,15 +74,6 @@ class RawTracepointContext:
     def is_trusted(self, number: int) -> bool:
         return self._by_btf
 
-    def table_size(self) -> int:
-        return len(self.probes)
-
-    def index_of(self, probe: Probe) -> int:
-        return self.probes.index(probe)
-
-    def cookies(self) -> tuple[tuple[Probe, int], ...]:
-        return tuple((probe, number) for number, probe in enumerate(self.probes))
-
 
 class TracepointContext:
     """A trace event through perf: arguments are the fields of its record, in the order of the format."""
@@ -94,6 +86,7 @@ class TracepointContext:
 
     def __init__(self, probes: tuple[Probe, ...], fields: Fields) -> None:
         self.probes = probes
+        self.index = numbered(probes)
         assert isinstance(probes[0].firing, Tracepoint)
         self._fields = fields(probes[0])
 
@@ -131,12 +124,3 @@ class TracepointContext:
 
     def is_trusted(self, number: int) -> bool:
         return False
-
-    def table_size(self) -> int:
-        return len(self.probes)
-
-    def index_of(self, probe: Probe) -> int:
-        return self.probes.index(probe)
-
-    def cookies(self) -> tuple[tuple[Probe, int], ...]:
-        return tuple((probe, number) for number, probe in enumerate(self.probes))
