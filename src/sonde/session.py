@@ -17,7 +17,7 @@ from sonde.options import OptionError, OptionTable
 from sonde.probes.registry import Registry
 from sonde.report.symbolizer import Symbolizer
 from sonde.report.text import TextReport
-from sonde.spec import ACTIVE, DRAINING, INACTIVE, STOPPED, PrintfAction, TraceAction, TracingSpec
+from sonde.spec import ACTIVE, DRAINING, INACTIVE, STATE_STATUS, STOPPED, PrintfAction, TraceAction, TracingSpec
 from sonde.target.target import Target
 from sonde.typed import BinaryIO, NamedTuple, Protocol
 
@@ -182,10 +182,11 @@ class Session:
             self._start()
             self._follow(signals)
             self._stop(signals)
+            status = self._status()
         finally:
             signals.close()
             self.close()
-        return Result(self._consumer.exit_status or 0, signals.asked)
+        return Result(status, signals.asked)
 
     def _start(self) -> None:
         self._run_internal("BEGIN")
@@ -248,6 +249,13 @@ class Session:
     def _activity(self) -> int:
         ((_, value),) = self._tracing.read_map("state")
         return int.from_bytes(value[:4], "little")
+
+    def _status(self) -> int:
+        """The argument of exit(): as recorded or, where the record was lost, as the programs left it."""
+        if self._consumer.exit_status is not None:
+            return self._consumer.exit_status
+        ((_, value),) = self._tracing.read_map("state")
+        return int.from_bytes(value[4 * STATE_STATUS :][:4], "little", signed=True)
 
     def _set_activity(self, activity: int) -> None:
         """Only the activity word changes; the word behind it belongs to the programs."""

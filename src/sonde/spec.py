@@ -13,6 +13,9 @@ from sonde.typed import NamedTuple, TypeAlias
 
 # The map `state`: an array of one value, these u32 words.
 STATE_ACTIVITY = 0
+STATE_STATUS = 1
+"""The argument of the last exit()."""
+
 INACTIVE, ACTIVE, DRAINING, STOPPED = range(4)
 """Activity: probes other than BEGIN fire only while ACTIVE; exit() makes it DRAINING, in which END may run."""
 

@@ -13,7 +13,7 @@ from sonde.codegen.plan import CONSUMER_ACTIONS
 from sonde.codegen.variables import assign, assign_object, increment
 from sonde.lang import program as tree
 from sonde.lang.types import Array, String, Struct, Void, resolve
-from sonde.spec import DRAINING
+from sonde.spec import DRAINING, STATE_ACTIVITY, STATE_STATUS
 
 
 def evaluate(g: Generation, s: tree.Statement) -> None:
@@ -86,11 +86,14 @@ def tracemem(g: Generation, s: tree.Statement) -> None:
 
 
 def exit_(g: Generation, s: tree.Statement) -> None:
-    """The status, and no probe fires any more but END."""
+    """The status, also where the record is lost, and no probe fires any more but END."""
     assert isinstance(s, tree.Exit)
+    field = g.fields[0]
     _record(g, s.status)
+    status = g.b.load(records.memory(g).base, field.offset, field.size)
     state = g.b.map_value(g.shared.maps.state())
-    g.b.store(state, 0, 4, Imm(DRAINING))
+    g.b.store(state, 4 * STATE_STATUS, 4, status)
+    g.b.store(state, 4 * STATE_ACTIVITY, 4, Imm(DRAINING))
 
 
 def on_aggregation(g: Generation, s: tree.Statement) -> None:
