@@ -45,4 +45,4 @@ class Sink(Protocol):
         """At the end: all aggregations that no printa has shown."""
 
     def flush(self) -> None:
-        """Nothing follows for now: show what has been handed over."""
+        """Show what has been handed over: nothing follows until the next wake-up."""
