@@ -126,7 +126,7 @@ def test_the_least_number_divided_by_minus_one_wraps():
 )
 def test_keys_of_a_target_are_evaluated_once(statement, steps, element):
     """A side effect in the key of what is assigned happens once."""
-    with Run(f"int i; int a[int]; BEGIN {{ i = 3; {statement}; printf(\"%d %d\", i, a[3]); }}") as program:
+    with Run(f'int i; int a[int]; BEGIN {{ i = 3; {statement}; printf("%d %d", i, a[3]); }}') as program:
         assert program.begin().values() == [[3 + steps, element]]
 
 

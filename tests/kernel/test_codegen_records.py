@@ -20,7 +20,7 @@ FAULT_PROGRAMS = [
 
 def test_fields_of_every_size_follow_each_other():
     """Integers of 1 to 8 bytes, signed and not, strings between them."""
-    form = '%d %d %s %d %d %s %d %d %d'
+    form = "%d %d %s %d %d %s %d %d %d"
     body = f"""printf("{form}", (char)-2, (unsigned short)65535, "ab", (int)-3, (unsigned char)200, execname,
                (unsigned long)-1, (short)-300, 5)"""
     with Run(f"BEGIN {{ {body} }}") as program:
@@ -71,7 +71,7 @@ def test_error_clauses_see_the_fault():
 
 def test_a_full_ring_loses_records_and_nothing_else():
     """Assignments and aggregations still happen; records there and records lost make up all firings."""
-    with Run("int n; BEGIN { n++; @ = count(); printf(\"%d %s\", n, execname); a[n] = n; }", bufsize=4096) as program:
+    with Run('int n; BEGIN { n++; @ = count(); printf("%d %s", n, execname); a[n] = n; }', bufsize=4096) as program:
         for _ in range(211):
             program.begin()
         kept = program.values()

@@ -50,7 +50,8 @@ def test_bad_user_addresses_stop_the_clause(tmp_path, expression):
     program = build(tmp_path, "seven", SEVEN)
     text = ("syscall::getpgid:entry /pid == $target/ "
             f'{{ @["before"] = count(); printf("no"); trace({expression}); @["behind"] = count(); }} '
-            'syscall::getpgid:entry /pid == $target/ { @["later"] = count(); } ERROR { @["error"] = count(); }')  # fmt: skip
+            'syscall::getpgid:entry /pid == $target/ { @["later"] = count(); } '
+            'ERROR { @["error"] = count(); }')  # fmt: skip
     done = sonde("-qc", program, "-n", text)
     assert table(done.stdout) == {("before",): 7, ("later",): 7, ("error",): 7}
     assert done.stderr.count("invalid address") == 7

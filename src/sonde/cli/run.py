@@ -35,9 +35,7 @@ def run(
     with opened(arguments.output, "output file ") as output, _raw_file(arguments.raw) as raw:
         try:
             engine = KernelEngine(options.number("cpu", 0) if options.is_set("cpu") else None)
-            session = Session(
-                spec, engine, options, names, traced, output, messages.program, raw, names.remember
-            )
+            session = Session(spec, engine, options, names, traced, output, messages.program, raw, names.remember)
             if options.on("destructive") and not options.on("quiet"):
                 messages.error("allowing destructive actions")
             return session.run().status & 0xFF
