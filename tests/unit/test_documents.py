@@ -1,0 +1,66 @@
+"""The documents against the code: links lead somewhere, names exist, nothing that exists is left out."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from sonde import options
+from sonde.lang.check import builtins, prototypes
+
+ROOT = Path(__file__).parents[2]
+DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+REFERENCE = (ROOT / "docs" / "reference.md").read_text()
+
+
+def anchors(path):
+    """What links into a document can name: its headings, as code hosts spell them."""
+    headings = re.findall(r"^#+ (.*)$", path.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+def test_links_lead_somewhere(path):
+    for target in re.findall(r"\]\(([^)\s]+)\)", path.read_text()):
+        if target.startswith("http"):
+            continue
+        file, _, anchor = target.partition("#")
+        found = path.parent / file if file else path
+        assert found.exists(), target
+        assert not anchor or anchor in anchors(found), target
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+def test_lines_are_for_people(path):
+    """Tables and the set-up commands, each one line, may be long."""
+    for line in path.read_text().splitlines():
+        assert len(line) <= 88 or line.startswith("|") or "python3 -m venv" in line, line
+
+
+def test_the_readme_has_two_setup_commands():
+    commands = re.findall(r"^    (python3 -m venv .*)$", (ROOT / "README.md").read_text(), re.MULTILINE)
+    assert [command.split()[-1] for command in commands] == ["}'", "pytest"]
+
+
+def section(title):
+    return REFERENCE.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
+
+
+def test_options_of_the_reference_exist():
+    rows = re.findall(r"^\| (`.*?) \|", section("Options"), re.MULTILINE)
+    names = {name for row in rows for name in re.findall(r"`(\w+)`", row)}
+    assert len(names) > 40
+    for name in names:
+        options.kind_of(name)
+
+
+@pytest.mark.parametrize("name", sorted(prototypes.NAMES))
+def test_every_function_is_in_the_reference(name):
+    family = name.partition("_")[0]
+    wanted = f"{family}_*" if family in ("mutex", "rw") else name
+    assert re.search(rf"`{re.escape(wanted)}[`(]", REFERENCE)
+
+
+@pytest.mark.parametrize("name", sorted(builtins.NAMES))
+def test_every_variable_is_in_the_reference(name):
+    assert f"`{name}`" in REFERENCE or f"`{name}[" in REFERENCE or re.fullmatch(r"arg\d", name)
