@@ -9,7 +9,7 @@ from sonde.bpf.instructions import Instruction, encode
 from sonde.codegen import flow, ir
 from sonde.codegen.allocate import allocate
 from sonde.codegen.coalesce import coalesce
-from sonde.codegen.emit import Code, emit
+from sonde.codegen.emit import STACK_LIMIT, Code, TooLargeError, emit
 from sonde.codegen.liveness import remove_dead_code
 from sonde.codegen.numbering import number_values
 from sonde.lang.errors import Position
@@ -45,6 +45,7 @@ class Linked:
         self.stamps: list[int] = []
         self.lines: list[tuple[int, Position]] = []
         self._calls: list[tuple[int, str]] = []
+        self._frames: dict[str, tuple[int, set[str]]] = {}
 
     def add(self, code: Code, positions: Sequence[Position | None]) -> None:
         start = len(self.code)
@@ -53,6 +54,7 @@ class Linked:
         self.references += [(start + index, name) for index, name in code.map_references]
         self.stamps += [start + index for index in code.stamps]
         self._calls += [(start + index, name) for index, name in code.calls]
+        self._frames[code.name] = code.stack, {name for _, name in code.calls}
         for index in code.here:
             self.code[start + index] = self.code[start + index]._replace(imm=start + index)
         last = next((p for p in positions if p is not None), Position(None, 1, 1))
@@ -65,6 +67,17 @@ class Linked:
     def missing(self) -> str | None:
         """A function that is called and not yet here."""
         return next((name for _, name in self._calls if name not in self.starts), None)
+
+    def check_stack(self) -> None:
+        """All functions that can be active together share eBPF's stack. Raises TooLargeError."""
+        deepest = self._depth(next(iter(self._frames)))
+        if deepest > STACK_LIMIT:
+            raise TooLargeError(f"they need {deepest} bytes of stack, eBPF has {STACK_LIMIT}")
+
+    def _depth(self, name: str) -> int:
+        size, called = self._frames[name]
+        # The verifier rounds each frame up (check_max_stack_depth, kernel/bpf/verifier.c).
+        return max(-(-size // 32) * 32, 32) + max((self._depth(each) for each in called), default=0)
 
     def resolve(self) -> None:
         """Calls know their targets once every function has its place."""
@@ -87,6 +100,7 @@ def link(
     while (wanted := linked.missing()) is not None:
         function, positions = part(wanted)
         linked.add(compile_function(function), positions)
+    linked.check_stack()
     linked.resolve()
     lines = sorted(set(linked.lines), key=lambda pair: pair[0])
     btf, func_info, line_info = _debug_info(linked, lines, source_line)
