@@ -6,6 +6,7 @@ from sonde.engines.base import EngineError
 from sonde.engines.kernel.syscalls import UnsupportedMachineError
 from sonde.engines.kernel.tracing import KernelTracing
 from sonde.spec import TracingSpec
+from sonde.target.machine import online_cpus
 
 
 class KernelEngine:
@@ -19,6 +20,8 @@ class KernelEngine:
 
     def load(self, spec: TracingSpec) -> KernelTracing:
         """Create the maps and load the programs. Raises EngineError, having freed what it made until then."""
+        if self._cpu is not None and self._cpu not in online_cpus():
+            raise EngineError(f"there is no CPU {self._cpu} that is online")
         try:
             return KernelTracing(spec, self._cpu)
         except UnsupportedMachineError as error:
