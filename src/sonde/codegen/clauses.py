@@ -29,9 +29,11 @@ def generate(g: Generation, planned: Planned, bit: int | None) -> None:
         g.b.place(wanted)
     failed, abandon = g.b.label(), g.b.label()
     g.fault = Fault(failed, g.b.register(), g.b.register(), g.b.register())
+    shares_clock = clock.is_shared(clause)
     if clause.predicate is not None:
         body = g.b.label()
-        clock.prepare(g, clause, clause.predicate)
+        if shares_clock:
+            clock.prepare_predicate(g, clause.predicate)
         g.branch(clause.predicate, body, end)
         g.b.place(body)
         g.release_temporaries()
@@ -40,7 +42,8 @@ def generate(g: Generation, planned: Planned, bit: int | None) -> None:
         g.fault = g.fault._replace(label=abandon)
     for statement in clause.statements:
         g.at(statement.position)
-        clock.prepare(g, clause, statement)
+        if shares_clock:
+            clock.prepare(g, statement)
         g.statement(statement)
         g.release_temporaries()
     g.at(clause.position)

@@ -23,10 +23,20 @@ def reading(g: Generation) -> Reg:
     return g.b.call(NUMBERS["ktime_get_ns"], pure=f"time{g.clause.id}")
 
 
-def prepare(g: Generation, clause: Clause, part: Any) -> None:
-    """Before the code of a statement or predicate: read the clock if a use in it may be skipped."""
-    is_predicate = part is clause.predicate
-    if _uses(*nodes(clause)) > 1 and any(_may_skip(p) for p in (_conjuncts(part) if is_predicate else [part])):
+def is_shared(clause: Clause) -> bool:
+    """Whether the clause looks at the clock more than once."""
+    return _uses(*nodes(clause)) > 1
+
+
+def prepare_predicate(g: Generation, predicate: tree.Expr) -> None:
+    """Before a predicate of a clause that shares the clock: read it if a use may be skipped."""
+    if any(_may_skip(part) for part in _conjuncts(predicate)):
+        reading(g)
+
+
+def prepare(g: Generation, statement: tree.Statement) -> None:
+    """The same before a statement."""
+    if _may_skip(statement):
         reading(g)
 
 
