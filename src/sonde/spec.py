@@ -33,6 +33,10 @@ COUNTERS = (
 """What was lost, by name: records that found the ring full, updates of aggregations or dynamic variables that found
 their map full, speculative records, faults inside ERROR clauses, firings nested deeper than scratch memory allows."""
 
+SKIPPED = "skipped"
+"""Not a map of the spec, but read like one (one u64, no key): firings that the engine did not run because the same
+program was already running on that CPU."""
+
 FAULTS = {
     1: "invalid address",
     2: "invalid alignment",

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from sonde.consume.events import Drop
 from sonde.engines.base import Tracing
-from sonde.spec import COUNTERS
+from sonde.spec import COUNTERS, SKIPPED
 
 PER_CPU = ("records", "aggregations", "nested")
 """Counters reported for each CPU; the others are added up over all."""
@@ -19,6 +19,7 @@ class Counters:
     def __init__(self, tracing: Tracing) -> None:
         self._tracing = tracing
         self._last: list[tuple[int, ...]] = []
+        self._skipped = 0
 
     def drops(self) -> Iterator[Drop]:
         """Differences to the last reading, counters in the order of `spec.COUNTERS`; nothing if nothing was lost."""
@@ -33,6 +34,15 @@ class Counters:
                 yield from (Drop(counter, cpu, count) for cpu, count in enumerate(lost) if count)
             elif sum(lost):
                 yield Drop(counter, None, sum(lost))
+        yield from self._skipped_firings()
+
+    def _skipped_firings(self) -> Iterator[Drop]:
+        """Firings that came while the same program ran: nested, too, but the programs could not count them."""
+        for _, value in self._tracing.read_map(SKIPPED):
+            skipped = int.from_bytes(value, "little")
+            if skipped > self._skipped:
+                yield Drop("nested", None, skipped - self._skipped)
+            self._skipped = skipped
 
     def _read(self) -> list[tuple[int, ...]]:
         contents = self._tracing.read_map("counters")

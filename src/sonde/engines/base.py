@@ -58,7 +58,10 @@ class Tracing(Protocol):
         `timeout` seconds have passed; return those of `others` that are readable."""
 
     def read_map(self, name: str) -> list[tuple[bytes, bytes]]:
-        """All keys and values; a per-CPU value is the values of all possible CPUs, each padded to 8 bytes."""
+        """All keys and values; a per-CPU value is the values of all possible CPUs, each padded to 8 bytes.
+
+        `spec.SKIPPED` is answered, too, with one u64.
+        """
 
     def write_map(self, name: str, key: bytes, value: bytes) -> None:
         """Set one element."""

@@ -11,12 +11,15 @@ from sonde.engines.kernel.syscalls import address_of, bpf
 from sonde.typed import NamedTuple
 
 MAP_CREATE, MAP_LOOKUP_ELEM, MAP_UPDATE_ELEM, MAP_DELETE_ELEM, MAP_GET_NEXT_KEY, PROG_LOAD = range(6)
-PROG_TEST_RUN, RAW_TRACEPOINT_OPEN, BTF_LOAD, MAP_FREEZE = 10, 17, 18, 22
+PROG_TEST_RUN, OBJ_GET_INFO_BY_FD, RAW_TRACEPOINT_OPEN, BTF_LOAD, MAP_FREEZE = 10, 15, 17, 18, 22
 MAP_LOOKUP_BATCH, MAP_UPDATE_BATCH, LINK_CREATE = 24, 26, 28
 
 TEST_RUN_ON_CPU = 1
 _RAW_TRACEPOINT_CONTEXT = 96
 """Bytes of the context BPF_PROG_TEST_RUN wants for a raw tracepoint: MAX_BPF_FUNC_ARGS words."""
+
+_INFO_SIZE, _RECURSION_MISSES = 232, 208
+"""Of struct bpf_prog_info: its size, and the place of recursion_misses."""
 
 _NAME_CHARACTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.")
 
@@ -163,6 +166,15 @@ def run_program(program: int, cpu: int) -> int:
     struct.pack_into("=II", attributes, 64, TEST_RUN_ON_CPU, cpu)
     bpf(PROG_TEST_RUN, attributes)
     return int(struct.unpack_from("=I", attributes, 4)[0])
+
+
+def recursion_misses(program: int) -> int:
+    """How often the kernel skipped the program because it was running on that CPU already (since Linux 5.12)."""
+    info = bytearray(_INFO_SIZE)
+    attributes = bytearray(16)
+    struct.pack_into("=IIQ", attributes, 0, program, len(info), address_of(info))
+    bpf(OBJ_GET_INFO_BY_FD, attributes)
+    return int(struct.unpack_from("=Q", info, _RECURSION_MISSES)[0])
 
 
 def run_syscall_program(program: int, context: bytearray) -> int:

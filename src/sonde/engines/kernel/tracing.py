@@ -6,6 +6,7 @@ Nothing is pinned: when the process ends, however it does, the kernel takes ever
 from __future__ import annotations
 
 import os
+import struct
 from collections.abc import Sequence
 
 from sonde.engines.base import EngineError
@@ -16,7 +17,7 @@ from sonde.engines.kernel.maps import KernelMap, KernelMapArray, create
 from sonde.engines.kernel.programs import NO_TYPE, LoadedProgram, TypeReference, load
 from sonde.engines.kernel.ring import KernelRing
 from sonde.engines.kernel.syscalls import PollSet, current_cpu
-from sonde.spec import ProgramSpec, TracingSpec
+from sonde.spec import SKIPPED, ProgramSpec, TracingSpec
 from sonde.target.machine import possible_cpus
 
 
@@ -120,6 +121,8 @@ class KernelTracing:
 
     def read_map(self, name: str) -> list[tuple[bytes, bytes]]:
         """All keys and values; a per-CPU value is the values of all possible CPUs, each padded to 8 bytes."""
+        if name == SKIPPED:
+            return [(b"", struct.pack("=Q", sum(commands.recursion_misses(p.descriptor) for p in self._programs)))]
         return self._maps[name].read()
 
     def write_map(self, name: str, key: bytes, value: bytes) -> None:
