@@ -92,8 +92,9 @@ def shape(e: tree.Expr, probes: Sequence[Probe], settings: Settings) -> tuple[st
 
 
 def frames_of(e: tree.StackTrace, settings: Settings) -> int:
-    """The frames a stack has room for: as many as asked for, else as the option says."""
-    return e.frames or (settings.ustackframes if e.is_user else settings.stackframes)
+    """The frames a stack has room for: as many as asked for, else as the option says, at most maxframes."""
+    wanted = e.frames or (settings.ustackframes if e.is_user else settings.stackframes)
+    return min(wanted, settings.maxframes)
 
 
 Use = tuple[tuple[tree.Expr, ...], tuple[Probe, ...]]
