@@ -231,7 +231,7 @@ def test_one_cpu_is_enough_for_begin_ticks_and_end(cpu):
 def test_a_cpu_that_is_not_there_is_one_message():
     done = run("-xcpu=4000", "-n", "BEGIN { exit(0) }")
     assert done.returncode == 1
-    assert done.stderr.splitlines()[-1].startswith("sonde: could not enable tracing: cannot run program BEGIN")
+    assert done.stderr.splitlines()[-1].startswith("sonde: could not enable tracing: there is no CPU 4000")
 
 
 def test_a_buffer_too_small_for_a_record():
