@@ -74,7 +74,9 @@ def test_two_capabilities_trace_a_process_of_ones_own():
 )
 def test_sdt_and_others_work_by_btf(probe):
     done = sonde("-qn", probe + " tick-200ms { exit(0); }", capabilities=BOTH)
-    assert (done.returncode, done.stderr) == (0, "")
+    # Tracing everything meets itself, which is told.
+    complaints = [line for line in done.stderr.splitlines() if "nested firing drop" not in line]
+    assert (done.returncode, complaints) == (0, [])
     assert done.stdout.split()
 
 

@@ -67,10 +67,11 @@ def test_one_of_the_program_counters_is_zero(tmp_path):
     assert not {key for key in seen if key in (("0", "0"), ("1", "1"))}
 
 
-def test_tick_fires_on_the_chosen_cpu():
-    """With -xcpu=N everything else is silent, and tick fires there."""
+def test_tick_fires_on_the_chosen_cpu(tmp_path):
+    """With -xcpu=N everything else is silent, and tick fires there. It is kept busy: a sleeping one may not tick."""
     cpu = online_cpus()[-1]
-    done = sonde(f"-xcpu={cpu}", "-qn", "tick-10ms { @[cpu] = count(); } tick-300ms { exit(0); }")
+    with busy(tmp_path, [cpu]):
+        done = sonde(f"-xcpu={cpu}", "-qn", "tick-10ms { @[cpu] = count(); } tick-300ms { exit(0); }")
     assert list(table(done.stdout)) == [(str(cpu),)]
 
 
