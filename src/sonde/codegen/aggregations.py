@@ -157,7 +157,7 @@ def _stddev(g: Generation, a: Aggregation, at: Reg, value: Operand, increment: O
 
 
 def _quantize(g: Generation, a: Aggregation, at: Reg, value: Operand, increment: Operand) -> None:
-    _add_to_bucket(g, a, at, g.library("quantize_bucket", g.b.in_register(value)), increment)
+    _add_to_bucket(g, a, at, g.routine("quantize_bucket", g.b.in_register(value)), increment)
 
 
 def _lquantize(g: Generation, a: Aggregation, at: Reg, value: Operand, increment: Operand) -> None:
@@ -178,7 +178,7 @@ def _lquantize(g: Generation, a: Aggregation, at: Reg, value: Operand, increment
 
 def _llquantize(g: Generation, a: Aggregation, at: Reg, value: Operand, increment: Operand) -> None:
     name = "llquantize_" + "_".join(str(p) for p in a.parameters)
-    _add_to_bucket(g, a, at, g.library(name, g.b.in_register(value)), increment)
+    _add_to_bucket(g, a, at, g.routine(name, g.b.in_register(value)), increment)
 
 
 def _add_to_bucket(g: Generation, a: Aggregation, at: Reg, bucket: Reg, increment: Operand) -> None:

@@ -33,7 +33,7 @@ def _identity(g: Generation) -> Operand:
     if namespace is None:
         return g.call("get_current_pid_tgid", pure="pid")
     device, inode = namespace
-    return g.library(f"namespace_pid_{device}_{inode}", pure="pid")
+    return g.routine(f"namespace_pid_{device}_{inode}", pure="pid")
 
 
 def _pid(g: Generation, e: tree.Builtin) -> Operand:

@@ -36,7 +36,7 @@ def _strlen(g: Generation, e: tree.Call) -> Operand:
     if isinstance(text, tree.StringConst):
         return Imm(min(len(text.value.split(b"\0")[0]), g.shared.settings.strsize))
     memory, size = in_memory(g, text)
-    return g.library("strlen", g.address(memory), Imm(size))
+    return g.routine("strlen", g.address(memory), Imm(size))
 
 
 def _rand(g: Generation, e: tree.Call) -> Operand:
@@ -84,7 +84,7 @@ def _strjoin(g: Generation, e: tree.Call, memory: Memory, size: int) -> None:
     whole = g.temporary(max(first_size + second_size, size))
     zero(g, whole, max(first_size + second_size, size))
     g.call("probe_read_kernel", g.argument_of(whole.base, whole.offset), Imm(first_size), g.address(first))
-    length = g.library("strlen", g.address(first), Imm(first_size))
+    length = g.routine("strlen", g.address(first), Imm(first_size))
     end = g.b.label()
     g.b.branch("gt", length, Imm(first_size), end)
     behind = g.b.in_register(g.b.alu("add", g.address(whole), length))
@@ -106,7 +106,7 @@ def _substr(g: Generation, e: tree.Call, memory: Memory, size: int) -> None:
     A start before the beginning is the beginning, but for a negative length, which then gives nothing."""
     source, source_size = in_memory(g, e.arguments[0])
     start = g.value(e.arguments[1])
-    total = g.library("strlen", g.address(source), Imm(source_size))
+    total = g.routine("strlen", g.address(source), Imm(source_size))
     first, count = _range(g, e, start, total)
     if memory.base == source.base and memory.offset == source.offset:
         source = _aside(g, source, source_size)

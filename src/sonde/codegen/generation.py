@@ -106,7 +106,6 @@ class Generation:
         self.shared = shared
         self.handlers = handlers
         self.positions: list[Position | None] = [None]
-        self.libraries: set[str] = set()
         self.locals: dict[Variable, Place] = {}
         self.element_keys: dict[int, tuple[str, Memory]] = {}
         self.subscripts: dict[int, Operand] = {}
@@ -168,9 +167,8 @@ class Generation:
         """Call a BPF helper by its name without `bpf_`."""
         return self.b.call(NUMBERS[name], *arguments, pure=pure)
 
-    def library(self, name: str, *arguments: CallArgument, pure: str = "") -> Reg:
-        """Call a subprogram of the library, which is then linked in."""
-        self.libraries.add(name)
+    def routine(self, name: str, *arguments: CallArgument, pure: str = "") -> Reg:
+        """Call a subprogram of `routines/`, which is then linked in."""
         return self.b.call_local(name, *arguments, pure=pure)
 
     def count(self, counter: str) -> None:

@@ -165,7 +165,7 @@ def compare(g: Generation, e: tree.Binary, then: int, otherwise: int) -> None:
             return
     a, a_size = in_memory(g, left)
     b, b_size = in_memory(g, right)
-    order = g.library("compare_strings", g.address(a), g.address(b), Imm(min(a_size, b_size)))
+    order = g.routine("compare_strings", g.address(a), g.address(b), Imm(min(a_size, b_size)))
     g.b.branch(_RELATIONS[e.op], order, Imm(0), then, otherwise)
 
 
