@@ -49,3 +49,10 @@ def test_processes_outside_have_no_numbers():
     lines = [line.split() for line in out.splitlines() if line]
     assert lines[0] == ["1", "1", "0"]
     assert [line[:3] for line in lines[1:]] == [["0", "0", "0"]]
+
+
+def test_user_addresses_have_names_in_a_namespace():
+    """Stacks and symbols carry the namespace's numbers, by which /proc knows the process."""
+    text = "syscall::openat:entry /pid == $target/ { @[ustack(1)] = count(); @s[umod(ucaller)] = count(); }"
+    out = in_namespace(f"$0 -qc 'cat /etc/hostname' -n '{text}'; true", "--mount-proc")
+    assert "libc" in out or "ld-linux" in out

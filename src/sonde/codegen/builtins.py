@@ -8,6 +8,7 @@ from sonde.codegen import clock
 from sonde.codegen.access import as_number, load, load_bytes
 from sonde.codegen.faults import ILLEGAL_OPERATION, fault
 from sonde.codegen.generation import Generation, Unsupported
+from sonde.codegen.identity import identity, process
 from sonde.codegen.ir import Imm, Operand
 from sonde.codegen.names import probe_id
 from sonde.codegen.places import Remote
@@ -27,21 +28,12 @@ def value(g: Generation, e: tree.Builtin) -> Operand:
     return _VALUES[e.name](g, e)
 
 
-def _identity(g: Generation) -> Operand:
-    """Process in the upper half, thread in the lower, in sonde's own pid namespace."""
-    namespace = g.shared.target.namespace
-    if namespace is None:
-        return g.call("get_current_pid_tgid", pure="pid")
-    device, inode = namespace
-    return g.routine(f"namespace_pid_{device}_{inode}", pure="pid")
-
-
 def _pid(g: Generation, e: tree.Builtin) -> Operand:
-    return g.b.alu("rsh", _identity(g), Imm(32))
+    return process(g)
 
 
 def _tid(g: Generation, e: tree.Builtin) -> Operand:
-    return g.b.extend(_identity(g), 4, False)
+    return g.b.extend(identity(g), 4, False)
 
 
 def _ppid(g: Generation, e: tree.Builtin) -> Operand:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from sonde.codegen import records
 from sonde.codegen.access import copy, store, zero
 from sonde.codegen.generation import Generation
+from sonde.codegen.identity import process
 from sonde.codegen.ir import Imm, MapDescriptor, Reg
 from sonde.codegen.names import probe_name
 from sonde.codegen.places import Memory
@@ -33,8 +34,7 @@ def write_field(g: Generation, e: tree.Expr, field: Field, base: Memory) -> None
         stack_into(g, e, memory)
     elif field.kind == "user_symbol":
         assert isinstance(e, tree.Call)
-        process = g.b.alu("rsh", g.call("get_current_pid_tgid", pure="pid"), Imm(32))
-        store(g, memory, 8, process)
+        store(g, memory, 8, process(g))
         store(g, Memory(memory.base, memory.offset + 8), 8, g.value(e.arguments[0]))
     elif field.kind == "symbol":
         assert isinstance(e, tree.Call)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sonde.codegen.access import store, zero
 from sonde.codegen.generation import Generation
+from sonde.codegen.identity import process
 from sonde.codegen.ir import Imm
 from sonde.codegen.places import Memory
 from sonde.codegen.shapes import frames_of
@@ -20,8 +21,7 @@ def stack_into(g: Generation, e: StackTrace, memory: Memory) -> None:
     """
     size = 8 * frames_of(e, g.shared.settings)
     if e.is_user:
-        process = g.b.alu("rsh", g.call("get_current_pid_tgid", pure="pid"), Imm(32))
-        store(g, memory, 8, process)
+        store(g, memory, 8, process(g))
         memory = Memory(memory.base, memory.offset + 8)
     elif not g.context.has_kernel_stack:
         zero(g, memory, size)
