@@ -174,10 +174,13 @@ def with_memory(make: Callable[[], int]) -> int:
         try:
             resource.setrlimit(resource.RLIMIT_MEMLOCK, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
         except (ValueError, OSError):
-            pass
+            # The limit cannot be lifted either: the first refusal is the one to report.
+            lifted = False
         else:
-            return make()
-        raise
+            lifted = True
+        if not lifted:
+            raise
+        return make()
 
 
 def _write_batch(descriptor: int, contents: list[tuple[bytes, bytes]]) -> None:
