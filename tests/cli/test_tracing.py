@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from access import missing, needs
+from activity import activity
 from running import SONDE, environment, run, start
 
 pytestmark = needs("CAP_BPF", "CAP_PERFMON")
@@ -305,7 +306,8 @@ def test_an_ordinary_user_is_told_what_is_missing():
 
 def test_an_ordinary_user_traces_with_two_capabilities():
     program = "syscall:::entry { @[probefunc] = count(); } tick-300ms { exit(0); }"
-    done = as_nobody("-n", program, capabilities="+bpf,+perfmon")
+    with activity():
+        done = as_nobody("-n", program, capabilities="+bpf,+perfmon")
     assert done.returncode == 0, done.stderr
     assert re.search(r"^  \w+ +\d+$", done.stdout, re.MULTILINE)
 

@@ -5,6 +5,7 @@ import subprocess
 
 import pytest
 from access import needs
+from activity import activity
 from command import SONDE, environment
 
 pytestmark = needs("CAP_SYS_ADMIN")
@@ -41,11 +42,12 @@ def test_a_process_has_the_number_of_the_namespace(options):
 
 def test_processes_outside_have_no_numbers():
     """The first process has no parent there; those of other namespaces are all 0."""
-    out = in_namespace(
-        'exec $0 -qn \'BEGIN { printf("%d %d %d\\n", pid, tid, ppid); } '
-        "sched_switch /!pid/ { @[pid, tid, ppid] = count(); } tick-300ms { exit(0); }'",
-        "--mount-proc",
-    )
+    with activity():
+        out = in_namespace(
+            'exec $0 -qn \'BEGIN { printf("%d %d %d\\n", pid, tid, ppid); } '
+            "sched_switch /!pid/ { @[pid, tid, ppid] = count(); } tick-300ms { exit(0); }'",
+            "--mount-proc",
+        )
     lines = [line.split() for line in out.splitlines() if line]
     assert lines[0] == ["1", "1", "0"]
     assert [line[:3] for line in lines[1:]] == [["0", "0", "0"]]

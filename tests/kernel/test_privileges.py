@@ -6,6 +6,7 @@ import sys
 
 import pytest
 from access import needs
+from activity import activity
 from command import environment
 
 pytestmark = needs("CAP_SETUID", "CAP_SYS_ADMIN")
@@ -38,7 +39,8 @@ BOTH = ("bpf", "perfmon")
 
 def test_two_capabilities_run_the_first_program_of_the_readme():
     """Without -c, and with the command too; what can be named is named, without tracefs."""
-    done = sonde("-qn", "syscall:::entry { @[probefunc] = count(); } tick-200ms { exit(0); }", capabilities=BOTH)
+    with activity():
+        done = sonde("-qn", "syscall:::entry { @[probefunc] = count(); } tick-200ms { exit(0); }", capabilities=BOTH)
     assert (done.returncode, done.stderr) == (0, "")
     assert len(done.stdout.split()) > 2
     text = "syscall:::entry /pid == $target/ { @[probefunc] = count(); }"
@@ -73,7 +75,8 @@ def test_two_capabilities_trace_a_process_of_ones_own():
     ],
 )
 def test_sdt_and_others_work_by_btf(probe):
-    done = sonde("-qn", probe + " tick-200ms { exit(0); }", capabilities=BOTH)
+    with activity():
+        done = sonde("-qn", probe + " tick-200ms { exit(0); }", capabilities=BOTH)
     # Tracing everything meets itself, which is told.
     complaints = [line for line in done.stderr.splitlines() if "nested firing drop" not in line]
     assert (done.returncode, complaints) == (0, [])

@@ -3,6 +3,7 @@
 import re
 
 from access import require
+from activity import activity
 from command import build, sonde, table
 
 FORKS = r"""
@@ -71,7 +72,8 @@ def test_one_program_tells_many_probes_apart(tmp_path):
 
 def test_every_trace_event_can_be_enabled_at_once_and_let_go():
     """Also those that perf may only count; with and without a look at the record."""
-    done = sonde("-n", "sdt::: { @[probename] = count(); } tick-200ms { exit(0); }")
+    with activity():
+        done = sonde("-n", "sdt::: { @[probename] = count(); } tick-200ms { exit(0); }")
     matched = int(re.search(r"matched (\d+) probes", done.stderr)[1])
     assert matched > 500
     assert len(table("\n".join(line for line in done.stdout.splitlines() if re.fullmatch(r"  \w+ +\d+", line)))) > 10
