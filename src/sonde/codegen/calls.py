@@ -1,19 +1,14 @@
-"""Subroutines: strings of strings, numbers of strings, memory of the traced process."""
+"""Which function generates which subroutine."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from sonde.codegen.access import as_number, zero
-from sonde.codegen.faults import BAD_ADDRESS, OUT_OF_SCRATCH, fault_if
 from sonde.codegen.generation import Generation, Unsupported
-from sonde.codegen.ir import Imm, Operand
-from sonde.codegen.places import Memory, Remote
-from sonde.codegen.strings import in_memory, limit, read
+from sonde.codegen.ir import Operand
+from sonde.codegen.places import Memory
+from sonde.codegen.subroutines import memory, numbers, strings
 from sonde.lang import program as tree
-
-COPYIN_LIMIT = 4096
-"""The most bytes a copyin() of a size not known at compile time takes."""
 
 
 def value(g: Generation, e: tree.Call) -> Operand:
@@ -23,139 +18,25 @@ def value(g: Generation, e: tree.Call) -> Operand:
     return _VALUES[e.name](g, e)
 
 
-def string(g: Generation, e: tree.Expr, memory: Memory, size: int) -> None:
+def string(g: Generation, e: tree.Expr, into: Memory, size: int) -> None:
     """A call with a string result."""
     assert isinstance(e, tree.Call)
     if e.name not in _STRINGS:
         raise Unsupported(f"{e.name}()", e.position)
-    _STRINGS[e.name](g, e, memory, size)
-
-
-def _strlen(g: Generation, e: tree.Call) -> Operand:
-    text = e.arguments[0]
-    if isinstance(text, tree.StringConst):
-        return Imm(min(len(text.value.split(b"\0")[0]), g.shared.settings.strsize))
-    memory, size = in_memory(g, text)
-    return g.routine("strlen", g.address(memory), Imm(size))
-
-
-def _rand(g: Generation, e: tree.Call) -> Operand:
-    return g.b.alu("and", g.call("get_prandom_u32"), Imm(0x7FFFFFFF))
-
-
-def _copyin(g: Generation, e: tree.Call) -> Operand:
-    """The address of a copy in scratch memory."""
-    address = g.value(e.arguments[0])
-    length = g.value(e.arguments[1])
-    size = length.value if isinstance(length, Imm) else COPYIN_LIMIT
-    if not isinstance(length, Imm):
-        fault_if(g, "gt", length, Imm(COPYIN_LIMIT), OUT_OF_SCRATCH, length)
-    box = g.number_box()
-    memory = Memory(box.base, g.scratch.take(max(size, 8)))
-    target = g.argument_of(memory.base, memory.offset)
-    result = g.call("probe_read_user", target, length, address)
-    fault_if(g, "slt", result, Imm(0), BAD_ADDRESS, address)
-    return as_number(g, memory)
-
-
-def _swapped(size: int) -> Callable[[Generation, tree.Call], Operand]:
-    def swap(g: Generation, e: tree.Call) -> Operand:
-        return g.b.swap(g.value(e.arguments[0]), size)
-
-    return swap
-
-
-def _copyinstr(g: Generation, e: tree.Call, memory: Memory, size: int) -> None:
-    address = g.value(e.arguments[0])
-    most = len(e.arguments) > 1 and e.arguments[1]
-    if isinstance(most, tree.Const):
-        length = most.value
-    elif most:
-        raise Unsupported("copyinstr() with a size that is not constant", e.position)
-    else:
-        length = None
-    read(g, Remote(address, 0, True), memory, size, None if length is None else max(length - 1, 0))
-
-
-def _strjoin(g: Generation, e: tree.Call, memory: Memory, size: int) -> None:
-    """The second string is put behind the first in memory for both, then what fits is taken."""
-    first, first_size = in_memory(g, e.arguments[0])
-    second, second_size = in_memory(g, e.arguments[1])
-    whole = g.temporary(max(first_size + second_size, size))
-    zero(g, whole, max(first_size + second_size, size))
-    g.call("probe_read_kernel", g.argument_of(whole.base, whole.offset), Imm(first_size), g.address(first))
-    length = g.routine("strlen", g.address(first), Imm(first_size))
-    end = g.b.label()
-    g.b.branch("gt", length, Imm(first_size), end)
-    behind = g.b.in_register(g.b.alu("add", g.address(whole), length))
-    g.call("probe_read_kernel_str", behind, Imm(second_size), g.address(second))
-    g.b.place(end)
-    g.call("probe_read_kernel", g.argument_of(memory.base, memory.offset), Imm(size), g.address(whole))
-    _cut(g, memory, size)
-
-
-def _cut(g: Generation, memory: Memory, size: int) -> None:
-    """Keep a string to strsize characters, zeros to the end."""
-    for offset in range(limit(g, size) - 1, size):
-        g.b.store(memory.base, memory.offset + offset, 1, Imm(0))
-
-
-def _substr(g: Generation, e: tree.Call, memory: Memory, size: int) -> None:
-    """substr(s, start[, length]): a negative start counts from the end, a negative length stops before the end.
-
-    A start before the beginning is the beginning, but for a negative length, which then gives nothing."""
-    source, source_size = in_memory(g, e.arguments[0])
-    start = g.value(e.arguments[1])
-    total = g.routine("strlen", g.address(source), Imm(source_size))
-    first, count = _range(g, e, start, total)
-    if memory.base == source.base and memory.offset == source.offset:
-        source = _aside(g, source, source_size)
-    zero(g, memory, size)
-    bounded = g.b.copy(count)
-    with g.b.when("gt", bounded, Imm(limit(g, size) - 1)):
-        g.b.move(bounded, Imm(limit(g, size) - 1))
-    address = g.b.alu("add", g.b.in_register(as_number(g, source)), first)
-    g.call("probe_read_kernel", g.argument_of(memory.base, memory.offset), bounded, address)
-
-
-def _aside(g: Generation, source: Memory, size: int) -> Memory:
-    copy = g.temporary(size)
-    g.call("probe_read_kernel", g.argument_of(copy.base, copy.offset), Imm(size), g.address(source))
-    return copy
-
-
-def _range(g: Generation, e: tree.Call, start: Operand, total: Operand) -> tuple[Operand, Operand]:
-    """First character and number of characters, within a string of `total`."""
-    first = g.b.copy(start)
-    with g.b.when("slt", first, Imm(0)):
-        g.b.move(first, g.b.alu("add", first, total))
-    end = g.b.copy(total)
-    if len(e.arguments) > 2:
-        length = g.value(e.arguments[2])
-
-        def before_end() -> Operand:
-            return g.b.choose("slt", first, Imm(0), lambda: Imm(0), lambda: g.b.alu("add", total, length))
-
-        g.b.move(end, g.b.choose("slt", length, Imm(0), before_end, lambda: g.b.alu("add", first, length)))
-    with g.b.when("slt", first, Imm(0)):
-        g.b.move(first, Imm(0))
-    with g.b.when("sgt", end, total):
-        g.b.move(end, total)
-    count = g.b.choose("sgt", end, first, lambda: g.b.alu("sub", end, first), lambda: Imm(0))
-    return first, count
+    _STRINGS[e.name](g, e, into, size)
 
 
 _VALUES: dict[str, Callable[[Generation, tree.Call], Operand]] = {
-    "strlen": _strlen,
-    "rand": _rand,
-    "copyin": _copyin,
-    "htons": _swapped(2), "ntohs": _swapped(2),
-    "htonl": _swapped(4), "ntohl": _swapped(4),
-    "htonll": _swapped(8), "ntohll": _swapped(8),
+    "copyin": memory.copyin,
+    "rand": numbers.rand,
+    "htons": numbers.swapped(2), "ntohs": numbers.swapped(2),
+    "htonl": numbers.swapped(4), "ntohl": numbers.swapped(4),
+    "htonll": numbers.swapped(8), "ntohll": numbers.swapped(8),
+    "strlen": strings.strlen,
 }  # fmt: skip
 
 _STRINGS: dict[str, Callable[[Generation, tree.Call, Memory, int], None]] = {
-    "copyinstr": _copyinstr,
-    "strjoin": _strjoin,
-    "substr": _substr,
+    "copyinstr": strings.copyinstr,
+    "strjoin": strings.strjoin,
+    "substr": strings.substr,
 }

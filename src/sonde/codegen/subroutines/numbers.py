@@ -1,0 +1,20 @@
+"""Subroutines that make a number of nothing or of another number."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sonde.codegen.generation import Generation
+from sonde.codegen.ir import Imm, Operand
+from sonde.lang import program as tree
+
+
+def rand(g: Generation, e: tree.Call) -> Operand:
+    return g.b.alu("and", g.call("get_prandom_u32"), Imm(0x7FFFFFFF))
+
+
+def swapped(size: int) -> Callable[[Generation, tree.Call], Operand]:
+    def swap(g: Generation, e: tree.Call) -> Operand:
+        return g.b.swap(g.value(e.arguments[0]), size)
+
+    return swap
