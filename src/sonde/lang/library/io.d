@@ -1,0 +1,91 @@
+/*
+ * Arguments of the io provider.
+ */
+
+typedef char *caddr_t;
+
+typedef struct bufinfo {
+	int b_flags;		/* B_* */
+	size_t b_bcount;	/* bytes */
+	caddr_t b_addr;		/* 0 unless the buffer has one address */
+	uint64_t b_lblkno;	/* the first block, of 512 bytes, on the whole disk */
+	uint64_t b_blkno;	/* the same */
+	size_t b_resid;		/* bytes not transferred */
+	size_t b_bufsize;	/* bytes of the buffer */
+	caddr_t b_iodone;	/* what is called when it is done */
+	int b_error;		/* an error number, or 0 */
+	dev_t b_edev;		/* the disk */
+} bufinfo_t;
+
+typedef struct devinfo {
+	int dev_major;
+	int dev_minor;
+	int dev_instance;	/* the minor number of the whole disk */
+	string dev_name;	/* the driver, or the disk if it has none */
+	string dev_statname;	/* the disk */
+	string dev_pathname;
+} devinfo_t;
+
+inline int B_BUSY = 0x000001;
+inline int B_DONE = 0x000002;
+inline int B_ERROR = 0x000004;
+inline int B_PAGEIO = 0x000010;
+inline int B_PHYS = 0x000020;
+inline int B_READ = 0x000040;
+inline int B_WRITE = 0x000100;
+inline int B_ASYNC = 0x000400;
+
+/*
+ * The operation is in the low 8 bits: 0 is a read, all that write are odd (enum req_op). A write is waited for if it is
+ * synchronous, forced to the medium or behind a flush (op_is_sync(), include/linux/blk_types.h).
+ */
+inline int io_flags[unsigned int operation] = B_BUSY |
+    ((operation & 0xff) == REQ_OP_READ || (operation & 0xff) == REQ_OP_DRV_IN ? B_READ :
+    (operation & 1) == 0 ? 0 :
+    (operation & (1 << __REQ_SYNC | 1 << __REQ_FUA | 1 << __REQ_PREFLUSH)) ? B_WRITE : B_WRITE | B_ASYNC);
+
+/* What BLK_STS_* mean (block/blk-core.c). */
+inline int io_error[int status] =
+    status == 0 ? 0 : status == 1 ? EOPNOTSUPP : status == 2 ? ETIMEDOUT : status == 3 ? ENOSPC :
+    status == 4 ? ENOLINK : status == 5 ? EREMOTEIO : status == 6 ? EBADE : status == 7 ? ENODATA :
+    status == 8 ? EILSEQ : status == 9 ? ENOMEM : status == 12 ? EAGAIN : EIO;
+
+/* Requests that are for no block have one of all ones. */
+inline uint64_t io_block[uint64_t sector] = sector == -1 ? 0 : sector;
+
+translator bufinfo_t < struct request *r > {
+	b_flags = io_flags[r->cmd_flags];
+	b_bcount = r->__data_len;
+	b_addr = NULL;
+	b_lblkno = io_block[r->__sector];
+	b_blkno = io_block[r->__sector];
+	b_resid = 0;
+	b_bufsize = r->__data_len;
+	b_iodone = (caddr_t)r->end_io;
+	b_error = 0;
+	b_edev = r->q->disk == NULL ? 0 : r->q->disk->part0->bd_dev;
+};
+
+translator bufinfo_t < struct bio *b > {
+	b_flags = io_flags[b->bi_opf];
+	b_bcount = b->bi_iter.bi_size;
+	b_addr = NULL;
+	b_lblkno = b->bi_iter.bi_sector;
+	b_blkno = b->bi_iter.bi_sector;
+	b_resid = 0;
+	b_bufsize = b->bi_iter.bi_size;
+	b_iodone = (caddr_t)b->bi_end_io;
+	b_error = io_error[b->bi_status];
+	b_edev = b->bi_bdev == NULL ? 0 : b->bi_bdev->bd_disk->part0->bd_dev;
+};
+
+translator devinfo_t < struct gendisk *d > {
+	dev_major = d == NULL ? 0 : d->major;
+	dev_minor = d == NULL ? 0 : d->first_minor;
+	dev_instance = d == NULL ? 0 : d->first_minor;
+	dev_name = d == NULL ? "<unknown>" :
+	    d->part0->bd_device.parent == NULL || d->part0->bd_device.parent->driver == NULL ? stringof(d->disk_name) :
+	    stringof(d->part0->bd_device.parent->driver->name);
+	dev_statname = d == NULL ? "<unknown>" : stringof(d->disk_name);
+	dev_pathname = d == NULL ? "<unknown>" : strjoin("/dev/", stringof(d->disk_name));
+};
