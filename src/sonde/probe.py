@@ -46,7 +46,6 @@ class Tracepoint(NamedTuple):
 
     group: str
     name: str
-    event_id: int
     is_tracepoint: bool = False
 
 

@@ -65,7 +65,8 @@ class MapSpec(NamedTuple):
     """A BPF map. `kind` is enum bpf_map_type; `inner` is the template of a map of maps.
 
     `contents` are set at creation, `frozen` makes it read-only to everyone from then on. `typed` asks for BTF key and
-    value types, which local storage needs.
+    value types, which local storage needs. `by_cpu` means one element for each possible CPU of the machine that loads
+    it, whatever `max_entries` is: `any` nothing more, `chip` with the u32 number of the CPU's physical package in it.
     """
 
     name: str
@@ -78,6 +79,25 @@ class MapSpec(NamedTuple):
     contents: tuple[tuple[bytes, bytes], ...] = ()
     frozen: bool = False
     typed: bool = False
+    by_cpu: str = ""
+
+
+class Stamp(NamedTuple):
+    """A number that only the machine knows where the program is loaded: the LD_IMM64 at instruction `at` gets it.
+
+    `kind` is
+      `cookie`             the cookie of the one probe served, where the kind of firing has no attach cookie: the
+                           program is then loaded once for each probe;
+      `realtime_offset`    wall clock minus CLOCK_MONOTONIC, in ns;
+      `namespace_device`, `namespace_inode`
+                           sonde's pid namespace, as stat(2) has it; both 0 where it is the initial one;
+      `symbol`             the address of the kernel's symbol `name`, written module`symbol;
+      `target`             the process of -c or -p, 0 if there is none.
+    """
+
+    at: int
+    kind: str
+    name: str = ""
 
 
 class ProbeSpec(NamedTuple):
@@ -91,9 +111,8 @@ class ProgramSpec(NamedTuple):
     """A BPF program. `kind` is enum bpf_prog_type, `attach_type` enum bpf_attach_type.
 
     `code` is a sequence of struct bpf_insn. `map_references` pairs instruction indexes (of LD_IMM64, whose source
-    register tells descriptor from direct value) with map names. `stamps` are the indexes of LD_IMM64 instructions that
-    take the cookie of the one probe served, where the kind of firing has no attach cookie: the program is then loaded
-    once per probe. `attach_to` names the BTF typedef a tp_btf program is for. `btf`, `func_info`, `line_info` are what
+    register tells descriptor from direct value) with map names, `stamps` are the numbers to be put in when it is
+    loaded. `attach_to` names the BTF typedef a tp_btf program is for. `btf`, `func_info`, `line_info` are what
     BPF_PROG_LOAD takes. `lines` pairs instruction indexes with D source positions "file:line" for listings.
     """
 
@@ -103,7 +122,7 @@ class ProgramSpec(NamedTuple):
     code: bytes
     map_references: tuple[tuple[int, str], ...]
     probes: tuple[ProbeSpec, ...]
-    stamps: tuple[int, ...] = ()
+    stamps: tuple[Stamp, ...] = ()
     attach_to: str | None = None
     btf: bytes = b""
     func_info: bytes = b""

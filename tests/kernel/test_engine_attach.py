@@ -12,6 +12,7 @@ from sonde.bpf import programs
 from sonde.engines.base import EngineError
 from sonde.engines.kernel.engine import KernelEngine
 from sonde.probe import Internal, RawTracepoint, Syscall, Timer, Tracepoint
+from sonde.spec import Stamp
 from sonde.target.machine import online_cpus
 
 GETPPID = 110
@@ -96,7 +97,7 @@ def test_raw_tracepoints_tell_themselves_apart_by_cookie():
 
 def test_stamps_tell_copies_of_one_program_apart():
     text = only_this_thread(COUNT_STAMPED)
-    stamp = 5
+    stamp = Stamp(5, "cookie")
     probes = [(RawTracepoint("sys_enter"), 3), (RawTracepoint("sys_exit"), 7)]
     found = traced(tracing_spec(raw_tracepoint("raw", text, probes, stamps=(stamp,))), call_getppid(31))
     assert set(found) == {3, 7}
@@ -157,7 +158,7 @@ def test_timers_fire_on_every_cpu_or_on_one():
 def test_trace_events():
     require("perf_cookie")
     events = [("sched", "sched_process_fork"), ("sched", "sched_process_exit"), ("sched", "sched_switch")]
-    probes = [(Tracepoint(*event, event_id(*event)), n) for n, event in enumerate(events, 1)]
+    probes = [(Tracepoint(*event), n) for n, event in enumerate(events, 1)]
     spec = tracing_spec(program("events", programs.TRACEPOINT, COUNT_BY_COOKIE, probes))
 
     def fork_three(tracing):
@@ -173,7 +174,7 @@ def test_trace_events():
 
 
 def test_trace_event_that_is_not_there():
-    spec = tracing_spec(program("event", programs.TRACEPOINT, COUNT_ZERO, [(Tracepoint("a", "b", 1 << 30), 0)]))
+    spec = tracing_spec(program("event", programs.TRACEPOINT, COUNT_ZERO, [(Tracepoint("a", "b"), 0)]))
     with pytest.raises(EngineError, match="no trace event a:b"):
         traced(spec, None)
 
@@ -181,7 +182,7 @@ def test_trace_event_that_is_not_there():
 def test_closing_many_trace_events_is_done_at_once():
     names = sorted(os.listdir(f"{TRACEFS}/events/syscalls"))[:20] if event_id("sched", "sched_switch") else []
     names = [name for name in names if os.path.isdir(f"{TRACEFS}/events/syscalls/{name}")]
-    probes = [(Tracepoint("syscalls", name, event_id("syscalls", name)), n) for n, name in enumerate(names)]
+    probes = [(Tracepoint("syscalls", name), n) for n, name in enumerate(names)]
 
     def time_to_close(some):
         tracing = KernelEngine().load(tracing_spec(program("events", programs.TRACEPOINT, "r0 = 0\nexit", some)))

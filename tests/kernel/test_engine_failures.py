@@ -17,7 +17,7 @@ from sonde.engines.base import EngineError
 from sonde.engines.kernel import commands, syscalls
 from sonde.engines.kernel.engine import KernelEngine
 from sonde.probe import Internal, RawTracepoint, Timer
-from sonde.spec import MapSpec
+from sonde.spec import MapSpec, Stamp
 
 BAD = """
     r1 = 1
@@ -106,7 +106,10 @@ def everything():
     return tracing_spec(
         raw_tracepoint("begin", COUNT_ZERO, [(Internal("BEGIN"), 0)]),
         raw_tracepoint(
-            "raw", COUNT_STAMPED, [(RawTracepoint("sys_enter"), 3), (RawTracepoint("sys_exit"), 4)], stamps=(0,)
+            "raw",
+            COUNT_STAMPED,
+            [(RawTracepoint("sys_enter"), 3), (RawTracepoint("sys_exit"), 4)],
+            stamps=(Stamp(0, "cookie"),),
         ),
         program("typed", programs.TRACING, COUNT_ZERO, [(RawTracepoint("sched_switch"), 5)], **others),
         program("timer", programs.PERF_EVENT, COUNT_BY_COOKIE, [(Timer(10_000_000, True), 6)]),

@@ -14,7 +14,8 @@ from sonde.engines.kernel.engine import KernelEngine
 from sonde.engines.kernel.features import FEATURES, FOR_PROGRAMS, detect
 from sonde.engines.kernel.survey import survey
 from sonde.probe import RawTracepoint, Timer
-from sonde.target.machine import current_target, online_cpus, parse_cpus, pid_namespace
+from sonde.spec import Stamp
+from sonde.target.machine import current_target, parse_cpus, pid_namespace
 
 UNCONDITIONAL = {*FOR_PROGRAMS, "bpf", "perf_event", "ringbuf"} - {"tp_btf", "bpf_loop"}
 """Features that no kernel's configuration can leave out once there is bpf(2)."""
@@ -45,10 +46,8 @@ def test_the_survey_has_a_row_for_every_feature():
 def test_the_target_is_this_machine():
     target = current_target(frozenset({"x"}))
     assert target.release == os.uname().release
-    assert target.cpus >= len(online_cpus()) >= 1
     assert target.features == {"x"}
-    assert target.namespace == pid_namespace()
-    assert abs(target.realtime_offset - (current_target().realtime_offset)) < 100_000_000
+    assert target.initial_namespace == (pid_namespace() is None)
 
 
 def test_lists_of_cpus():
@@ -64,7 +63,9 @@ def test_kernels_without_perf_links_attach_the_old_way(monkeypatch):
     monkeypatch.setattr(commands, "link_perf_event", refuse)
     text = COUNT_BY_COOKIE.replace("call bpf_get_attach_cookie", "r0 = 0x0 ll")
     probes = [(Timer(5_000_000, every_cpu=False), 5), (Timer(5_000_000, every_cpu=False), 6)]
-    tracing = KernelEngine().load(tracing_spec(program("timer", programs.PERF_EVENT, text, probes, stamps=(0,))))
+    tracing = KernelEngine().load(
+        tracing_spec(program("timer", programs.PERF_EVENT, text, probes, stamps=(Stamp(0, "cookie"),)))
+    )
     try:
         tracing.attach()
         while set(counts(tracing)) != {5, 6}:

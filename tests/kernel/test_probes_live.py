@@ -34,12 +34,12 @@ needs_bpftool = pytest.mark.skipif(not shutil.which("bpftool"), reason="bpftool 
 
 @pytest.fixture
 def registry():
-    return Registry(Target("x86_64", os.uname().release, os.cpu_count(), frozenset()))
+    return Registry(Target("x86_64", os.uname().release))
 
 
 @pytest.fixture
 def without_tracefs():
-    return Registry(Target("x86_64", os.uname().release, os.cpu_count(), frozenset()), tracefs="/nonexistent")
+    return Registry(Target("x86_64", os.uname().release), tracefs="/nonexistent")
 
 
 def bpftool():

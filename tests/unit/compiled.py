@@ -8,7 +8,7 @@ from sonde.codegen.compiler import Compilation
 from sonde.codegen.settings import Settings
 from sonde.target.target import Target
 
-TARGET = Target("x86_64", "6.18.0", 2, frozenset(("raw_tp_cookie", "perf_cookie")))
+TARGET = Target("x86_64", "6.18.0", frozenset(("raw_tp_cookie", "perf_cookie")))
 
 
 def compilation(text, **settings):

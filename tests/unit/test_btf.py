@@ -260,7 +260,7 @@ def test_types_behind_one_of_a_newer_kind_are_not_found(kernel, tmp_path):
 
 
 def test_tracepoints_of_the_kernel_and_its_modules(directory, tmp_path):
-    registry = Registry(Target("x86_64", "6.18", 2, frozenset()), btf=directory, tracefs=str(tmp_path / "none"))
+    registry = Registry(Target("x86_64", "6.18"), btf=directory, tracefs=str(tmp_path / "none"))
     probes = registry.match("rawtp", "", "", "")
     assert [(str(probe), probe.firing) for probe in probes] == [
         ("rawtp:::wake", RawTracepoint("wake", 2)),
@@ -272,7 +272,7 @@ def test_tracepoints_of_the_kernel_and_its_modules(directory, tmp_path):
 
 
 def test_without_tracefs_trace_events_are_raw_tracepoints(directory, tmp_path):
-    registry = Registry(Target("x86_64", "6.18", 2, frozenset()), btf=directory, tracefs=str(tmp_path / "none"))
+    registry = Registry(Target("x86_64", "6.18"), btf=directory, tracefs=str(tmp_path / "none"))
     (probe,) = registry.match("sdt", "sched", "", "wake")
     assert (str(probe), probe.firing) == ("sdt:sched::wake", RawTracepoint("wake", 2))
     assert [name_of(argument.native) for argument in registry.arguments(probe)] == ["struct task_struct *", "int"]

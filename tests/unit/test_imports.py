@@ -27,7 +27,7 @@ ALLOWED = {
         "typed", "buckets", "conversion", "probe", "spec", "bpf", "target.target", "lang.program", "lang.types",
         "lang.errors",
     },
-    "engines": {"typed", "probe", "spec", "bpf", "formats", "target"},
+    "engines": {"typed", "probe", "spec", "bpf", "formats", "symbols", "target"},
     "consume": {"typed", "buckets", "conversion", "probe", "spec", "engines.base"},
     "report": {
         "typed", "buckets", "conversion", "probe", "spec", "formats", "consume.events", "consume.options",

@@ -69,13 +69,13 @@ def tracefs(tmp_path):
 
 @pytest.fixture
 def registry(tracefs, tmp_path):
-    return Registry(Target("x86_64", "6.18", 2, frozenset()), tracefs=tracefs, btf=str(tmp_path / "none"))
+    return Registry(Target("x86_64", "6.18"), tracefs=tracefs, btf=str(tmp_path / "none"))
 
 
 def test_every_event_but_the_other_providers(registry):
     probes = registry.match("sdt", "", "", "")
     assert [str(probe) for probe in probes] == ["sdt:sched::switch", "sdt:irq::entry_irq", "sdt:net::xmit"]
-    assert probes[0].firing == Tracepoint("sched", "switch", 40)
+    assert probes[0].firing == Tracepoint("sched", "switch")
     assert [registry.by_id(probe.id) for probe in probes] == list(probes)
 
 
@@ -139,6 +139,6 @@ def test_raw_tracepoints_without_btf_come_from_tracefs(registry):
 
 
 def test_without_tracefs_and_btf_there_are_no_events(tmp_path):
-    empty = Registry(Target("x86_64", "6.18", 2, frozenset()), tracefs=str(tmp_path), btf=str(tmp_path))
+    empty = Registry(Target("x86_64", "6.18"), tracefs=str(tmp_path), btf=str(tmp_path))
     assert not empty.match("sdt", "", "", "")
     assert not empty.match("rawtp", "", "", "")

@@ -12,15 +12,14 @@ from sonde.cli.permission import require_permission
 from sonde.cli.processes import processes
 from sonde.cli.programs import Compiled, compile_programs, macros, read
 from sonde.codegen.compiler import Compilation
-from sonde.codegen.walk import nodes
 from sonde.lang.errors import DError
-from sonde.lang.program import Builtin, Program
+from sonde.lang.program import Program
 from sonde.options import OptionTable
 from sonde.probe import Internal
 from sonde.probes.registry import Registry
 from sonde.session import compile_session
 from sonde.spec import TracingSpec
-from sonde.target.machine import chips, current_target
+from sonde.target.machine import current_target
 
 
 def trace(arguments: Arguments, options: OptionTable, messages: Messages) -> int:
@@ -55,7 +54,7 @@ def _nothing(arguments: Arguments, only_compiles: bool) -> int:
 
 
 def _generate(compiled: Compiled, options: OptionTable, registry: Registry) -> tuple[Compilation, TracingSpec]:
-    target = registry.target._replace(features=_features(compiled.program), chips=_chips(compiled.program))
+    target = registry.target._replace(features=_features(compiled.program))
     try:
         compilation = compile_session(compiled.program, options, target, registry, compiled.lines)
         return compilation, compilation.spec()
@@ -63,12 +62,6 @@ def _generate(compiled: Compiled, options: OptionTable, registry: Registry) -> t
         given = compiled.containing(error.position)
         with_tag = options.on("errtags")
         raise compile_error(error, given.failure, given.original, given.is_script, with_tag) from None
-
-
-def _chips(program: Program) -> tuple[int, ...]:
-    """The packages of the CPUs, where the program asks for `curcpu`."""
-    named = (node for clause in program.clauses for node in nodes(clause) if isinstance(node, Builtin))
-    return chips() if any(node.name == "curcpu" for node in named) else ()
 
 
 def _features(program: Program) -> frozenset[str]:

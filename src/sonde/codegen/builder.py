@@ -169,9 +169,10 @@ class Builder:
         self.emit(ir.Address(dst, slot, offset))
         return dst
 
-    def stamp(self) -> Reg:
+    def stamp(self, kind: str, name: str = "") -> Reg:
+        """A number that the machine knows which loads the program (`spec.Stamp`)."""
         dst = self.register()
-        self.emit(ir.Stamp(dst))
+        self.emit(ir.Stamp(dst, kind, name))
         return dst
 
     def here(self) -> Reg:

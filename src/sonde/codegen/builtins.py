@@ -9,7 +9,7 @@ from sonde.codegen.access import as_number, load, load_bytes
 from sonde.codegen.faults import ILLEGAL_OPERATION, fault
 from sonde.codegen.generation import Generation, Unsupported
 from sonde.codegen.identity import identity, process
-from sonde.codegen.ir import Imm, Operand
+from sonde.codegen.ir import Imm, Operand, Reg
 from sonde.codegen.names import probe_id
 from sonde.codegen.places import Remote
 from sonde.codegen.processors import cpu_place
@@ -40,18 +40,23 @@ def _ppid(g: Generation, e: tree.Builtin) -> Operand:
     """The thread group of the real parent; in a pid namespace its number there, 0 if it is not in it."""
     task = g.current_task()
     parent = g.b.load(task, _offset(g, e, "real_parent"), 8, invariant=True)
-    namespace = g.shared.target.namespace
-    if namespace is None:
-        return load(g, Remote(parent, _offset(g, e, "tgid"), False), e.type)
+    number = load(g, Remote(parent, _offset(g, e, "tgid"), False), e.type)
+    if g.shared.target.initial_namespace:
+        return number
+    inode = g.b.stamp("namespace_inode")
+    return g.b.choose("eq", inode, Imm(0), lambda: number, lambda: _ppid_in(g, e, task, parent, inode))
+
+
+def _ppid_in(g: Generation, e: tree.Builtin, task: Reg, parent: Operand, inode: Operand) -> Operand:
     leader = _read(g, parent, _offset(g, e, "group_leader"), 8)
     pid = _read(g, leader, _offset(g, e, "thread_pid"), 8)
     own = _read(g, task, _offset(g, e, "thread_pid"), 8)
     level = _read(g, own, _offset(g, e, "level", "pid"), 4)
     depth = _read(g, pid, _offset(g, e, "level", "pid"), 4)
-    return g.b.choose("lt", depth, level, lambda: Imm(0), lambda: _number_in(g, e, pid, level, namespace[1]))
+    return g.b.choose("lt", depth, level, lambda: Imm(0), lambda: _number_in(g, e, pid, level, inode))
 
 
-def _number_in(g: Generation, e: tree.Builtin, pid: Operand, level: Operand, inode: int) -> Operand:
+def _number_in(g: Generation, e: tree.Builtin, pid: Operand, level: Operand, inode: Operand) -> Operand:
     """The number of a struct pid at a level of pid namespaces, 0 if it is in another one there."""
     upid = g.shared.kernel_type("struct", "upid")
     size = upid.size if isinstance(upid, Struct) else 16
@@ -59,7 +64,7 @@ def _number_in(g: Generation, e: tree.Builtin, pid: Operand, level: Operand, ino
     numbers = _offset(g, e, "numbers", "pid")
     owner = _read(g, at, numbers + _offset(g, e, "ns", "upid"), 8)
     found = _read(g, owner, _offset(g, e, "ns", "pid_namespace") + _offset(g, e, "inum", "ns_common"), 4)
-    return g.b.choose("ne", found, Imm(inode), lambda: Imm(0), lambda: _read(g, at, numbers, 4))
+    return g.b.choose("ne", found, inode, lambda: Imm(0), lambda: _read(g, at, numbers, 4))
 
 
 def _read(g: Generation, pointer: Operand, offset: int, size: int) -> Operand:
@@ -91,8 +96,7 @@ def _timestamp(g: Generation, e: tree.Builtin) -> Operand:
 
 
 def _walltimestamp(g: Generation, e: tree.Builtin) -> Operand:
-    offset = g.b.copy(Imm(g.shared.target.realtime_offset))
-    return g.b.alu("add", _timestamp(g, e), offset)
+    return g.b.alu("add", _timestamp(g, e), g.b.stamp("realtime_offset"))
 
 
 def _cpu(g: Generation, e: tree.Builtin) -> Operand:

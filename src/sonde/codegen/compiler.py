@@ -79,7 +79,7 @@ class Compilation:
             size *= 2
         ring = MapSpec(RING, kinds.RINGBUF, 0, 0, size)
         if settings.rings_per_cpu:
-            ring = MapSpec("rings", kinds.ARRAY_OF_MAPS, 4, 4, self.shared.target.cpus, inner=ring)
+            ring = MapSpec("rings", kinds.ARRAY_OF_MAPS, 4, 4, 1, inner=ring, by_cpu="any")
         self.maps.add(ring)
 
     def spec(self) -> TracingSpec:

@@ -7,6 +7,7 @@ from sonde.bpf.instructions import Instruction
 from sonde.codegen import ir
 from sonde.codegen.allocate import SCRATCH, Allocation
 from sonde.codegen.ir import Imm, Reg, Slot
+from sonde.spec import Stamp
 from sonde.typed import NamedTuple
 
 STACK_LIMIT = 512
@@ -41,7 +42,7 @@ class Code(NamedTuple):
     instructions: list[Instruction]
     calls: list[tuple[int, str]]
     map_references: list[tuple[int, str]]
-    stamps: list[int]
+    stamps: list[Stamp]
     here: list[int]
     positions: list[tuple[int, int]]
     stack: int
@@ -199,7 +200,7 @@ class _Emitter:
         elif isinstance(instruction, ir.Address):
             self._frame_address(dst, self.slots[instruction.slot] + instruction.offset)
         elif isinstance(instruction, ir.Stamp):
-            self.code.stamps.append(len(self.out))
+            self.code.stamps.append(Stamp(len(self.out), instruction.kind, instruction.name))
             self.out.extend(bpf.ld_imm64(dst, 0))
         else:
             self.code.here.append(len(self.out))

@@ -11,11 +11,9 @@ from sonde.codegen.ir import Imm, Operand
 
 def identity(g: Generation) -> Operand:
     """Process in the upper half, thread in the lower."""
-    namespace = g.shared.target.namespace
-    if namespace is None:
+    if g.shared.target.initial_namespace:
         return g.call("get_current_pid_tgid", pure="pid")
-    device, inode = namespace
-    return g.routine(f"namespace_pid_{device}_{inode}", pure="pid")
+    return g.routine("namespace_pid", pure="pid")
 
 
 def process(g: Generation) -> Operand:

@@ -152,9 +152,11 @@ class Address(NamedTuple):
 
 
 class Stamp(NamedTuple):
-    """A constant that the engine sets when it loads the program (`ProgramSpec.stamps`)."""
+    """A constant that the engine sets when it loads the program; `kind` and `name` are those of `spec.Stamp`."""
 
     dst: Reg
+    kind: str
+    name: str = ""
 
 
 class Here(NamedTuple):

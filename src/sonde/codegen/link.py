@@ -13,7 +13,7 @@ from sonde.codegen.emit import STACK_LIMIT, Code, TooLargeError, emit
 from sonde.codegen.liveness import remove_dead_code
 from sonde.codegen.numbering import number_values
 from sonde.lang.errors import Position
-from sonde.spec import ProgramSpec
+from sonde.spec import ProgramSpec, Stamp
 
 Place = tuple[ir.Function, Sequence[Position | None]]
 """A function and the source positions that its instructions name by number."""
@@ -42,7 +42,7 @@ class Linked:
         self.code: list[Instruction] = []
         self.starts: dict[str, int] = {}
         self.references: list[tuple[int, str]] = []
-        self.stamps: list[int] = []
+        self.stamps: list[Stamp] = []
         self.lines: list[tuple[int, Position]] = []
         self._calls: list[tuple[int, str]] = []
         self._frames: dict[str, tuple[int, set[str]]] = {}
@@ -52,7 +52,7 @@ class Linked:
         self.starts[code.name] = start
         self.code.extend(code.instructions)
         self.references += [(start + index, name) for index, name in code.map_references]
-        self.stamps += [start + index for index in code.stamps]
+        self.stamps += [stamp._replace(at=start + stamp.at) for stamp in code.stamps]
         self._calls += [(start + index, name) for index, name in code.calls]
         self._frames[code.name] = code.stack, {name for _, name in code.calls}
         for index in code.here:

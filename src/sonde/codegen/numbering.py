@@ -186,6 +186,6 @@ def _key(instruction: ir.Instruction) -> Hashable | None:
         return (type(instruction), *instruction[1:]) if instruction.pure else None
     if isinstance(instruction, ir.Load):
         return ("load", *instruction[1:]) if instruction.invariant and isinstance(instruction.base, Reg) else None
-    if isinstance(instruction, (ir.Extend, ir.Swap, ir.MapValue, ir.Address)):
+    if isinstance(instruction, (ir.Extend, ir.Swap, ir.MapValue, ir.Address, ir.Stamp)):
         return (type(instruction), *instruction[1:])
     return None

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import struct
-
+from sonde.bpf import maps as kinds
 from sonde.codegen.generation import Generation, Unsupported
-from sonde.codegen.ir import Imm, Operand
+from sonde.codegen.ir import Imm, MapDescriptor, Operand, SlotAddress
 from sonde.codegen.places import Memory
 from sonde.lang import program as tree
 from sonde.lang.types import Struct
+from sonde.spec import MapSpec
 
 CPUINFO_SIZE = 16
 """cpuinfo_t of the library sched.d: cpu_id, cpu_pset, cpu_chip, cpu_lgrp, each an int."""
@@ -29,16 +29,13 @@ def cpu_place(g: Generation) -> Memory:
 
 
 def _chip(g: Generation, cpu: Operand) -> Operand:
-    """The physical package, from the target's table."""
-    chips = g.shared.target.chips
-    if len(set(chips)) <= 1:
-        return Imm(chips[0] if chips else 0)
-    table = g.shared.maps.table("chips", struct.pack(f"={len(chips)}I", *chips))
-    result = g.b.copy(Imm(0))
-    with g.b.when("lt", cpu, Imm(len(chips))):
-        row = g.b.alu("add", g.b.map_value(table), g.b.alu("lsh", cpu, Imm(2)))
-        g.b.move(result, g.b.load(g.b.in_register(row), 0, 4))
-    return result
+    """The physical package, from a table that the engine fills in."""
+    table = g.shared.maps.add(MapSpec("chips", kinds.ARRAY, 4, 8, 1, kinds.F_RDONLY_PROG, by_cpu="chip"))
+    key = g.b.slot(8)
+    g.b.store(key, 0, 4, cpu)
+    found = g.call("map_lookup_elem", MapDescriptor(table), SlotAddress(key))
+    g.b.release(key)
+    return g.b.choose("ne", found, Imm(0), lambda: g.b.load(found, 0, 4), lambda: Imm(0))
 
 
 def user_register(g: Generation, e: tree.Index) -> Operand:

@@ -156,7 +156,7 @@ def _element_key(g: Generation, e: tree.Element) -> tuple[str, Memory]:
 def object_place(g: Generation, e: tree.Expr) -> Place:
     """Deref, MemberOf, Index, KernelObject, Argument objects."""
     if isinstance(e, tree.KernelObject):
-        return Remote(Imm(e.address if e.address < 1 << 63 else e.address - (1 << 64)), 0, False)
+        return Remote(g.b.stamp("symbol", e.name), 0, False)
     if isinstance(e, tree.Deref):
         return pointer_place(g, e.pointer)
     if isinstance(e, tree.MemberOf):

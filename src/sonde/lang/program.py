@@ -92,12 +92,11 @@ class Argument(NamedTuple):
 
 
 class KernelObject(NamedTuple):
-    """Kernel data named with a backquote."""
+    """Kernel data named with a backquote: module`symbol. Its address is looked up when the program is loaded."""
 
     type: Type
     position: Position
     name: str
-    address: int
 
 
 class Deref(NamedTuple):

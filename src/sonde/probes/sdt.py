@@ -82,7 +82,7 @@ class SdtProvider:
         number = self._events.number(group, name)
         if number is None:
             return None
-        firing = Tracepoint(group, name, number, known(name))
+        firing = Tracepoint(group, name, known(name))
         return Probe(SDT.first + number, "sdt", group, "", name, firing)
 
     def _raw(self, pattern: Pattern) -> Sequence[Probe]:

@@ -15,9 +15,9 @@ CAPABILITIES = {"sys_ptrace": 19, "sys_admin": 21, "sys_resource": 24, "syslog":
 
 
 def current_target(features: frozenset[str] = frozenset()) -> Target:
-    """The running machine; `features` is what an engine found there. Reads two small files, nothing else."""
+    """The running machine; `features` is what an engine found there."""
     system = os.uname()
-    return Target(system.machine, system.release, possible_cpus(), features, pid_namespace(), realtime_offset())
+    return Target(system.machine, system.release, features, pid_namespace() is None)
 
 
 def possible_cpus() -> int:

@@ -22,6 +22,6 @@ def index_by_cookie(g: Generation, count: int, feature: str) -> Operand:
     if feature in g.shared.target.features:
         index: Operand = g.call("get_attach_cookie", g.ctx, pure="cookie")
     else:
-        index = g.b.stamp()
+        index = g.b.stamp("cookie")
     g.b.branch("ge", index, Imm(count), g.leave)
     return index

@@ -8,6 +8,7 @@ from sonde.codegen.ir import Function
 from sonde.codegen.routines import buckets, processes, strings
 
 _FIXED: dict[str, Callable[[], Function]] = {
+    "namespace_pid": processes.namespace_pid,
     "quantize_bucket": buckets.quantize_bucket,
     "compare_strings": strings.compare_strings,
     "strlen": strings.strlen,
@@ -19,7 +20,4 @@ def routine(name: str) -> Function:
     if name.startswith("llquantize_"):
         factor, low, high, steps = (int(p) for p in name.split("_")[1:])
         return buckets.llquantize_bucket(name, factor, low, high, steps)
-    if name.startswith("namespace_pid_"):
-        device, inode = (int(p) for p in name.split("_")[2:])
-        return processes.namespace_pid(name, device, inode)
     return _FIXED[name]()

@@ -16,6 +16,7 @@ from sonde.engines.kernel.failures import NOT_SUPPORTED, explain
 from sonde.engines.kernel.programs import LoadedProgram
 from sonde.probe import Internal, Probe, RawTracepoint, Syscall, Timer, Tracepoint
 from sonde.target.machine import online_cpus
+from sonde.target.tracefs import find_tracefs
 from sonde.typed import NamedTuple
 
 
@@ -50,8 +51,8 @@ def attach(program: LoadedProgram, own: Callable[[Attachment], None], cpu: int |
                 case Timer(period=period, every_cpu=every_cpu):
                     for each in _timer_cpus(every_cpu, cpu):
                         own(Attachment(_perf_event(program, perf_events.open_clock(period, each), cookie)))
-                case Tracepoint(event_id=event_id):
-                    event = perf_events.open_trace_event(event_id, online_cpus()[0])
+                case Tracepoint(group=group, name=name):
+                    event = perf_events.open_trace_event(_event_number(group, name), online_cpus()[0])
                     own(Attachment(_perf_event(program, event, cookie), closing_waits=True))
         except OSError as error:
             raise _failure(probe, error) from None
@@ -72,6 +73,12 @@ def _raw_tracepoint(program: LoadedProgram, name: str, cookie: int) -> int:
             if error.errno not in NOT_SUPPORTED:
                 raise
     return commands.open_raw_tracepoint(descriptor, None if typed else name)
+
+
+def _event_number(group: str, name: str) -> int:
+    """What perf_event_attr.config wants: a number that the kernel gives when it starts or loads a module."""
+    with open(f"{find_tracefs()}/events/{group}/{name}/id", encoding="ascii") as file:
+        return int(file.read())
 
 
 def _timer_cpus(every_cpu: bool, cpu: int | None) -> tuple[int, ...]:

@@ -133,7 +133,19 @@ class KernelMapArray:
 
 def create(spec: MapSpec, cpus: int) -> KernelMap | KernelMapArray:
     """The object for `spec`; `cpus` is the number of possible CPUs. Raises EngineError."""
+    if spec.by_cpu:
+        spec = _by_cpu(spec, cpus)
     return KernelMap(spec, cpus) if spec.inner is None else KernelMapArray(spec, spec.inner, cpus)
+
+
+def _by_cpu(spec: MapSpec, cpus: int) -> MapSpec:
+    """The map with an element for each CPU, filled as `MapSpec.by_cpu` says."""
+    if spec.by_cpu == "chip":
+        from sonde.target.machine import chips  # an import that most runs do without
+
+        contents = tuple((_native(n), _native(chip).ljust(spec.value_size, b"\0")) for n, chip in enumerate(chips()))
+        spec = spec._replace(contents=contents)
+    return spec._replace(max_entries=cpus)
 
 
 def _native(number: int) -> bytes:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from sonde.engines.kernel import commands
 from sonde.engines.kernel.commands import Code
 from sonde.engines.kernel.maps import with_memory
+from sonde.engines.kernel.stamps import StampValues
 from sonde.spec import ProbeSpec, ProgramSpec
 from sonde.typed import NamedTuple
 
@@ -31,20 +32,26 @@ NO_TYPE = TypeReference(0, 0)
 
 
 def load(
-    spec: ProgramSpec, maps: Mapping[str, int], btf: int, target: TypeReference, own: Callable[[int], int]
-) -> list[LoadedProgram]:
-    """Load `spec` once, or, if it has stamps, once for each probe.
+    spec: ProgramSpec, maps: Mapping[str, int], btf: int, target: TypeReference, own: Callable[[int], int],
+    values: StampValues,
+) -> list[LoadedProgram]:  # fmt: skip
+    """Load `spec` once, or, if cookies are stamped in, once for each probe.
 
     `maps` are the descriptors by name, `btf` that of the program's own BTF (0: none), `target` the type a tp_btf
     program attaches to; `own` takes each new descriptor over and returns it. Raises EngineError.
     """
     code = _with_maps(spec, maps)
-    if not spec.stamps:
+    cookies = [stamp.at for stamp in spec.stamps if stamp.kind == "cookie"]
+    for stamp in spec.stamps:
+        if stamp.kind != "cookie":
+            _stamp(code, stamp.at, values.value(stamp))
+    if not cookies:
         return [LoadedProgram(spec, spec.probes, own(_load(spec, bytes(code), btf, target)))]
     loaded = []
     for probe in spec.probes:
-        stamped = _with_cookie(code, spec.stamps, probe.cookie)
-        loaded.append(LoadedProgram(spec, (probe,), own(_load(spec, stamped, btf, target))))
+        for index in cookies:
+            _stamp(code, index, probe.cookie)
+        loaded.append(LoadedProgram(spec, (probe,), own(_load(spec, bytes(code), btf, target))))
     return loaded
 
 
@@ -56,13 +63,10 @@ def _with_maps(spec: ProgramSpec, maps: Mapping[str, int]) -> bytearray:
     return code
 
 
-def _with_cookie(code: bytearray, stamps: tuple[int, ...], cookie: int) -> bytes:
-    """The code with the cookie in the two immediates of each LD_IMM64 in `stamps`."""
-    stamped = bytearray(code)
-    for index in stamps:
-        struct.pack_into("=I", stamped, 8 * index + 4, cookie & 0xFFFFFFFF)
-        struct.pack_into("=I", stamped, 8 * index + 12, cookie >> 32)
-    return bytes(stamped)
+def _stamp(code: bytearray, index: int, value: int) -> None:
+    """Put a number into the two immediates of the LD_IMM64 at `index`."""
+    struct.pack_into("=I", code, 8 * index + 4, value & 0xFFFFFFFF)
+    struct.pack_into("=I", code, 8 * index + 12, value >> 32)
 
 
 def _load(spec: ProgramSpec, code: bytes, btf: int, target: TypeReference) -> int:

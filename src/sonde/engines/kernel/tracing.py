@@ -12,10 +12,12 @@ from collections.abc import Sequence
 from sonde.engines.base import EngineError
 from sonde.engines.kernel import commands, links, perf_events
 from sonde.engines.kernel.failures import explain
+from sonde.engines.kernel.limits import allow_descriptors
 from sonde.engines.kernel.links import Attachment
 from sonde.engines.kernel.maps import KernelMap, KernelMapArray, create
 from sonde.engines.kernel.programs import NO_TYPE, LoadedProgram, TypeReference, load
 from sonde.engines.kernel.ring import KernelRing
+from sonde.engines.kernel.stamps import StampValues
 from sonde.engines.kernel.syscalls import PollSet, current_cpu
 from sonde.spec import SKIPPED, ProgramSpec, TracingSpec
 from sonde.target.machine import possible_cpus
@@ -24,8 +26,9 @@ from sonde.target.machine import possible_cpus
 class KernelTracing:
     """The Tracing of a spec: maps are created and programs loaded by the constructor, which raises EngineError."""
 
-    def __init__(self, spec: TracingSpec, cpu: int | None = None) -> None:
+    def __init__(self, spec: TracingSpec, cpu: int | None = None, values: StampValues | None = None) -> None:
         self._cpu = cpu
+        self._values = values or StampValues()
         self.rings: list[KernelRing] = []
         self._maps: dict[str, KernelMap | KernelMapArray] = {}
         self._programs: list[LoadedProgram] = []
@@ -33,6 +36,7 @@ class KernelTracing:
         self._attachments: list[Attachment] = []
         self._poll_set: PollSet | None = None
         self._others: tuple[int, ...] = ()
+        allow_descriptors(spec)
         try:
             self._create_maps(spec)
             self._load_programs(spec)
@@ -61,7 +65,7 @@ class KernelTracing:
         targets = self._find_targets(spec)
         for program in spec.programs:
             target = targets[program.attach_to] if program.attach_to else NO_TYPE
-            self._programs += load(program, maps, blobs.get(program.btf, 0), target, self._own)
+            self._programs += load(program, maps, blobs.get(program.btf, 0), target, self._own, self._values)
 
     def _load_btf(self, program: ProgramSpec) -> int:
         try:

@@ -67,7 +67,7 @@ def kernel_object(name: str, module: str, scope: Scope, position: Position) -> O
         raise DError("D_IDENT_UNDEF", f"failed to resolve {spelled}: Unknown symbol name", position)
     if symbol.type is None:
         raise DError("D_SYM_NOTYPES", f"no symbolic type information is available for {spelled}", position)
-    return KernelObject(symbol.type, position, f"{symbol.module}`{symbol.name}", symbol.address)
+    return KernelObject(symbol.type, position, f"{symbol.module}`{symbol.name}")
 
 
 def enumerator_of(kind: Type, name: str, position: Position) -> Const | None:

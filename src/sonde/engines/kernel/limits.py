@@ -1,0 +1,28 @@
+"""How many descriptors a session may have open: one for each map, copy of a program and attachment."""
+
+from __future__ import annotations
+
+from sonde.spec import TracingSpec
+from sonde.target.machine import online_cpus
+
+_USUAL = 1024
+"""What may be open where nobody has lowered the limit (INR_OPEN_CUR, include/uapi/linux/fs.h)."""
+
+_OTHERS = 128
+"""What the process has open besides."""
+
+
+def allow_descriptors(spec: TracingSpec) -> None:
+    """Raise the soft limit of open files where the session needs more; as far as it may be raised."""
+    wanted = _OTHERS + len(spec.maps)
+    for program in spec.programs:
+        is_copied = any(stamp.kind == "cookie" for stamp in program.stamps)
+        wanted += len(program.probes) * (2 if is_copied else 1) + len(online_cpus())
+    if wanted <= _USUAL:
+        return
+    import resource  # an import that most runs do without
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    allowed = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    if soft != resource.RLIM_INFINITY and soft < allowed:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
