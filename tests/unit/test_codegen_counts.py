@@ -62,8 +62,18 @@ def test_an_argument_of_printf_is_stored_straight_to_the_record():
     assert len(to_stack) <= counter_key + 1
     assert calls(instructions, "probe_read_kernel") == 0
     execname = code("BEGIN { trace(execname); }")
-    assert calls(execname, "get_current_comm") == 1
+    assert calls(execname, "get_current_task_btf") == 1
+    assert calls(execname, "get_current_comm") == 0
     assert calls(execname, "probe_read_kernel") == calls(execname, "probe_read_kernel_str") == 0
+
+
+def test_a_command_name_costs_no_helper_but_the_task():
+    """It is loaded from the task, as much as decides; the argument behind it is fetched only where it matters."""
+    instructions = code(f'{ENTRY} /execname == "x" && arg0 > 3/ {{ @ = count(); }}')
+    assert calls(instructions, "get_current_comm") == 0
+    first = next(n for n, i in enumerate(instructions) if i.opcode == bpf.LDX | bpf.MEM | bpf.H)
+    fetched = next(n for n, i in enumerate(instructions) if i.opcode == bpf.JMP | bpf.CALL and n > first)
+    assert any(first < n < fetched for n, _ in jumps(instructions))
 
 
 def test_a_string_variable_goes_to_the_record_in_words():
@@ -80,7 +90,7 @@ def test_constants_are_folded():
 
 def test_a_predicate_that_cannot_hold_leaves_nothing():
     """The clause behind it is dropped, with its library routines."""
-    assert calls(code("BEGIN /0/ { trace(execname); } BEGIN { x = 1; }"), "get_current_comm") == 0
+    assert calls(code("BEGIN /0/ { trace(execname); } BEGIN { x = 1; }"), "get_current_task_btf") == 0
 
 
 def test_a_map_nobody_refers_to_is_not_created():

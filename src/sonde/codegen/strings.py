@@ -6,6 +6,7 @@ are equal word by word, and no slot shows what it held before. A string has at m
 
 from __future__ import annotations
 
+from sonde.codegen import execname
 from sonde.codegen.access import address_of, copy, zero
 from sonde.codegen.arithmetic import signed
 from sonde.codegen.faults import BAD_ADDRESS, fault_if
@@ -64,7 +65,7 @@ def store_text(g: Generation, text: bytes, memory: Memory, size: int) -> None:
 def builtin(g: Generation, e: tree.Expr, memory: Memory, size: int) -> None:
     assert isinstance(e, tree.Builtin)
     if e.name == "execname":
-        g.call("get_current_comm", g.argument_of(memory.base, memory.offset), Imm(min(size, COMM_SIZE)))
+        execname.store(g, memory, size)
         if size > COMM_SIZE:
             zero(g, Memory(memory.base, memory.offset + COMM_SIZE), size - COMM_SIZE)
         return
@@ -180,6 +181,8 @@ def _equals_text(g: Generation, e: tree.Expr, text: bytes, equal: int, unequal: 
             g.b.jump(unequal)
         else:
             g.b.branch("eq", probe_name(g, e.name), Imm(g.intern(text)), equal, unequal)
+        return
+    if isinstance(e, tree.Builtin) and e.name == "execname" and execname.equals(g, text, equal, unequal):
         return
     memory, size = in_memory(g, e)
     words = (len(text) + 8) // 8

@@ -1,0 +1,68 @@
+"""`execname`: the name of the current thread, read from its task_struct without a helper.
+
+Comparing it is the commonest predicate, so a comparison loads no more of it than decides. The kernel keeps the name
+padded with zeros since 5.17 (__set_task_comm, fs/exec.c); before that only a helper gives it so.
+"""
+
+from __future__ import annotations
+
+from sonde.codegen.arithmetic import signed
+from sonde.codegen.generation import Generation
+from sonde.codegen.ir import Imm
+from sonde.codegen.places import Memory
+from sonde.codegen.shapes import COMM_SIZE
+from sonde.lang.types import Struct
+
+PADDED_SINCE = (5, 17)
+
+
+def store(g: Generation, memory: Memory, size: int) -> None:
+    """The name at `memory`, its first `size` bytes if that is less than it has."""
+    offset = _offset(g)
+    taken = min(size, COMM_SIZE)
+    if offset is None or _release(g) < PADDED_SINCE:
+        g.call("get_current_comm", g.argument_of(memory.base, memory.offset), Imm(taken))
+        return
+    task = g.current_task()
+    for start in range(0, taken, 8):
+        g.b.store(memory.base, memory.offset + start, 8, g.b.load(task, offset + start, 8, invariant=True))
+
+
+def equals(g: Generation, text: bytes, equal: int, unequal: int) -> bool:
+    """Jump by whether it is this text; False, and no code, where BTF does not tell where the name is."""
+    offset = _offset(g)
+    if offset is None:
+        return False
+    if len(text) >= COMM_SIZE:
+        g.b.jump(unequal)
+        return True
+    task = g.current_task()
+    pieces = _pieces(text + b"\0")
+    for number, (start, piece) in enumerate(pieces):
+        part = g.b.load(task, offset + start, len(piece), invariant=True)
+        following = g.b.label() if number + 1 < len(pieces) else equal
+        g.b.branch("eq", part, Imm(signed(int.from_bytes(piece, "little"))), following, unequal)
+        if following != equal:
+            g.b.place(following)
+    return True
+
+
+def _pieces(text: bytes) -> list[tuple[int, bytes]]:
+    """The text in pieces of 8, 4, 2 and 1 bytes, as large as they can be, with where they begin."""
+    pieces, start = [], 0
+    for size in (8, 8, 4, 2, 1):
+        if len(text) - start >= size:
+            pieces.append((start, text[start : start + size]))
+            start += size
+    return pieces
+
+
+def _offset(g: Generation) -> int | None:
+    """Where task_struct has it, in bytes."""
+    task = g.shared.kernel_type("struct", "task_struct")
+    member = task.find("comm") if isinstance(task, Struct) else None
+    return None if member is None else member.offset // 8
+
+
+def _release(g: Generation) -> tuple[int, ...]:
+    return tuple(int(part) for part in g.shared.target.release.split("-")[0].split(".")[:2] if part.isdigit())
