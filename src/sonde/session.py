@@ -57,6 +57,7 @@ def settings_of(options: OptionTable) -> Settings:
         stackframes=options.number("stackframes", default.stackframes),
         ustackframes=options.number("ustackframes", default.ustackframes),
         maxframes=options.number("maxframes", default.maxframes),
+        printsize=options.number("printsize", default.printsize),
         rings_per_cpu=options.text("rings") == "cpu",
         cpu=options.number("cpu", 0) if options.is_set("cpu") else None,
     )
@@ -74,7 +75,7 @@ def _fields_of(registry: Registry) -> Callable:  # type: ignore[type-arg]
 
 
 _SWITCHES = ("aggpercpu", "aggsortkey", "aggsortrev", "droptags", "flowindent", "noresolve", "quiet", "rawbytes")
-_NUMBERS = ("aggsortkeypos", "aggsortpos", "stackindent")
+_NUMBERS = ("aggsortkeypos", "aggsortpos", "printsize", "stackindent")
 
 
 def display_options(options: OptionTable, shown: Options) -> Options:

@@ -169,6 +169,18 @@ class PrintfAction(NamedTuple):
     fields: tuple[Field, ...]
 
 
+class PrintAction(NamedTuple):
+    """A typed dump: `type` is an index into `TracingSpec.types`.
+
+    `object` has the value's bytes, as many as were recorded, or its text if it is a string; `address` the address it
+    was read from, None for a value that has none.
+    """
+
+    type: int
+    object: Field
+    address: Field | None = None
+
+
 class PrintaAction(NamedTuple):
     """`aggregations` are indexes into `TracingSpec.aggregations`."""
 
@@ -219,8 +231,8 @@ class OtherAction(NamedTuple):
 
 
 Action: TypeAlias = (
-    TraceAction | TracememAction | PrintfAction | PrintaAction | ExitAction | ClearAction | TruncAction
-    | NormalizeAction | SetOptionAction | CommandAction | OtherAction
+    TraceAction | TracememAction | PrintfAction | PrintAction | PrintaAction | ExitAction | ClearAction
+    | TruncAction | NormalizeAction | SetOptionAction | CommandAction | OtherAction
 )  # fmt: skip
 
 
@@ -258,11 +270,48 @@ class AggregationSpec(NamedTuple):
     replaceable: bool
 
 
+class MemberSpec(NamedTuple):
+    """A member of a structure or union: type by number, `offset` in bits; `bits` is 0 unless it is a bit-field.
+
+    An anonymous structure or union has the name "".
+    """
+
+    name: str
+    type: int
+    offset: int
+    bits: int = 0
+
+
+class TypeSpec(NamedTuple):
+    """A C type as print() shows it; `name` as C spells it, an anonymous one by its keyword alone.
+
+    `kind` is
+      `integer`   of that `size`, `signed` or not;
+      `char`      a character;
+      `float`     of that size;
+      `enum`      whose `values` are (name, number) pairs;
+      `pointer`   shown as an address: what it points to is not described, so no type contains itself;
+      `string`    a D string;
+      `array`     of `size` bytes, its elements of type number `element`;
+      `struct`    a structure or union with its `members`;
+      `opaque`    anything else, of which only the name is shown.
+    """
+
+    kind: str
+    name: str
+    size: int
+    signed: bool = False
+    element: int = 0
+    values: tuple[tuple[str, int], ...] = ()
+    members: tuple[MemberSpec, ...] = ()
+
+
 class TracingSpec(NamedTuple):
     """Everything an engine needs to trace and a consumer to understand what comes back.
 
     `programs` are attached in order; those whose probe's firing is Internal are run by hand. `ring` names the map of
-    the ring buffers (one map, or an array of maps indexed by CPU). `probes` are all probes by identifier.
+    the ring buffers (one map, or an array of maps indexed by CPU). `probes` are all probes by identifier. `types` are
+    those that print() shows and all that they consist of.
     """
 
     maps: tuple[MapSpec, ...]
@@ -272,3 +321,4 @@ class TracingSpec(NamedTuple):
     strings: tuple[bytes, ...]
     probes: tuple[Probe, ...]
     rings: tuple[str, ...] = ("ring",)
+    types: tuple[TypeSpec, ...] = ()

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from sonde.codegen import aggregations, records
-from sonde.codegen.access import fetch, zero
+from sonde.codegen.access import address_of, fetch, store, zero
 from sonde.codegen.generation import Generation, Unsupported
 from sonde.codegen.integers import pointer_place, source_of
 from sonde.codegen.ir import Imm
 from sonde.codegen.layout import write_field
-from sonde.codegen.places import Memory, Remote
+from sonde.codegen.places import Memory, Remote, Trusted
 from sonde.codegen.plan import CONSUMER_ACTIONS
 from sonde.codegen.variables import assign, assign_object, increment
 from sonde.lang import program as tree
 from sonde.lang.types import Array, String, Struct, Void, resolve
-from sonde.spec import DRAINING, STATE_ACTIVITY, STATE_STATUS
+from sonde.spec import DRAINING, STATE_ACTIVITY, STATE_STATUS, Field
 
 
 def evaluate(g: Generation, s: tree.Statement) -> None:
@@ -73,16 +73,34 @@ def printa(g: Generation, s: tree.Statement) -> None:
 
 def tracemem(g: Generation, s: tree.Statement) -> None:
     assert isinstance(s, tree.Tracemem)
-    field = records.next_field(g)
+    _record_block(g, pointer_place(g, s.address), s.size)
+    _record(g, s.dynamic)
+
+
+def print_(g: Generation, s: tree.Statement) -> None:
+    """The value itself, or an address and the object there."""
+    assert isinstance(s, tree.Print)
+    if not s.by_address:
+        _record(g, s.value)
+        return
+    place = pointer_place(g, s.value)
+    store(g, _slot(g, records.next_field(g)), 8, address_of(g, place))
+    _record_block(g, place, g.fields[0].size)
+
+
+def _slot(g: Generation, field: Field) -> Memory:
     target = records.memory(g)
-    block = Memory(target.base, target.offset + field.offset)
-    place = pointer_place(g, s.address)
+    return Memory(target.base, target.offset + field.offset)
+
+
+def _record_block(g: Generation, place: Remote | Trusted | Memory, size: int) -> None:
+    """Memory that a pointer leads to, into the next field."""
+    block = _slot(g, records.next_field(g))
     source = place if isinstance(place, Remote) else Remote(source_of(g, place), 0, False)
-    if s.size:
-        fetch(g, source, block, s.size)
+    if size:
+        fetch(g, source, block, size)
     else:
         zero(g, block, 0)
-    _record(g, s.dynamic)
 
 
 def exit_(g: Generation, s: tree.Statement) -> None:

@@ -25,6 +25,7 @@ from sonde.codegen.program import generate, generate_error_routine
 from sonde.codegen.records import RING
 from sonde.codegen.routines.catalog import routine
 from sonde.codegen.settings import Settings
+from sonde.codegen.type_table import TypeTable
 from sonde.codegen.uses import gather_keys, gather_replaceable
 from sonde.codegen.variables import assign_storage
 from sonde.lang.errors import DError, Position
@@ -57,7 +58,7 @@ class Compilation:
         self.shared = Shared(
             target, settings, self.maps, {}, gather_keys(program.clauses, settings),
             gather_replaceable(program.clauses), {}, kernel_type,
-            name_width((p for c in program.clauses for p in c.probes), settings),
+            name_width((p for c in program.clauses for p in c.probes), settings), TypeTable(settings),
         )  # fmt: skip
         self._add_maps(settings)
         assign_storage(self.shared, program.variables)
@@ -95,6 +96,7 @@ class Compilation:
             tuple(self.shared.strings),
             tuple(sorted({p for c in self.program.clauses for p in c.probes} | {ERROR})),
             ("rings",) if self.shared.settings.rings_per_cpu else (RING,),
+            tuple(self.shared.types.specs),
         )
 
     def functions(self) -> list[ir.Function]:

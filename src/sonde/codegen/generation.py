@@ -18,6 +18,7 @@ from sonde.codegen.ir import Base, CallArgument, Imm, MapDescriptor, Operand, Re
 from sonde.codegen.maps import MapPool
 from sonde.codegen.places import Memory, Place
 from sonde.codegen.settings import Settings
+from sonde.codegen.type_table import TypeTable
 from sonde.lang.errors import DError, Position
 from sonde.lang.program import Aggregation, Clause, Expr, Statement, Variable
 from sonde.lang.types import Type
@@ -95,6 +96,7 @@ class Shared(NamedTuple):
     strings: dict[bytes, int]
     kernel_type: Callable[[str, str], Type | None]
     name_width: int
+    types: TypeTable
 
 
 class Generation:

@@ -76,6 +76,7 @@ _STATEMENTS: dict[type, Any] = {
     tree.Trace: actions.trace,
     tree.Printf: actions.formatted,
     tree.FormattedCommand: actions.formatted,
+    tree.Print: actions.print_,
     tree.Printa: actions.printa,
     tree.Tracemem: actions.tracemem,
     tree.Exit: actions.exit_,

@@ -16,6 +16,7 @@ from sonde.spec import (
     NormalizeAction,
     OtherAction,
     PrintaAction,
+    PrintAction,
     PrintfAction,
     RecordLayout,
     SetOptionAction,
@@ -75,6 +76,8 @@ class Plan:
             return TraceAction(self._field(s.value))
         if isinstance(s, tree.Printf):
             return PrintfAction(s.conversions, self._fields(s.values))
+        if isinstance(s, tree.Print):
+            return self._print(s)
         if isinstance(s, tree.Printa):
             return PrintaAction(s.conversions, tuple(self._numbers[a] for a in s.aggregations))
         if isinstance(s, tree.Tracemem):
@@ -95,6 +98,16 @@ class Plan:
         if isinstance(s, tree.Act):
             return OtherAction(s.name, self._fields(s.arguments) if s.name in CONSUMER_ACTIONS else ())
         return None
+
+    def _print(self, s: tree.Print) -> PrintAction:
+        number = self._shared.types.number(s.type)
+        if s.by_address:
+            address = self._field(s.value)
+            size = min(self._shared.types.specs[number].size, self._shared.settings.printed_size)
+            return PrintAction(number, self._add(Field((self._end + 7) & -8, size, "bytes")), address)
+        field = self._field(s.value)
+        # An integer is written as one, and shown by its type's description as all else.
+        return PrintAction(number, field._replace(kind="bytes", signed=False) if field.kind == "int" else field)
 
 
 IN_PLACE_STRING = 512

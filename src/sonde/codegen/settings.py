@@ -5,6 +5,9 @@ from __future__ import annotations
 from sonde.typed import NamedTuple
 
 MEGABYTE = 1 << 20
+_LEAST_PRINTED = 8192
+_MOST_PRINTED = 24576
+"""What fits a record beside other values: 32 KiB is the most that per-CPU memory holds of one."""
 
 
 class Settings(NamedTuple):
@@ -17,8 +20,14 @@ class Settings(NamedTuple):
     stackframes: int = 20
     ustackframes: int = 100
     maxframes: int = 127
+    printsize: int = 8192
     rings_per_cpu: bool = False
     cpu: int | None = None
+
+    @property
+    def printed_size(self) -> int:
+        """Bytes of an object that print() records, so that setopt() can have more shown than at the beginning."""
+        return min(max(self.printsize, _LEAST_PRINTED), _MOST_PRINTED)
 
     @property
     def string_capacity(self) -> int:

@@ -24,6 +24,7 @@ from sonde.spec import (
     NormalizeAction,
     OtherAction,
     PrintaAction,
+    PrintAction,
     PrintfAction,
     RecordLayout,
     SetOptionAction,
@@ -37,7 +38,7 @@ from sonde.typed import TYPE_CHECKING, Any, cast
 if TYPE_CHECKING:
     from sonde.consume.aggregations import AggregationAction, Aggregations, Label, Moment
 
-PASSIVE = (TraceAction, TracememAction, PrintfAction)
+PASSIVE = (TraceAction, TracememAction, PrintfAction, PrintAction)
 """Actions that only show data of the record."""
 
 _FAULT = tuple(

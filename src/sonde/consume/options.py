@@ -7,7 +7,7 @@ class Options:
     """The dynamic options, read each time they are needed: setopt() may change them while tracing.
 
     `testing` leaves the CPU and ID columns out (the environment variable _DTRACE_TESTING). The aggsort positions count
-    from 0. `stackindent` is in columns.
+    from 0. `stackindent` is in columns, `printsize` in bytes.
     """
 
     __slots__ = (
@@ -19,6 +19,7 @@ class Options:
         "droptags",
         "flowindent",
         "noresolve",
+        "printsize",
         "quiet",
         "rawbytes",
         "stackindent",
@@ -34,6 +35,7 @@ class Options:
         self.droptags = False
         self.flowindent = False
         self.noresolve = False
+        self.printsize = 8192
         self.quiet = False
         self.rawbytes = False
         self.stackindent = 14

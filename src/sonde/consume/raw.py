@@ -5,7 +5,7 @@ consumer reading the same bytes, so every printa, clear and drop message comes o
 
 The file: 8 bytes magic, then blocks of {u32 kind, u32 length, `length` bytes}, all little-endian:
   1  the description, first and once: JSON of the records, aggregations, strings, probes (`_encode`), the number of
-     rings and the options that decide how it is shown
+     rings, the options that decide how it is shown and the types that print() shows
   2  ring bytes: u32 ring number, then records as they stood in the ring, each behind its 8-byte header
   3  a map that was read or replaced: JSON name and newline, then {u32 size, key, u32 size, value} for each element
 """
@@ -35,10 +35,11 @@ _CLASSES = {
     one.__name__: one
     for one in (
         specification.Field, specification.TraceAction, specification.TracememAction, specification.PrintfAction,
-        specification.PrintaAction, specification.ExitAction, specification.ClearAction, specification.TruncAction,
+        specification.PrintAction, specification.PrintaAction, specification.ExitAction, specification.ClearAction,
+        specification.TruncAction,
         specification.NormalizeAction, specification.SetOptionAction, specification.CommandAction,
         specification.OtherAction, specification.RecordLayout, specification.AggregationSpec, Conversion, Probe,
-        Internal,
+        Internal, specification.TypeSpec, specification.MemberSpec,
     )
 }  # fmt: skip
 
@@ -69,7 +70,7 @@ def _describe(spec: TracingSpec, rings: int, options: Options) -> bytes:
     # How a probe is fired does not matter any more, and what it says may be private.
     probes = tuple(probe._replace(firing=Internal("")) for probe in spec.probes)
     shown = tuple((name, getattr(options, name)) for name in Options.__slots__)
-    parts = (spec.records, spec.aggregations, spec.strings, probes, rings, shown)
+    parts = (spec.records, spec.aggregations, spec.strings, probes, rings, shown, spec.types)
     return json.dumps([_encode(part) for part in parts]).encode()
 
 
@@ -152,13 +153,13 @@ class Replay:
         if kind != _DESCRIPTION:
             raise RawFileError("the description is missing")
         try:
-            records, aggregations, strings, probes, rings, shown = _decode(json.loads(payload))
+            records, aggregations, strings, probes, rings, shown, types = _decode(json.loads(payload))
             self.options = Options()
             for name, value in shown:
                 setattr(self.options, name, value)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise RawFileError(f"the description is damaged: {error}") from error
-        self.spec = TracingSpec((), (), records, aggregations, strings, probes)
+        self.spec = TracingSpec((), (), records, aggregations, strings, probes, types=types)
         self.rings: Sequence[Ring] = [_ReplayedRing(number, self) for number in range(rings)]
 
     @staticmethod

@@ -14,7 +14,7 @@ class Sink(Protocol):
     """Takes the events of one session, in order. Speculative records arrive when they are committed."""
 
     def run(self, layout: RecordLayout, data: memoryview, stride: int) -> None:
-        """Records of one clause whose actions are all trace, tracemem and printf, or that has none: most of all.
+        """Records of one clause whose actions are all trace, tracemem, printf and print, or that has none: most of all.
 
         They stand one behind the other as in the ring, each behind its 8-byte header, `stride` bytes from one to the
         next. `data` is only valid during the call.
@@ -24,7 +24,7 @@ class Sink(Protocol):
         """A record with other actions begins: those that concern the sink follow, then `end`."""
 
     def action(self, record: Record, action: Action) -> None:
-        """A trace, tracemem, printf, system, freopen or ftruncate action."""
+        """A trace, tracemem, printf, print, system, freopen or ftruncate action."""
 
     def table(self, table: Table, conversions: tuple[Conversion, ...] | None) -> None:
         """A printa action; `conversions` is None for the default layout."""

@@ -263,6 +263,16 @@ class Printf(NamedTuple):
     values: tuple[Expr, ...]
 
 
+class Print(NamedTuple):
+    """`print(value)`, a typed dump of an object of this `type`: `value` is its address or, if not `by_address`, the
+    object itself."""
+
+    type: Type
+    position: Position
+    value: Expr
+    by_address: bool
+
+
 class Printa(NamedTuple):
     """`conversions` is None for the default layout."""
 
@@ -332,7 +342,7 @@ class Act(NamedTuple):
 
 
 Statement: TypeAlias = (
-    Evaluate | Aggregate | Trace | Printf | Printa | Tracemem | Exit | Clear | Trunc | Normalize | SetOption
+    Evaluate | Aggregate | Trace | Printf | Print | Printa | Tracemem | Exit | Clear | Trunc | Normalize | SetOption
     | FormattedCommand | Act
 )  # fmt: skip
 

@@ -13,7 +13,7 @@ from sonde.consume.events import RING_HEADER
 from sonde.report.piece import Piece, field_argument, formatting_source
 from sonde.report.printf import printf_pieces
 from sonde.report.trace import shown_field, trace_piece
-from sonde.spec import Action, CommandAction, Field, PrintfAction, TraceAction, TracememAction
+from sonde.spec import Action, CommandAction, Field, PrintAction, PrintfAction, TraceAction, TracememAction
 from sonde.typed import Any, NamedTuple
 
 Formatter = Callable[[memoryview], list[bytes]]
@@ -33,6 +33,8 @@ def _action_fields(action: Action, style: Style) -> tuple[Field, ...]:
     match action:
         case TraceAction(field):
             return (shown_field(field, style.rawbytes),)
+        case PrintAction(_, shown, address):
+            return (shown,) if address is None else (shown, address)
         case TracememAction(field, dynamic):
             return (field._replace(kind="bytes"),) if dynamic is None else (field._replace(kind="bytes"), dynamic)
         case PrintfAction(_, fields) | CommandAction(_, _, fields):
@@ -47,6 +49,9 @@ def _action_pieces(action: Action, layout: Columns, style: Style) -> Iterable[Pi
         case TraceAction(field):
             shown = shown_field(field, style.rawbytes)
             return (trace_piece(shown, sources[shown], style.quiet),)
+        case PrintAction(number, shown, address):
+            where = None if address is None else sources[address]
+            return (Piece(b"%s", (f"typed({number}, {sources[shown]}, {where})",)),)
         case TracememAction(_, dynamic):
             memory = sources[_action_fields(action, style)[0]]
             call = f"dump({memory})" if dynamic is None else f"limited({memory}, {sources[dynamic]})"

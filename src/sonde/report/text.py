@@ -68,10 +68,11 @@ class TextReport:
         self._titles = _Titles(spec.probes, options.testing)
         self._flow = Flow()
         self._environment: dict[str, Any] = {
-            **environment(addresses), "titles": self._titles, "flow_line": self._flow_line,
+            **environment(addresses), "titles": self._titles, "flow_line": self._flow_line, "typed": self._typed,
         }  # fmt: skip
         self._addresses = addresses
         self._aggregates: AggregateText | None = None
+        self._types = spec.types
         self._formatters: dict[tuple[Any, ...], Formatter | None] = {}
         self._has_heading = False
 
@@ -106,6 +107,13 @@ class TextReport:
             line = f"flow_line(cpu, probe, {layout.clause})"
             return Piece(b"%s ", (line,)) if testing else Piece(b"%3d %s ", ("cpu", line))
         return Piece(b"%s", ("titles[probe]",)) if testing else Piece(b"%3d %s", ("cpu", "titles[probe]"))
+
+    def _typed(self, number: int, data: bytes, address: int | None) -> bytes:
+        """What print() shows."""
+        # Only programs that call it are to wait for this import.
+        from sonde.report.typed_object import object_text
+
+        return object_text(self._types, number, data, address, self._options.printsize)
 
     def _flow_line(self, cpu: int, probe: int, clause: int) -> bytes:
         return self._flow.line(cpu, self._probes[probe], clause)

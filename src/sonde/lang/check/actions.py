@@ -6,9 +6,18 @@ from collections.abc import Callable
 
 from sonde.lang.check.conversions import convert, convert_to_string, decay
 from sonde.lang.check.folding import constant_value
-from sonde.lang.check.kinds import is_integer, is_pointer, is_string, is_void, pointed_to, spell
+from sonde.lang.check.kinds import (
+    is_function,
+    is_integer,
+    is_pointer,
+    is_recordable_opaque,
+    is_string,
+    is_void,
+    pointed_to,
+    spell,
+)
 from sonde.lang.check.layout import object_size
-from sonde.lang.check.operands import ActionCall, AggregationUse, TranslatorValue, value_of
+from sonde.lang.check.operands import ActionCall, AggregationUse, Operand, TranslatorValue, is_bitfield, value_of
 from sonde.lang.check.order import ActionOrder
 from sonde.lang.check.printa import aggregation_argument, printa
 from sonde.lang.check.printf import match_format
@@ -17,10 +26,17 @@ from sonde.lang.check.scope import Scope
 from sonde.lang.errors import DError
 from sonde.lang.program import (
     Act,
+    AddressOf,
     Clear,
+    Deref,
     Exit,
+    Expr,
     FormattedCommand,
+    Index,
+    KernelObject,
+    MemberOf,
     Normalize,
+    Print,
     Printf,
     SetOption,
     Statement,
@@ -29,7 +45,7 @@ from sonde.lang.program import (
     Tracemem,
     Trunc,
 )
-from sonde.lang.types import INT, LONG, ULONG
+from sonde.lang.types import INT, LONG, ULONG, Pointer, resolve
 
 _RESTORE = b"."
 """A file name that stands for the standard output inside DTrace, so that none may be called so."""
@@ -62,14 +78,36 @@ def _trace(call: ActionCall, _scope: Scope) -> Statement:
 
 def _print(call: ActionCall, scope: Scope) -> Statement:
     operand = call.arguments[0]
-    if is_void(operand.type) or isinstance(operand, (AggregationUse, TranslatorValue)):
+    if not _is_shown(operand):
         text = "print( ) argument #1 is incompatible with prototype:\n\tprototype: type\n"
         raise DError("D_PROTO_ARG", f"{text}\t argument: {spell(operand.type)}", call.position)
-    to = pointed_to(operand.type) if is_pointer(operand.type) else None
-    if to is not None and object_size(to, scope.strsize) == 0:
+    value = value_of(operand)
+    if _has_address(value):
+        value = AddressOf(Pointer(value.type), call.position, value)
+    base = resolve(value.type)
+    if not isinstance(base, Pointer):
+        return Print(value.type, call.position, value, False)
+    to = base.to
+    if object_size(to, scope.strsize) == 0:
         text = f"print( ) argument #1 reference has type '{spell(to)}' with size 0; cannot print( ) it."
         raise DError("D_PRINT_SIZE", text, call.position)
-    return Act(call.position, "print", (value_of(operand),))
+    return Print(to, call.position, value, True)
+
+
+def _is_shown(operand: Operand) -> bool:
+    """Whether print() knows what to do with it."""
+    if isinstance(operand, (AggregationUse, TranslatorValue)) or is_function(operand.type):
+        return False
+    return not is_void(operand.type) and not is_recordable_opaque(operand.type)
+
+
+def _has_address(value: Expr) -> bool:
+    """Whether it denotes kernel data or what a pointer points to, which print() shows with its address."""
+    root = value
+    while isinstance(root, (MemberOf, Index)):
+        root = root.object
+    is_data = isinstance(root, (Deref, KernelObject)) and not is_pointer(value.type)
+    return is_data and not is_bitfield(value)
 
 
 def _printf(call: ActionCall, _scope: Scope) -> Statement:
