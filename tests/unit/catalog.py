@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
-from sonde.lang.catalog import KernelSymbol, ProbeArgument
+from sonde.lang.catalog import Derivation, KernelSymbol, ProbeArgument
 from sonde.lang.check.checker import compile_sources
 from sonde.lang.check.options import CheckOptions
 from sonde.lang.d.source import Macros, Source
@@ -16,6 +16,7 @@ from sonde.lang.types import (
     CHAR,
     INT,
     LONG,
+    STRING,
     UINT,
     ULONG,
     Array,
@@ -26,7 +27,7 @@ from sonde.lang.types import (
     Type,
     Typedef,
 )
-from sonde.probe import Internal, Probe, Syscall, Timer
+from sonde.probe import Internal, Probe, RawTracepoint, Syscall, Timer
 
 PATH = Struct("struct", "path", 16, lambda: (Member("mnt", ULONG, 0), Member("dentry", ULONG, 64)))
 TASK = Struct(
@@ -59,12 +60,26 @@ PROBES = (
     Probe(6, "syscall", "vmlinux", "write", "entry", Syscall(1, "write", False)),
     Probe(7, "profile", "", "", "tick-1", Timer(10**9, False)),
     Probe(8, "proc", "vmlinux", "", "start", Internal("start")),
+    Probe(9, "derived", "vmlinux", "", "born", RawTracepoint("fork", 3)),
+    Probe(10, "derived", "vmlinux", "", "named", RawTracepoint("fork", 3)),
 )
+FORK = Probe(0, "rawtp", "", "", "fork", RawTracepoint("fork", 3))
+DERIVATIONS = {
+    9: Derivation(FORK, "args[2] > 0", ("args[1]", "args[2] + 1")),
+    10: Derivation(FORK, "", ("args[1]->comm", "hidden"), ("int hidden; BEGIN { hidden = 7; }",)),
+}
 ARGUMENTS: dict[int, tuple[ProbeArgument, ...]] = {
     4: (ProbeArgument(UINT, UINT, 0), ProbeArgument(Pointer(CHAR, True), Pointer(CHAR, True), 1)),
     5: (ProbeArgument(LONG, LONG, 0),),
     6: (ProbeArgument(UINT, UINT, 0), ProbeArgument(Pointer(CHAR, True), Pointer(CHAR, True), 1)),
     8: (ProbeArgument(Pointer(TASK), Pointer(Typedef("info_t", Struct("struct", "", 0))), 0),),
+    0: (ProbeArgument(ULONG, ULONG, 0), ProbeArgument(Pointer(TASK), Pointer(TASK), 1), ProbeArgument(INT, INT, 2)),
+    9: (
+        ProbeArgument(INT, INT, 1),
+        ProbeArgument(Pointer(TASK), Pointer(Typedef("info_t", Struct("struct", "", 0))), 0),
+        ProbeArgument(Pointer(TASK), Pointer(TASK), 0),
+    ),
+    10: (ProbeArgument(Array(CHAR, 16), STRING, 0),),
 }
 
 
@@ -78,6 +93,9 @@ class FakeCatalog:
 
     def arguments(self, probe: Probe) -> tuple[ProbeArgument, ...] | None:
         return ARGUMENTS.get(probe.id)
+
+    def derivation(self, probe: Probe) -> Derivation | None:
+        return DERIVATIONS.get(probe.id)
 
     def type_named(self, name: str, module: str | None = None) -> Type | None:
         return TYPES.get(name)

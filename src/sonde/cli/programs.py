@@ -153,7 +153,7 @@ def compile_programs(
             raise compile_error(error, each.failure, each.original, each.is_script, options.on("errtags")) from None
         except RecursionError:
             raise FatalError(f"{each.failure}: expressions are nested too deeply") from None
-        now = checker.program().clauses
+        now = checker.clauses
         clauses.append(now[seen:])
         seen = len(now)
     return Compiled(checker.program(), tuple(given), tuple(clauses), checker)

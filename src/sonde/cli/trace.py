@@ -39,7 +39,7 @@ def trace(arguments: Arguments, options: OptionTable, messages: Messages) -> int
         _show_code(arguments.flags, options, compilation, spec, compiled)
         if only_compiles:
             return 0
-        if not any(clause.probes for clause in compiled.program.clauses):
+        if not any(clause.probes for clauses in compiled.clauses for clause in clauses):
             raise FatalError("no probes matched")
         from sonde.cli.run import run
 

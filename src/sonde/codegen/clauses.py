@@ -76,6 +76,9 @@ def _report(g: Generation, clause: Clause) -> None:
     if g.is_error_routine:
         g.count("errors")
         return
+    if clause.is_hidden:
+        # The program did not write it, and could not make anything of the fault.
+        return
     fault = g.fault
     which = epid(g, clause)
     g.b.call_local(ERROR_ROUTINE, g.ctx, g.b.in_register(which), fault.pc, fault.code, fault.value)

@@ -24,7 +24,11 @@ class Group(NamedTuple):
 
 
 def group(clauses: Sequence[Clause], fields: Fields) -> list[Group]:
-    """One group for each program; ERROR's clauses are left out, faults call them."""
+    """One group for each program; ERROR's clauses are left out, faults call them.
+
+    Programs are attached in this order, and those of one tracepoint run in it: hidden clauses first, then by the
+    probes' identifiers, so that which of two derived probes fires first does not depend on who wrote their clauses.
+    """
     by_probe: dict[Probe, list[Clause]] = {}
     for clause in clauses:
         for probe in clause.probes:
@@ -33,7 +37,7 @@ def group(clauses: Sequence[Clause], fields: Fields) -> list[Group]:
                 found.append(clause)
     shapes: dict[tuple[object, ...], list[Probe]] = {}
     clauses_of = {probe.id: own for probe, own in by_probe.items()}
-    for probe, own in by_probe.items():
+    for probe, own in sorted(by_probe.items(), key=_order):
         if probe.firing != Internal("ERROR"):
             fired = _fired(probe, own)
             shapes.setdefault(_shape(fired, own), []).append(fired)
@@ -43,6 +47,11 @@ def group(clauses: Sequence[Clause], fields: Fields) -> list[Group]:
         own_clauses = tuple(c for c in clauses if id(c) in members)
         groups.append(Group(_name(probes, number), _context(shape, probes, fields), own_clauses))
     return groups
+
+
+def _order(item: tuple[Probe, Sequence[Clause]]) -> tuple[bool, int]:
+    probe, clauses = item
+    return not clauses[0].is_hidden, probe.id
 
 
 def _fired(probe: Probe, clauses: Sequence[Clause]) -> Probe:

@@ -21,6 +21,20 @@ class ProbeArgument(NamedTuple):
     source: int
 
 
+class Derivation(NamedTuple):
+    """How a probe follows from another: it fires when `source` does and `condition` holds.
+
+    All but `source` is D text over the source's own `args[]`, `arg0` ... and built-in variables: `values` are the
+    probe's `arg0`, `arg1` ..., of the native types that `arguments` tells, `condition` is "" where it always fires.
+    `before` are D sources, declarations and clauses, that must be part of the program for the values to be known.
+    """
+
+    source: Probe
+    condition: str
+    values: tuple[str, ...]
+    before: tuple[str, ...] = ()
+
+
 class KernelSymbol(NamedTuple):
     """Kernel data: its module, address and type (None where only the address is known)."""
 
@@ -42,6 +56,9 @@ class Catalog(Protocol):
 
     def arguments(self, probe: Probe) -> tuple[ProbeArgument, ...] | None:
         """The probe's `args[]`; None where the provider has no typed arguments."""
+
+    def derivation(self, probe: Probe) -> Derivation | None:
+        """How the probe follows from another one; None for a probe that has its firing to itself."""
 
     def type_named(self, name: str, module: str | None = None) -> Type | None:
         """A kernel typedef or base type."""

@@ -350,7 +350,8 @@ Statement: TypeAlias = (
 class Clause(NamedTuple):
     """`probes / predicate / { statements }`; a clause without statements shows its header line.
 
-    `id` counts the clauses of the session from 1, in the order of the program. `position` is where it begins.
+    `id` counts the clauses of the session from 1, in the order of the program, and from -1 downwards those that the
+    program did not write but depends on: they record nothing. `position` is where it begins.
     """
 
     id: int
@@ -358,6 +359,10 @@ class Clause(NamedTuple):
     predicate: Expr | None
     statements: tuple[Statement, ...]
     position: Position
+
+    @property
+    def is_hidden(self) -> bool:
+        return self.id < 0
 
 
 class Program(NamedTuple):

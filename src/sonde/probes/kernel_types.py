@@ -27,6 +27,7 @@ _T = TypeVar("_T")
 
 VMLINUX = "vmlinux"
 _TRACEPOINT = "btf_trace_"
+_CALLER = "__traceiter_"
 
 _TAGGED = {"struct": (btf.STRUCT,), "union": (btf.UNION,), "enum": (btf.ENUM, btf.ENUM64)}
 _QUALIFIERS = {btf.CONST: "const", btf.VOLATILE: "volatile", btf.RESTRICT: "restrict"}
@@ -96,6 +97,12 @@ class KernelTypes:
         if isinstance(found, Typedef) and isinstance(found.to, Pointer) and isinstance(found.to.to, Function):
             return found.to.to.parameters[1:]
         return None
+
+    def tracepoint_parameters(self, name: str) -> tuple[str, ...] | None:
+        """The names of a tracepoint's arguments, from the function that calls its probes, `__traceiter_NAME`
+        (include/linux/tracepoint.h); None if there is no such tracepoint."""
+        found = self.function(_CALLER + name)
+        return found[1][1:] if found else None
 
     def tracepoint_arguments(self) -> dict[str, int]:
         """How many arguments each tracepoint has, by its name."""

@@ -27,6 +27,8 @@ SYSCALL = Block(100, 2999)
 PROFILE = Block(3000, 3999)
 RAWTP = Block(4000, 9999)
 SDT = Block(10000, 79999)
+PROC = Block(80000, 80099)
+SCHED = Block(80100, 80199)
 
 
 class RecordField(NamedTuple):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from importlib import import_module
 
-from sonde.lang.catalog import KernelSymbol, ProbeArgument
+from sonde.lang.catalog import Derivation, KernelSymbol, ProbeArgument
 from sonde.lang.types import Type
 from sonde.probe import Probe
 from sonde.probes import provider as blocks
@@ -15,6 +16,7 @@ from sonde.target.target import Target
 from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from sonde.probes.derived.provider import DerivedProvider
     from sonde.probes.kernel_types import KernelTypes
     from sonde.probes.rawtp import Tracepoints
     from sonde.probes.sdt import SdtProvider
@@ -27,8 +29,13 @@ _BLOCKS: dict[str, Block] = {
     "profile": blocks.PROFILE,
     "rawtp": blocks.RAWTP,
     "sdt": blocks.SDT,
+    "proc": blocks.PROC,
+    "sched": blocks.SCHED,
 }
 """The providers, in the order of their identifiers."""
+
+_DERIVED = ("proc", "sched")
+"""Those whose probes follow from others: each has a module of its name in `probes/derived/`."""
 
 _NEVER_EVENTS = ("BEGIN", "END", "ERROR", "entry", "return")
 
@@ -52,6 +59,7 @@ class Registry:
         self._tracefs_path = tracefs
         self._kallsyms_path = kallsyms
         self._providers: dict[str, Provider] = {}
+        self._derived_providers: dict[str, DerivedProvider] = {}
 
     def match(self, provider: str, module: str, function: str, name: str) -> Sequence[Probe]:
         """The probes whose four fields match the glob patterns ("" matches all), by identifier."""
@@ -73,6 +81,10 @@ class Registry:
     def arguments(self, probe: Probe) -> tuple[ProbeArgument, ...] | None:
         """The probe's `args[]`; None where its provider has no typed arguments."""
         return self._provider(probe.provider).arguments(probe)
+
+    def derivation(self, probe: Probe) -> Derivation | None:
+        """How the probe follows from another one; None for a probe that has its firing to itself."""
+        return self._derived(probe.provider).derivation(probe) if probe.provider in _DERIVED else None
 
     def fields(self, probe: Probe) -> tuple[RecordField, ...]:
         """Where a trace event's record has each of the probe's `args[]`; () unless its firing is a Tracepoint."""
@@ -157,7 +169,16 @@ class Registry:
             from sonde.probes.rawtp import RawtpProvider
 
             return RawtpProvider(self._tracepoints)
-        return self._sdt
+        return self._derived(name) if name in _DERIVED else self._sdt
+
+    def _derived(self, name: str) -> DerivedProvider:
+        found = self._derived_providers.get(name)
+        if found is None:
+            from sonde.probes.derived.provider import DerivedProvider
+
+            definitions = import_module(f"sonde.probes.derived.{name}").DEFINITIONS
+            found = self._derived_providers[name] = DerivedProvider(name, _BLOCKS[name], definitions, self.types)
+        return found
 
     def _functions(self, prefix: str) -> list[str]:
         return self.types.names(prefix)
@@ -178,4 +199,6 @@ def _may_have(provider: str, name: str) -> bool:
         return exact in _NEVER_EVENTS[3:]
     if provider == "profile":
         return exact.startswith(("profile-", "tick-"))
+    if provider in _DERIVED:
+        return exact not in _NEVER_EVENTS and not exact.startswith(("profile-", "tick-"))
     return exact.isidentifier() and exact not in _NEVER_EVENTS

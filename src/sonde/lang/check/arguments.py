@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from sonde.lang.catalog import ProbeArgument
+from sonde.lang.check import derived
 from sonde.lang.check.builtins import UREGS_COUNT, UREGS_TYPE
+from sonde.lang.check.casts import stringof
 from sonde.lang.check.folding import constant_value
-from sonde.lang.check.kinds import compatible, spell
+from sonde.lang.check.kinds import compatible, is_string, spell
 from sonde.lang.check.operands import Operand
 from sonde.lang.check.scope import Enabling, Scope
 from sonde.lang.check.translators import find_translator, translate
 from sonde.lang.errors import DError, Position
-from sonde.lang.program import Argument, Builtin, Const, Index
+from sonde.lang.program import Argument, Builtin, Const, Expr, Index
 from sonde.lang.types import LONG, Array, Pointer, Struct, Type, Typedef
 
 
@@ -36,9 +38,11 @@ def probe_argument(index: Operand, scope: Scope, position: Position) -> Operand:
         raise _unstable(scope.enabling, position)
     found = _common_argument(number, scope, scope.enabling, position)
     shown = _in_scope(found.shown, scope)
-    native = Argument(found.native, position, found.source)
+    native = _native(found, scope.enabling, scope, position)
     if compatible(found.native, shown):
         return native._replace(type=shown)
+    if is_string(shown):
+        return stringof(native, position)
     translator = find_translator(shown, native, scope)
     if translator is None:
         text = (
@@ -47,6 +51,12 @@ def probe_argument(index: Operand, scope: Scope, position: Position) -> Operand:
         )
         raise DError("D_ARGS_XLATOR", text, position)
     return translate(translator, native, shown, position)
+
+
+def _native(found: ProbeArgument, enabling: Enabling, scope: Scope, position: Position) -> Expr:
+    if enabling.derivation is not None:
+        return derived.argument(found.source, found.native, enabling.derivation, scope, position)
+    return Argument(found.native, position, found.source)
 
 
 def _in_scope(kind: Type, scope: Scope) -> Type:

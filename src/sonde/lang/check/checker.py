@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from sonde.lang.catalog import Catalog
+from sonde.lang.check import derived
 from sonde.lang.check.expressions import expression
 from sonde.lang.check.inlines import define_inline
 from sonde.lang.check.libraries import Libraries
@@ -32,7 +33,10 @@ class Checker:
 
     def __init__(self, catalog: Catalog, options: CheckOptions = DEFAULTS) -> None:
         self._scope = Scope(catalog, options, expression)
+        self._scope.require = self._add_hidden
         self._clauses: list[Clause] = []
+        self._hidden: dict[str, list[Clause]] = {}
+        self._hidden_count = 0
         self._options: list[tuple[str, str | None]] = []
 
     def add_text(self, source: Source, macros: Macros = NO_MACROS) -> None:
@@ -87,22 +91,56 @@ class Checker:
         pragmas.require_used()
         return count
 
+    @property
+    def clauses(self) -> tuple[Clause, ...]:
+        """Those that were written, without what they depend on."""
+        return tuple(self._clauses)
+
     def program(self) -> Program:
         scope = self._scope
         aggregations = tuple(entry.aggregation for entry in scope.aggregations.values())
         scratch = frozenset(number for number, is_scratch in scope.scratch.items() if is_scratch)
         variables = tuple(scope.variables.values())
-        return Program(tuple(self._clauses), variables, aggregations, tuple(self._options), scratch)
+        hidden = (clause for clauses in self._hidden.values() for clause in clauses)
+        return Program((*hidden, *self._clauses), variables, aggregations, tuple(self._options), scratch)
 
     def _add_clause(self, node: syntax.ProbeClause, end: Position) -> None:
-        """A clause is checked, and runs, once for each of its descriptions: their arguments may differ."""
+        """A clause is checked, and runs, once for each of its descriptions: their arguments may differ. So may those
+        of the probes of one description that follow from others."""
         for spec in node.specs:
             require_stability(spec, self._scope, end)
-            self._scope.enabling = Enabling(matching_probes(spec, self._scope), ":".join(spec.fields))
+            probes = matching_probes(spec, self._scope)
+            for own, derivation in derived.parts(probes, self._scope):
+                self._scope.enabling = Enabling(probes, ":".join(spec.fields), derivation)
+                condition = derived.condition(self._scope, spec.position)
+                predicate, body = self._contents(node)
+                number = len(self._clauses) + 1
+                both = derived.both(condition, predicate)
+                self._clauses.append(Clause(number, own, both, body, spec.position))
+                self._scope.enabling = None
+
+    def _add_hidden(self, text: str) -> None:
+        """Add what the program depends on and did not write, once, whatever is being checked at the moment."""
+        if text in self._hidden:
+            return
+        found = self._hidden[text] = []
+        with derived.aside(self._scope):
+            source = Source(text, derived.HIDDEN)
+            for item in Parser(source, NO_MACROS, self.is_type_name).items():
+                if isinstance(item, syntax.ProbeClause):
+                    found += self._hidden_clauses(item)
+                elif isinstance(item, syntax.Declaration):
+                    declare_variables(item, self._scope)
+
+    def _hidden_clauses(self, node: syntax.ProbeClause) -> list[Clause]:
+        clauses = []
+        for spec in node.specs:
+            probes = matching_probes(spec, self._scope)
+            self._scope.enabling = Enabling(probes, ":".join(spec.fields))
             predicate, body = self._contents(node)
-            number = len(self._clauses) + 1
-            self._clauses.append(Clause(number, self._scope.enabling.probes, predicate, body, spec.position))
-            self._scope.enabling = None
+            self._hidden_count += 1
+            clauses.append(Clause(-self._hidden_count, probes, predicate, body, spec.position))
+        return clauses
 
     def _contents(self, node: syntax.ProbeClause) -> tuple[Expr | None, tuple[Statement, ...]]:
         """Predicate and statements. Either may bring variables into being that the other uses."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sonde.lang.check import derived
 from sonde.lang.check.builtins import ARRAYS, builtin_type
 from sonde.lang.check.conversions import constant
 from sonde.lang.check.operands import Operand, function_name
@@ -30,7 +31,7 @@ def identifier(name: str, scope: Scope, position: Position) -> Operand:
         return scalar(variable, position)
     kind = builtin_type(name, scope)
     if kind is not None:
-        return Builtin(kind, position, name)
+        return derived.builtin(name, kind, scope, position) or Builtin(kind, position, name)
     if name in ARRAYS:
         raise bad_reference("associative array", name, "scalar", position)
     if name == "NULL":

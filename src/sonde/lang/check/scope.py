@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from sonde.lang.catalog import Catalog
+from sonde.lang.catalog import Catalog, Derivation
 from sonde.lang.check.folding import constant_value
 from sonde.lang.check.operands import Operand, Translator
 from sonde.lang.check.options import CheckOptions
@@ -37,14 +37,16 @@ class AggregationEntry(NamedTuple):
 
 
 class Enabling(NamedTuple):
-    """What the clause being checked is about: its probes and how they were written."""
+    """What the clause being checked is about: the probes described, how they were written and, if it is for one that
+    follows from another, how that does."""
 
     probes: tuple[Probe, ...]
     text: str
+    derivation: Derivation | None = None
 
 
 def _provide_nothing(_name: str) -> None:
-    """There are no libraries."""
+    """There are no libraries, and nothing keeps hidden clauses."""
 
 
 class Scope:
@@ -70,6 +72,8 @@ class Scope:
         self.enabling: Enabling | None = None
         self.provide: Callable[[str], None] = _provide_nothing
         """Called with each name looked up, so that a library that declares it can be added in time."""
+        self.require: Callable[[str], None] = _provide_nothing
+        """Called with a D source that the clause being checked depends on, to be added to the program unseen."""
         self.scratch: dict[int, bool] = {}
         """Variables known to hold pointers: True those made by alloca() and its like, False any others."""
 

@@ -1,0 +1,89 @@
+"""Derived probes: those that fire when another probe does, and see its arguments through expressions of D.
+
+A clause for such a probe is checked as if `arg0` and `args[0]` had been written as the expressions that the catalog
+gives for them. In these `args[]` is that of the probe underneath. What they depend on, clauses and variables of their
+own, is part of the program but never seen; variables of this kind have names that begin with two underscores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from sonde.lang.catalog import Derivation
+from sonde.lang.check.casts import cast
+from sonde.lang.check.kinds import compatible
+from sonde.lang.check.operands import value_of
+from sonde.lang.check.scope import Enabling, Scope
+from sonde.lang.d.parser import parse_expression
+from sonde.lang.errors import DError, Position
+from sonde.lang.program import Binary, Const, Expr
+from sonde.lang.types import INT, Type
+from sonde.probe import Probe
+
+HIDDEN = "<hidden>"
+"""The file that what a program depends on, and did not write, is said to be in."""
+
+Part = tuple[tuple[Probe, ...], Derivation | None]
+
+
+def parts(probes: Sequence[Probe], scope: Scope) -> list[Part]:
+    """The probes of one description as they must be checked: derived ones each alone, all others together."""
+    found = [(probe, scope.catalog.derivation(probe)) for probe in probes]
+    plain = tuple(probe for probe, derivation in found if derivation is None)
+    alone: list[Part] = [((probe,), derivation) for probe, derivation in found if derivation is not None]
+    return [(plain, None), *alone] if plain or not alone else alone
+
+
+def condition(scope: Scope, position: Position) -> Expr | None:
+    """Under which condition the clause being checked runs, besides its predicate."""
+    derivation = scope.enabling.derivation if scope.enabling else None
+    if derivation is None:
+        return None
+    for text in derivation.before:
+        scope.require(text)
+    return _evaluate(derivation.condition, derivation, scope, position) if derivation.condition else None
+
+
+def both(condition: Expr | None, predicate: Expr | None) -> Expr | None:
+    """The condition, then the predicate."""
+    if condition is None or predicate is None:
+        return condition or predicate
+    return Binary(INT, predicate.position, "&&", condition, predicate)
+
+
+def argument(number: int, native: Type, derivation: Derivation, scope: Scope, position: Position) -> Expr:
+    """The probe's native argument of that number."""
+    value = _evaluate(derivation.values[number], derivation, scope, position)
+    return value if compatible(native, value.type) else cast(native, value, position)
+
+
+def builtin(name: str, kind: Type, scope: Scope, position: Position) -> Expr | None:
+    """What stands for the built-in variable of that name, None where that is itself."""
+    derivation = scope.enabling.derivation if scope.enabling else None
+    if derivation is None or not (name.startswith("arg") and name[3:].isdigit()):
+        return None
+    number = int(name[3:])
+    if number >= len(derivation.values):
+        return Const(kind, position, 0)
+    return cast(kind, _evaluate(derivation.values[number], derivation, scope, position), position)
+
+
+@contextmanager
+def aside(scope: Scope, enabling: Enabling | None = None) -> Iterator[None]:
+    """Within the `with` block the scope is that of something else than the clause being checked."""
+    outer, bindings = scope.enabling, scope.bindings
+    scope.enabling, scope.bindings = enabling, {}
+    try:
+        yield
+    finally:
+        scope.enabling, scope.bindings = outer, bindings
+
+
+def _evaluate(text: str, derivation: Derivation, scope: Scope, position: Position) -> Expr:
+    with aside(scope, Enabling((derivation.source,), str(derivation.source))):
+        try:
+            node = parse_expression(text, is_type_name=scope.is_type_name)
+            return value_of(scope.evaluate(node, scope))
+        except DError as error:
+            raise DError(error.tag, error.text, position) from None

@@ -1,0 +1,40 @@
+"""What a provider of derived probes is made of: tables of definitions, in D."""
+
+from __future__ import annotations
+
+from sonde.typed import NamedTuple
+
+
+class Value(NamedTuple):
+    """A native argument, `argN`: its type, and what it is in terms of the tracepoint's arguments.
+
+    `args->name` is the tracepoint's argument that the kernel calls `name`: kernels differ in where it stands. With
+    `__user` in its type a pointer is an address of the traced process.
+    """
+
+    type: str
+    text: str
+
+
+class Shown(NamedTuple):
+    """`args[N]`: the type it has in D, and the number of the value it shows. Where the value's type is another, a
+    translator of the D libraries makes the one from the other; a `string` is read from where the value points to."""
+
+    type: str
+    value: int
+
+
+class Definition(NamedTuple):
+    """A probe that fires with a tracepoint, if `condition` ("": always) holds. `before` are D sources that the program
+    must run for the values to be known."""
+
+    tracepoint: str
+    condition: str = ""
+    values: tuple[Value, ...] = ()
+    shown: tuple[Shown, ...] = ()
+    before: tuple[str, ...] = ()
+
+
+Definitions = dict[str, tuple[Definition, ...]]
+"""A provider's probes by name: the first definition holds whose tracepoint and arguments the kernel has. The place in
+the table makes the identifier, and of probes that fire together the earlier one goes first."""
