@@ -58,6 +58,7 @@ def settings_of(options: OptionTable) -> Settings:
         ustackframes=options.number("ustackframes", default.ustackframes),
         maxframes=options.number("maxframes", default.maxframes),
         printsize=options.number("printsize", default.printsize),
+        pcapsize=(options.number("pcapsize", default.pcapsize) + 7) & ~7,
         rings_per_cpu=options.text("rings") == "cpu",
         cpu=options.number("cpu", 0) if options.is_set("cpu") else None,
     )

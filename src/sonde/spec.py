@@ -164,6 +164,17 @@ class TracememAction(NamedTuple):
     dynamic: Field | None = None
 
 
+class PacketAction(NamedTuple):
+    """A packet of a network: `time` in ns since 1970, its true `length`, how many of its bytes are in `data`, and the
+    link type of its beginning (https://www.tcpdump.org/linktypes.html)."""
+
+    time: Field
+    length: Field
+    captured: Field
+    link: Field
+    data: Field
+
+
 class PrintfAction(NamedTuple):
     conversions: tuple[Conversion, ...]
     fields: tuple[Field, ...]
@@ -232,7 +243,7 @@ class OtherAction(NamedTuple):
 
 Action: TypeAlias = (
     TraceAction | TracememAction | PrintfAction | PrintAction | PrintaAction | ExitAction | ClearAction
-    | TruncAction | NormalizeAction | SetOptionAction | CommandAction | OtherAction
+    | PacketAction | TruncAction | NormalizeAction | SetOptionAction | CommandAction | OtherAction
 )  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sonde.codegen import aggregations, records
+from sonde.codegen import aggregations, packets, records
 from sonde.codegen.access import address_of, fetch, store, zero
 from sonde.codegen.generation import Generation, Unsupported
 from sonde.codegen.integers import pointer_place, source_of
@@ -130,6 +130,8 @@ def act(g: Generation, s: tree.Statement) -> None:
     assert isinstance(s, tree.Act)
     if s.name in CONSUMER_ACTIONS:
         _record(g, *s.arguments)
+    elif s.name == "pcap":
+        packets.record(g, s)
     elif s.name == "raise":
         g.call("send_signal", g.value(s.arguments[0]))
     else:

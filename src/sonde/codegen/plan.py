@@ -15,6 +15,7 @@ from sonde.spec import (
     Field,
     NormalizeAction,
     OtherAction,
+    PacketAction,
     PrintaAction,
     PrintAction,
     PrintfAction,
@@ -95,6 +96,8 @@ class Plan:
             return SetOptionAction(self._field(s.name), self._optional(s.value))
         if isinstance(s, tree.FormattedCommand):
             return CommandAction(s.name, s.conversions, self._fields(s.values))
+        if isinstance(s, tree.Act) and s.name == "pcap":
+            return self._packet()
         if isinstance(s, tree.Act):
             return OtherAction(s.name, self._fields(s.arguments) if s.name in CONSUMER_ACTIONS else ())
         return None
@@ -108,6 +111,15 @@ class Plan:
         field = self._field(s.value)
         # An integer is written as one, and shown by its type's description as all else.
         return PrintAction(number, field._replace(kind="bytes", signed=False) if field.kind == "int" else field)
+
+    def _packet(self) -> PacketAction:
+        """Time, length, length captured, link type, and as much of the packet as the option says."""
+        start = round_up(self._end)
+        sizes = (8, 4, 4, 4, self._shared.settings.pcapsize)
+        offsets = (0, 8, 12, 16, 24)
+        kinds = ("int", "int", "int", "int", "bytes")
+        fields = (Field(start + at, size, kind) for at, size, kind in zip(offsets, sizes, kinds, strict=True))
+        return PacketAction(*(self._add(field) for field in fields))
 
 
 IN_PLACE_STRING = 512

@@ -22,6 +22,7 @@ class Settings(NamedTuple):
     maxframes: int = 127
     printsize: int = 8192
     rings_per_cpu: bool = False
+    pcapsize: int = 1520
     cpu: int | None = None
 
     @property

@@ -23,6 +23,7 @@ from sonde.spec import (
     Field,
     NormalizeAction,
     OtherAction,
+    PacketAction,
     PrintaAction,
     PrintAction,
     PrintfAction,
@@ -174,7 +175,7 @@ class Consumer:
             self._sink.begin(record)
         moment = self._aggregations.moment(layout.actions) if self._aggregations else None
         for action in layout.actions:
-            if isinstance(action, (*PASSIVE, CommandAction)):
+            if isinstance(action, (*PASSIVE, CommandAction, PacketAction)):
                 self._sink.action(record, action)
             else:
                 self._carry_out(record, action, moment)

@@ -38,8 +38,8 @@ _CLASSES = {
         specification.PrintAction, specification.PrintaAction, specification.ExitAction, specification.ClearAction,
         specification.TruncAction,
         specification.NormalizeAction, specification.SetOptionAction, specification.CommandAction,
-        specification.OtherAction, specification.RecordLayout, specification.AggregationSpec, Conversion, Probe,
-        Internal, specification.TypeSpec, specification.MemberSpec,
+        specification.OtherAction, specification.PacketAction, specification.RecordLayout,
+        specification.AggregationSpec, Conversion, Probe, Internal, specification.TypeSpec, specification.MemberSpec,
     )
 }  # fmt: skip
 

@@ -33,6 +33,11 @@ class Output:
             data = data[os.write(self._descriptor, data) :]
 
     @property
+    def is_switched(self) -> bool:
+        """Whether the text goes to the file of a freopen()."""
+        return self._descriptor != self._original
+
+    @property
     def descriptor(self) -> int:
         """Where `flush` writes to at present."""
         return self._descriptor

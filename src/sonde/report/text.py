@@ -18,11 +18,12 @@ from sonde.report.piece import Piece, environment
 from sonde.report.record import Formatter, Style, compile_actions
 from sonde.report.stack import Addresses
 from sonde.report.symbolizer import NoNames, Symbolizer
-from sonde.spec import Action, CommandAction, OtherAction, RecordLayout, TracingSpec
+from sonde.spec import Action, CommandAction, OtherAction, PacketAction, RecordLayout, TracingSpec
 from sonde.typed import TYPE_CHECKING, Any, BinaryIO
 
 if TYPE_CHECKING:
     from sonde.report.aggregate import AggregateText
+    from sonde.report.packets import Packets
 
 
 class _Titles(dict[int, bytes]):
@@ -73,6 +74,7 @@ class TextReport:
         self._addresses = addresses
         self._aggregates: AggregateText | None = None
         self._types = spec.types
+        self._packets: Packets | None = None
         self._formatters: dict[tuple[Any, ...], Formatter | None] = {}
         self._has_heading = False
 
@@ -130,7 +132,7 @@ class TextReport:
             self._output.write(line if testing else b"%3s %6s %s" % (b"CPU", b"ID", line))
 
     def begin(self, record: Record) -> None:
-        if self._options.quiet:
+        if self._options.quiet or self._is_captured(record):
             return
         if not self._has_heading:
             self._head()
@@ -142,12 +144,19 @@ class TextReport:
         self._output.write(formatter(record.data)[0])
 
     def end(self, record: Record) -> None:
-        if not self._options.quiet:
+        if not self._options.quiet and not self._is_captured(record):
             self._output.write(b"\n")
+
+    def _is_captured(self, record: Record) -> bool:
+        """Whether the record's packets go to a file, where any text between them would spoil it."""
+        return self._output.is_switched and any(isinstance(action, PacketAction) for action in record.layout.actions)
 
     def action(self, record: Record, action: Action) -> None:
         if isinstance(action, OtherAction):
             self._output.truncate()
+            return
+        if isinstance(action, PacketAction):
+            self._packet(record, action)
             return
         text = self._action_text(record, action)
         if not isinstance(action, CommandAction):
@@ -165,6 +174,15 @@ class TextReport:
             formatter = self._formatters[identity] = self._compile((action,), len(record.data))
         return formatter(record.data)[0]
 
+    def _packet(self, record: Record, action: PacketAction) -> None:
+        if self._packets is None:
+            from sonde.report.packets import Packets
+
+            self._packets = Packets(self._output)
+        reason = self._packets.show(action, record.data)
+        if reason is not None:
+            self.refusal(record, reason)
+
     # Aggregations
 
     def table(self, table: Table, conversions: tuple[Conversion, ...] | None) -> None:
@@ -181,6 +199,8 @@ class TextReport:
         return self._aggregates.format(table, conversions)
 
     def remaining(self, tables: Sequence[Table]) -> None:
+        if self._packets is not None:
+            self._packets.finish()
         self._output.write(b"\n")
         for table in tables:
             self._output.write(self._table_text(table, None))
@@ -211,4 +231,6 @@ class TextReport:
 
     def close(self) -> None:
         """Write what is waiting and close the file of a freopen()."""
+        if self._packets is not None:
+            self._packets.finish()
         self._output.close()
