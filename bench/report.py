@@ -84,6 +84,7 @@ def main() -> None:
     parts += measure("startup.py", "--runs", arguments.runs)
     parts += measure("throughput.py", "--seconds", arguments.seconds)
     parts += measure("aggregation.py", "--seconds", arguments.long)
+    parts += measure("cost.py")
     TARGET.write_text("\n".join(parts))
     print(f"written: {TARGET.relative_to(HERE.parent)}")
 
