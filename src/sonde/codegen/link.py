@@ -12,6 +12,7 @@ from sonde.codegen.coalesce import coalesce
 from sonde.codegen.emit import STACK_LIMIT, Code, TooLargeError, emit
 from sonde.codegen.liveness import remove_dead_code
 from sonde.codegen.numbering import number_values
+from sonde.codegen.reach import split_offsets
 from sonde.lang.errors import Position
 from sonde.spec import ProgramSpec, Stamp
 
@@ -22,6 +23,7 @@ Place = tuple[ir.Function, Sequence[Position | None]]
 def optimize(function: ir.Function) -> ir.Function:
     """All passes, in place."""
     flow.tidy(function)
+    split_offsets(function)
     number_values(function)
     flow.tidy(function)
     remove_dead_code(function)

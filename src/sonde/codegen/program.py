@@ -138,9 +138,11 @@ def _take_frame(g: Generation) -> None:
     g.b.jump(g.leave)
     g.b.place(free)
     key = g.b.slot(8)
-    g.b.store(key, 0, 8, level)
+    first = g.b.alu("mul", g.call("get_smp_processor_id", pure="cpu"), Imm(LEVELS))
+    g.b.store(key, 0, 8, g.b.alu("add", first, level))
     name = "scratch"
-    g.shared.maps.add(MapSpec(name, kinds.PERCPU_ARRAY, 4, 8, LEVELS))
+    # The kernel's own arrays by CPU hold at most 32 KiB (PCPU_MIN_UNIT_SIZE, include/linux/percpu.h).
+    g.shared.maps.add(MapSpec(name, kinds.ARRAY, 4, 8, LEVELS, by_cpu="any"))
     g.shared.maps.resize(name, max(g.scratch.size, g.shared.maps.specs[name].value_size))
     g.b.move(g.scratch.base, g.call("map_lookup_elem", MapDescriptor(name), SlotAddress(key)))
     g.b.release(key)

@@ -78,8 +78,8 @@ def ring_argument(g: Generation) -> MapDescriptor | Reg:
 
 def _spare(g: Generation, size: int) -> Operand:
     key = g.b.slot(8)
-    g.b.store(key, 0, 4, Imm(0))
-    spec = MapSpec("spare", kinds.PERCPU_ARRAY, 4, size, 1)
+    g.b.store(key, 0, 4, g.call("get_smp_processor_id", pure="cpu"))
+    spec = MapSpec("spare", kinds.ARRAY, 4, size, 1, by_cpu="any")
     g.shared.maps.add(spec)
     if g.shared.maps.specs["spare"].value_size < size:
         g.shared.maps.resize("spare", size)

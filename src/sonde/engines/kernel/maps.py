@@ -145,7 +145,7 @@ def _by_cpu(spec: MapSpec, cpus: int) -> MapSpec:
 
         contents = tuple((_native(n), _native(chip).ljust(spec.value_size, b"\0")) for n, chip in enumerate(chips()))
         spec = spec._replace(contents=contents)
-    return spec._replace(max_entries=cpus)
+    return spec._replace(max_entries=spec.max_entries * cpus)
 
 
 def _native(number: int) -> bytes:

@@ -1,0 +1,122 @@
+"""What must work on every kernel that sonde supports: the subset that `tools/kernels.py` runs on each of them."""
+
+import contextlib
+import os
+import re
+
+import everything
+import pytest
+from activity import activity
+from command import sonde, table
+from d_run import Run
+
+from sonde.lang.check import prototypes
+
+pytestmark = pytest.mark.every_kernel
+
+STRING = 'string s; BEGIN { s = "/every/where/"; }\n'
+AGGREGATION = "BEGIN { @agg[execname] = count(); }\n"
+
+
+@contextlib.contextmanager
+def fired(text, **settings):
+    """The program loaded, BEGIN run, and its write probe fired three times."""
+    with Run(text.replace("$pid", str(os.getpid())), **settings) as run:
+        if "BEGIN" in text:
+            run.begin()
+        run.attach()
+        for _ in range(3):
+            with contextlib.suppress(OSError):
+                os.write(99, b"written to nowhere")
+        yield run
+
+
+def names_in(statements):
+    return {name for statement in statements for name in re.findall(r"\b\w+(?=\()", statement)}
+
+
+@pytest.mark.parametrize("strsize", [256, 4096])
+def test_a_clause_with_every_subroutine(strsize):
+    """Also those that need much of the stack, the scratch memory or the verifier's patience."""
+    statements = everything.supported(everything.subroutines(), STRING, strsize=strsize)
+    assert {"copyin", "copyinstr", "strjoin", "substr", "strlen", "htonl", "stack"} <= names_in(statements)
+    with fired(everything.program(statements, STRING), strsize=strsize) as run:
+        assert len([record for record in run.raw_records() if record.probe]) >= 3
+
+
+def test_a_clause_with_every_action():
+    before = STRING + AGGREGATION
+    statements = everything.supported(everything.actions(), before)
+    assert {"trace", "printf", "tracemem", "printa", "clear", "trunc"} <= names_in(statements)
+    for statement in statements:
+        with fired(everything.program([statement], before)) as run:
+            assert not run.faults()
+
+
+def test_a_clause_with_every_variable():
+    statements = [s for s in everything.supported(everything.variables(), "") if "ipl" not in s]
+    assert len(statements) > 30
+    with fired(everything.program(statements)) as run:
+        assert len(run.values()) == 3
+
+
+def test_a_clause_with_every_aggregating_function():
+    with fired(everything.program(everything.aggregations())) as run:
+        for name in prototypes.AGGREGATING:
+            assert len(run.aggregation(name)) == 1, name
+
+
+def test_every_kind_of_firing():
+    """BEGIN, END and ERROR; calls; timers; tracepoints with and without their arguments, raw and as trace events."""
+    with activity():
+        done = sonde(
+            "-qn",
+            """
+            BEGIN { @["BEGIN"] = count(); this->c = *(int *)8; }
+            BEGIN { @["curcpu"] = count(); this->c = curcpu->cpu_id + curcpu->cpu_chip; }
+            ERROR { @["ERROR"] = count(); }
+            syscall::clone*:entry, syscall::vfork:entry { @["entry"] = count(); }
+            syscall:::return /errno == 0/ { @["return"] = count(); }
+            profile-97 { @["profile"] = count(); }
+            tick-10ms { @["tick"] = count(); }
+            rawtp:::sched_switch { @["raw"] = count(); }
+            rawtp:::sched_wakeup /args[0]->pid > 0/ { @["typed"] = count(); }
+            sdt:sched::sched_process_fork { @["event"] = count(); }
+            sdt:sched::sched_process_exit /args[1] > 0/ { @["record"] = count(); }
+            rawtp:::sched_process_e* { @["several"] = count(); }
+            tick-2s { exit(0); }
+            END { @["END"] = count(); }
+            """,
+        )
+    found = {key[0]: count for key, count in table(done.stdout).items()}
+    assert set(found) == {
+        "BEGIN", "ERROR", "END", "curcpu", "entry", "return", "profile", "tick", "raw", "typed", "event", "record", "several",
+    }  # fmt: skip
+    assert all(found.values()), found
+
+
+def test_many_probes_in_one_session():
+    """More than a process may have files open by default, where each probe needs a program of its own."""
+    with activity():
+        done = sonde("-n", "rawtp::: { @[probename] = count(); } tick-1s { exit(0); }", timeout=200)
+    assert len(table(done.stdout.partition("\n\n")[2])) > 5
+
+
+def test_variables_of_every_scope():
+    with fired(
+        """
+        string g; int a[string, int]; self int t; self string ts; this string l; self int x[int];
+        syscall::write:entry /pid == $pid && arg0 == 99/
+        {
+            g = execname; a[g, 1] += 1; self->t++; self->ts = g; this->l = self->ts; self->x[1] += 5;
+            printf("%d %d %d %s", a[g, 1], self->t, self->x[1], this->l);
+        }
+        """
+    ) as run:
+        assert [values[:3] for values in run.values()] == [[1, 1, 5], [2, 2, 10], [3, 3, 15]]
+        assert not run.lost()
+
+
+def test_the_records_of_each_cpu_have_a_ring():
+    with fired(everything.program(["trace(arg2)"]), rings_per_cpu=True) as run:
+        assert run.values() == [[18]] * 3
