@@ -45,9 +45,8 @@ def main() -> int:
     arguments = parser.parse_args()
     if arguments.kernels and not arguments.runner:
         parser.error("kernels need a --runner")
-    passed = [] if arguments.not_here else [run(f"this kernel, {os.uname().release}", ["sh", "-c", TESTS])]
-    for kernel in arguments.kernels:
-        passed.append(run(kernel, [*shlex.split(arguments.runner), kernel, TESTS]))
+    here = [] if arguments.not_here else [run(f"this kernel, {os.uname().release}", ["sh", "-c", TESTS])]
+    passed = here + [run(kernel, [*shlex.split(arguments.runner), kernel, TESTS]) for kernel in arguments.kernels]
     return 0 if all(passed) else 1
 
 

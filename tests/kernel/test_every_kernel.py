@@ -90,7 +90,8 @@ def test_every_kind_of_firing():
         )
     found = {key[0]: count for key, count in table(done.stdout).items()}
     assert set(found) == {
-        "BEGIN", "ERROR", "END", "curcpu", "entry", "return", "profile", "tick", "raw", "typed", "event", "record", "several",
+        "BEGIN", "ERROR", "END", "curcpu", "entry", "return", "profile", "tick", "raw", "typed", "event", "record",
+        "several",
     }  # fmt: skip
     assert all(found.values()), found
 

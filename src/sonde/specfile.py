@@ -1,0 +1,158 @@
+"""Spec files: a compiled program with what it needs to run, written on one machine and loaded on another.
+
+JSON, fields by name (`plain.py`), beginning with what it is, its version and a checksum of the rest. Reading checks
+everything that later stages take for granted; nothing in a file is executed but the BPF programs, by the kernel.
+"""
+
+from __future__ import annotations
+
+from sonde.plain import PlainError, from_plain, show, to_plain
+from sonde.spec import CommandAction, Field, PrintaAction, PrintfAction, TracingSpec
+from sonde.typed import Any, NamedTuple
+
+FORMAT = "sonde spec"
+VERSION = 1
+
+_FIELD_KINDS = frozenset(
+    ("int", "string", "interned", "long_string", "bytes", "stack", "ustack", "symbol", "user_symbol")
+)
+_STAMPS = frozenset(("cookie", "realtime_offset", "namespace_device", "namespace_inode", "symbol", "target"))
+_FLAGS = frozenset("#0-+ '?@")
+_INSTRUCTION = 8
+
+
+class SpecFileError(Exception):
+    """The file cannot be used; the text says why, without the file's name."""
+
+
+class Fact(NamedTuple):
+    """Something of the kernel that is compiled in: the layout of a type, an enumerator, the arguments of a tracepoint,
+    the format of a trace event. `value` is a number or a short hash; equal values mean the same code is right."""
+
+    kind: str
+    name: str
+    value: str
+
+
+class CompiledFor(NamedTuple):
+    """The kernel that it was compiled for: `release` as uname(2) has it or the name of its BTF file, `btf` a hash of
+    its BTF ("" if it has none), and the facts about it that were used."""
+
+    architecture: str
+    release: str
+    btf: str
+    facts: tuple[Fact, ...]
+
+
+class Part(NamedTuple):
+    """A program as it was given: how messages call it, and how many probes it matched."""
+
+    title: str
+    probes: int
+
+
+class Setting(NamedTuple):
+    """An option's value, as `OptionTable` keeps it."""
+
+    name: str
+    value: bool | int | str
+
+
+class SpecFile(NamedTuple):
+    """The content. `sonde` is the version that wrote it; `destructive`: it has actions that need -w."""
+
+    sonde: str
+    compiled_for: CompiledFor
+    parts: tuple[Part, ...]
+    options: tuple[Setting, ...]
+    destructive: bool
+    spec: TracingSpec
+
+
+def to_text(content: SpecFile) -> str:
+    """The file's text."""
+    data = to_plain(content)
+    return show({"format": FORMAT, "version": VERSION, "checksum": _checksum(data), **data}) + "\n"
+
+
+def from_text(text: str) -> SpecFile:
+    """What `to_text` was given. Raises SpecFileError."""
+    data = _outer(text)
+    if data.pop("version") != VERSION:
+        raise SpecFileError("it was written by a newer version of sonde")
+    if data.pop("checksum", None) != _checksum(data):
+        raise SpecFileError("it is damaged: its checksum is wrong")
+    try:
+        content: SpecFile = from_plain(SpecFile, data)
+    except PlainError as error:
+        raise SpecFileError(f"it is damaged: {error}") from None
+    _check(content.spec)
+    return content
+
+
+def _outer(text: str) -> dict[str, Any]:
+    """The object with a version that is a number."""
+    import json  # an import that most runs do without
+
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError):
+        raise SpecFileError("it is damaged, or no spec file at all: it is not JSON") from None
+    if not isinstance(data, dict) or data.pop("format", None) != FORMAT or type(data.get("version")) is not int:
+        raise SpecFileError("it is no spec file")
+    return data
+
+
+def _checksum(data: Any) -> str:
+    import hashlib  # an import that most runs do without
+    import json
+
+    return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()
+
+
+def _check(spec: TracingSpec) -> None:
+    """That every reference leads somewhere and every kind is known."""
+    maps = {each.name for each in spec.maps}
+    _require(len(maps) == len(spec.maps), "two maps have the same name")
+    _require({"state", "counters", *spec.rings} <= maps, "a map that every session has is missing")
+    for program in spec.programs:
+        count, rest = divmod(len(program.code), _INSTRUCTION)
+        _require(count > 0 and not rest and bool(program.probes), f"program {program.name} is not whole")
+        for index, name in program.map_references:
+            _require(0 <= index < count - 1 and name in maps, f"program {program.name} refers to no map")
+        for stamp in program.stamps:
+            _require(
+                0 <= stamp.at < count - 1 and stamp.kind in _STAMPS, f"program {program.name} has an unknown stamp"
+            )
+    for each in spec.aggregations:
+        _require(each.map in maps and each.words > 0, f"aggregation @{each.name} has no map")
+        _check_fields(each.keys, each.key_size)
+    for layout in spec.records:
+        for action in layout.actions:
+            _check_action(action, layout.size, len(spec.aggregations))
+
+
+def _check_action(action: Any, size: int, aggregations: int) -> None:
+    for value in action:
+        parts = value if isinstance(value, tuple) and not hasattr(value, "_fields") else (value,)
+        _check_fields([part for part in parts if isinstance(part, Field)], size)
+    if isinstance(action, (PrintfAction, PrintaAction, CommandAction)):
+        for each in action.conversions or ():
+            stars = [each.width, each.precision]
+            _require(all(not isinstance(star, str) or star == "*" for star in stars), "a format has an unknown width")
+            _require(_FLAGS.issuperset(each.flags), "a format has an unknown flag")
+            _require(all(c.isalnum() or c in "@%" for c in each.letters), "a format has an unknown conversion")
+    used = getattr(action, "aggregations", ()) or (getattr(action, "aggregation", 0),)
+    if hasattr(action, "aggregation") or hasattr(action, "aggregations"):
+        _require(all(0 <= number < aggregations for number in used), "an action names no aggregation")
+
+
+def _check_fields(fields: Any, size: int) -> None:
+    for field in fields:
+        _require(field.kind in _FIELD_KINDS, f"a field is of the unknown kind {field.kind!r}")
+        _require(0 <= field.offset and 0 < field.size and field.offset + field.size <= size, "a field is out of bounds")
+
+
+def _require(holds: bool, otherwise: str) -> None:
+    if not holds:
+        raise SpecFileError(f"it is damaged: {otherwise}")
