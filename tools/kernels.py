@@ -30,10 +30,8 @@ def run(title: str, words: list[str]) -> bool:
     print(f"=== {title}", flush=True)
     begin = time.monotonic()
     status = subprocess.run(words, stdin=subprocess.DEVNULL).returncode
-    print(
-        f"=== {title}: {'passed' if status == 0 else f'failed ({status})'}, {time.monotonic() - begin:.0f} s",
-        flush=True,
-    )
+    result = "passed" if status == 0 else f"failed ({status})"
+    print(f"=== {title}: {result}, {time.monotonic() - begin:.0f} s", flush=True)
     return status == 0
 
 

@@ -148,7 +148,7 @@ def _bytes() -> _Codec:
 
     def read(data: Any, where: str) -> Any:
         pieces = data if isinstance(data, list) else [data]
-        if not all(isinstance(piece, str) and piece.isascii() and piece.isalnum() or piece == "" for piece in pieces):
+        if not all((isinstance(piece, str) and piece.isascii() and piece.isalnum()) or piece == "" for piece in pieces):
             raise PlainError(f"{where} is not made of hexadecimal digits")
         try:
             return bytes.fromhex("".join(pieces))

@@ -65,8 +65,8 @@ class MapSpec(NamedTuple):
     """A BPF map. `kind` is enum bpf_map_type; `inner` is the template of a map of maps.
 
     `contents` are set at creation, `frozen` makes it read-only to everyone from then on. `typed` asks for BTF key and
-    value types, which local storage needs. `by_cpu` means `max_entries` elements for each possible CPU of the machine that
-    loads it: `any` nothing more, `chip` one element with the u32 number of the CPU's physical package.
+    value types, which local storage needs. `by_cpu` means `max_entries` elements for each possible CPU of the
+    machine that loads it: `any` nothing more, `chip` one element with the u32 number of the CPU's physical package.
     """
 
     name: str

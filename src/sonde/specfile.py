@@ -150,7 +150,7 @@ def _check_action(action: Any, size: int, aggregations: int) -> None:
 def _check_fields(fields: Any, size: int) -> None:
     for field in fields:
         _require(field.kind in _FIELD_KINDS, f"a field is of the unknown kind {field.kind!r}")
-        _require(0 <= field.offset and 0 < field.size and field.offset + field.size <= size, "a field is out of bounds")
+        _require(field.offset >= 0 and field.size > 0 and field.offset + field.size <= size, "a field is out of bounds")
 
 
 def _require(holds: bool, otherwise: str) -> None:

@@ -18,6 +18,8 @@ ALLOWED = {
     "probe": {"typed"},
     "spec": {"typed", "conversion", "probe"},
     "bpf": {"typed"},
+    "plain": {"typed"},
+    "specfile": {"typed", "plain", "spec"},
     "formats": {"typed"},
     "target": {"typed"},
     "symbols": {"typed", "target"},

@@ -145,6 +145,12 @@ class Btf:
             except (OSError, ValueError):
                 return cls(file.read(), base)
 
+    def digest(self) -> str:
+        """A short hash of all types and names."""
+        import hashlib  # an import that most runs do without
+
+        return hashlib.sha256(bytes(self._types) + bytes(self._strings)).hexdigest()[:16]
+
     @property
     def string_end(self) -> int:
         """The first string offset of a blob that is split off this one."""

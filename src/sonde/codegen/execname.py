@@ -1,11 +1,13 @@
 """`execname`: the name of the current thread, read from its task_struct without a helper.
 
 Comparing it is the commonest predicate, so a comparison loads no more of it than decides. The kernel keeps the name
-padded with zeros since 5.17 (__set_task_comm, fs/exec.c); before that only a helper gives it so.
+padded with zeros since 5.17 (__set_task_comm, fs/exec.c). Before that, and where the structure is not to be relied on,
+a helper gives the name, on older kernels with whatever was behind its NUL.
 """
 
 from __future__ import annotations
 
+from sonde.codegen.access import zero
 from sonde.codegen.arithmetic import signed
 from sonde.codegen.generation import Generation
 from sonde.codegen.ir import Imm
@@ -21,7 +23,11 @@ def store(g: Generation, memory: Memory, size: int) -> None:
     offset = _offset(g)
     taken = min(size, COMM_SIZE)
     if offset is None or _release(g) < PADDED_SINCE:
-        g.call("get_current_comm", g.argument_of(memory.base, memory.offset), Imm(taken))
+        copy = g.temporary(COMM_SIZE)
+        zero(g, copy, COMM_SIZE)
+        g.call("get_current_comm", g.argument_of(copy.base, copy.offset), Imm(COMM_SIZE))
+        zero(g, memory, taken)
+        g.call("probe_read_kernel_str", g.argument_of(memory.base, memory.offset), Imm(taken), g.address(copy))
         return
     task = g.current_task()
     for start in range(0, taken, 8):
@@ -58,7 +64,9 @@ def _pieces(text: bytes) -> list[tuple[int, bytes]]:
 
 
 def _offset(g: Generation) -> int | None:
-    """Where task_struct has it, in bytes."""
+    """Where task_struct has it, in bytes; None where that is not known of every kernel to run on."""
+    if g.shared.target.portable:
+        return None
     task = g.shared.kernel_type("struct", "task_struct")
     member = task.find("comm") if isinstance(task, Struct) else None
     return None if member is None else member.offset // 8

@@ -51,10 +51,16 @@ class KernelTypes:
     A module of None means the kernel, then any loaded module; a module that one, then the kernel; `vmlinux` and
     `kernel` the kernel alone. Where there is
     no BTF nothing is found.
+
+    `asked` are the (kind, name) of what has been found by its name or whose members have been looked at: `struct`,
+    `union`, `enum`, `typedef`, `enumerator`, `variable`.
     """
 
-    def __init__(self, directory: str = "/sys/kernel/btf") -> None:
-        self._directory = directory
+    def __init__(self, path: str = "/sys/kernel/btf") -> None:
+        """`path` is a directory with a file `vmlinux` and one for each module, or the kernel's BTF alone, as it is or
+        in an ELF file."""
+        self._path = path
+        self.asked: set[tuple[str, str]] = set()
         self._sources: dict[str, _Source | None] = {}
         self._looked_up: dict[tuple[str, str], Type | None] = {}
         self._tracepoints: dict[str, Type] = {}
@@ -62,11 +68,12 @@ class KernelTypes:
     def type_named(self, name: str, module: str | None = None) -> Type | None:
         """A typedef or base type."""
         name = _DWARF_NAMES.get(name, name)
-        return self._find(name, module, (btf.TYPEDEF, btf.INT, btf.FLOAT))
+        found = self._find(name, module, (btf.TYPEDEF, btf.INT, btf.FLOAT))
+        return self._noted("typedef", name, found)
 
     def tagged_type(self, keyword: str, name: str, module: str | None = None) -> Type | None:
         """A `struct`, `union` or `enum` by its tag."""
-        return self._find(name, module, _TAGGED[keyword])
+        return self._noted(keyword, name, self._find(name, module, _TAGGED[keyword]))
 
     def lookup(self, keyword: str, name: str) -> Type | None:
         """The type of a keyword ("" for a typedef) and a name, as `type_names.parse` asks."""
@@ -78,12 +85,16 @@ class KernelTypes:
     def enumerator(self, name: str) -> tuple[Type, int] | None:
         """An enumeration constant: its type and value."""
         found = self._locate(None, lambda data: data.find_enumerator(name))
-        return (found[0].type(found[1][0]), found[1][1]) if found else None
+        if found is None:
+            return None
+        self.asked.add(("enumerator", name))
+        return found[0].type(found[1][0]), found[1][1]
 
     def variable(self, name: str, module: str | None = None) -> Type | None:
         """The type of a kernel variable; BTF has the per-CPU ones, and global ones on kernels that describe them."""
         found = self._locate(module, lambda data: data.find(name, btf.VAR))
-        return found[0].type(found[0].btf.type(found[1]).type) if found else None
+        kind = found[0].type(found[0].btf.type(found[1]).type) if found else None
+        return self._noted("variable", name, kind)
 
     def function(self, name: str, module: str | None = None) -> tuple[Function, tuple[str, ...]] | None:
         """A kernel function: its type and the names of its parameters."""
@@ -128,10 +139,22 @@ class KernelTypes:
     def modules(self) -> list[str]:
         """The loaded modules that have BTF, the kernel first."""
         try:
-            names = sorted(os.listdir(self._directory))
+            names = sorted(os.listdir(self._path))
+        except NotADirectoryError:
+            return [VMLINUX]
         except OSError:
             return []
         return [name for name in names if name == VMLINUX] + [name for name in names if name != VMLINUX]
+
+    def build(self) -> str:
+        """What tells one build of the kernel from another: a hash of its BTF, "" if it has none."""
+        source = self._source(VMLINUX)
+        return source.btf.digest() if source else ""
+
+    def _noted(self, kind: str, name: str, found: Type | None) -> Type | None:
+        if found is not None:
+            self.asked.add((kind, name))
+        return found
 
     def _find(self, name: str, module: str | None, kinds: tuple[int, ...]) -> Type | None:
         found = self._locate(module, lambda data: data.find(name, *kinds))
@@ -169,17 +192,40 @@ class KernelTypes:
         if module != VMLINUX and kernel is None:
             return None
         try:
-            data = Btf.open(os.path.join(self._directory, module), kernel.btf if kernel else None)
-            return _Source(module, data, kernel)
+            data = open_btf(self._file(module), kernel.btf if kernel else None)
+            return _Source(module, data, kernel, self.asked)
         except (OSError, BtfError):
             return None
+
+    def _file(self, module: str) -> str:
+        if module == VMLINUX and os.path.isfile(self._path):
+            return self._path
+        return os.path.join(self._path, module)
+
+
+def open_btf(path: str, base: Btf | None = None) -> Btf:
+    """The BTF that a file is, or that an ELF file has. Raises OSError or BtfError."""
+    with open(path, "rb") as file:
+        is_elf = file.read(4) == b"\x7fELF"
+    if not is_elf:
+        return Btf.open(path, base)
+    from sonde.symbols.elf import ElfError, ElfFile  # an import that most runs do without
+
+    try:
+        section = ElfFile.open(path).section(".BTF")
+    except ElfError as error:
+        raise BtfError(str(error)) from None
+    if section is None:
+        raise BtfError("the ELF file has no section .BTF")
+    return Btf(section, base)
 
 
 class _Source:
     """One BTF blob and the types made from it; a module's refers to the kernel's for the kernel's ids."""
 
-    def __init__(self, name: str, data: Btf, base: _Source | None) -> None:
+    def __init__(self, name: str, data: Btf, base: _Source | None, asked: set[tuple[str, str]]) -> None:
         self.name = name
+        self._asked = asked
         self.btf = data
         self._base = base
         self._made: dict[int, Type] = {0: types.VOID}
@@ -210,7 +256,7 @@ class _Source:
             return Array(self.type(raw.type), raw.length)
         if raw.kind in (btf.STRUCT, btf.UNION):
             keyword = "struct" if raw.kind == btf.STRUCT else "union"
-            return Struct(keyword, raw.name, raw.size, self._loader(raw.id))
+            return Struct(keyword, raw.name, raw.size, self._loader(keyword, raw))
         if raw.kind in (btf.ENUM, btf.ENUM64):
             return Enum(raw.name, raw.size, raw.flag, tuple((value.name, value.value) for value in raw.values))
         if raw.kind == btf.FWD:
@@ -230,11 +276,18 @@ class _Source:
         target = self.btf.type(raw.type)
         return Pointer(self.type(raw.type), target.kind == btf.TYPE_TAG and target.name == "user")
 
-    def _loader(self, identifier: int) -> Callable[[], tuple[Member, ...]]:
-        return lambda: tuple(
-            Member(member.name, self.type(member.type), member.offset, member.bits)
-            for member in self.btf.type(identifier).members
-        )
+    def _loader(self, keyword: str, raw: BtfType) -> Callable[[], tuple[Member, ...]]:
+        identifier, name = raw.id, raw.name
+
+        def load() -> tuple[Member, ...]:
+            if name:
+                self._asked.add((keyword, name))
+            return tuple(
+                Member(member.name, self.type(member.type), member.offset, member.bits)
+                for member in self.btf.type(identifier).members
+            )
+
+        return load
 
 
 def _integer(raw: BtfType) -> Int:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from sonde.probes.rawtp import Tracepoints
     from sonde.probes.sdt import SdtProvider
     from sonde.probes.tracefs import TraceEvents
+    from sonde.spec import TracingSpec
     from sonde.symbols.kallsyms import Kallsyms
 
 _BLOCKS: dict[str, Block] = {
@@ -50,10 +51,10 @@ class Registry:
         *,
         btf: str = "/sys/kernel/btf",
         tracefs: str | None = None,
-        kallsyms: str = "/proc/kallsyms",
+        kallsyms: str | None = "/proc/kallsyms",
     ) -> None:
-        """`btf` is the directory of the BTF files, `tracefs` where tracefs is mounted (None: found, or mounted, when it
-        is needed), `kallsyms` the symbol list."""
+        """`btf` is the directory of the BTF files or the kernel's file alone, `tracefs` where tracefs is mounted (None:
+        found, or mounted, when it is needed), `kallsyms` the symbol list (None: kernel data is what BTF has)."""
         self.target = target
         self._btf_path = btf
         self._tracefs_path = tracefs
@@ -104,10 +105,25 @@ class Registry:
 
     def symbol(self, name: str, module: str | None = None) -> KernelSymbol | None:
         """Kernel data by name; its type where BTF has the variable."""
+        if self._kallsyms_path is None:
+            type_ = self.types.variable(name, module)
+            return KernelSymbol(name, module or "vmlinux", 0, type_) if type_ else None
         found = self._kallsyms.find(name, module)
         if found is None:
             return None
         return KernelSymbol(name, found.module, found.address, self.types.variable(name, found.module))
+
+    def facts(self, spec: TracingSpec) -> list[tuple[str, str, str]]:
+        """(kind, name, value) of all that compiling `spec` has asked the kernel for."""
+        from sonde.probes.facts import gather
+
+        return gather(self.types, self._events, spec)
+
+    def fact(self, kind: str, name: str) -> str:
+        """The value of one of the facts on this kernel, "" if there is no such thing."""
+        from sonde.probes.facts import value_of
+
+        return value_of(kind, name, self.types, self._events)
 
     @cached_property
     def types(self) -> KernelTypes:
@@ -138,6 +154,7 @@ class Registry:
     def _kallsyms(self) -> Kallsyms:
         from sonde.symbols.kallsyms import Kallsyms
 
+        assert self._kallsyms_path is not None
         return Kallsyms(self._kallsyms_path)
 
     @cached_property

@@ -20,6 +20,11 @@ def current_target(features: frozenset[str] = frozenset()) -> Target:
     return Target(system.machine, system.release, features, pid_namespace() is None)
 
 
+def portable_target() -> Target:
+    """Any machine of this architecture."""
+    return Target(os.uname().machine, os.uname().release, initial_namespace=False, portable=True)
+
+
 def possible_cpus() -> int:
     """The number of CPUs there may ever be, which is how many values a per-CPU map keeps."""
     with open("/sys/devices/system/cpu/possible", encoding="ascii") as file:
