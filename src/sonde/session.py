@@ -59,6 +59,7 @@ def settings_of(options: OptionTable) -> Settings:
         maxframes=options.number("maxframes", default.maxframes),
         printsize=options.number("printsize", default.printsize),
         pcapsize=(options.number("pcapsize", default.pcapsize) + 7) & ~7,
+        scratchsize=options.number("scratchsize", default.scratchsize),
         rings_per_cpu=options.text("rings") == "cpu",
         cpu=options.number("cpu", 0) if options.is_set("cpu") else None,
     )

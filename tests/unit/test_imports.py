@@ -26,8 +26,8 @@ ALLOWED = {
     "lang": {"typed", "conversion", "probe"},
     "probes": {"typed", "probe", "spec", "bpf", "symbols", "target", "lang.catalog", "lang.types", "lang.errors"},
     "codegen": {
-        "typed", "buckets", "conversion", "probe", "spec", "bpf", "target.target", "lang.program", "lang.types",
-        "lang.errors",
+        "typed", "buckets", "conversion", "probe", "spec", "bpf", "target.target", "lang.program", "lang.scratch",
+        "lang.types", "lang.errors",
     },
     "engines": {"typed", "probe", "spec", "bpf", "formats", "symbols", "target"},
     "consume": {"typed", "buckets", "conversion", "probe", "spec", "engines.base"},

@@ -7,6 +7,7 @@ from sonde.codegen.faults import BAD_ADDRESS, fault
 from sonde.codegen.generation import Generation
 from sonde.codegen.ir import Imm, Operand, Slot
 from sonde.codegen.places import Held, Memory, Place, Remote, Trusted
+from sonde.codegen.region import available, checked
 from sonde.lang.types import Type, is_signed, size_of
 
 INLINE_WORDS = 80
@@ -25,6 +26,8 @@ def load_bytes(g: Generation, place: Place, size: int, is_signed_: bool) -> Oper
         return g.b.load(place.base, place.offset, size, is_signed_, invariant=True)
     if isinstance(place, Memory):
         return g.b.load(place.base, place.offset, size, is_signed_)
+    if place.scratch:
+        return load_bytes(g, checked(g, place, size), size, is_signed_)
     slot = g.b.slot(8)
     fetch(g, place, Memory(slot, 0), size)
     value = g.b.load(slot, 0, size, is_signed_)
@@ -34,9 +37,17 @@ def load_bytes(g: Generation, place: Place, size: int, is_signed_: bool) -> Oper
 
 def fetch(g: Generation, place: Remote, memory: Memory, size: int) -> None:
     """Read `size` bytes at an address through a helper; a bad address is a fault."""
+    if place.scratch:
+        copy(g, checked(g, place, size), memory, size)
+        return
+    fetch_unchecked(g, place, memory, Imm(size))
+
+
+def fetch_unchecked(g: Generation, place: Remote, memory: Memory, size: Operand) -> None:
+    """The same for a size found at run time, and scratch memory whose bounds have been checked."""
     address = g.b.alu("add", place.address, Imm(place.offset))
     helper = "probe_read_user" if place.user else "probe_read_kernel"
-    result = g.call(helper, g.argument_of(memory.base, memory.offset), Imm(size), address)
+    result = g.call(helper, g.argument_of(memory.base, memory.offset), size, address)
     good, bad = g.b.label(), g.b.label()
     g.b.branch("slt", result, Imm(0), bad, good)
     g.b.place(bad)
@@ -45,11 +56,21 @@ def fetch(g: Generation, place: Remote, memory: Memory, size: int) -> None:
     g.b.place(good)
 
 
+def fetch_available(g: Generation, place: Remote, memory: Memory, size: int) -> None:
+    """As much of `size` bytes in scratch memory as is allocated, then zeros."""
+    source, room = available(g, place)
+    zero(g, memory, size)
+    length = g.b.copy(room)
+    with g.b.when("gt", length, Imm(size)):
+        g.b.move(length, Imm(size))
+    g.call("probe_read_kernel", g.argument_of(memory.base, memory.offset), length, g.address(source))
+
+
 def load_bits(g: Generation, place: Place, type_: Type, offset: int, width: int) -> Operand:
     """A bit-field: `width` bits, `offset` bits behind the place; only the bytes that hold it are touched."""
     low = offset % 8
     size = (low + width + 7) // 8
-    where = _moved(place, offset // 8)
+    where = reached(g, _moved(place, offset // 8), size)
     if isinstance(where, Remote) and size not in _WORDS:
         memory = Memory(g.b.slot(8), 0)
         fetch(g, where, memory, size)
@@ -66,7 +87,7 @@ def store_bits(g: Generation, place: Place, offset: int, width: int, value: Oper
     """Set a bit-field and leave the bits around it as they are."""
     low = offset % 8
     size = (low + width + 7) // 8
-    where = _moved(place, offset // 8)
+    where = reached(g, _moved(place, offset // 8), size)
     bits = (1 << width) - 1
     placed = g.b.alu("lsh", g.b.alu("and", value, Imm(signed(bits))), Imm(low))
     for start, step in _pieces(size):
@@ -99,8 +120,14 @@ def store(g: Generation, place: Place, size: int, value: Operand) -> None:
     if isinstance(place, Held):
         g.b.move(place.register, value)
     else:
-        assert isinstance(place, Memory)
-        g.b.store(place.base, place.offset, size, value)
+        memory = reached(g, place, size)
+        assert isinstance(memory, Memory)
+        g.b.store(memory.base, memory.offset, size, value)
+
+
+def reached(g: Generation, place: Place, size: int) -> Place:
+    """The same place; if it is in scratch memory, with its bounds checked."""
+    return checked(g, place, size) if isinstance(place, Remote) and place.scratch else place
 
 
 def zero(g: Generation, memory: Memory, size: int) -> None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from sonde.codegen import aggregations, packets, records
-from sonde.codegen.access import address_of, fetch, store, zero
+from sonde.codegen.access import address_of, fetch, fetch_available, store, zero
+from sonde.codegen.assignments import assign, assign_object, increment
 from sonde.codegen.generation import Generation, Unsupported
 from sonde.codegen.integers import pointer_place, source_of
 from sonde.codegen.ir import Imm
 from sonde.codegen.layout import write_field
 from sonde.codegen.places import Memory, Remote, Trusted
 from sonde.codegen.plan import CONSUMER_ACTIONS
-from sonde.codegen.variables import assign, assign_object, increment
 from sonde.lang import program as tree
 from sonde.lang.types import Array, String, Struct, Void, resolve
 from sonde.spec import DRAINING, STATE_ACTIVITY, STATE_STATUS, Field
@@ -97,7 +97,9 @@ def _record_block(g: Generation, place: Remote | Trusted | Memory, size: int) ->
     """Memory that a pointer leads to, into the next field."""
     block = _slot(g, records.next_field(g))
     source = place if isinstance(place, Remote) else Remote(source_of(g, place), 0, False)
-    if size:
+    if source.scratch:
+        fetch_available(g, source, block, size)
+    elif size:
         fetch(g, source, block, size)
     else:
         zero(g, block, 0)

@@ -27,7 +27,7 @@ def string(g: Generation, e: tree.Expr, into: Memory, size: int) -> None:
 
 
 _VALUES: dict[str, Callable[[Generation, tree.Call], Operand]] = {
-    "copyin": memory.copyin,
+    "alloca": memory.alloca, "bcopy": memory.bcopy, "copyin": memory.copyin, "copyinto": memory.copyinto,
     "rand": numbers.rand,
     "htons": numbers.swapped(2), "ntohs": numbers.swapped(2),
     "htonl": numbers.swapped(4), "ntohl": numbers.swapped(4),

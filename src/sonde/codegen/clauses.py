@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sonde.codegen import clock, records
+from sonde.codegen import clock, records, region
 from sonde.codegen.generation import Fault, Generation
 from sonde.codegen.ir import Imm, Operand
 from sonde.codegen.names import MASK_BITS, clause_mask, probe_id
@@ -30,6 +30,9 @@ def generate(g: Generation, planned: Planned, bit: int | None) -> None:
     failed, abandon = g.b.label(), g.b.label()
     g.fault = Fault(failed, g.b.register(), g.b.register(), g.b.register())
     shares_clock = clock.is_shared(clause)
+    scratch_first = region.is_used_by_predicate(g, clause)
+    if scratch_first:
+        region.begin(g)
     if clause.predicate is not None:
         body = g.b.label()
         if shares_clock:
@@ -37,6 +40,8 @@ def generate(g: Generation, planned: Planned, bit: int | None) -> None:
         g.branch(clause.predicate, body, end)
         g.b.place(body)
         g.release_temporaries()
+    if not scratch_first and region.is_used(g, clause):
+        region.begin(g)
     if layout is not None:
         records.begin(g, layout, fields, tail)
         g.fault = g.fault._replace(label=abandon)

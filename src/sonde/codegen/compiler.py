@@ -57,7 +57,7 @@ class Compilation:
         self.maps = MapPool()
         self.shared = Shared(
             target, settings, self.maps, {}, gather_keys(program.clauses, settings),
-            gather_replaceable(program.clauses), {}, kernel_type,
+            gather_replaceable(program.clauses), dict.fromkeys(program.scratch, True), {}, kernel_type,
             name_width((p for c in program.clauses for p in c.probes), settings), TypeTable(settings),
         )  # fmt: skip
         self._add_maps(settings)

@@ -9,7 +9,7 @@ other.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from sonde.bpf.helpers import NUMBERS
 from sonde.bpf.maps import PERCPU_ARRAY
@@ -85,7 +85,8 @@ class Handlers(NamedTuple):
 
 
 class Shared(NamedTuple):
-    """What all programs of one compilation have in common."""
+    """What all programs of one compilation have in common. `scratch` has the ids of variables that hold pointers into
+    scratch memory."""
 
     target: Target
     settings: Settings
@@ -93,6 +94,7 @@ class Shared(NamedTuple):
     variables: dict[Variable, tuple[str, int]]
     keys: dict[Variable | Aggregation, tuple[tuple[Field, ...], int]]
     replaceable: frozenset[Aggregation]
+    scratch: Mapping[int, bool]
     strings: dict[bytes, int]
     kernel_type: Callable[[str, str], Type | None]
     name_width: int
@@ -111,6 +113,7 @@ class Generation:
         self.locals: dict[Variable, Place] = {}
         self.element_keys: dict[int, tuple[str, Memory]] = {}
         self.subscripts: dict[int, Operand] = {}
+        self.writable: dict[int, Memory] = {}
         self.clause: Clause | None = None
         self.probe_index: Operand = Imm(0)
         self.mask_words = 0
@@ -118,6 +121,8 @@ class Generation:
         self.exit = self.b.label()
         self.record: Record | None = None
         self.scratch = Scratch()
+        self.region_memory: Memory | None = None
+        self.region: Region | None = None
         self.storage_version = 0
         self.fault: Fault | None = None
         self.fields: deque[Field] = deque()
@@ -292,6 +297,21 @@ class Record(NamedTuple):
     reserved: Reg | None
     fixed: int = 0
     tail: Reg | None = None
+
+
+class Region(NamedTuple):
+    """A clause's scratch memory (`region.py`): `memory` is where it begins, `address` the same as a number, `top` how
+    many bytes are allocated."""
+
+    memory: Memory
+    address: Operand
+    top: Reg
+    size: int
+
+    @property
+    def mask(self) -> int:
+        """2**n - 1, at least `size`: what can be masked out of an offset within the region."""
+        return (1 << self.size.bit_length()) - 1
 
 
 class Fault(NamedTuple):

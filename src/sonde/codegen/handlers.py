@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sonde.codegen import actions, builtins, calls, conditions, integers, strings, variables
+from sonde.codegen import actions, assignments, builtins, calls, conditions, integers, strings, variables
 from sonde.codegen.generation import Generation, Handlers
 from sonde.codegen.ir import Operand
 from sonde.codegen.places import Memory, Remote, Trusted
@@ -36,8 +36,8 @@ _VALUES: dict[type, Any] = {
     tree.Binary: _binary,
     tree.Conditional: integers.conditional,
     tree.Cast: integers.cast,
-    tree.Assign: variables.assign,
-    tree.Increment: variables.increment,
+    tree.Assign: assignments.assign,
+    tree.Increment: assignments.increment,
     tree.Comma: integers.comma,
     tree.Call: calls.value,
     tree.StringConst: integers.string_address,
@@ -51,6 +51,9 @@ _PLACES: dict[type, Any] = {
     tree.Deref: variables.object_place,
     tree.MemberOf: variables.object_place,
     tree.Index: variables.object_place,
+    tree.Assign: assignments.assigned_place,
+    tree.Comma: assignments.last_place,
+    tree.Conditional: assignments.chosen_place,
 }
 
 _STRINGS: dict[type, Any] = {

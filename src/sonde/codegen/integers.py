@@ -14,6 +14,7 @@ from sonde.codegen.ir import Imm, Operand
 from sonde.codegen.places import Memory, Remote, Trusted
 from sonde.codegen.processors import cpu_place, user_register
 from sonde.lang import program as tree
+from sonde.lang.scratch import is_scratch
 from sonde.lang.types import Array, Int, Pointer, String, Struct, Type, is_signed, resolve, size_of
 
 _OPS = {"+": "add", "-": "sub", "*": "mul", "&": "and", "|": "or", "^": "xor", "<<": "lsh"}
@@ -164,7 +165,8 @@ def pointer_place(g: Generation, e: tree.Expr) -> Remote | Trusted | Memory:
         fault_if(g, "eq", value, Imm(0), 1, Imm(0))
         return Trusted(value, 0)
     base = resolve(e.type)
-    return Remote(g.value(e), 0, isinstance(base, Pointer) and base.user)
+    address = g.subscripts[id(e)] if id(e) in g.subscripts else g.value(e)
+    return Remote(address, 0, isinstance(base, Pointer) and base.user, is_scratch(e, g.shared.scratch))
 
 
 def _same_structure(a: Type, b: Type) -> bool:

@@ -21,11 +21,15 @@ class Trusted(NamedTuple):
 
 
 class Remote(NamedTuple):
-    """An address in the kernel or, if `user`, in the traced process: read through a helper, which may fail."""
+    """An address in the kernel or, if `user`, in the traced process: read through a helper, which may fail.
+
+    With `scratch` it is one in the clause's scratch memory (`region.py`), to be read and written within its bounds.
+    """
 
     address: Operand
     offset: int
-    user: bool
+    user: bool = False
+    scratch: bool = False
 
 
 class Held(NamedTuple):

@@ -21,6 +21,7 @@ class Settings(NamedTuple):
     ustackframes: int = 100
     maxframes: int = 127
     printsize: int = 8192
+    scratchsize: int = 256
     rings_per_cpu: bool = False
     pcapsize: int = 1520
     cpu: int | None = None
@@ -29,6 +30,11 @@ class Settings(NamedTuple):
     def printed_size(self) -> int:
         """Bytes of an object that print() records, so that setopt() can have more shown than at the beginning."""
         return min(max(self.printsize, _LEAST_PRINTED), _MOST_PRINTED)
+
+    @property
+    def scratch_region(self) -> int:
+        """Bytes of scratch memory for each clause: whole words."""
+        return (self.scratchsize + 7) & ~7
 
     @property
     def string_capacity(self) -> int:

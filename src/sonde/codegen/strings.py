@@ -15,6 +15,7 @@ from sonde.codegen.integers import pointer_place
 from sonde.codegen.ir import Imm, Operand
 from sonde.codegen.names import PROBE_NAMES, name_text, only_text, probe_name
 from sonde.codegen.places import Memory, Place, Remote
+from sonde.codegen.region import available
 from sonde.codegen.shapes import COMM_SIZE, string_capacity
 from sonde.lang import program as tree
 from sonde.lang.types import Array, Pointer, String, resolve
@@ -117,19 +118,31 @@ def cast(g: Generation, e: tree.Expr, memory: Memory, size: int) -> None:
     else:
         user = isinstance(base, Pointer) and base.user
         place = pointer_place(g, e.operand)
-        address = place.address if isinstance(place, Remote) else address_of(g, place)
-        read(g, Remote(address, 0, user), memory, size)
+        read(g, place if isinstance(place, Remote) else Remote(address_of(g, place), 0, user), memory, size)
 
 
 def read(g: Generation, place: Place, memory: Memory, size: int, length: int | None = None) -> None:
     """A C string at an address, at most `length` characters of it; a bad address is a fault."""
-    zero(g, memory, size)
     most = limit(g, size) if length is None else min(limit(g, size), length + 1)
+    if isinstance(place, Remote) and place.scratch:
+        _read_scratch(g, place, memory, size, most)
+        return
+    zero(g, memory, size)
     user = isinstance(place, Remote) and place.user
     address = source_address(g, place)
     helper = "probe_read_user_str" if user else "probe_read_kernel_str"
     result = g.call(helper, g.argument_of(memory.base, memory.offset), Imm(most), address)
     fault_if(g, "slt", result, Imm(0), BAD_ADDRESS, address)
+
+
+def _read_scratch(g: Generation, place: Remote, memory: Memory, size: int, most: int) -> None:
+    """A C string in scratch memory: it ends where what has been allocated ends, if not before."""
+    source, room = available(g, place)
+    zero(g, memory, size)
+    bytes_ = g.b.copy(g.b.alu("add", room, Imm(1)))
+    with g.b.when("gt", bytes_, Imm(most)):
+        g.b.move(bytes_, Imm(most))
+    g.call("probe_read_kernel_str", g.argument_of(memory.base, memory.offset), bytes_, g.address(source))
 
 
 def source_address(g: Generation, place: Place) -> Operand:

@@ -1,4 +1,4 @@
-"""D variables: where they are kept, how they are found, set and freed.
+"""D variables: where they are kept and how they are found (`assignments.py` sets and frees them).
 
 Globals are one array map with direct access; thread-local variables one structure in task storage, which ends with the
 thread; elements of associative arrays are a hash map for each array. A clause-local integer is a register, other
@@ -11,15 +11,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from sonde.bpf import maps as kinds
-from sonde.codegen.access import as_number, copy, store, store_bits, zero
+from sonde.codegen.access import as_number, store
 from sonde.codegen.faults import BAD_INDEX, fault_if
 from sonde.codegen.generation import Generation, Shared, Unsupported
-from sonde.codegen.integers import narrow, operate, pointer_place
-from sonde.codegen.ir import Imm, MapDescriptor, Operand, Reg
+from sonde.codegen.integers import pointer_place
+from sonde.codegen.ir import Imm, MapDescriptor, Reg
 from sonde.codegen.layout import key_memory, thread_serial
 from sonde.codegen.places import Held, Memory, Place, Remote, Trusted, at
 from sonde.codegen.strings import in_memory
-from sonde.codegen.uses import is_zero
 from sonde.lang import program as tree
 from sonde.lang.program import Variable
 from sonde.lang.types import Array, String, Struct, Type, align_of, resolve, size_of
@@ -58,14 +57,13 @@ def assign_storage(shared: Shared, variables: tuple[Variable, ...]) -> None:
             shared.maps.add(MapSpec(THREADS, kinds.TASK_STORAGE, 4, size, 0, kinds.F_NO_PREALLOC, typed=True))
 
 
-# Places
-
-
 def variable_place(g: Generation, e: tree.Expr) -> Place:
     assert isinstance(e, tree.Var)
     variable = e.variable
     if variable.scope == "this":
         return local_place(g, variable)
+    if id(e) in g.writable:
+        return g.writable[id(e)]
     name, offset = g.shared.variables[variable]
     if variable.scope == "global":
         return Memory(g.b.map_value(name, offset), 0)
@@ -110,24 +108,29 @@ def _or_zeros(g: Generation, pointer: Reg, name: str) -> Reg:
 def element_place(g: Generation, e: tree.Expr) -> Place:
     """An element for reading: zeros if it was never set."""
     assert isinstance(e, tree.Element)
-    name, key = _element_key(g, e)
+    if id(e) in g.writable:
+        return g.writable[id(e)]
+    name, key = element_key(g, e)
     found = g.call("map_lookup_elem", MapDescriptor(name), g.argument_of(key.base, key.offset))
     return Memory(_or_zeros(g, found, name), 0)
 
 
 @contextmanager
 def evaluated_once(g: Generation, target: tree.Expr) -> Iterator[None]:
-    """Within the `with` block the keys and subscripts of `target` are those found at its start: reading and writing
-    it do not evaluate them again."""
+    """Within the `with` block the keys, subscripts and pointers of `target` are those found at its start: reading and
+    writing it do not evaluate them again."""
     held = []
     while isinstance(target, (tree.MemberOf, tree.Index)):
         if isinstance(target, tree.Index) and id(target.subscript) not in g.subscripts:
             g.subscripts[id(target.subscript)] = g.value(target.subscript)
             held.append(id(target.subscript))
         target = target.object
+    if isinstance(target, tree.Deref) and id(target.pointer) not in g.subscripts:
+        g.subscripts[id(target.pointer)] = g.value(target.pointer)
+        held.append(id(target.pointer))
     is_new = isinstance(target, tree.Element) and id(target) not in g.element_keys
     if isinstance(target, tree.Element) and is_new:
-        g.element_keys[id(target)] = _element_key(g, target)
+        g.element_keys[id(target)] = element_key(g, target)
     yield
     for subscript in held:
         del g.subscripts[subscript]
@@ -135,7 +138,7 @@ def evaluated_once(g: Generation, target: tree.Expr) -> Iterator[None]:
         del g.element_keys[id(target)]
 
 
-def _element_key(g: Generation, e: tree.Element) -> tuple[str, Memory]:
+def element_key(g: Generation, e: tree.Element) -> tuple[str, Memory]:
     if id(e) in g.element_keys:
         return g.element_keys[id(e)]
     variable = e.variable
@@ -184,183 +187,13 @@ def _index_place(g: Generation, e: tree.Index) -> Place:
         bound = container.length if isinstance(container, Array) else None
     if isinstance(index, Imm):
         return at(place, index.value * step)
-    if bound is not None:
+    if bound:
         fault_if(g, "ge", index, Imm(bound), BAD_INDEX, index)
     offset = g.b.alu("mul", index, Imm(step))
     if isinstance(place, Remote):
         return place._replace(address=g.b.alu("add", place.address, offset))
     assert isinstance(place, (Memory, Trusted))
-    if isinstance(place, Trusted) or not isinstance(place.base, Reg):
+    if isinstance(place, Trusted) or not isinstance(place.base, Reg) or place.base == g.ctx:
         number = g.b.alu("add", as_number(g, place), offset)
         return Remote(number, 0, False)
     return Memory(g.b.in_register(g.b.alu("add", place.base, offset)), place.offset)
-
-
-# Assignment
-
-
-def assign(g: Generation, e: tree.Assign) -> Operand:
-    """An assignment of an integer or pointer; its value."""
-    base = resolve(e.target.type)
-    if isinstance(base, (String, Struct, Array)):
-        assign_object(g, e)
-        return Imm(0)
-    if e.op is None:
-        value = g.value(e.value)
-        set_target(g, e.target, value)
-        return value
-    operation = e.operation or e.target.type
-    with evaluated_once(g, e.target):
-        current = narrow(g, g.value(e.target), operation) if size_of(operation) else g.value(e.target)
-        value = operate(g, e.op, current, g.value(e.value), operation, operation)
-        value = narrow(g, value, e.target.type)
-        set_target(g, e.target, value)
-    return value
-
-
-def increment(g: Generation, e: tree.Increment) -> Operand:
-    with evaluated_once(g, e.target):
-        old = g.value(e.target)
-        new = narrow(g, g.b.alu("add", old, Imm(e.step)), e.target.type)
-        set_target(g, e.target, new)
-    return new if e.is_prefix else old
-
-
-def set_target(g: Generation, target: tree.Expr, value: Operand) -> None:
-    """Store an integer in an lvalue."""
-    size = max(1, size_of(target.type))
-    if isinstance(target, tree.Element):
-        _set_element(g, target, size, value)
-    elif isinstance(target, tree.Var) and target.variable.scope == "self":
-        _set_thread_local(g, target, size, value)
-    elif isinstance(target, tree.MemberOf) and target.member.bits:
-        with evaluated_once(g, target):
-            place = writable_place(g, target.object)
-            store_bits(g, place, target.member.offset, target.member.bits, value)
-    else:
-        with evaluated_once(g, target):
-            store(g, writable_place(g, target), size, value)
-
-
-def writable_place(g: Generation, target: tree.Expr) -> Place:
-    """Where an lvalue can be written; kernel and process memory cannot."""
-    root = target
-    while isinstance(root, (tree.MemberOf, tree.Index)):
-        root = root.object
-    if isinstance(root, tree.Var) and root.variable.scope == "self":
-        ready = thread_storage(g, True)
-        _skip_unless(g, ready)
-    if isinstance(root, tree.Element):
-        _create_element(g, root)
-    place = g.place(target)
-    if not isinstance(place, (Memory, Held)):
-        raise Unsupported("assigning to memory outside the program", target.position)
-    return place
-
-
-def _skip_unless(g: Generation, pointer: Reg) -> None:
-    with g.b.when("eq", pointer, Imm(0)):
-        g.count("variables")
-
-
-def _set_thread_local(g: Generation, target: tree.Var, size: int, value: Operand) -> None:
-    _, offset = g.shared.variables[target.variable]
-    clearing = value == Imm(0)
-    storage = thread_storage(g, not clearing)
-    with g.b.when("ne", storage, Imm(0)):
-        g.b.store(storage, offset, size, value)
-    if not clearing:
-        _skip_unless(g, storage)
-
-
-def _set_element(g: Generation, target: tree.Element, size: int, value: Operand) -> None:
-    """Zero frees the element."""
-    name, key = _element_key(g, target)
-    address = g.argument_of(key.base, key.offset)
-    if value == Imm(0):
-        g.call("map_delete_elem", MapDescriptor(name), address)
-        return
-    entry = g.temporary((size + 7) & ~7)
-    remove, update, end = g.b.label(), g.b.label(), g.b.label()
-    g.b.branch("eq", value, Imm(0), remove, update)
-    g.b.place(remove)
-    g.call("map_delete_elem", MapDescriptor(name), address)
-    g.b.jump(end)
-    g.b.place(update)
-    g.b.store(entry.base, entry.offset, 8, Imm(0))
-    g.b.store(entry.base, entry.offset, size, value)
-    _update(g, name, key, entry)
-    g.b.place(end)
-
-
-def _update(g: Generation, name: str, key: Memory, entry: Memory) -> None:
-    result = g.call(
-        "map_update_elem",
-        MapDescriptor(name),
-        g.argument_of(key.base, key.offset),
-        g.argument_of(entry.base, entry.offset),
-        Imm(kinds.ANY),
-    )
-    with g.b.when("slt", result, Imm(0)):
-        g.count("variables")
-
-
-def _create_element(g: Generation, e: tree.Element) -> None:
-    """Make sure the element exists, zero at first, so that a part of it can be set."""
-    name, key = _element_key(g, e)
-    zeros = g.b.map_value(g.shared.maps.zeros(g.shared.maps.specs[name].value_size))
-    address = g.argument_of(key.base, key.offset)
-    g.call("map_update_elem", MapDescriptor(name), address, zeros, Imm(kinds.NOEXIST))
-
-
-def assign_object(g: Generation, e: tree.Assign) -> None:
-    """A string or structure, as a whole."""
-    size = object_size(g.shared, e.target.type)
-    target = e.target
-    if isinstance(target, tree.Element):
-        name, key = _element_key(g, target)
-        if is_zero(e.value):
-            g.call("map_delete_elem", MapDescriptor(name), g.argument_of(key.base, key.offset))
-            return
-        entry = g.temporary((size + 7) & ~7)
-        _object_into(g, e.value, target.type, entry, size)
-        _update(g, name, key, entry)
-        return
-    if isinstance(target, tree.Var) and target.variable.scope == "self":
-        _assign_thread_object(g, e, target, size)
-        return
-    place = writable_place(g, target)
-    assert isinstance(place, Memory)
-    temporary = g.temporary(size) if _mentions(e.value, target) else place
-    _object_into(g, e.value, target.type, temporary, size)
-    if temporary is not place:
-        copy(g, temporary, place, size)
-
-
-def _mentions(value: tree.Expr, target: tree.Expr) -> bool:
-    """Whether generating the value straight into the target could overwrite what it still reads."""
-    return not isinstance(value, (tree.StringConst, tree.Builtin)) or value == target
-
-
-def _assign_thread_object(g: Generation, e: tree.Assign, target: tree.Var, size: int) -> None:
-    _, offset = g.shared.variables[target.variable]
-    if is_zero(e.value):
-        storage = thread_storage(g, False)
-        with g.b.when("ne", storage, Imm(0)):
-            zero(g, Memory(storage, offset), size)
-        return
-    entry = g.temporary(size)
-    _object_into(g, e.value, target.type, entry, size)
-    storage = thread_storage(g, True)
-    with g.b.when("ne", storage, Imm(0)):
-        copy(g, entry, Memory(storage, offset), size)
-    _skip_unless(g, storage)
-
-
-def _object_into(g: Generation, value: tree.Expr, type_: Type, memory: Memory, size: int) -> None:
-    if is_zero(value):
-        zero(g, memory, size)
-    elif isinstance(resolve(type_), String):
-        g.string_into(value, memory, size)
-    else:
-        copy(g, g.place(value), memory, size)

@@ -10,9 +10,9 @@ from sonde.lang.check.kinds import is_integer, is_string, is_string_like, spell
 from sonde.lang.check.operands import Operand, action_call, is_zero, value_of
 from sonde.lang.check.prototypes import Prototype
 from sonde.lang.check.scope import Scope
-from sonde.lang.check.scratch import is_scratch
 from sonde.lang.errors import DError, Position
 from sonde.lang.program import Call, Cast, Expr, StackTrace
+from sonde.lang.scratch import is_scratch
 from sonde.lang.types import STACK, Pointer, Type, resolve
 
 

@@ -1,6 +1,7 @@
-"""Which pointers come from alloca() and its like: they point into a clause's scratch memory, all others do not.
+"""Variables that hold pointers into scratch memory (`lang/scratch.py`).
 
-A variable holds one sort or the other for the whole program, so that each access knows what memory it reaches.
+A variable holds one sort of pointer or the other for the whole program, so that each access knows what memory it
+reaches.
 """
 
 from __future__ import annotations
@@ -10,39 +11,8 @@ from collections.abc import Mapping
 from sonde.lang.check.kinds import is_pointer
 from sonde.lang.check.operands import is_zero
 from sonde.lang.errors import DError
-from sonde.lang.program import (
-    Assign,
-    Binary,
-    Call,
-    Cast,
-    Comma,
-    Conditional,
-    Element,
-    Expr,
-    Increment,
-    Var,
-)
-
-_GIVE_SCRATCH = frozenset({"alloca", "copyin"})
-
-
-def is_scratch(expression: Expr, variables: Mapping[int, bool]) -> bool:
-    """True of a pointer into scratch memory; `variables` tells which variables hold such ones."""
-    if isinstance(expression, Call):
-        return expression.name in _GIVE_SCRATCH
-    if isinstance(expression, (Var, Element)):
-        return variables.get(expression.variable.id, False)
-    if isinstance(expression, Cast):
-        return is_scratch(expression.operand, variables)
-    if isinstance(expression, Binary):
-        return expression.op in ("+", "-") and is_scratch(expression.left, variables)
-    if isinstance(expression, Conditional):
-        return is_scratch(expression.then, variables) or is_scratch(expression.otherwise, variables)
-    if isinstance(expression, Comma):
-        return is_scratch(expression.right, variables)
-    if isinstance(expression, Assign):
-        return is_scratch(expression.value, variables)
-    return isinstance(expression, Increment) and is_scratch(expression.target, variables)
+from sonde.lang.program import Cast, Conditional, Element, Expr, Var
+from sonde.lang.scratch import is_scratch
 
 
 def _is_null(expression: Expr) -> bool:
