@@ -77,7 +77,7 @@ def _fields_of(registry: Registry) -> Callable:  # type: ignore[type-arg]
 
 
 _SWITCHES = ("aggpercpu", "aggsortkey", "aggsortrev", "droptags", "flowindent", "noresolve", "quiet", "rawbytes")
-_NUMBERS = ("aggsortkeypos", "aggsortpos", "printsize", "stackindent")
+_NUMBERS = ("aggrate", "aggsortkeypos", "aggsortpos", "printsize", "stackindent")
 
 
 def display_options(options: OptionTable, shown: Options) -> Options:
@@ -119,6 +119,13 @@ class Signals:
         os.close(self._writer)
 
 
+def _sleep(seconds: float, descriptors: Sequence[int]) -> list[int]:
+    """Sleep until one of the descriptors is readable; those that are."""
+    import select
+
+    return select.select(descriptors, (), (), seconds)[0]
+
+
 def _names_user_addresses(spec: TracingSpec) -> bool:
     """Whether the report may ask for names in a process."""
     groups = [aggregation.keys for aggregation in spec.aggregations]
@@ -151,7 +158,6 @@ class Session:
         self._remember = remember if traced and _names_user_addresses(spec) else None
         self._options = options
         self._remember_due = 0.0
-        self._switchrate = options.number("switchrate", 0) / 1e9
         self._traced = list(traced)
         self._shown = display_options(options, Options())
         self._tracing: Tracing = engine.load(spec)
@@ -184,6 +190,7 @@ class Session:
             self._tracing.attach()
             self._start()
             self._follow(signals)
+            self._wait_for_status(signals)
             self._stop(signals)
             status = self._status()
         finally:
@@ -195,7 +202,7 @@ class Session:
         self._run_internal("BEGIN")
         if self._activity() == INACTIVE:
             self._set_activity(ACTIVE)
-        if not self._switchrate:
+        if not self._options.number("switchrate", 0):
             self._consumer.poll()
         self._remember_traced()
         for each in self._traced:
@@ -230,11 +237,13 @@ class Session:
 
         With the option switchrate the rings are read that often, not as soon as there is something in them.
         """
-        if not self._switchrate:
-            return self._tracing.wait(IDLE, descriptors)
-        import select
+        rate = self._options.number("switchrate", 0)
+        return _sleep(rate / 1e9, descriptors) if rate else self._tracing.wait(IDLE, descriptors)
 
-        return select.select(descriptors, (), (), self._switchrate)[0]
+    def _wait_for_status(self, signals: Signals) -> None:
+        """With the option statusrate it is seen that often, not at once, that exit() was called."""
+        if self._options.is_set("statusrate") and not signals.asked:
+            _sleep(max(self._consumer.status_due - time.monotonic(), 0), (signals.descriptor,))
 
     def _stop(self, signals: Signals) -> None:
         self._set_activity(DRAINING)

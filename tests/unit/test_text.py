@@ -21,6 +21,7 @@ from sonde.spec import (
     SetOptionAction,
     TraceAction,
     TracememAction,
+    TruncAction,
 )
 
 HELLO = PrintfAction(conversions(("hello ", "d"), ("\n", "")), (integer(16),))
@@ -410,3 +411,37 @@ def test_output_is_visible_after_each_poll(tmp_path):
     session.tracing.feed(record(1, payload(1)))
     session.consumer.poll()
     assert os.fstat(session.file.fileno()).st_size == len("hello 1\n")
+
+
+def test_aggrate_shows_what_was_looked_at_last():
+    """With the option printa looks at an aggregation once, and again when the option's time has passed."""
+    options = Options()
+    options.aggrate = 10**18
+    layouts = [(1, 16, (PrintaAction(None, (0,)),)), (2, 16, (PrintaAction(None, (0,)), ClearAction(0)))]
+    session = Session(layouts, [aggregation()], quiet=True, options=options)
+    fill(session, "a", {bytes(4): [3]})
+    assert session.poll(record(1)) == f"\n {3:16}\n"
+    fill(session, "a", {bytes(4): [5]})
+    assert session.poll(record(1), record(2), record(1)) == f"\n {3:16}\n\n {3:16}\n\n {0:16}\n"
+    assert session.consumer.refresh()
+    # What came after the look that was cleared is still there.
+    assert session.poll(record(1)) == f"\n {2:16}\n"
+    fill(session, "a", {bytes(4): [9]})
+    session.tracing.feed(record(1))
+    # Tracing is over: what END prints is as it is.
+    assert session.finish() == f"\n {6:16}\n\n"
+
+
+def test_aggrate_and_keys_that_really_go():
+    options = Options()
+    options.aggrate = 10**18
+    layouts = [(1, 16, (PrintaAction(None, (0,)),)), (2, 16, (TruncAction(0, None),))]
+    spec = aggregation()._replace(replaceable=True)
+    session = Session(layouts, [spec], quiet=True, options=options)
+    fill(session, "a", {bytes(4): [3]})
+    assert session.poll(record(1)) == f"\n {3:16}\n"
+    fill(session, "a", {bytes(4): [5]})
+    assert session.poll(record(2), record(1)) == "\n"
+    fill(session, "a", {bytes(4): [1]})
+    session.consumer.refresh()
+    assert session.poll(record(1)) == f"\n {1:16}\n"

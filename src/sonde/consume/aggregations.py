@@ -28,22 +28,39 @@ class Moment:
     """The snapshots that the actions of one record share.
 
     `final` are the aggregations whose maps are replaced when the snapshot is taken, for a trunc or clear to come.
+    `kept` are snapshots taken earlier that are to be used instead, as far as the maps need not be replaced.
     """
 
-    def __init__(self, stores: Sequence[Store], final: frozenset[int] = frozenset()) -> None:
+    def __init__(
+        self,
+        stores: Sequence[Store],
+        final: frozenset[int] = frozenset(),
+        kept: dict[int, Snapshot] | None = None,
+    ) -> None:
         self._stores = stores
         self._final = final
+        self._kept = kept
         self._snapshots: dict[int, Snapshot] = {}
 
     def snapshot(self, index: int) -> Snapshot:
         taken = self._snapshots.get(index)
+        if taken is None and self._kept is not None and index not in self._final:
+            taken = self._kept.get(index)
         if taken is None:
-            taken = self._snapshots[index] = self._stores[index].read(index in self._final)
+            taken = self._stores[index].read(index in self._final)
+            self.change(index, taken)
         return taken
 
     def change(self, index: int, snapshot: Snapshot) -> None:
         """The actions that follow see what a clear or trunc has left of the snapshot."""
         self._snapshots[index] = snapshot
+        if self._kept is None:
+            return
+        if snapshot.is_final:
+            # The map that the programs write to is another one.
+            self._kept.pop(index, None)
+        else:
+            self._kept[index] = snapshot
 
 
 class Aggregations:
@@ -56,10 +73,24 @@ class Aggregations:
         self._stores = [Store(one, spec.strings, tracing, options.aggpercpu) for one in spec.aggregations]
         self._factors = [1] * len(self._stores)
         self._printed: set[int] = set()
+        self._kept: dict[int, Snapshot] = {}
+        self._is_over = False
+
+    def refresh(self) -> bool:
+        """With the option aggrate: look again at what was looked at before; False if that is nothing."""
+        self._kept = {index: self._stores[index].read(False) for index in self._kept}
+        return bool(self._kept)
+
+    def forget(self) -> None:
+        """Tracing is over: what is printed from here on is looked at then, aggrate or not."""
+        self._kept.clear()
+        self._is_over = True
 
     def moment(self, actions: Iterable[Action]) -> Moment:
         """The beginning of a record with these actions."""
-        return Moment(self._stores, frozenset([one.aggregation for one in actions if self._wants_final(one)]))
+        final = frozenset([one.aggregation for one in actions if self._wants_final(one)])
+        keeps = self._options.aggrate > 0 and not self._is_over
+        return Moment(self._stores, final, self._kept if keeps else None)
 
     def _wants_final(self, action: Action) -> TypeGuard[ClearAction | TruncAction]:
         if isinstance(action, ClearAction):

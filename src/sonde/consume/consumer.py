@@ -107,9 +107,13 @@ class Consumer:
         self._readers: dict[tuple[tuple[Field, ...], int], Callable[[memoryview], list[tuple[Any, ...]]]] = {}
         self._status_rate = status_rate
         self._drops_due = time.monotonic() + status_rate
+        self._options = options
+        # A recording says itself when aggregations were looked at.
+        self._refresh_due = 0.0 if status_rate < float("inf") else status_rate
 
     def poll(self) -> None:
         """Take everything that stands in the rings and show it."""
+        self._keep_aggregations_fresh()
         for ring in self._tracing.rings:
             data = ring.read()
             size = len(data)
@@ -121,12 +125,33 @@ class Consumer:
             self.report_drops()
         self._sink.flush()
 
+    def _keep_aggregations_fresh(self) -> None:
+        """Look at the aggregations as often as the option aggrate says; 0 is each time one is printed."""
+        now = time.monotonic()
+        if self._options.aggrate and now >= self._refresh_due:
+            self._refresh_due = now + self._options.aggrate / 1e9
+            self.refresh()
+
+    def refresh(self) -> bool:
+        """Look at the aggregations that were printed before: printa shows them so until the next time.
+
+        False if there are none.
+        """
+        return self._aggregations is not None and self._aggregations.refresh()
+
     def finish(self) -> None:
         """Take what is left, report what was lost and hand over the aggregations not printed yet."""
+        if self._aggregations is not None:
+            self._aggregations.forget()
         self.poll()
         self.report_drops()
         self._sink.remaining(self._aggregations.remaining() if self._aggregations else [])
         self._sink.flush()
+
+    @property
+    def status_due(self) -> float:
+        """When to look for losses next, by time.monotonic()."""
+        return self._drops_due
 
     def report_drops(self) -> None:
         """Tell the sink what was lost since the last time; `poll` does it every `status_rate` seconds."""

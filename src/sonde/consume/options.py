@@ -7,11 +7,13 @@ class Options:
     """The dynamic options, read each time they are needed: setopt() may change them while tracing.
 
     `testing` leaves the CPU and ID columns out (the environment variable _DTRACE_TESTING). The aggsort positions count
-    from 0. `stackindent` is in columns, `printsize` in bytes.
+    from 0. `stackindent` is in columns, `printsize` in bytes, `aggrate` in
+    nanoseconds.
     """
 
     __slots__ = (
         "aggpercpu",
+        "aggrate",
         "aggsortkey",
         "aggsortkeypos",
         "aggsortpos",
@@ -28,6 +30,7 @@ class Options:
 
     def __init__(self) -> None:
         self.aggpercpu = False
+        self.aggrate = 0
         self.aggsortkey = False
         self.aggsortkeypos = 0
         self.aggsortpos = 0

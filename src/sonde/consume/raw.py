@@ -161,6 +161,7 @@ class Replay:
             raise RawFileError(f"the description is damaged: {error}") from error
         self.spec = TracingSpec((), (), records, aggregations, strings, probes, types=types)
         self.rings: Sequence[Ring] = [_ReplayedRing(number, self) for number in range(rings)]
+        self._counters_left = self._counters_ahead(file) if self.options.aggrate else 0
 
     @staticmethod
     def _read_blocks(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
@@ -185,8 +186,22 @@ class Replay:
 
     def has_map(self, name: str) -> bool:
         """Whether this map was read next."""
-        kind, payload = self._next
-        return kind == _MAP and json.loads(payload.partition(b"\n")[0]) == name
+        return _is_map(self._next, name)
+
+    @property
+    def has_refresh(self) -> bool:
+        """Whether aggregations were read next because of the option aggrate, not for the end of the tracing.
+
+        The end begins with the last look at the counters.
+        """
+        return self._counters_left > 0 and any(self.has_map(spec.map) for spec in self.spec.aggregations)
+
+    def _counters_ahead(self, file: BinaryIO) -> int:
+        """How often counters were read in all."""
+        position = file.tell()
+        found = sum(_is_map(block, "counters") for block in self._read_blocks(file))
+        file.seek(position)
+        return found + _is_map(self._next, "counters")
 
     def next_ring(self, number: int) -> memoryview:
         """The next ring bytes if they are of this ring, else empty."""
@@ -200,6 +215,7 @@ class Replay:
         """The next recorded contents of the map; empty if something else was read next."""
         if not self.has_map(name):
             return []
+        self._counters_left -= name == "counters"
         parts = list(_sized(self._take()[1].partition(b"\n")[2]))
         return list(zip(parts[::2], parts[1::2], strict=True))
 
@@ -221,6 +237,11 @@ class Replay:
         pass
 
 
+def _is_map(block: tuple[int, bytes], name: str) -> bool:
+    kind, payload = block
+    return kind == _MAP and bool(json.loads(payload.partition(b"\n")[0]) == name)
+
+
 def _sized(data: bytes) -> Iterator[bytes]:
     position = 0
     while position < len(data):
@@ -237,6 +258,6 @@ def replay(file: Replay, consumer: Consumer) -> None:
             consumer.poll()
         elif file.has_map("counters"):
             consumer.report_drops()
-        else:
+        elif not (file.has_refresh and consumer.refresh()):
             break
     consumer.finish()

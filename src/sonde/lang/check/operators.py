@@ -28,7 +28,7 @@ from sonde.lang.check.layout import object_size
 from sonde.lang.check.operands import Operand, is_action, is_dynamic, is_zero, value_of
 from sonde.lang.errors import DError, Position
 from sonde.lang.program import Binary, Cast, Comma, Conditional, Const, Expr
-from sonde.lang.types import INT, LONG, STRING, Pointer, Type, resolve
+from sonde.lang.types import INT, LONG, STRING, ULONG, Pointer, Type, is_signed, resolve, size_of
 from sonde.typed import NoReturn
 
 _INTEGRAL = ("&", "|", "^", "%", "<<", ">>")
@@ -83,7 +83,16 @@ def require_arithmetic(op: str, left: Operand, right: Operand, position: Positio
 def _integers(op: str, left: Expr, right: Expr, position: Position) -> Expr:
     folding.refuse_zero(op, right, position)
     kind = common_type(left, right)
+    if op == "<<" and isinstance(left, Const) and _leaves(kind, right):
+        # C leaves this undefined; DTrace computes with constants in 64 bits, and programs rely on it: 1 << 63.
+        kind = LONG if is_signed(kind) else ULONG
     return folding.binary(kind, position, op, convert(left, kind), convert(right, kind))
+
+
+def _leaves(kind: Type, count: Expr) -> bool:
+    """Whether a shift by this constant leaves nothing of a type."""
+    bits = folding.constant_value(count)
+    return bits is not None and 8 * size_of(kind) <= bits < 64
 
 
 def _logical(op: str, left: Operand, right: Operand, position: Position) -> Expr:
