@@ -29,6 +29,11 @@ RAWTP = Block(4000, 9999)
 SDT = Block(10000, 79999)
 PROC = Block(80000, 80099)
 SCHED = Block(80100, 80199)
+IO = Block(80200, 80299)
+LOCKSTAT = Block(80300, 80399)
+IP = Block(80400, 80499)
+TCP = Block(80500, 80599)
+UDP = Block(80600, 80699)
 
 
 class RecordField(NamedTuple):

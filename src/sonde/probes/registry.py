@@ -32,10 +32,15 @@ _BLOCKS: dict[str, Block] = {
     "sdt": blocks.SDT,
     "proc": blocks.PROC,
     "sched": blocks.SCHED,
+    "io": blocks.IO,
+    "lockstat": blocks.LOCKSTAT,
+    "ip": blocks.IP,
+    "tcp": blocks.TCP,
+    "udp": blocks.UDP,
 }
 """The providers, in the order of their identifiers."""
 
-_DERIVED = ("proc", "sched")
+_DERIVED = ("proc", "sched", "io", "lockstat", "ip", "tcp", "udp")
 """Those whose probes follow from others: each has a module of its name in `probes/derived/`."""
 
 _NEVER_EVENTS = ("BEGIN", "END", "ERROR", "entry", "return")

@@ -55,7 +55,8 @@ def probe_argument(index: Operand, scope: Scope, position: Position) -> Operand:
 
 def _native(found: ProbeArgument, enabling: Enabling, scope: Scope, position: Position) -> Expr:
     if enabling.derivation is not None:
-        return derived.argument(found.source, found.native, enabling.derivation, scope, position)
+        native = _in_scope(found.native, scope)
+        return derived.argument(found.source, native, enabling.derivation, scope, position)
     return Argument(found.native, position, found.source)
 
 

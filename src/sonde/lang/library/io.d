@@ -75,8 +75,65 @@ translator bufinfo_t < struct bio *b > {
 	b_resid = 0;
 	b_bufsize = b->bi_iter.bi_size;
 	b_iodone = (caddr_t)b->bi_end_io;
-	b_error = io_error[b->bi_status];
+	b_error = 0;
 	b_edev = b->bi_bdev == NULL ? 0 : b->bi_bdev->bd_disk->part0->bd_dev;
+};
+
+/*
+ * What is done: the probe has the status as its argument 3 and how many bytes were transferred as its argument 4.
+ */
+typedef struct request_done {
+	struct request done;
+} request_done_t;
+
+typedef struct bio_done {
+	struct bio done;
+} bio_done_t;
+
+inline int io_flags_done[unsigned int operation, int status] =
+    (io_flags[operation] & ~B_BUSY) | B_DONE | (status == 0 ? 0 : B_ERROR);
+
+translator bufinfo_t < request_done_t *r > {
+	b_flags = io_flags_done[r->done.cmd_flags, arg3];
+	b_bcount = xlate <bufinfo_t *>((struct request *)r)->b_bcount;
+	b_addr = xlate <bufinfo_t *>((struct request *)r)->b_addr;
+	b_lblkno = xlate <bufinfo_t *>((struct request *)r)->b_lblkno;
+	b_blkno = xlate <bufinfo_t *>((struct request *)r)->b_blkno;
+	b_resid = arg3 == 0 ? r->done.__data_len - arg4 : r->done.__data_len;
+	b_bufsize = xlate <bufinfo_t *>((struct request *)r)->b_bufsize;
+	b_iodone = xlate <bufinfo_t *>((struct request *)r)->b_iodone;
+	b_error = io_error[arg3];
+	b_edev = xlate <bufinfo_t *>((struct request *)r)->b_edev;
+};
+
+translator bufinfo_t < bio_done_t *b > {
+	b_flags = io_flags_done[b->done.bi_opf, arg3];
+	b_bcount = xlate <bufinfo_t *>((struct bio *)b)->b_bcount;
+	b_addr = xlate <bufinfo_t *>((struct bio *)b)->b_addr;
+	b_lblkno = xlate <bufinfo_t *>((struct bio *)b)->b_lblkno;
+	b_blkno = xlate <bufinfo_t *>((struct bio *)b)->b_blkno;
+	b_resid = arg3 == 0 ? 0 : b->done.bi_iter.bi_size;
+	b_bufsize = xlate <bufinfo_t *>((struct bio *)b)->b_bufsize;
+	b_iodone = xlate <bufinfo_t *>((struct bio *)b)->b_iodone;
+	b_error = io_error[arg3];
+	b_edev = xlate <bufinfo_t *>((struct bio *)b)->b_edev;
+};
+
+/*
+ * XFS's own buffers of metadata (enum xfs_buf flags, fs/xfs/xfs_buf.h: 1 read, 2 write, 16 nobody waits).
+ */
+translator bufinfo_t < struct xfs_buf *b > {
+	b_flags = B_BUSY | ((b->b_flags & 1) ? B_READ : 0) | ((b->b_flags & 2) ? B_WRITE : 0) |
+	    ((b->b_flags & 16) ? B_ASYNC : 0) | (b->b_error ? B_ERROR : 0);
+	b_bcount = b->b_length * 512;
+	b_addr = (caddr_t)b->b_addr;
+	b_lblkno = b->b_maps->bm_bn;
+	b_blkno = b->b_maps->bm_bn;
+	b_resid = 0;
+	b_bufsize = b->b_length * 512;
+	b_iodone = (caddr_t)b->b_iodone;
+	b_error = b->b_error < 0 ? -b->b_error : b->b_error;
+	b_edev = b->b_target->bt_dev;
 };
 
 translator devinfo_t < struct gendisk *d > {

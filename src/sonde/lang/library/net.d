@@ -39,8 +39,8 @@ inline int IPPROTO_UDPLITE = 136;
 inline int IPPROTO_RAW = 255;
 
 /*
- * A packet with the way it goes, and a socket that has just changed its state or heard from its peer: the same
- * memory, but translated differently.
+ * A packet with the way it goes, and a socket that has just heard from its peer or changes its state: the same memory,
+ * but translated differently.
  */
 typedef struct packet_sent {
 	struct sk_buff packet;
@@ -58,10 +58,20 @@ typedef struct sock_heard {
  * The IP header. Where a packet arrives its network header is not marked yet: its data begin there
  * (__netif_receive_skb_core(), net/core/dev.c).
  */
-inline struct iphdr *packet_ip_sent[struct sk_buff *p] = (struct iphdr *)(p->head + p->network_header);
-inline struct iphdr *packet_ip_received[struct sk_buff *p] = (struct iphdr *)p->data;
+inline struct iphdr *packet_ip[struct sk_buff *p] = (struct iphdr *)(p->head + p->network_header);
+inline struct iphdr *packet_ip_arriving[struct sk_buff *p] = (struct iphdr *)p->data;
 
 inline int packet_version[struct iphdr *h] = *(uint8_t *)h >> 4;
+
+/*
+ * Whether IP hands this packet to its device, and takes it from there: not again where the device below a bridge, bond,
+ * team or VLAN has it, and not what is for somebody else (PACKET_OTHERHOST).
+ */
+inline int packet_is_ip[struct sk_buff *p] = p->protocol == htons(0x0800) || p->protocol == htons(0x86dd);
+inline int packet_is_sent[struct sk_buff *p] = packet_is_ip[p] && p->vlan_tci == 0 &&
+    (p->dev->priv_flags & (IFF_BRIDGE_PORT | IFF_OVS_DATAPATH | IFF_TEAM_PORT)) == 0 && (p->dev->flags & IFF_SLAVE) == 0;
+inline int packet_is_received[struct sk_buff *p] = packet_is_ip[p] && p->pkt_type != 3 &&
+    (p->dev->priv_flags & (IFF_BRIDGE_PORT | IFF_OVS_DATAPATH)) == 0 && p->len - p->data_len >= sizeof (struct iphdr);
 
 /*
  * The protocol above IP and where its header is: behind IPv4's options, or behind one IPv6 extension header. Of a

@@ -95,10 +95,12 @@ inline struct tcp_sock *tcp_connection[struct sock *s] = s == NULL ||
 inline struct tcp_request_sock *tcp_request[struct sock *s] =
     s == NULL || s->__sk_common.skc_state != TCP_STATE_NEW_SYN_RECEIVED ? NULL : (struct tcp_request_sock *)s;
 
-/* A number of TCP's as the sequence space orders them: what comes before, is negative. */
+inline int tcp_flags_of[struct tcphdr *t] = ((uint8_t *)t)[13];
+
+/* Of two sequence numbers that are near each other the one before has a negative distance from the other. */
 inline int tcp_distance[uint32_t number, uint32_t from] = (int)(number - from);
 
-/* Segments that were cut off a window, in bytes. */
+/* A window of so many segments in bytes; one without end stays so. */
 inline uint32_t tcp_bytes[struct tcp_sock *t, uint32_t segments] =
     segments >= 0x7fffffff ? 0x7fffffff : segments * t->mss_cache;
 
@@ -112,11 +114,29 @@ translator tcpinfo_t < struct tcphdr *t > {
 	tcp_seq = t == NULL ? 0 : ntohl(t->seq);
 	tcp_ack = t == NULL ? 0 : ntohl(t->ack_seq);
 	tcp_offset = t == NULL ? 0 : t->doff * 4;
-	tcp_flags = t == NULL ? 0 : ((uint8_t *)t)[13];
+	tcp_flags = t == NULL ? 0 : tcp_flags_of[t];
 	tcp_window = t == NULL ? 0 : ntohs(t->window);
 	tcp_checksum = t == NULL ? 0 : ntohs(t->check);
 	tcp_urgent = t == NULL ? 0 : ntohs(t->urg_ptr);
 	tcp_hdr = (uintptr_t)t;
+};
+
+/* What a socket has last heard, as far as it is known: the probe has the flags as its argument 6. */
+translator tcpinfo_t < sock_heard_t *s > {
+	tcp_sport = ntohs(s->heard.__sk_common.skc_dport);
+	tcp_dport = s->heard.__sk_common.skc_num;
+	tcp_seq = 0;
+	tcp_ack = 0;
+	tcp_offset = 0;
+	tcp_flags = arg6;
+	tcp_window = 0;
+	tcp_checksum = 0;
+	tcp_urgent = 0;
+	tcp_hdr = 0;
+};
+
+translator tcplsinfo_t < int state > {
+	tcps_state = state;
 };
 
 translator tcpsinfo_t < struct sock *s > {
@@ -127,7 +147,9 @@ translator tcpsinfo_t < struct sock *s > {
 	    s->__sk_common.skc_v6_daddr.in6_u.u6_addr32[2] == s->__sk_common.skc_v6_rcv_saddr.in6_u.u6_addr32[2] &&
 	    s->__sk_common.skc_v6_daddr.in6_u.u6_addr32[3] == s->__sk_common.skc_v6_rcv_saddr.in6_u.u6_addr32[3] :
 	    s->__sk_common.skc_daddr == s->__sk_common.skc_rcv_saddr || (ntohl(s->__sk_common.skc_daddr) >> 24) == 127;
-	tcps_lport = s == NULL ? 0 : s->__sk_common.skc_num;
+	/* What is closed has given its port back, but knows which it had. */
+	tcps_lport = s == NULL ? 0 : tcp_connection[s] == NULL ? s->__sk_common.skc_num :
+	    ntohs(((struct inet_sock *)s)->inet_sport);
 	tcps_rport = s == NULL ? 0 : ntohs(s->__sk_common.skc_dport);
 	tcps_laddr = s == NULL ? "<unknown>" : sock_local[s];
 	tcps_raddr = s == NULL ? "<unknown>" : sock_remote[s];
@@ -157,10 +179,10 @@ translator tcpsinfo_t < struct sock *s > {
 translator tcpsinfo_t < packet_sent_t *p > {
 	tcps_addr = xlate <tcpsinfo_t *>(p->packet.sk)->tcps_addr;
 	tcps_local = p->packet.dev == NULL ? 0 : (p->packet.dev->flags & 8) != 0;
-	tcps_lport = ntohs(packet_tcp[packet_ip_sent[(struct sk_buff *)p]]->source);
-	tcps_rport = ntohs(packet_tcp[packet_ip_sent[(struct sk_buff *)p]]->dest);
-	tcps_laddr = packet_source[packet_ip_sent[(struct sk_buff *)p]];
-	tcps_raddr = packet_destination[packet_ip_sent[(struct sk_buff *)p]];
+	tcps_lport = ntohs(packet_tcp[packet_ip[(struct sk_buff *)p]]->source);
+	tcps_rport = ntohs(packet_tcp[packet_ip[(struct sk_buff *)p]]->dest);
+	tcps_laddr = packet_source[packet_ip[(struct sk_buff *)p]];
+	tcps_raddr = packet_destination[packet_ip[(struct sk_buff *)p]];
 	tcps_state = xlate <tcpsinfo_t *>(p->packet.sk)->tcps_state;
 	tcps_iss = xlate <tcpsinfo_t *>(p->packet.sk)->tcps_iss;
 	tcps_suna = xlate <tcpsinfo_t *>(p->packet.sk)->tcps_suna;
@@ -176,7 +198,7 @@ translator tcpsinfo_t < packet_sent_t *p > {
 	tcps_rto = xlate <tcpsinfo_t *>(p->packet.sk)->tcps_rto;
 	tcps_mss = xlate <tcpsinfo_t *>(p->packet.sk)->tcps_mss;
 	tcps_retransmit = tcp_connection[p->packet.sk] != NULL &&
-	    tcp_distance[ntohl(packet_tcp[packet_ip_sent[(struct sk_buff *)p]]->seq), tcp_connection[p->packet.sk]->snd_nxt] < 0;
+	    tcp_distance[ntohl(packet_tcp[packet_ip[(struct sk_buff *)p]]->seq), tcp_connection[p->packet.sk]->snd_nxt] < 0;
 	tcps_rtt = xlate <tcpsinfo_t *>(p->packet.sk)->tcps_rtt;
 	tcps_rtt_sd = xlate <tcpsinfo_t *>(p->packet.sk)->tcps_rtt_sd;
 	tcps_irs = xlate <tcpsinfo_t *>(p->packet.sk)->tcps_irs;
@@ -186,10 +208,10 @@ translator tcpsinfo_t < packet_sent_t *p > {
 translator tcpsinfo_t < packet_received_t *p > {
 	tcps_addr = 0;
 	tcps_local = p->packet.dev == NULL ? 0 : (p->packet.dev->flags & 8) != 0;
-	tcps_lport = ntohs(packet_tcp[packet_ip_received[(struct sk_buff *)p]]->dest);
-	tcps_rport = ntohs(packet_tcp[packet_ip_received[(struct sk_buff *)p]]->source);
-	tcps_laddr = packet_destination[packet_ip_received[(struct sk_buff *)p]];
-	tcps_raddr = packet_source[packet_ip_received[(struct sk_buff *)p]];
+	tcps_lport = ntohs(packet_tcp[packet_ip_arriving[(struct sk_buff *)p]]->dest);
+	tcps_rport = ntohs(packet_tcp[packet_ip_arriving[(struct sk_buff *)p]]->source);
+	tcps_laddr = packet_destination[packet_ip_arriving[(struct sk_buff *)p]];
+	tcps_raddr = packet_source[packet_ip_arriving[(struct sk_buff *)p]];
 	tcps_state = 0;
 	tcps_iss = 0;
 	tcps_suna = 0;
@@ -208,4 +230,32 @@ translator tcpsinfo_t < packet_received_t *p > {
 	tcps_rtt = 0;
 	tcps_rtt_sd = 0;
 	tcps_irs = 0;
+};
+
+/* The state it goes into is the probe's argument 7. */
+translator tcpsinfo_t < sock_heard_t *s > {
+	tcps_addr = xlate <tcpsinfo_t *>((struct sock *)s)->tcps_addr;
+	tcps_local = xlate <tcpsinfo_t *>((struct sock *)s)->tcps_local;
+	tcps_lport = xlate <tcpsinfo_t *>((struct sock *)s)->tcps_lport;
+	tcps_rport = xlate <tcpsinfo_t *>((struct sock *)s)->tcps_rport;
+	tcps_laddr = xlate <tcpsinfo_t *>((struct sock *)s)->tcps_laddr;
+	tcps_raddr = xlate <tcpsinfo_t *>((struct sock *)s)->tcps_raddr;
+	tcps_state = arg7;
+	tcps_iss = xlate <tcpsinfo_t *>((struct sock *)s)->tcps_iss;
+	tcps_suna = xlate <tcpsinfo_t *>((struct sock *)s)->tcps_suna;
+	tcps_snxt = xlate <tcpsinfo_t *>((struct sock *)s)->tcps_snxt;
+	tcps_rnxt = xlate <tcpsinfo_t *>((struct sock *)s)->tcps_rnxt;
+	tcps_swnd = xlate <tcpsinfo_t *>((struct sock *)s)->tcps_swnd;
+	tcps_snd_ws = xlate <tcpsinfo_t *>((struct sock *)s)->tcps_snd_ws;
+	tcps_rwnd = xlate <tcpsinfo_t *>((struct sock *)s)->tcps_rwnd;
+	tcps_rcv_ws = xlate <tcpsinfo_t *>((struct sock *)s)->tcps_rcv_ws;
+	tcps_cwnd = xlate <tcpsinfo_t *>((struct sock *)s)->tcps_cwnd;
+	tcps_cwnd_ssthresh = xlate <tcpsinfo_t *>((struct sock *)s)->tcps_cwnd_ssthresh;
+	tcps_sack_snxt = xlate <tcpsinfo_t *>((struct sock *)s)->tcps_sack_snxt;
+	tcps_rto = xlate <tcpsinfo_t *>((struct sock *)s)->tcps_rto;
+	tcps_mss = xlate <tcpsinfo_t *>((struct sock *)s)->tcps_mss;
+	tcps_retransmit = xlate <tcpsinfo_t *>((struct sock *)s)->tcps_retransmit;
+	tcps_rtt = xlate <tcpsinfo_t *>((struct sock *)s)->tcps_rtt;
+	tcps_rtt_sd = xlate <tcpsinfo_t *>((struct sock *)s)->tcps_rtt_sd;
+	tcps_irs = xlate <tcpsinfo_t *>((struct sock *)s)->tcps_irs;
 };

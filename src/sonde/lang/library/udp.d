@@ -34,17 +34,17 @@ translator udpinfo_t < struct udphdr *u > {
 
 translator udpsinfo_t < packet_sent_t *p > {
 	udps_addr = (uintptr_t)p->packet.sk;
-	udps_lport = ntohs(packet_udp[packet_ip_sent[(struct sk_buff *)p]]->source);
-	udps_rport = ntohs(packet_udp[packet_ip_sent[(struct sk_buff *)p]]->dest);
-	udps_laddr = packet_source[packet_ip_sent[(struct sk_buff *)p]];
-	udps_raddr = packet_destination[packet_ip_sent[(struct sk_buff *)p]];
+	udps_lport = ntohs(packet_udp[packet_ip[(struct sk_buff *)p]]->source);
+	udps_rport = ntohs(packet_udp[packet_ip[(struct sk_buff *)p]]->dest);
+	udps_laddr = packet_source[packet_ip[(struct sk_buff *)p]];
+	udps_raddr = packet_destination[packet_ip[(struct sk_buff *)p]];
 };
 
 /* A datagram that arrives has not met its socket yet. */
 translator udpsinfo_t < packet_received_t *p > {
 	udps_addr = 0;
-	udps_lport = ntohs(packet_udp[packet_ip_received[(struct sk_buff *)p]]->dest);
-	udps_rport = ntohs(packet_udp[packet_ip_received[(struct sk_buff *)p]]->source);
-	udps_laddr = packet_destination[packet_ip_received[(struct sk_buff *)p]];
-	udps_raddr = packet_source[packet_ip_received[(struct sk_buff *)p]];
+	udps_lport = ntohs(packet_udp[packet_ip_arriving[(struct sk_buff *)p]]->dest);
+	udps_rport = ntohs(packet_udp[packet_ip_arriving[(struct sk_buff *)p]]->source);
+	udps_laddr = packet_destination[packet_ip_arriving[(struct sk_buff *)p]];
+	udps_raddr = packet_source[packet_ip_arriving[(struct sk_buff *)p]];
 };

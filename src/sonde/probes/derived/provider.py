@@ -15,7 +15,7 @@ from sonde.lang.types import Struct, Type, Typedef
 from sonde.probe import Probe, RawTracepoint
 from sonde.probes import type_names
 from sonde.probes.derived.definition import Definition, Definitions
-from sonde.probes.pattern import Pattern, matcher, matches, plain
+from sonde.probes.pattern import Pattern, matcher, matches
 from sonde.probes.provider import Block
 from sonde.typed import TYPE_CHECKING, NamedTuple
 
@@ -44,26 +44,25 @@ class DerivedProvider:
         self._found: dict[str, _Found | None] = {}
 
     def match(self, pattern: Pattern) -> Sequence[Probe]:
-        if not matches(pattern.module, MODULE) or not matches(pattern.function, ""):
+        if not matches(pattern.module, MODULE):
             return ()
-        name = plain(pattern.name)
-        test = matcher(pattern.name)
-        names = [name] if name else [each for each in self._definitions if test(each)]
-        return [probe for each in names if (probe := self._probe(each)) is not None]
+        in_function, named = matcher(pattern.function), matcher(pattern.name)
+        keys = [key for key in self._definitions if named(_name(key)) and in_function(_function(key))]
+        return [probe for key in keys if (probe := self._probe(key)) is not None]
 
     def by_id(self, identifier: int) -> Probe | None:
         index = identifier - self._block.first
         return self._probe(self._names[index]) if index < len(self._names) else None
 
     def arguments(self, probe: Probe) -> tuple[ProbeArgument, ...] | None:
-        found = self._find(probe.name)
+        found = self._find(_key(probe))
         if found is None:
             return None
         natives = [self._type(value.type) for value in found.definition.values]
         return tuple(ProbeArgument(natives[n], self._type(kind), n) for kind, n in found.definition.shown)
 
     def derivation(self, probe: Probe) -> Derivation | None:
-        found = self._find(probe.name)
+        found = self._find(_key(probe))
         if found is None:
             return None
         definition, parameters = found
@@ -75,12 +74,12 @@ class DerivedProvider:
     def _names(self) -> list[str]:
         return list(self._definitions)
 
-    def _probe(self, name: str) -> Probe | None:
-        found = self._find(name)
+    def _probe(self, key: str) -> Probe | None:
+        found = self._find(key)
         if found is None:
             return None
         firing = RawTracepoint(found.definition.tracepoint, len(found.parameters))
-        return Probe(self._block.first + self._names.index(name), self._name, MODULE, "", name, firing)
+        return Probe(self._block.first + self._names.index(key), self._name, MODULE, _function(key), _name(key), firing)
 
     def _find(self, name: str) -> _Found | None:
         if name not in self._found:
@@ -107,6 +106,18 @@ class DerivedProvider:
             return types.STRING
         found = self._kernel.lookup(keyword, name)
         return found or (None if keyword else Typedef(name, Struct("struct", "", 0)))
+
+
+def _function(key: str) -> str:
+    return key.rpartition(":")[0]
+
+
+def _name(key: str) -> str:
+    return key.rpartition(":")[2]
+
+
+def _key(probe: Probe) -> str:
+    return f"{probe.function}:{probe.name}" if probe.function else probe.name
 
 
 def _numbered(text: str, parameters: tuple[str, ...]) -> str:

@@ -1,0 +1,78 @@
+"""The `lockstat` provider: waiting for the kernel's locks (include/trace/events/lock.h, since Linux 5.19).
+
+A wait begins once and ends once, but a mutex is waited for by turns spinning and sleeping: contention_begin says where
+one turns into the other. What a thread has done so far for a lock is kept by both, and handed over at the end in
+variables of the thread, with the lock: an interrupt between the programs of one tracepoint may have locks of its own.
+"""
+
+from __future__ import annotations
+
+from sonde.probes.derived.definition import Definition, Definitions, Shown, Value
+
+_KEY = "(uint64_t)curthread, (uint64_t)args[0]"
+
+_BEFORE = f"""
+int __lock_flags[uint64_t, uint64_t];
+uint64_t __lock_began[uint64_t, uint64_t];
+uint64_t __lock_spun[uint64_t, uint64_t];
+uint64_t __lock_blocked[uint64_t, uint64_t];
+self uint64_t __lock;
+self int __lock_flags;
+self uint64_t __lock_last;
+self uint64_t __lock_spun;
+self uint64_t __lock_blocked;
+rawtp:::contention_begin /__lock_flags[{_KEY}] & LOCK_SPINS/ {{
+    __lock_spun[{_KEY}] += timestamp - __lock_began[{_KEY}];
+}}
+rawtp:::contention_begin /__lock_flags[{_KEY}] && !(__lock_flags[{_KEY}] & LOCK_SPINS)/ {{
+    __lock_blocked[{_KEY}] += timestamp - __lock_began[{_KEY}];
+}}
+rawtp:::contention_begin {{
+    __lock_flags[{_KEY}] = args[1] | LOCK_WAITS;
+    __lock_began[{_KEY}] = timestamp;
+}}
+rawtp:::contention_end {{
+    self->__lock = 0;
+}}
+rawtp:::contention_end /__lock_flags[{_KEY}]/ {{
+    self->__lock = (uint64_t)args[0];
+    self->__lock_flags = __lock_flags[{_KEY}];
+    self->__lock_last = timestamp - __lock_began[{_KEY}];
+    self->__lock_spun = __lock_spun[{_KEY}] + ((self->__lock_flags & LOCK_SPINS) ? self->__lock_last : 0);
+    self->__lock_blocked = __lock_blocked[{_KEY}] + ((self->__lock_flags & LOCK_SPINS) ? 0 : self->__lock_last);
+    __lock_flags[{_KEY}] = 0;
+    __lock_began[{_KEY}] = 0;
+    __lock_spun[{_KEY}] = 0;
+    __lock_blocked[{_KEY}] = 0;
+}}
+"""
+
+_MINE = "self->__lock == (uint64_t)args->lock"
+_READS = "(self->__lock_flags & LOCK_READS) ? RW_READER : RW_WRITER"
+
+
+def _waited(lock: str, condition: str, *more: Value) -> tuple[Definition, ...]:
+    """A probe at the end of a wait for a lock of that type."""
+    values = (Value(lock, f"({lock})args->lock"), *more)
+    shown = tuple(Shown(value.type, number) for number, value in enumerate(values))
+    return (Definition("contention_end", f"{_MINE} && {condition}", values, shown, (_BEFORE,)),)
+
+
+_SPUN = Value("uint64_t", "self->__lock_spun")
+_BLOCKED = Value("uint64_t", "self->__lock_blocked")
+_RW = Value("int", _READS)
+
+DEFINITIONS: Definitions = {
+    "adaptive-acquire-error": _waited(
+        "struct mutex *", "lock_is_adaptive[self->__lock_flags] && args->ret != 0", Value("int", "args->ret")
+    ),
+    "adaptive-block": _waited(
+        "struct mutex *", "lock_is_adaptive[self->__lock_flags] && self->__lock_blocked != 0", _BLOCKED
+    ),
+    "adaptive-spin": _waited("struct mutex *", "lock_is_adaptive[self->__lock_flags] && self->__lock_spun != 0", _SPUN),
+    "rw-block": _waited(
+        "struct rw_semaphore *", "lock_is_rw[self->__lock_flags] && !(self->__lock_flags & LOCK_SPINS)", _BLOCKED, _RW
+    ),
+    "rw-spin": _waited("rwlock_t *", "lock_is_rw[self->__lock_flags] && (self->__lock_flags & LOCK_SPINS)", _SPUN, _RW),
+    "spin-spin": _waited("spinlock_t *", "self->__lock_flags == (LOCK_SPINS | LOCK_WAITS)", _SPUN),
+}
