@@ -62,6 +62,8 @@ def settings_of(options: OptionTable) -> Settings:
         scratchsize=options.number("scratchsize", default.scratchsize),
         rings_per_cpu=options.text("rings") == "cpu",
         cpu=options.number("cpu", 0) if options.is_set("cpu") else None,
+        nspec=options.number("nspec", default.nspec),
+        specsize=options.number("specsize", default.specsize),
     )
 
 
@@ -229,7 +231,7 @@ class Session:
             if self._activity() != ACTIVE:
                 # The record of exit() may have found the ring full.
                 return
-            if self._consumer.exit_status is None and not signals.asked:
+            if not self._options.number("switchrate", 0) and self._consumer.exit_status is None and not signals.asked:
                 time.sleep(BATCH)
 
     def _pause(self, descriptors: tuple[int, ...]) -> list[int]:

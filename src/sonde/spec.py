@@ -58,7 +58,18 @@ FAULT_CLAUSE = 0
 value. Its own probe is ERROR."""
 
 HEADER_SIZE = 16
-"""Every record begins with u32 clause, u32 probe (together the D variable epid), u32 cpu, u32 speculation."""
+"""Every record begins with u32 layout, u32 probe, u32 cpu, u32 speculation."""
+
+SPECULATIONS, SPECULATION_COUNTS = "speculations", "spec_counts"
+"""Maps with an element for each speculation, by number; 0 is none.
+
+The first has a u64 state: the programs go from FREE over CLAIMED and SPECULATING to CLOSED, only the consumer from
+there back to FREE. The second has u64 records written with that number since tracing began, without those that were
+given up again, and u64 bytes written since the speculation was taken; only programs write it.
+"""
+
+FREE, CLAIMED, SPECULATING, CLOSED = range(4)
+"""States of a speculation: CLAIMED is being prepared, CLOSED was committed or discarded and waits for the consumer."""
 
 
 class MapSpec(NamedTuple):
@@ -235,7 +246,8 @@ class CommandAction(NamedTuple):
 
 
 class OtherAction(NamedTuple):
-    """An action the consumer carries out by name: `commit`, `discard`, `ftruncate` ..."""
+    """An action the consumer carries out by name: `commit` and `discard` (fields: the speculation, and how many
+    records the programs have written with its number so far), `ftruncate` ..."""
 
     name: str
     fields: tuple[Field, ...]
@@ -248,16 +260,19 @@ Action: TypeAlias = (
 
 
 class RecordLayout(NamedTuple):
-    """The record a clause writes: `size` bytes of fixed part (header included) and what to do with it, in order.
+    """A record: `size` bytes of fixed part (header included) and what to do with it, in order.
 
-    A clause that records nothing writes no record and has no layout. `is_default` marks the empty clause, which only
-    shows its header line.
+    `number` is what its header begins with. `clause` is the clause that writes it: the two are the same for the first
+    record of a clause, and the further ones, which a clause with branches has, are numbered behind the clauses. What
+    records nothing writes no record and has no layout. `is_default` marks the empty clause, which only shows its
+    header line.
     """
 
-    clause: int
+    number: int
     size: int
     actions: tuple[Action, ...]
     is_default: bool = False
+    clause: int = 0
 
 
 class AggregationSpec(NamedTuple):

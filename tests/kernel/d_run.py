@@ -52,7 +52,7 @@ class Run:
         self.compilation = compilation(text, **settings)
         self.spec = self.compilation.spec()
         self.tracing = KernelEngine().load(self.spec)
-        self.layouts = {layout.clause: layout for layout in self.spec.records}
+        self.layouts = {layout.number: layout for layout in self.spec.records}
 
     def __enter__(self):
         return self

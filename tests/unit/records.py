@@ -97,7 +97,12 @@ class Session:
         options: Options | None = None,
     ) -> None:
         self.spec = TracingSpec(
-            (), (), tuple(RecordLayout(*layout) for layout in layouts), tuple(aggregations), tuple(strings), PROBES
+            (),
+            (),
+            tuple(RecordLayout(*layout, clause=layout[0]) for layout in layouts),
+            tuple(aggregations),
+            tuple(strings),
+            PROBES,
         )
         self.tracing = FakeTracing(rings)
         self.options = options or Options()

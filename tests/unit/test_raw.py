@@ -27,7 +27,7 @@ LAYOUTS = [
     (1, 24, (SAY,)),
     (2, 16, (PrintaAction(None, (0,)), ClearAction(0))),
     (3, 16, (PrintaAction(None, (0,)), TruncAction(0, None))),
-    (4, 24, (OtherAction("commit", (integer(16),)),)),
+    (4, 32, (OtherAction("commit", (integer(16), integer(24))),)),
 ]
 AGGREGATION = AggregationSpec("a", "sum", (), (Field(0, 8, "string"),), 8, 1, "a", True)
 
@@ -45,7 +45,7 @@ def play(session, consumer):
     consumer.poll()
     count(b"x", 7)
     count(b"y", 1)
-    tracing.feed(record(3), record(4, struct.pack("<q", 1)))
+    tracing.feed(record(3), record(4, struct.pack("<qq", 1, 1)))
     consumer.poll()
     tracing.maps["counters"] = {bytes(4): struct.pack(f"<{len(COUNTERS)}Q", 2, *[0] * (len(COUNTERS) - 1))}
     consumer.report_drops()

@@ -228,25 +228,62 @@ def test_drop_texts():
 def speculating(rings=1):
     layouts = [
         (1, 24, (OtherAction("speculate", ()), HELLO)),
-        (2, 24, (OtherAction("commit", (integer(16),)),)),
-        (3, 24, (OtherAction("discard", (integer(16),)),)),
+        (2, 32, (OtherAction("commit", (integer(16), integer(24))),)),
+        (3, 32, (OtherAction("discard", (integer(16), integer(24))),)),
+        (4, 24, (HELLO,)),
     ]
     return Session(layouts, testing=True, rings=rings)
+
+
+def closing(layout, written, speculation=1):
+    """The record of a commit() or discard() after that many records of the speculation."""
+    return record(layout, struct.pack("<qq", speculation, written))
 
 
 def test_speculation_shows_when_committed():
     session = speculating()
     said = record(1, payload(5), speculation=1)
     assert session.poll(said) == ""
-    assert session.poll(record(2, payload(1))) == f"{'FUNCTION:NAME':>32}\n{':BEGIN':>32} hello 5\n\n"
-    assert session.poll(record(2, payload(1))) == ""
-    assert session.poll(said, record(3, payload(1)), record(2, payload(1))) == ""
+    assert session.poll(closing(2, 1)) == f"{'FUNCTION:NAME':>32}\n{':BEGIN':>32} hello 5\n\n"
+    assert session.poll(said, closing(3, 2)) == ""
+    assert session.poll(closing(2, 2)) == ""
+
+
+def test_commit_waits_for_records_still_on_their_way():
+    session = speculating()
+    session.options.quiet = True
+    said = record(1, payload(5), speculation=1)
+    assert session.poll(said, closing(2, 3), record(4, payload(6))) == "hello 6\n"
+    assert "speculations" not in session.tracing.maps
+    assert session.poll(said) == ""
+    assert session.poll(record(4, payload(7)), said) == "hello 7\n" + 3 * "hello 5\n"
+    assert session.tracing.maps["speculations"] == {struct.pack("<I", 1): bytes(8)}
+
+
+def test_commit_does_not_wait_for_records_given_up():
+    session = speculating()
+    session.options.quiet = True
+    said = record(1, payload(5), speculation=1)
+    counts = {struct.pack("<I", number): struct.pack("<QQ", count, 0) for number, count in enumerate((0, 3, 9))}
+    session.tracing.maps["spec_counts"] = counts
+    assert session.poll(said, closing(2, 3)) == ""
+    counts[struct.pack("<I", 1)] = struct.pack("<QQ", 1, 0)
+    assert session.poll() == "hello 5\n"
+
+
+def test_discarded_records_are_awaited_too():
+    session = speculating()
+    said = record(1, payload(5), speculation=1)
+    assert session.poll(closing(3, 1)) == ""
+    assert "speculations" not in session.tracing.maps
+    assert session.poll(said) == ""
+    assert session.tracing.maps["speculations"] == {struct.pack("<I", 1): bytes(8)}
 
 
 def test_commit_waits_for_the_other_rings():
     session = speculating(rings=2)
     session.options.quiet = True
-    session.tracing.feed(record(2, payload(1)), ring=0)
+    session.tracing.feed(closing(2, 1), ring=0)
     session.tracing.feed(record(1, payload(5), speculation=1), ring=1)
     assert session.poll() == "hello 5\n"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sonde.codegen import aggregations, packets, records
+from sonde.codegen import aggregations, packets, records, speculations
 from sonde.codegen.access import address_of, fetch, fetch_available, store, zero
 from sonde.codegen.assignments import assign, assign_object, increment
 from sonde.codegen.generation import Generation, Unsupported
@@ -114,6 +114,8 @@ def exit_(g: Generation, s: tree.Statement) -> None:
     state = g.b.map_value(g.shared.maps.state())
     g.b.store(state, 4 * STATE_STATUS, 4, status)
     g.b.store(state, 4 * STATE_ACTIVITY, 4, Imm(DRAINING))
+    assert g.has_exited is not None
+    g.b.move(g.has_exited, Imm(1))
 
 
 def on_aggregation(g: Generation, s: tree.Statement) -> None:
@@ -136,5 +138,7 @@ def act(g: Generation, s: tree.Statement) -> None:
         packets.record(g, s)
     elif s.name == "raise":
         g.call("send_signal", g.value(s.arguments[0]))
+    elif s.name == "speculate":
+        speculations.speculate(g, s)
     else:
         raise Unsupported(f"{s.name}()", s.position)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from sonde.codegen import speculations
 from sonde.codegen.generation import Generation, Unsupported
 from sonde.codegen.ir import Operand
 from sonde.codegen.places import Memory
@@ -29,6 +30,7 @@ def string(g: Generation, e: tree.Expr, into: Memory, size: int) -> None:
 _VALUES: dict[str, Callable[[Generation, tree.Call], Operand]] = {
     "alloca": memory.alloca, "bcopy": memory.bcopy, "copyin": memory.copyin, "copyinto": memory.copyinto,
     "rand": numbers.rand,
+    "speculation": speculations.new,
     "htons": numbers.swapped(2), "ntohs": numbers.swapped(2),
     "htonl": numbers.swapped(4), "ntohl": numbers.swapped(4),
     "htonll": numbers.swapped(8), "ntohll": numbers.swapped(8),

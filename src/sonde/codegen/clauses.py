@@ -1,24 +1,25 @@
-"""A clause as code: predicate, record, statements, and what happens when one of them faults."""
+"""A clause as code: predicate, statements with their records, and what happens when one of them faults."""
 
 from __future__ import annotations
 
-from sonde.codegen import clock, records, region
+from sonde.codegen import clock, commits, records, region
 from sonde.codegen.generation import Fault, Generation
 from sonde.codegen.ir import Imm, Operand
 from sonde.codegen.names import MASK_BITS, clause_mask, probe_id
+from sonde.codegen.parts import Branching, Part, Parts, Straight, is_speculating
+from sonde.codegen.plan import CLOSING
+from sonde.codegen.walk import nodes
 from sonde.lang import program as tree
 from sonde.lang.program import Clause
-from sonde.spec import Field, RecordLayout
 
 ERROR_ROUTINE = "error_clauses"
 
-Planned = tuple[Clause, RecordLayout | None, list[Field], int]
-"""A clause with its record's layout, its fields and the most bytes of its long strings."""
+Planned = tuple[Clause, Parts]
 
 
 def generate(g: Generation, planned: Planned, bit: int | None) -> None:
     """The clause's code; where `bit` is given, only for probes whose mask has it."""
-    clause, layout, fields, tail = planned
+    clause, parts = planned
     g.clause = clause
     g.at(clause.position)
     end = g.b.label()
@@ -27,51 +28,105 @@ def generate(g: Generation, planned: Planned, bit: int | None) -> None:
         word, place = divmod(bit, MASK_BITS)
         g.b.branch("set", clause_mask(g, word), Imm(1 << place), wanted, end)
         g.b.place(wanted)
-    failed, abandon = g.b.label(), g.b.label()
+    failed = g.b.label()
+    g.finish = g.b.label()
     g.fault = Fault(failed, g.b.register(), g.b.register(), g.b.register())
-    shares_clock = clock.is_shared(clause)
+    g.shares_clock = clock.is_shared(clause)
     scratch_first = region.is_used_by_predicate(g, clause)
     if scratch_first:
         region.begin(g)
     if clause.predicate is not None:
         body = g.b.label()
-        if shares_clock:
+        if g.shares_clock:
             clock.prepare_predicate(g, clause.predicate)
         g.branch(clause.predicate, body, end)
         g.b.place(body)
         g.release_temporaries()
     if not scratch_first and region.is_used(g, clause):
         region.begin(g)
-    if layout is not None:
-        records.begin(g, layout, fields, tail)
-        g.fault = g.fault._replace(label=abandon)
-    for statement in clause.statements:
-        g.at(statement.position)
-        if shares_clock:
-            clock.prepare(g, statement)
-        g.statement(statement)
-        g.release_temporaries()
+    g.speculation = g.b.copy(Imm(0)) if is_speculating(clause) else None
+    g.has_exited = g.b.copy(Imm(0)) if _may_exit(clause) else None
+    _parts(g, parts)
     g.at(clause.position)
-    if layout is not None:
-        records.submit(g)
-    g.b.jump(g.exit if _stops(clause) else end)
-    if layout is not None:
-        g.b.place(abandon)
-        records.discard(g)
-        g.b.jump(failed)
+    g.b.place(g.finish)
+    if g.has_exited is not None:
+        # No later clause of the firing runs after exit().
+        g.b.branch("ne", g.has_exited, Imm(0), g.exit)
+    g.b.jump(end)
     g.b.place(failed)
     _report(g, clause)
     g.b.place(end)
+
+
+def _parts(g: Generation, parts: Parts) -> None:
+    for part in parts:
+        _PARTS[type(part)](g, part)
+
+
+def _straight(g: Generation, part: Part) -> None:
+    """Statements one after the other, written into their record if they have one."""
+    assert isinstance(part, Straight)
+    assert g.fault is not None
+    first = part.statements[0] if part.statements else None
+    if isinstance(first, tree.Act) and first.name in CLOSING:
+        assert part.record is not None
+        _prepare(g, first)
+        commits.close(g, first, part.record)
+        g.release_temporaries()
+        return
+    if part.record is None:
+        _statements(g, part)
+        return
+    before, abandon, end = g.fault, g.b.label(), g.b.label()
+    records.begin(g, part.record)
+    g.fault = before._replace(label=abandon)
+    _statements(g, part)
+    records.submit(g)
+    g.b.jump(end)
+    g.b.place(abandon)
+    records.discard(g)
+    g.b.jump(before.label)
+    g.b.place(end)
+    g.fault = before
     g.record = None
 
 
-def _stops(clause: Clause) -> bool:
-    """No later clause of the firing runs after exit()."""
-    return any(isinstance(s, tree.Exit) for s in clause.statements)
+def _statements(g: Generation, part: Straight) -> None:
+    for statement in part.statements:
+        _prepare(g, statement)
+        g.statement(statement)
+        g.release_temporaries()
+
+
+def _prepare(g: Generation, statement: tree.Statement) -> None:
+    g.at(statement.position)
+    if g.shares_clock:
+        clock.prepare(g, statement)
+
+
+def _branching(g: Generation, part: Part) -> None:
+    assert isinstance(part, Branching)
+    _prepare(g, part.statement)
+    then, otherwise, end = g.b.label(), g.b.label(), g.b.label()
+    g.branch(part.statement.test, then, otherwise)
+    g.release_temporaries()
+    g.b.place(then)
+    _parts(g, part.then)
+    g.b.jump(end)
+    g.b.place(otherwise)
+    _parts(g, part.otherwise)
+    g.b.place(end)
+
+
+_PARTS = {Straight: _straight, Branching: _branching}
+
+
+def _may_exit(clause: Clause) -> bool:
+    return any(isinstance(node, tree.Exit) for node in nodes(clause))
 
 
 def epid(g: Generation, clause: Clause) -> Operand:
-    """Clause in the lower half, probe in the upper: the first eight bytes of a record."""
+    """Clause in the lower half, probe in the upper."""
     return g.b.alu("or", g.b.alu("lsh", probe_id(g), Imm(32)), Imm(clause.id))
 
 

@@ -1,7 +1,7 @@
 """`timestamp` is one value all through a clause, though some of its uses may be skipped.
 
 Value numbering makes one reading of all that a first one dominates. Where the first use may be skipped (an arm of ?:,
-the right of a logical operator) and others follow, the clock is read ahead of the whole statement instead.
+the right of a logical operator, a branch) and others follow, the clock is read ahead of the whole statement instead.
 """
 
 from __future__ import annotations
@@ -52,6 +52,8 @@ def _may_skip(part: Any) -> bool:
         if isinstance(node, tree.Conditional) and _uses(*below(node.then), *below(node.otherwise)):
             return True
         if isinstance(node, tree.Binary) and node.op in ("&&", "||", "^^") and _uses(*below(node.right)):
+            return True
+        if isinstance(node, tree.If) and _uses(*below(node)):
             return True
     return False
 

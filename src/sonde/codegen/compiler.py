@@ -20,7 +20,7 @@ from sonde.codegen.generation import Shared
 from sonde.codegen.link import Place, link, optimize
 from sonde.codegen.maps import MapPool
 from sonde.codegen.names import fill_names, name_width
-from sonde.codegen.plan import Plan
+from sonde.codegen.parts import Divider, records
 from sonde.codegen.program import generate, generate_error_routine
 from sonde.codegen.records import RING
 from sonde.codegen.routines.catalog import routine
@@ -29,7 +29,7 @@ from sonde.codegen.type_table import TypeTable
 from sonde.codegen.uses import gather_keys, gather_replaceable
 from sonde.codegen.variables import assign_storage
 from sonde.lang.errors import DError, Position
-from sonde.lang.program import Aggregation, Clause, Program
+from sonde.lang.program import Aggregation, Program
 from sonde.lang.types import Type
 from sonde.probe import Internal, Probe
 from sonde.spec import MapSpec, ProbeSpec, ProgramSpec, TracingSpec
@@ -65,12 +65,9 @@ class Compilation:
         used = [a for a in program.aggregations if a in self.shared.keys]
         self.numbers: dict[Aggregation, int] = {a: n for n, a in enumerate(used)}
         self.aggregations = tuple(describe(self.shared, a) for a in used)
-        self.planned = [self._plan(clause) for clause in program.clauses]
+        divider = Divider(self.shared, self.numbers, max((c.id for c in program.clauses), default=0) + 1)
+        self.planned: list[Planned] = [(clause, divider.divide(clause)) for clause in program.clauses]
         self.groups = group(program.clauses, fields)
-
-    def _plan(self, clause: Clause) -> Planned:
-        plan = Plan(clause, self.shared, self.numbers)
-        return clause, plan.layout(), plan.fields, plan.tail()
 
     def _add_maps(self, settings: Settings) -> None:
         self.maps.state()
@@ -87,7 +84,7 @@ class Compilation:
         """Raises DError where a clause cannot be compiled."""
         programs = tuple(self._program(each) for each in self.groups)
         fill_names(self.shared)
-        layouts = tuple(layout for _, layout, *_ in self.planned if layout is not None)
+        layouts = tuple(record.layout for _, parts in self.planned for record in records(parts))
         return TracingSpec(
             self._used_maps(programs),
             programs,

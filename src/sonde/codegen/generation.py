@@ -128,6 +128,10 @@ class Generation:
         self.fields: deque[Field] = deque()
         self.is_error_routine = False
         self.activity = ACTIVE
+        self.finish = 0
+        self.shares_clock = False
+        self.speculation: Reg | None = None
+        self.has_exited: Reg | None = None
 
     @property
     def ctx(self) -> Reg:
@@ -287,15 +291,16 @@ class Scratch:
 
 
 class Record(NamedTuple):
-    """The record being written: where it begins, and whether that is the ring (1) or a spare (0).
+    """The record being written: where it begins, whether that is the ring (1) or a spare (0), and the bytes of its
+    fixed part.
 
     One with long strings is built in scratch memory instead, and `reserved` is None: `tail` counts the bytes that its
-    strings take behind the fixed part, which is `fixed` bytes.
+    strings take behind the fixed part.
     """
 
     base: Reg
     reserved: Reg | None
-    fixed: int = 0
+    fixed: int
     tail: Reg | None = None
 
 

@@ -1,6 +1,9 @@
-"""The record of a clause, planned before its code: which field each value takes and what is done with it."""
+"""The record of statements without branches, planned before their code: which field each value takes and what is
+done with it."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from sonde.codegen.generation import Shared
 from sonde.codegen.shapes import end_of, field_of, round_up
@@ -25,34 +28,40 @@ from sonde.spec import (
     TracememAction,
     TruncAction,
 )
+from sonde.typed import NamedTuple
+
+
+class Recorded(NamedTuple):
+    """A record: its layout, the fields in the order in which the statements write them, and the most bytes of its long
+    strings."""
+
+    layout: RecordLayout
+    fields: tuple[Field, ...]
+    tail: int
 
 
 class Plan:
-    """Lays out one clause's record: `fields` in the order in which the statements will write them."""
+    """Lays out one record of a clause."""
 
-    def __init__(self, clause: Clause, shared: Shared, numbers: dict[Aggregation, int]) -> None:
+    def __init__(
+        self, clause: Clause, statements: Sequence[tree.Statement], shared: Shared, numbers: dict[Aggregation, int]
+    ) -> None:
         self._clause = clause
         self._shared = shared
         self._numbers = numbers
         self._end = HEADER_SIZE
         self._tail = 0
-        self.fields: list[Field] = []
+        self._order: list[Field] = []
         self.actions: list[Action] = []
-        for statement in clause.statements:
+        for statement in statements:
             action = self._action(statement)
             if action is not None:
                 self.actions.append(action)
 
-    def tail(self) -> int:
-        """The most bytes the record's long strings take behind its fixed part."""
-        return self._tail
-
-    def layout(self) -> RecordLayout | None:
-        """None if the clause records nothing."""
-        if not self.actions and self._clause.statements:
-            return None
-        size = round_up(self._end)
-        return RecordLayout(self._clause.id, size, tuple(self.actions), not self._clause.statements)
+    def recorded(self, number: int) -> Recorded:
+        """The record, with that number; without actions it is a default one, which only shows its line."""
+        layout = RecordLayout(number, round_up(self._end), tuple(self.actions), not self.actions, self._clause.id)
+        return Recorded(layout, tuple(self._order), self._tail)
 
     def _field(self, e: Expr) -> Field:
         field = field_of(e, self._end, self._clause.probes, self._shared.settings)
@@ -63,7 +72,7 @@ class Plan:
 
     def _add(self, field: Field) -> Field:
         self._end = end_of(field)
-        self.fields.append(field)
+        self._order.append(field)
         return field
 
     def _optional(self, e: Expr | None) -> Field | None:
@@ -98,7 +107,9 @@ class Plan:
             return CommandAction(s.name, s.conversions, self._fields(s.values))
         if isinstance(s, tree.Act) and s.name == "pcap":
             return self._packet()
-        if isinstance(s, tree.Act):
+        if isinstance(s, tree.Act) and s.name in CLOSING:
+            return OtherAction(s.name, (self._add(Field(HEADER_SIZE, 8, "int")), self._add(WRITTEN)))
+        if isinstance(s, tree.Act) and s.name != "speculate":
             return OtherAction(s.name, self._fields(s.arguments) if s.name in CONSUMER_ACTIONS else ())
         return None
 
@@ -124,6 +135,11 @@ class Plan:
 
 IN_PLACE_STRING = 512
 """Strings that can be longer, NUL included, travel behind the fixed part of their record, as long as they are."""
+
+CLOSING = ("commit", "discard")
+"""What ends a speculation, each with a record of its own: the speculation, and how many records it has."""
+
+WRITTEN = Field(HEADER_SIZE + 8, 8, "int")
 
 CONSUMER_ACTIONS = ("ftruncate",)
 """Actions without a node of their own that are carried out where the record is read."""

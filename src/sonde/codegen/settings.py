@@ -25,6 +25,8 @@ class Settings(NamedTuple):
     rings_per_cpu: bool = False
     pcapsize: int = 1520
     cpu: int | None = None
+    nspec: int = 1
+    specsize: int = 4 * MEGABYTE
 
     @property
     def printed_size(self) -> int:

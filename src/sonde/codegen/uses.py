@@ -31,11 +31,11 @@ def gather_replaceable(clauses: Sequence[Clause]) -> frozenset[Aggregation]:
     """Aggregations whose map must be replaceable: keys are removed, or a value is cleared that is no sum."""
     found = set()
     for clause in clauses:
-        for statement in clause.statements:
-            if isinstance(statement, tree.Trunc) or (
-                isinstance(statement, tree.Clear) and statement.aggregation.function in ("min", "max")
+        for node in nodes(clause):
+            if isinstance(node, tree.Trunc) or (
+                isinstance(node, tree.Clear) and node.aggregation.function in ("min", "max")
             ):
-                found.add(statement.aggregation)
+                found.add(node.aggregation)
     return frozenset(found)
 
 

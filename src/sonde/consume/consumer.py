@@ -58,11 +58,9 @@ def is_passive(layout: RecordLayout) -> bool:
     return all(isinstance(action, PASSIVE) for action in layout.actions)
 
 
-def _is_speculation(layout: RecordLayout) -> bool:
-    """Whether the clause does nothing but commit or discard, which shows no line of its own."""
-    return bool(layout.actions) and all(
-        isinstance(action, OtherAction) and action.name in ("commit", "discard") for action in layout.actions
-    )
+def _closes(layout: RecordLayout) -> bool:
+    """Whether this is the record of a commit() or discard(), which shows no line of its own."""
+    return any(isinstance(action, OtherAction) and action.name in ("commit", "discard") for action in layout.actions)
 
 
 def _aggregations(spec: TracingSpec, tracing: Tracing, options: Options, label: Label | None) -> Aggregations | None:
@@ -97,13 +95,14 @@ class Consumer:
         self._tracing = tracing
         self._sink = sink
         self._set_option = set_option
-        self._layouts = {layout.clause: layout for layout in spec.records}
-        self._passive = {layout.clause for layout in spec.records if is_passive(layout)}
+        self._layouts = {layout.number: layout for layout in spec.records}
+        self._passive = {layout.number for layout in spec.records if is_passive(layout)}
         self._probes = {probe.id: probe for probe in spec.probes}
         self._aggregations = _aggregations(spec, tracing, options, label)
         self._counters = Counters(tracing)
-        self._speculations = Speculations()
-        self._commits: list[int] = []
+        self._speculations = Speculations(tracing, self._show_committed)
+        # With several rings only a look at all of them shows what was committed in its order.
+        self._settle_at_once = len(tracing.rings) == 1
         self._readers: dict[tuple[tuple[Field, ...], int], Callable[[memoryview], list[tuple[Any, ...]]]] = {}
         self._status_rate = status_rate
         self._drops_due = time.monotonic() + status_rate
@@ -120,7 +119,7 @@ class Consumer:
             if size:
                 self._drain(data)
                 ring.advance(size)
-        self._commit()
+        self._speculations.settle_late()
         if time.monotonic() >= self._drops_due:
             self.report_drops()
         self._sink.flush()
@@ -144,6 +143,7 @@ class Consumer:
         if self._aggregations is not None:
             self._aggregations.forget()
         self.poll()
+        self._speculations.settle_all()
         self.report_drops()
         self._sink.remaining(self._aggregations.remaining() if self._aggregations else [])
         self._sink.flush()
@@ -162,15 +162,15 @@ class Consumer:
     def _drain(self, data: memoryview, committed: bool = False) -> None:
         """Dispatch ring bytes; `committed` records are shown although they are speculative."""
         passive, layouts, show = self._passive, self._layouts, self._sink.run
-        for clause, speculation, start, stop, stride in spans(data):
+        for number, speculation, start, stop, stride in spans(data):
             view = data[start:stop]
             if speculation and not committed:
-                self._speculations.keep(speculation, view)
-            elif clause in passive:
-                show(layouts[clause], view, stride)
+                self._speculations.keep(speculation, view, len(view) // stride)
+            elif number in passive:
+                show(layouts[number], view, stride)
             else:
                 for each in range(0, len(view), stride):
-                    self._act(clause, view[each : each + stride])
+                    self._act(number, view[each : each + stride])
 
     def _values(self, fields: tuple[Field, ...], data: memoryview) -> tuple[Any, ...]:
         """The values of fields in one record."""
@@ -187,15 +187,15 @@ class Consumer:
         clause, probe, pc, code, value = self._values(_FAULT, data)
         self._sink.fault(Fault(clause, self._probes[probe], pc, code, value))
 
-    def _act(self, clause: int, data: memoryview) -> None:
+    def _act(self, number: int, data: memoryview) -> None:
         """Carry out the actions of one record in order."""
-        if clause == FAULT_CLAUSE:
+        if number == FAULT_CLAUSE:
             self._fault(data)
             return
-        layout = self._layouts[clause]
+        layout = self._layouts[number]
         words = data[RING_HEADER : RING_HEADER + HEADER_SIZE].cast("I")
         record = Record(layout, self._probes[words[1]], words[2], data)
-        shows = not _is_speculation(layout)
+        shows = not _closes(layout)
         if shows:
             self._sink.begin(record)
         moment = self._aggregations.moment(layout.actions) if self._aggregations else None
@@ -233,17 +233,13 @@ class Consumer:
             self._sink.refusal(record, f'couldn\'t set option "{name}" to "{value}": {reason}\n')
 
     def _other(self, record: Record, action: OtherAction) -> None:
-        if action.name == "commit":
-            self._commits.append(self._value(action.fields[0], record.data))
-            if len(self._tracing.rings) == 1:
-                self._commit()
-        elif action.name == "discard":
-            self._speculations.take(self._value(action.fields[0], record.data))
+        if action.name in ("commit", "discard"):
+            speculation, written = self._values(action.fields, record.data)
+            self._speculations.close(speculation, action.name == "commit", written)
+            if self._settle_at_once:
+                self._speculations.settle()
         elif action.name == "ftruncate":
             self._sink.action(record, cast("Action", action))
 
-    def _commit(self) -> None:
-        """Show committed speculations; with several rings only after all were read, as each may hold a part."""
-        commits, self._commits = self._commits, []
-        for speculation in commits:
-            self._drain(memoryview(self._speculations.take(speculation)), committed=True)
+    def _show_committed(self, data: memoryview) -> None:
+        self._drain(data, committed=True)

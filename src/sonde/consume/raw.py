@@ -256,6 +256,9 @@ def replay(file: Replay, consumer: Consumer) -> None:
     while True:
         if file.has_ring:
             consumer.poll()
+        elif file.has_map(specification.SPECULATION_COUNTS):
+            # It was looked at although the rings were empty.
+            consumer.poll()
         elif file.has_map("counters"):
             consumer.report_drops()
         elif not (file.has_refresh and consumer.refresh()):

@@ -1,4 +1,4 @@
-"""Finding the runs in a ring: consecutive records of one clause, one length and one speculation."""
+"""Finding the runs in a ring: consecutive records of one layout, one length and one speculation."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ BUSY = 1 << 31
 DISCARD = 1 << 30
 _LENGTH = DISCARD - 1
 
-_CLAUSE = RING_HEADER // 4
-_SPECULATION = _CLAUSE + 3
+_LAYOUT = RING_HEADER // 4
+_SPECULATION = _LAYOUT + 3
 _LONGEST = 16384
 """Records handed over at once: bounds the memory of the text made of them."""
 
 
 Span: TypeAlias = "tuple[int, int, int, int, int]"
-"""Clause and speculation of a run, where it starts and stops, and the bytes from one record to the next.
+"""Layout and speculation of a run, where it starts and stops, and the bytes from one record to the next.
 
-A plain tuple: where clauses alternate there is one for each record.
+A plain tuple: where layouts alternate there is one for each record.
 """
 
 
@@ -39,30 +39,30 @@ def spans(data: memoryview) -> Iterator[Span]:
         if length & DISCARD or length < HEADER_SIZE:
             position += step
             continue
-        clause, speculation = words[position + _CLAUSE], words[position + _SPECULATION]
+        layout, speculation = words[position + _LAYOUT], words[position + _SPECULATION]
         count, following = 1, position + step
-        if following < end and words[following] == length and words[following + _CLAUSE] == clause:
+        if following < end and words[following] == length and words[following + _LAYOUT] == layout:
             limit = min(chunk, (end - position) // step)
-            count = _equal(words, position, step, limit, (length, clause, speculation))
+            count = _equal(words, position, step, limit, (length, layout, speculation))
             chunk = min(chunk * 4, _LONGEST) if count == limit else 16
         stop = position + count * step
-        yield clause, speculation, position * 4, stop * 4, step * 4
+        yield layout, speculation, position * 4, stop * 4, step * 4
         position = stop
 
 
 def _equal(words: memoryview, start: int, step: int, limit: int, expected: tuple[int, int, int]) -> int:
-    """How many of `limit` records from word `start` on have the expected length, clause and speculation.
+    """How many of `limit` records from word `start` on have the expected length, layout and speculation.
 
     Every word compared belongs to a header: the next header is where it is as long as the ones before were equal.
     """
     stop = start + limit * step
     lengths = words[start:stop:step].tolist()
-    clauses = words[start + _CLAUSE : stop : step].tolist()
+    layouts = words[start + _LAYOUT : stop : step].tolist()
     speculations = words[start + _SPECULATION : stop : step].tolist()
-    length, clause, speculation = expected
-    if lengths.count(length) == clauses.count(clause) == speculations.count(speculation) == limit:
+    length, layout, speculation = expected
+    if lengths.count(length) == layouts.count(layout) == speculations.count(speculation) == limit:
         return limit
-    for index, found in enumerate(zip(lengths, clauses, speculations, strict=False)):
+    for index, found in enumerate(zip(lengths, layouts, speculations, strict=False)):
         if found != expected:
             return index
     return limit

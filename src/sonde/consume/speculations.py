@@ -1,18 +1,78 @@
-"""Speculative records: kept back until commit or discard."""
+"""Speculative records: kept back until commit or discard.
+
+The record of a commit() may be read before some of those it commits: they were being written on other CPUs, or stand
+in other rings. It tells how many the speculation has, so it is known when all are here; until then, and until they
+were dealt with, the speculation is not free to be taken again. The counts are of all records since tracing began.
+"""
 
 from __future__ import annotations
 
+import struct
+from collections.abc import Callable
+
+from sonde.engines.base import Tracing
+from sonde.spec import FREE, SPECULATION_COUNTS, SPECULATIONS
+from sonde.typed import NamedTuple
+
+_KEY = struct.Struct("<I")
+_STATE = struct.Struct("<Q")
+
+
+class _Closed(NamedTuple):
+    """A speculation that was committed or else discarded, and its number of records as far as is known."""
+
+    is_commit: bool
+    written: int
+
 
 class Speculations:
-    """Records by speculation, as they stood in the ring."""
+    """Records by speculation, as they stood in the ring; `show` is given those that are committed."""
 
-    def __init__(self) -> None:
+    def __init__(self, tracing: Tracing, show: Callable[[memoryview], None]) -> None:
+        self._tracing = tracing
+        self._show = show
         self._records: dict[int, bytearray] = {}
+        self._seen: dict[int, int] = {}
+        self._closed: dict[int, _Closed] = {}
 
-    def keep(self, speculation: int, data: memoryview) -> None:
-        """Add ring bytes, which are copied."""
-        self._records.setdefault(speculation, bytearray()).extend(data)
+    def keep(self, speculation: int, data: memoryview, count: int) -> None:
+        """Add ring bytes with that many records, which are copied."""
+        self._seen[speculation] = self._seen.get(speculation, 0) + count
+        closed = self._closed.get(speculation)
+        if closed is None or closed.is_commit:
+            self._records.setdefault(speculation, bytearray()).extend(data)
 
-    def take(self, speculation: int) -> bytes:
-        """The records kept, as ring bytes; they are no longer kept."""
-        return bytes(self._records.pop(speculation, b""))
+    def close(self, speculation: int, is_commit: bool, written: int) -> None:
+        """It was committed or discarded after so many records."""
+        self._closed[speculation] = _Closed(is_commit, written)
+        if not is_commit:
+            self._records.pop(speculation, None)
+
+    def settle(self) -> None:
+        """Show what is committed and complete, and set its speculations free."""
+        for speculation, closed in list(self._closed.items()):
+            if self._seen.get(speculation, 0) == closed.written:
+                self._finish(speculation)
+
+    def settle_late(self) -> None:
+        """The same at the end of a look at all rings: records that were given up are taken off what is awaited."""
+        self.settle()
+        if not self._closed:
+            return
+        for key, value in self._tracing.read_map(SPECULATION_COUNTS):
+            (speculation,) = _KEY.unpack(key)
+            if speculation in self._closed:
+                self._closed[speculation] = self._closed[speculation]._replace(written=_STATE.unpack_from(value)[0])
+        self.settle()
+
+    def settle_all(self) -> None:
+        """Nothing more will come."""
+        for speculation in list(self._closed):
+            self._finish(speculation)
+
+    def _finish(self, speculation: int) -> None:
+        del self._closed[speculation]
+        records = self._records.pop(speculation, None)
+        if records:
+            self._show(memoryview(records))
+        self._tracing.write_map(SPECULATIONS, _KEY.pack(speculation), _STATE.pack(FREE))

@@ -341,9 +341,18 @@ class Act(NamedTuple):
     arguments: tuple[Expr, ...]
 
 
+class If(NamedTuple):
+    """`if (test) then else otherwise`; the test is true or false as a predicate is."""
+
+    position: Position
+    test: Expr
+    then: tuple[Statement, ...]
+    otherwise: tuple[Statement, ...]
+
+
 Statement: TypeAlias = (
     Evaluate | Aggregate | Trace | Printf | Print | Printa | Tracemem | Exit | Clear | Trunc | Normalize | SetOption
-    | FormattedCommand | Act
+    | FormattedCommand | Act | If
 )  # fmt: skip
 
 

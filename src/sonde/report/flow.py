@@ -19,15 +19,15 @@ class Flow:
         self._indents: dict[int, int] = {}
         self._last: dict[int, tuple[int, int]] = {}
 
-    def line(self, cpu: int, probe: Probe, clause: int) -> bytes:
+    def line(self, cpu: int, probe: Probe, clause: int, is_first: bool = True) -> bytes:
         """The beginning of one record's line, 41 columns; indents what follows an entry, unindents a return.
 
-        When several clauses record the same entry or return, only the first one is drawn with an arrow. The same
-        clause again is another firing: recursion.
+        When several clauses record the same entry or return, or one has several records, only the first one is drawn
+        with an arrow. The first record (`is_first`) of the same clause again is another firing: recursion.
         """
         kind = _kind(probe)
         last_probe, last_clause = self._last.get(cpu, (0, 0))
-        if last_probe == probe.id and last_clause < clause:
+        if last_probe == probe.id and (last_clause < clause or (last_clause == clause and not is_first)):
             kind = ""
         self._last[cpu] = probe.id, clause
         indent = self._indents.get(cpu, 0)

@@ -82,7 +82,7 @@ class TextReport:
 
     def run(self, layout: RecordLayout, data: memoryview, stride: int) -> None:
         options = self._options
-        identity = layout.clause, stride, options.quiet, options.rawbytes, options.flowindent
+        identity = layout.number, stride, options.quiet, options.rawbytes, options.flowindent
         try:
             formatter = self._formatters[identity]
         except KeyError:
@@ -106,7 +106,7 @@ class TextReport:
         """What stands before a record's data."""
         testing = self._options.testing
         if self._options.flowindent:
-            line = f"flow_line(cpu, probe, {layout.clause})"
+            line = f"flow_line(cpu, probe, {layout.clause}, {layout.number == layout.clause})"
             return Piece(b"%s ", (line,)) if testing else Piece(b"%3d %s ", ("cpu", line))
         return Piece(b"%s", ("titles[probe]",)) if testing else Piece(b"%3d %s", ("cpu", "titles[probe]"))
 
@@ -117,8 +117,8 @@ class TextReport:
 
         return object_text(self._types, number, data, address, self._options.printsize)
 
-    def _flow_line(self, cpu: int, probe: int, clause: int) -> bytes:
-        return self._flow.line(cpu, self._probes[probe], clause)
+    def _flow_line(self, cpu: int, probe: int, clause: int, is_first: bool) -> bytes:
+        return self._flow.line(cpu, self._probes[probe], clause, is_first)
 
     def _head(self) -> None:
         """The heading of the columns, once, before the first record."""
@@ -136,7 +136,7 @@ class TextReport:
             return
         if not self._has_heading:
             self._head()
-        identity = "begin", record.layout.clause, len(record.data), self._options.flowindent
+        identity = "begin", record.layout.number, len(record.data), self._options.flowindent
         formatter = self._formatters.get(identity)
         if formatter is None:
             formatter = self._compile((), len(record.data), (self._record_head(record.layout), Piece(b"")))

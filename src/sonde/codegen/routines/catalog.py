@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from sonde.codegen.ir import Function
-from sonde.codegen.routines import buckets, processes, strings
+from sonde.codegen.routines import buckets, processes, speculations, strings
 
 _FIXED: dict[str, Callable[[], Function]] = {
     "namespace_pid": processes.namespace_pid,
@@ -20,4 +20,6 @@ def routine(name: str) -> Function:
     if name.startswith("llquantize_"):
         factor, low, high, steps = (int(p) for p in name.split("_")[1:])
         return buckets.llquantize_bucket(name, factor, low, high, steps)
+    if name.startswith("speculation_"):
+        return speculations.speculation(name, int(name.removeprefix("speculation_")))
     return _FIXED[name]()
