@@ -147,7 +147,7 @@ def parse(name: str, text: str | None) -> Value:
     return text
 
 
-_BOUNDS = {"iregs": (1, _REGISTERS), "nspec": (0, 2048), "pcapsize": (1, 65535), "printsize": (1, 65536)}
+_BOUNDS = {"iregs": (1, _REGISTERS), "nspec": (0, 1024), "pcapsize": (1, 65535), "printsize": (1, 65536)}
 _CHOICES = {
     "bufpolicy": ("ring", "fill", "switch"), "bufresize": ("auto", "manual"), "rings": ("cpu", "one"),
     "stdc": ("a", "c", "t", "s"), "evaltime": ("exec", "preinit", "postinit", "main"),

@@ -31,7 +31,7 @@ def test_without_any_there_is_none():
 
 
 def test_as_many_speculations_as_there_may_be():
-    with Run("BEGIN { a = speculation(); b = speculation(); }", nspec=2048) as run:
+    with Run("BEGIN { a = speculation(); b = speculation(); }", nspec=1024) as run:
         run.tracing.write_map(SPECULATIONS, struct.pack("<I", 1), struct.pack("<Q", CLOSED))
         assert run.begin().globals() == {"a": 2, "b": 3}
 
