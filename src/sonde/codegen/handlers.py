@@ -57,6 +57,7 @@ _PLACES: dict[type, Any] = {
 }
 
 _STRINGS: dict[type, Any] = {
+    **dict.fromkeys(_PLACES, strings.variable),
     tree.StringConst: strings.constant,
     tree.Builtin: strings.builtin,
     tree.Conditional: strings.conditional,
@@ -64,7 +65,6 @@ _STRINGS: dict[type, Any] = {
     tree.Assign: strings.assignment,
     tree.Comma: strings.assignment,
     tree.Call: calls.string,
-    **dict.fromkeys(_PLACES, strings.variable),
 }
 
 _CONDITIONS: dict[type, Any] = {
