@@ -35,6 +35,7 @@ def trace(arguments: Arguments, options: OptionTable, messages: Messages) -> int
         variables = macros(arguments.operands, traced[0].pid if traced else 0, options)
         compiled = compile_programs(given, options, registry, variables, messages.program)
         compilation, spec = _generate(compiled, options, registry)
+        _write_types(options, compiled)
         _announce(compiled, arguments, options, messages)
         _show_code(arguments.flags, options, compilation, spec, compiled)
         if only_compiles:
@@ -84,6 +85,14 @@ def _announce(compiled: Compiled, arguments: Arguments, options: OptionTable, me
             from sonde.cli.stability import report
 
             show(report(given, clauses, compiled.checker))
+
+
+def _write_types(options: OptionTable, compiled: Compiled) -> None:
+    """The files of -xctypes and -xdtypes."""
+    if options.is_set("ctypes") or options.is_set("dtypes"):
+        from sonde.cli.ctf import write_types
+
+        write_types(options, compiled.checker)
 
 
 def _show_code(

@@ -24,6 +24,7 @@ from sonde.lang.d.parser import NO_MACROS, Parser
 from sonde.lang.d.source import Macros, Source, check_arguments_used
 from sonde.lang.errors import DError, Position
 from sonde.lang.program import Clause, Expr, Program, Statement
+from sonde.lang.types import STRING, Type
 
 _UNMATCHED = ("D_PDESC_INVAL", "D_PDESC_ZERO")
 
@@ -71,6 +72,11 @@ class Checker:
 
     def is_type_name(self, name: str) -> bool:
         return self._scope.is_type_name(name)
+
+    def declared_types(self) -> list[Type]:
+        """The types that programs and libraries have declared so far."""
+        scope = self._scope
+        return [STRING, *scope.structs.values(), *scope.enums.values(), *scope.typedefs.values()]
 
     def add_library(self, items: Iterable[syntax.Item]) -> None:
         """Declarations for everyone's use; inline definitions and translators are checked where they are used."""
