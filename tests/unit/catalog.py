@@ -62,11 +62,14 @@ PROBES = (
     Probe(8, "proc", "vmlinux", "", "start", Internal("start")),
     Probe(9, "derived", "vmlinux", "", "born", RawTracepoint("fork", 3)),
     Probe(10, "derived", "vmlinux", "", "named", RawTracepoint("fork", 3)),
+    Probe(11, "twice", "vmlinux", "", "begun", RawTracepoint("fork", 3)),
 )
 FORK = Probe(0, "rawtp", "", "", "fork", RawTracepoint("fork", 3))
+SPAWN = Probe(0, "rawtp", "", "", "spawn", RawTracepoint("spawn", 1))
 DERIVATIONS = {
-    9: Derivation(FORK, "args[2] > 0", ("args[1]", "args[2] + 1")),
-    10: Derivation(FORK, "", ("args[1]->comm", "hidden"), ("int hidden; BEGIN { hidden = 7; }",)),
+    9: (Derivation(FORK, "args[2] > 0", ("args[1]", "args[2] + 1")),),
+    10: (Derivation(FORK, "", ("args[1]->comm", "hidden"), ("int hidden; BEGIN { hidden = 7; }",)),),
+    11: (Derivation(FORK, "", ("1",)), Derivation(SPAWN, "args[0] > 0", ("args[0]",))),
 }
 ARGUMENTS: dict[int, tuple[ProbeArgument, ...]] = {
     4: (ProbeArgument(UINT, UINT, 0), ProbeArgument(Pointer(CHAR, True), Pointer(CHAR, True), 1)),
@@ -80,6 +83,7 @@ ARGUMENTS: dict[int, tuple[ProbeArgument, ...]] = {
         ProbeArgument(Pointer(TASK), Pointer(TASK), 0),
     ),
     10: (ProbeArgument(Array(CHAR, 16), STRING, 0),),
+    11: (ProbeArgument(INT, INT, 0),),
 }
 
 
@@ -94,8 +98,8 @@ class FakeCatalog:
     def arguments(self, probe: Probe) -> tuple[ProbeArgument, ...] | None:
         return ARGUMENTS.get(probe.id)
 
-    def derivation(self, probe: Probe) -> Derivation | None:
-        return DERIVATIONS.get(probe.id)
+    def derivations(self, probe: Probe) -> tuple[Derivation, ...]:
+        return DERIVATIONS.get(probe.id, ())
 
     def type_named(self, name: str, module: str | None = None) -> Type | None:
         return TYPES.get(name)

@@ -58,6 +58,13 @@ def test_characters_are_shown_as_a_string() -> None:
     assert (type(found), found.type) == (tree.Cast, STRING)
 
 
+def test_a_probe_that_follows_from_two_has_a_clause_for_each() -> None:
+    clauses: Any = check("twice::: { trace(args[0]); }").clauses
+    assert [(c.probes[0].id, c.probes[0].firing.name) for c in clauses] == [(11, "fork"), (11, "spawn")]
+    assert isinstance(clauses[0].statements[0].value, tree.Const)
+    assert isinstance(clauses[1].statements[0].value, tree.Argument)
+
+
 @pytest.mark.parametrize(
     ("text", "tag"),
     [

@@ -25,7 +25,12 @@ def _attributes(text: str) -> Attributes:
 
 _STABLE = _attributes("Stable/Stable/Common")
 _PRIVATE = _attributes("Private/Private/Unknown")
-_ARGUMENTS = {"dtrace": _STABLE, "profile": _attributes("Evolving/Evolving/Common")}
+_EVOLVING = _attributes("Evolving/Evolving/ISA")
+_ARGUMENTS = {
+    "dtrace": _STABLE,
+    "profile": _attributes("Evolving/Evolving/Common"),
+    **dict.fromkeys(("proc", "sched"), _EVOLVING),
+}
 """How stable the arguments of a provider's probes are, where they are more than the kernel's own."""
 
 

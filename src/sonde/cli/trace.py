@@ -79,7 +79,8 @@ def _announce(compiled: Compiled, arguments: Arguments, options: OptionTable, me
     is_announced = not options.on("quiet") and "compile_only" not in arguments.flags
     for given, clauses in zip(compiled.given, compiled.clauses, strict=True):
         if is_announced:
-            count = sum(len(clause.probes) for clause in clauses)
+            # A probe that follows from several others has a clause for each.
+            count = len({(clause.position, probe.id) for clause in clauses for probe in clause.probes})
             messages.error(f"{given.title} matched {count} probe{'' if count == 1 else 's'}")
         if "verbose" in arguments.flags:
             from sonde.cli.stability import report

@@ -8,7 +8,7 @@ from sonde.codegen import speculations
 from sonde.codegen.generation import Generation, Unsupported
 from sonde.codegen.ir import Operand
 from sonde.codegen.places import Memory
-from sonde.codegen.subroutines import memory, numbers, strings
+from sonde.codegen.subroutines import memory, numbers, processes, strings
 from sonde.lang import program as tree
 
 
@@ -38,6 +38,7 @@ _VALUES: dict[str, Callable[[Generation, tree.Call], Operand]] = {
 }  # fmt: skip
 
 _STRINGS: dict[str, Callable[[Generation, tree.Call, Memory, int], None]] = {
+    "__command_line": processes.command_line,
     "copyinstr": strings.copyinstr,
     "strjoin": strings.strjoin,
     "substr": strings.substr,

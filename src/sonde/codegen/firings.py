@@ -36,15 +36,16 @@ def group(clauses: Sequence[Clause], fields: Fields) -> list[Group]:
             if not found or found[-1] is not clause:
                 found.append(clause)
     shapes: dict[tuple[object, ...], list[Probe]] = {}
-    clauses_of = {probe.id: own for probe, own in by_probe.items()}
+    members: dict[tuple[object, ...], set[int]] = {}
     for probe, own in sorted(by_probe.items(), key=_order):
         if probe.firing != Internal("ERROR"):
             fired = _fired(probe, own)
-            shapes.setdefault(_shape(fired, own), []).append(fired)
+            shape = _shape(fired, own)
+            shapes.setdefault(shape, []).append(fired)
+            members.setdefault(shape, set()).update(map(id, own))
     groups = []
     for number, (shape, probes) in enumerate(shapes.items()):
-        members = {id(c) for p in probes for c in clauses_of[p.id]}
-        own_clauses = tuple(c for c in clauses if id(c) in members)
+        own_clauses = tuple(c for c in clauses if id(c) in members[shape])
         groups.append(Group(_name(probes, number), _context(shape, probes, fields), own_clauses))
     return groups
 

@@ -14,6 +14,9 @@ from sonde.spec import Field
 COMM_SIZE = 16
 """TASK_COMM_LEN (include/linux/sched.h)."""
 
+COMMAND_LINE_SIZE = 80
+"""pr_psargs of the library procfs.d, with its NUL."""
+
 USER_SYMBOLS = ("usym", "ufunc", "umod", "uaddr")
 KERNEL_SYMBOLS = ("sym", "func", "mod")
 
@@ -54,6 +57,8 @@ def _longest(e: tree.Expr, probes: Sequence[Probe], settings: Settings) -> int:
         return min(limit, base.length) if isinstance(base, Array) and base.length else limit
     if isinstance(e, tree.Call) and e.name == "strjoin":
         return sum(_longest(a, probes, settings) for a in e.arguments)
+    if isinstance(e, tree.Call) and e.name == "__command_line":
+        return min(limit, COMMAND_LINE_SIZE - 1)
     if isinstance(e, tree.Call) and e.name == "substr":
         return _longest(e.arguments[0], probes, settings)
     return limit

@@ -57,8 +57,8 @@ class Catalog(Protocol):
     def arguments(self, probe: Probe) -> tuple[ProbeArgument, ...] | None:
         """The probe's `args[]`; None where the provider has no typed arguments."""
 
-    def derivation(self, probe: Probe) -> Derivation | None:
-        """How the probe follows from another one; None for a probe that has its firing to itself."""
+    def derivations(self, probe: Probe) -> tuple[Derivation, ...]:
+        """How the probe follows from others; () for a probe that has its firing to itself."""
 
     def type_named(self, name: str, module: str | None = None) -> Type | None:
         """A kernel typedef or base type."""

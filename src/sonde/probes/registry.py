@@ -88,9 +88,9 @@ class Registry:
         """The probe's `args[]`; None where its provider has no typed arguments."""
         return self._provider(probe.provider).arguments(probe)
 
-    def derivation(self, probe: Probe) -> Derivation | None:
-        """How the probe follows from another one; None for a probe that has its firing to itself."""
-        return self._derived(probe.provider).derivation(probe) if probe.provider in _DERIVED else None
+    def derivations(self, probe: Probe) -> tuple[Derivation, ...]:
+        """How the probe follows from others; () for a probe that has its firing to itself."""
+        return self._derived(probe.provider).derivations(probe) if probe.provider in _DERIVED else ()
 
     def fields(self, probe: Probe) -> tuple[RecordField, ...]:
         """Where a trace event's record has each of the probe's `args[]`; () unless its firing is a Tracepoint."""
@@ -109,14 +109,19 @@ class Registry:
         return self.types.enumerator(name)
 
     def symbol(self, name: str, module: str | None = None) -> KernelSymbol | None:
-        """Kernel data by name; its type where BTF has the variable."""
+        """Kernel data, or a function, by name; its type where BTF has it."""
         if self._kallsyms_path is None:
-            type_ = self.types.variable(name, module)
+            type_ = self._symbol_type(name, module)
             return KernelSymbol(name, module or "vmlinux", 0, type_) if type_ else None
         found = self._kallsyms.find(name, module)
         if found is None:
             return None
-        return KernelSymbol(name, found.module, found.address, self.types.variable(name, found.module))
+        return KernelSymbol(name, found.module, found.address, self._symbol_type(name, found.module))
+
+    def _symbol_type(self, name: str, module: str | None) -> Type | None:
+        found = self.types.variable(name, module)
+        function = None if found else self.types.function(name, module)
+        return function[0] if function else found
 
     def facts(self, spec: TracingSpec) -> list[tuple[str, str, str]]:
         """(kind, name, value) of all that compiling `spec` has asked the kernel for."""

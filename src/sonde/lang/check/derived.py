@@ -28,10 +28,15 @@ Part = tuple[tuple[Probe, ...], Derivation | None]
 
 
 def parts(probes: Sequence[Probe], scope: Scope) -> list[Part]:
-    """The probes of one description as they must be checked: derived ones each alone, all others together."""
-    found = [(probe, scope.catalog.derivation(probe)) for probe in probes]
-    plain = tuple(probe for probe, derivation in found if derivation is None)
-    alone: list[Part] = [((probe,), derivation) for probe, derivation in found if derivation is not None]
+    """The probes of one description as they must be checked: derived ones each alone, once for each of those that they
+    follow from; all others together."""
+    found = [(probe, scope.catalog.derivations(probe)) for probe in probes]
+    plain = tuple(probe for probe, derivations in found if not derivations)
+    alone: list[Part] = [
+        ((probe._replace(firing=derivation.source.firing),), derivation)
+        for probe, derivations in found
+        for derivation in derivations
+    ]
     return [(plain, None), *alone] if plain or not alone else alone
 
 

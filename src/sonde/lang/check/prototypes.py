@@ -11,6 +11,7 @@ from sonde.lang.types import BASE_TYPES, STACK, STRING, SYMADDR, USYMADDR, VOID,
 from sonde.typed import NamedTuple
 
 _SUBROUTINES = {
+    "__command_line": "string(uintptr_t, uintptr_t)",
     "alloca": "void *(size_t)",
     "basename": "string(char *)",
     "bcopy": "void(void *, void *, size_t)",

@@ -14,6 +14,12 @@ typedef struct cpuinfo {
 	lgrp_id_t cpu_lgrp;	/* NUMA node */
 } cpuinfo_t;
 
+/* A CPU that is known by its number. */
+translator cpuinfo_t < int number > {
+	cpu_id = number;
+	cpu_pset = 0;
+};
+
 inline processorid_t cpu = curcpu->cpu_id;
 inline psetid_t pset = curcpu->cpu_pset;
 inline chipid_t chip = curcpu->cpu_chip;

@@ -6,11 +6,8 @@ from sonde.typed import NamedTuple
 
 
 class Value(NamedTuple):
-    """A native argument, `argN`: its type, and what it is in terms of the tracepoint's arguments.
-
-    `args->name` is the tracepoint's argument that the kernel calls `name`: kernels differ in where it stands. With
-    `__user` in its type a pointer is an address of the traced process.
-    """
+    """A native argument, `argN`: its type, and what it is in terms of the tracepoint's arguments. With `__user` in its
+    type a pointer is an address of the traced process."""
 
     type: str
     text: str
@@ -25,16 +22,23 @@ class Shown(NamedTuple):
 
 
 class Definition(NamedTuple):
-    """A probe that fires with a tracepoint, if `condition` ("": always) holds. `before` are D sources that the program
-    must run for the values to be known."""
+    """A probe that fires with a tracepoint, if `condition` ("": always) holds.
+
+    Conditions and values are D. In them `args->name` is the tracepoint's argument that the kernel calls `name`, as
+    kernels differ in where it stands; functions of the kernel are named with a backquote. `before` are D
+    sources that the program must run for the values to be known. `more` are other tracepoints that the probe fires
+    with; their values are for the same `shown`.
+    """
 
     tracepoint: str
     condition: str = ""
     values: tuple[Value, ...] = ()
     shown: tuple[Shown, ...] = ()
     before: tuple[str, ...] = ()
+    more: tuple[Definition, ...] = ()
 
 
 Definitions = dict[str, tuple[Definition, ...]]
-"""A provider's probes by name, or `function:name`: the first definition holds whose tracepoint and arguments the
-kernel has. The place in the table makes the identifier, and of probes that fire together the earlier one goes first."""
+"""A provider's probes by name, or `function:name`: the first definition holds whose tracepoint, arguments and functions
+the kernel has. The place in the table makes the identifier, and of probes that fire together the earlier one goes
+first."""

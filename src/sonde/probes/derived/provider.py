@@ -11,13 +11,13 @@ from functools import cached_property
 
 from sonde.lang import types
 from sonde.lang.catalog import Derivation, ProbeArgument
-from sonde.lang.types import Struct, Type, Typedef
+from sonde.lang.types import Function, Pointer, Struct, Type, Typedef
 from sonde.probe import Probe, RawTracepoint
 from sonde.probes import type_names
-from sonde.probes.derived.definition import Definition, Definitions
+from sonde.probes.derived.definition import Definition, Definitions, Value
 from sonde.probes.pattern import Pattern, matcher, matches
 from sonde.probes.provider import Block
-from sonde.typed import TYPE_CHECKING, NamedTuple
+from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from sonde.probes.kernel_types import KernelTypes
@@ -26,13 +26,10 @@ MODULE = "vmlinux"
 """What DTrace gives as the module of all these probes."""
 
 _NAMED = re.compile(r"\bargs->(\w+)")
+_FUNCTION = re.compile(r"`(\w+)")
 
-
-class _Found(NamedTuple):
-    """A definition that this kernel fits, and the names of its tracepoint's arguments."""
-
-    definition: Definition
-    parameters: tuple[str, ...]
+_CALLBACK = "void (*)(void)"
+_CALLBACK_TYPE = Pointer(Function(types.VOID, ()))
 
 
 class DerivedProvider:
@@ -41,7 +38,7 @@ class DerivedProvider:
         self._block = block
         self._definitions = definitions
         self._kernel = kernel
-        self._found: dict[str, _Found | None] = {}
+        self._found: dict[str, Definition | None] = {}
 
     def match(self, pattern: Pattern) -> Sequence[Probe]:
         if not matches(pattern.module, MODULE):
@@ -58,17 +55,19 @@ class DerivedProvider:
         found = self._find(_key(probe))
         if found is None:
             return None
-        natives = [self._type(value.type) for value in found.definition.values]
-        return tuple(ProbeArgument(natives[n], self._type(kind), n) for kind, n in found.definition.shown)
+        natives = [self._type(value.type) for value in found.values]
+        return tuple(ProbeArgument(natives[n], self._type(kind), n) for kind, n in found.shown)
 
-    def derivation(self, probe: Probe) -> Derivation | None:
+    def derivations(self, probe: Probe) -> tuple[Derivation, ...]:
+        """How the probe follows from its tracepoints."""
         found = self._find(_key(probe))
-        if found is None:
-            return None
-        definition, parameters = found
-        source = Probe(0, "rawtp", "", "", definition.tracepoint, probe.firing)
-        values = tuple(_numbered(value.text, parameters) for value in definition.values)
-        return Derivation(source, _numbered(definition.condition, parameters), values, definition.before)
+        return tuple(map(self._derivation, (found, *found.more))) if found else ()
+
+    def _derivation(self, definition: Definition) -> Derivation:
+        source = Probe(0, "rawtp", "", "", definition.tracepoint, self._firing(definition))
+        return Derivation(
+            source, definition.condition, tuple(value.text for value in definition.values), definition.before
+        )
 
     @cached_property
     def _names(self) -> list[str]:
@@ -78,24 +77,44 @@ class DerivedProvider:
         found = self._find(key)
         if found is None:
             return None
-        firing = RawTracepoint(found.definition.tracepoint, len(found.parameters))
-        return Probe(self._block.first + self._names.index(key), self._name, MODULE, _function(key), _name(key), firing)
+        place = self._block.first + self._names.index(key)
+        return Probe(place, self._name, MODULE, _function(key), _name(key), self._firing(found))
 
-    def _find(self, name: str) -> _Found | None:
+    def _firing(self, definition: Definition) -> RawTracepoint:
+        parameters = self._kernel.tracepoint_parameters(definition.tracepoint)
+        return RawTracepoint(definition.tracepoint, len(parameters or ()))
+
+    def _find(self, name: str) -> Definition | None:
+        """The definition that this kernel fits, in D that needs no more than the tracepoint's `args[]`."""
         if name not in self._found:
             fitting = map(self._fit, self._definitions.get(name, ()))
             self._found[name] = next((each for each in fitting if each), None)
         return self._found[name]
 
-    def _fit(self, definition: Definition) -> _Found | None:
+    def _fit(self, definition: Definition) -> Definition | None:
         parameters = self._kernel.tracepoint_parameters(definition.tracepoint)
         if parameters is None:
             return None
-        texts = (definition.condition, *(value.text for value in definition.values))
-        used = {name for text in texts for name in _NAMED.findall(text)}
-        return _Found(definition, parameters) if used <= set(parameters) else None
+        values = []
+        for kind, text in (("", definition.condition), *definition.values):
+            resolved = self._resolve(text, parameters)
+            if resolved is None:
+                return None
+            values.append(Value(kind, resolved))
+        more = tuple(each for each in map(self._fit, definition.more) if each)
+        return definition._replace(condition=values[0].text, values=tuple(values[1:]), more=more)
+
+    def _resolve(self, text: str, parameters: tuple[str, ...]) -> str | None:
+        """The text with numbers in place of names; None where a name means nothing to this kernel."""
+        if not set(_NAMED.findall(text)) <= set(parameters):
+            return None
+        if any(self._kernel.function(name) is None for name in _FUNCTION.findall(text)):
+            return None
+        return _NAMED.sub(lambda match: f"args[{parameters.index(match[1])}]", text)
 
     def _type(self, text: str) -> Type:
+        if text == _CALLBACK:
+            return _CALLBACK_TYPE
         kind = type_names.parse(text, self._lookup, user="__user" in text)
         assert kind is not None, text
         return kind
@@ -118,7 +137,3 @@ def _name(key: str) -> str:
 
 def _key(probe: Probe) -> str:
     return f"{probe.function}:{probe.name}" if probe.function else probe.name
-
-
-def _numbered(text: str, parameters: tuple[str, ...]) -> str:
-    return _NAMED.sub(lambda match: f"args[{parameters.index(match[1])}]", text)

@@ -1,9 +1,71 @@
-"""The `sched` provider."""
+"""The `sched` provider: which threads run where, and why they do not.
+
+The states of a thread that leaves the processor are those of include/linux/sched.h: 0 running, 1 and 2 asleep.
+"""
 
 from __future__ import annotations
 
-from sonde.probes.derived.definition import Definition, Definitions
+from sonde.probes.derived.definition import Definition, Definitions, Shown, Value
+from sonde.probes.derived.syscalls import BEGUN, CALLING, YIELD, is_call
+
+_TASK = "struct task_struct *"
+_SHOWN = (Shown("lwpsinfo_t *", 0), Shown("psinfo_t *", 0))
+
+_BLOCKS = "!args->preempt && args->prev_state != 0"
+_CURRENT = (Value(_TASK, "curthread"),)
+
+_TICK = "(uintptr_t)args->hrtimer->function == (uintptr_t)&`{}"
+"""The timer of the scheduling clock is known by its function (kernel/time/tick-sched.c)."""
+
+
+def _queued(task: str) -> tuple[Value, ...]:
+    return (Value(_TASK, task), Value("int", f"{task}->thread_info.cpu"), Value("int", "0"))
+
+
+def _tick(function: str) -> Definition:
+    return Definition("hrtimer_expire_entry", _TICK.format(function), _CURRENT, _SHOWN)
+
+
+_QUEUED_SHOWN = (*_SHOWN, Shown("cpuinfo_t *", 1))
 
 DEFINITIONS: Definitions = {
-    "on-cpu": (Definition("sched_switch"),),
+    "change-pri": (
+        Definition(
+            "sched_pi_setprio",
+            "",
+            (
+                Value(_TASK, "args->tsk"),
+                Value(
+                    "int",
+                    "(args->pi_task != NULL && args->pi_task->prio < args->tsk->normal_prio ? "
+                    "args->pi_task->prio : args->tsk->normal_prio)",
+                ),
+            ),
+            (*_SHOWN, Shown("int", 1)),
+        ),
+    ),
+    "dequeue": (Definition("sched_switch", _BLOCKS, _queued("args->prev"), (*_QUEUED_SHOWN, Shown("int", 2))),),
+    "enqueue": (
+        Definition(
+            "sched_wakeup",
+            "",
+            _queued("args->p"),
+            _QUEUED_SHOWN,
+            more=(Definition("sched_wakeup_new", "", _queued("args->p")),),
+        ),
+    ),
+    "preempt": (Definition("sched_switch", "(args->preempt || args->prev_state == 0) && args->prev->pid != 0"),),
+    "sleep": (Definition("sched_switch", f"{_BLOCKS} && (args->prev_state & 3)"),),
+    "off-cpu": (Definition("sched_switch", "", (Value(_TASK, "args->next"),), _SHOWN),),
+    "on-cpu": (
+        Definition(
+            "sched_exit_tp",
+            "args->is_switch",
+            more=(Definition("sys_exit", BEGUN),),
+        ),
+    ),
+    "remain-cpu": (Definition("sched_exit_tp", "!args->is_switch"),),
+    "surrender": (Definition("sys_enter", is_call(CALLING, YIELD), _CURRENT, _SHOWN),),
+    "tick": (_tick("tick_nohz_handler"), _tick("tick_sched_timer")),
+    "wakeup": (Definition("sched_waking", "", (Value(_TASK, "args->p"),), _SHOWN),),
 }
