@@ -6,7 +6,7 @@ The states of a thread that leaves the processor are those of include/linux/sche
 from __future__ import annotations
 
 from sonde.probes.derived.definition import Definition, Definitions, Shown, Value
-from sonde.probes.derived.syscalls import BEGUN, CALLING, YIELD, is_call
+from sonde.probes.derived.syscalls import CALLING, YIELD, is_call
 
 _TASK = "struct task_struct *"
 _SHOWN = (Shown("lwpsinfo_t *", 0), Shown("psinfo_t *", 0))
@@ -57,13 +57,7 @@ DEFINITIONS: Definitions = {
     "preempt": (Definition("sched_switch", "(args->preempt || args->prev_state == 0) && args->prev->pid != 0"),),
     "sleep": (Definition("sched_switch", f"{_BLOCKS} && (args->prev_state & 3)"),),
     "off-cpu": (Definition("sched_switch", "", (Value(_TASK, "args->next"),), _SHOWN),),
-    "on-cpu": (
-        Definition(
-            "sched_exit_tp",
-            "args->is_switch",
-            more=(Definition("sys_exit", BEGUN),),
-        ),
-    ),
+    "on-cpu": (Definition("sched_exit_tp", "args->is_switch"),),
     "remain-cpu": (Definition("sched_exit_tp", "!args->is_switch"),),
     "surrender": (Definition("sys_enter", is_call(CALLING, YIELD), _CURRENT, _SHOWN),),
     "tick": (_tick("tick_nohz_handler"), _tick("tick_sched_timer")),
