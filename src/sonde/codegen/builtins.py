@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from sonde.codegen import clock
-from sonde.codegen.access import as_number, load, load_bytes
+from sonde.codegen.access import as_number, load
 from sonde.codegen.faults import ILLEGAL_OPERATION, fault
 from sonde.codegen.generation import Generation, Unsupported
 from sonde.codegen.identity import identity, process
@@ -14,8 +14,9 @@ from sonde.codegen.names import probe_id
 from sonde.codegen.places import Remote
 from sonde.codegen.processors import cpu_place
 from sonde.codegen.stacks import USER_STACK
+from sonde.codegen.structures import offset_of, read_member
 from sonde.lang import program as tree
-from sonde.lang.types import Member, Struct
+from sonde.lang.types import Struct
 
 _WORD = (1 << 32) - 1
 
@@ -39,8 +40,8 @@ def _tid(g: Generation, e: tree.Builtin) -> Operand:
 def _ppid(g: Generation, e: tree.Builtin) -> Operand:
     """The thread group of the real parent; in a pid namespace its number there, 0 if it is not in it."""
     task = g.current_task()
-    parent = g.b.load(task, _offset(g, e, "real_parent"), 8, invariant=True)
-    number = load(g, Remote(parent, _offset(g, e, "tgid"), False), e.type)
+    parent = g.b.load(task, offset_of(g, e, "task_struct", "real_parent"), 8, invariant=True)
+    number = load(g, Remote(parent, offset_of(g, e, "task_struct", "tgid"), False), e.type)
     if g.shared.target.initial_namespace:
         return number
     inode = g.b.stamp("namespace_inode")
@@ -48,11 +49,11 @@ def _ppid(g: Generation, e: tree.Builtin) -> Operand:
 
 
 def _ppid_in(g: Generation, e: tree.Builtin, task: Reg, parent: Operand, inode: Operand) -> Operand:
-    leader = _read(g, parent, _offset(g, e, "group_leader"), 8)
-    pid = _read(g, leader, _offset(g, e, "thread_pid"), 8)
-    own = _read(g, task, _offset(g, e, "thread_pid"), 8)
-    level = _read(g, own, _offset(g, e, "level", "pid"), 4)
-    depth = _read(g, pid, _offset(g, e, "level", "pid"), 4)
+    leader = read_member(g, parent, offset_of(g, e, "task_struct", "group_leader"), 8)
+    pid = read_member(g, leader, offset_of(g, e, "task_struct", "thread_pid"), 8)
+    own = read_member(g, task, offset_of(g, e, "task_struct", "thread_pid"), 8)
+    level = read_member(g, own, offset_of(g, e, "pid", "level"), 4)
+    depth = read_member(g, pid, offset_of(g, e, "pid", "level"), 4)
     return g.b.choose("lt", depth, level, lambda: Imm(0), lambda: _number_in(g, e, pid, level, inode))
 
 
@@ -61,26 +62,10 @@ def _number_in(g: Generation, e: tree.Builtin, pid: Operand, level: Operand, ino
     upid = g.shared.kernel_type("struct", "upid")
     size = upid.size if isinstance(upid, Struct) else 16
     at = g.b.alu("add", pid, g.b.alu("mul", level, Imm(size)))
-    numbers = _offset(g, e, "numbers", "pid")
-    owner = _read(g, at, numbers + _offset(g, e, "ns", "upid"), 8)
-    found = _read(g, owner, _offset(g, e, "ns", "pid_namespace") + _offset(g, e, "inum", "ns_common"), 4)
-    return g.b.choose("ne", found, inode, lambda: Imm(0), lambda: _read(g, at, numbers, 4))
-
-
-def _read(g: Generation, pointer: Operand, offset: int, size: int) -> Operand:
-    return load_bytes(g, Remote(pointer, offset, False), size, False)
-
-
-def _offset(g: Generation, e: tree.Builtin, member: str, structure: str = "task_struct") -> int:
-    return _member(g, e, structure, member).offset // 8
-
-
-def _member(g: Generation, e: tree.Builtin, structure: str, member: str) -> Member:
-    type_ = g.shared.kernel_type("struct", structure)
-    found = type_.find(member) if isinstance(type_, Struct) else None
-    if found is None:
-        raise Unsupported(f"{e.name} (this kernel's BTF has no {structure}.{member})", e.position)
-    return found
+    numbers = offset_of(g, e, "pid", "numbers")
+    owner = read_member(g, at, numbers + offset_of(g, e, "upid", "ns"), 8)
+    found = read_member(g, owner, offset_of(g, e, "pid_namespace", "ns", "inum"), 4)
+    return g.b.choose("ne", found, inode, lambda: Imm(0), lambda: read_member(g, at, numbers, 4))
 
 
 def _uid(g: Generation, e: tree.Builtin) -> Operand:

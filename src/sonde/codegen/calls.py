@@ -8,7 +8,7 @@ from sonde.codegen import speculations
 from sonde.codegen.generation import Generation, Unsupported
 from sonde.codegen.ir import Operand
 from sonde.codegen.places import Memory
-from sonde.codegen.subroutines import memory, numbers, processes, strings
+from sonde.codegen.subroutines import ancestors, locks, memory, numbers, paths, processes, strings
 from sonde.lang import program as tree
 
 
@@ -29,6 +29,11 @@ def string(g: Generation, e: tree.Expr, into: Memory, size: int) -> None:
 
 _VALUES: dict[str, Callable[[Generation, tree.Call], Operand]] = {
     "alloca": memory.alloca, "bcopy": memory.bcopy, "copyin": memory.copyin, "copyinto": memory.copyinto,
+    "getmajor": numbers.getmajor, "getminor": numbers.getminor,
+    "mutex_owned": locks.mutex_owned, "mutex_owner": locks.mutex_owner,
+    "mutex_type_adaptive": locks.constant(1), "mutex_type_spin": locks.constant(0),
+    "rw_iswriter": locks.rw_iswriter, "rw_read_held": locks.rw_read_held, "rw_write_held": locks.rw_write_held,
+    "progenyof": ancestors.progenyof,
     "rand": numbers.rand,
     "speculation": speculations.new,
     "htons": numbers.swapped(2), "ntohs": numbers.swapped(2),
@@ -40,6 +45,7 @@ _VALUES: dict[str, Callable[[Generation, tree.Call], Operand]] = {
 _STRINGS: dict[str, Callable[[Generation, tree.Call, Memory, int], None]] = {
     "__command_line": processes.command_line,
     "copyinstr": strings.copyinstr,
+    "d_path": paths.d_path,
     "strjoin": strings.strjoin,
     "substr": strings.substr,
 }

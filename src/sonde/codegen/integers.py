@@ -174,6 +174,12 @@ def _same_structure(a: Type, b: Type) -> bool:
     return isinstance(left, Pointer) and isinstance(right, Pointer) and resolve(left.to) is resolve(right.to)
 
 
+def object_address(g: Generation, e: tree.Expr) -> Operand:
+    """The address a pointer expression gives, as a number."""
+    place = pointer_place(g, e)
+    return g.b.alu("add", place.base, Imm(place.offset)) if isinstance(place, Trusted) else address_of(g, place)
+
+
 def source_of(g: Generation, place: Trusted | Memory) -> Operand:
     """The address of an object, as a helper that reads kernel memory takes it."""
     return g.address(place) if isinstance(place, Memory) else g.b.alu("add", place.base, Imm(place.offset))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from sonde.codegen.ir import Function
-from sonde.codegen.routines import buckets, processes, speculations, strings
+from sonde.codegen.routines import buckets, paths, processes, speculations, strings
 
 _FIXED: dict[str, Callable[[], Function]] = {
     "namespace_pid": processes.namespace_pid,
@@ -22,4 +22,8 @@ def routine(name: str) -> Function:
         return buckets.llquantize_bucket(name, factor, low, high, steps)
     if name.startswith("speculation_"):
         return speculations.speculation(name, int(name.removeprefix("speculation_")))
+    if name.startswith("progenyof_"):
+        return processes.progenyof(name, [int(p) for p in name.split("_")[1:]])
+    if name.startswith("d_path_"):
+        return paths.d_path(name, paths.Offsets(*(int(p) for p in name.split("_")[2:])))
     return _FIXED[name]()

@@ -18,3 +18,15 @@ def swapped(size: int) -> Callable[[Generation, tree.Call], Operand]:
         return g.b.swap(g.value(e.arguments[0]), size)
 
     return swap
+
+
+_MINOR_BITS = 20
+"""Of the kernel's dev_t (include/linux/kdev_t.h)."""
+
+
+def getmajor(g: Generation, e: tree.Call) -> Operand:
+    return g.b.alu("rsh", g.value(e.arguments[0]), Imm(_MINOR_BITS))
+
+
+def getminor(g: Generation, e: tree.Call) -> Operand:
+    return g.b.alu("and", g.value(e.arguments[0]), Imm((1 << _MINOR_BITS) - 1))

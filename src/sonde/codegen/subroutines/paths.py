@@ -1,0 +1,46 @@
+"""d_path(): the path of an open file."""
+
+from __future__ import annotations
+
+from sonde.codegen.access import zero
+from sonde.codegen.faults import BAD_ADDRESS, fault_if
+from sonde.codegen.generation import Generation
+from sonde.codegen.integers import object_address
+from sonde.codegen.ir import Imm
+from sonde.codegen.places import Memory
+from sonde.codegen.routines.paths import BUFFER_SIZE, PATH_MAX, Offsets
+from sonde.codegen.strings import limit
+from sonde.codegen.structures import offset_of
+from sonde.lang import program as tree
+
+
+def d_path(g: Generation, e: tree.Call, into: Memory, size: int) -> None:
+    """d_path(struct path *). The kernel's own bpf_d_path is for few hooks only, none of which fires a D probe."""
+    path = g.b.in_register(object_address(g, e.arguments[0]))
+    buffer = g.address(Memory(g.number_box().base, g.scratch.take(BUFFER_SIZE)))
+    name = "d_path_" + "_".join(map(str, _offsets(g, e)))
+    start = g.routine(name, buffer, path, g.current_task())
+    fault_if(g, "slt", start, Imm(0), BAD_ADDRESS, path)
+    text = g.b.alu("add", buffer, g.b.alu("and", start, Imm(PATH_MAX - 1)))
+    zero(g, into, size)
+    g.call("probe_read_kernel_str", g.address(into), Imm(limit(g, size)), g.b.in_register(text))
+
+
+def _offsets(g: Generation, e: tree.Call) -> Offsets:
+    return Offsets(
+        path_mnt=offset_of(g, e, "path", "mnt"),
+        path_dentry=offset_of(g, e, "path", "dentry"),
+        dentry_parent=offset_of(g, e, "dentry", "d_parent"),
+        dentry_name=offset_of(g, e, "dentry", "d_name", "name"),
+        dentry_length=offset_of(g, e, "dentry", "d_name", "len"),
+        dentry_pprev=offset_of(g, e, "dentry", "d_hash", "pprev"),
+        dentry_sb=offset_of(g, e, "dentry", "d_sb"),
+        sb_type=offset_of(g, e, "super_block", "s_type"),
+        type_name=offset_of(g, e, "file_system_type", "name"),
+        vfsmount_root=offset_of(g, e, "vfsmount", "mnt_root"),
+        mount_mnt=offset_of(g, e, "mount", "mnt"),
+        mount_parent=offset_of(g, e, "mount", "mnt_parent"),
+        mount_mountpoint=offset_of(g, e, "mount", "mnt_mountpoint"),
+        task_fs=offset_of(g, e, "task_struct", "fs"),
+        fs_root=offset_of(g, e, "fs_struct", "root"),
+    )
