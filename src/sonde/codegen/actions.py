@@ -12,6 +12,7 @@ from sonde.codegen.layout import write_field
 from sonde.codegen.places import Memory, Remote, Trusted
 from sonde.codegen.plan import CONSUMER_ACTIONS
 from sonde.lang import program as tree
+from sonde.lang.errors import DError
 from sonde.lang.types import Array, String, Struct, Void, resolve
 from sonde.spec import DRAINING, STATE_ACTIVITY, STATE_STATUS, Field
 
@@ -141,4 +142,4 @@ def act(g: Generation, s: tree.Statement) -> None:
     elif s.name == "speculate":
         speculations.speculate(g, s)
     else:
-        raise Unsupported(f"{s.name}()", s.position)
+        raise DError("D_UNKNOWN", f"{s.name}() is not implemented (yet)", s.position)

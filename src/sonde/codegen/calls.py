@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from sonde.codegen import speculations
-from sonde.codegen.generation import Generation, Unsupported
+from sonde.codegen.generation import Generation
 from sonde.codegen.ir import Operand
 from sonde.codegen.places import Memory
 from sonde.codegen.subroutines import ancestors, locks, memory, numbers, paths, processes, strings
 from sonde.lang import program as tree
+from sonde.lang.errors import DError
 
 
 def value(g: Generation, e: tree.Call) -> Operand:
     """A call with an integer or pointer result."""
     if e.name not in _VALUES:
-        raise Unsupported(f"{e.name}()", e.position)
+        raise DError("D_FUNC_UNDEF", f"unimplemented subroutine: {e.name}", e.position)
     return _VALUES[e.name](g, e)
 
 
@@ -23,12 +24,13 @@ def string(g: Generation, e: tree.Expr, into: Memory, size: int) -> None:
     """A call with a string result."""
     assert isinstance(e, tree.Call)
     if e.name not in _STRINGS:
-        raise Unsupported(f"{e.name}()", e.position)
+        raise DError("D_FUNC_UNDEF", f"unimplemented subroutine: {e.name}", e.position)
     _STRINGS[e.name](g, e, into, size)
 
 
 _VALUES: dict[str, Callable[[Generation, tree.Call], Operand]] = {
     "alloca": memory.alloca, "bcopy": memory.bcopy, "copyin": memory.copyin, "copyinto": memory.copyinto,
+    "copyout": memory.copyout, "copyoutstr": memory.copyoutstr,
     "getmajor": numbers.getmajor, "getminor": numbers.getminor,
     "mutex_owned": locks.mutex_owned, "mutex_owner": locks.mutex_owner,
     "mutex_type_adaptive": locks.constant(1), "mutex_type_spin": locks.constant(0),

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from sonde.codegen.access import fetch_unchecked, zero
-from sonde.codegen.faults import BAD_SIZE, fault_if
+from sonde.codegen.faults import BAD_ADDRESS, BAD_SIZE, fault_if
 from sonde.codegen.generation import Generation
 from sonde.codegen.integers import pointer_place, source_of
 from sonde.codegen.ir import Imm, Operand
 from sonde.codegen.places import Memory, Remote
 from sonde.codegen.region import allocate, bounded, span
+from sonde.codegen.strings import in_memory
 from sonde.lang import program as tree
 from sonde.lang.types import String, resolve
 
@@ -58,6 +59,49 @@ def bcopy(g: Generation, e: tree.Call) -> Operand:
         source = Remote(g.address(source), 0)
     fetch_unchecked(g, source, memory, bounded(g, size))
     return Imm(0)
+
+
+def copyout(g: Generation, e: tree.Call) -> Operand:
+    """copyout(source, address, size): into the memory of the process."""
+    source = _source(g, e.arguments[0])
+    target, size = g.value(e.arguments[1]), g.value(e.arguments[2])
+    most = g.shared.settings.scratch_region
+    if isinstance(source, Memory):
+        most = g.shared.settings.string_capacity
+    elif source.scratch:
+        source = span(g, source, size)
+    fault_if(g, "gt", size, Imm(most), BAD_SIZE, size)
+    if isinstance(source, Remote):
+        copy = g.temporary(2 * most + 8)
+        fetch_unchecked(g, source, copy, bounded(g, size))
+        source = copy
+    _write(g, target, source, size, most)
+    return Imm(0)
+
+
+def copyoutstr(g: Generation, e: tree.Call) -> Operand:
+    """copyoutstr(string, address, size): its characters and a NUL, cut to fit in so many bytes."""
+    text, capacity = in_memory(g, e.arguments[0])
+    target = g.value(e.arguments[1])
+    size = g.b.copy(g.value(e.arguments[2]))
+    with g.b.when("gt", size, Imm(capacity)):
+        g.b.move(size, Imm(capacity))
+    copy = g.temporary(capacity)
+    got = g.call("probe_read_kernel_str", g.argument_of(copy.base, copy.offset), size, g.address(text))
+    _write(g, target, copy, got, capacity)
+    return Imm(0)
+
+
+def _write(g: Generation, target: Operand, source: Memory, size: Operand, most: int) -> None:
+    """From 1 to `most` bytes, otherwise nothing. A NULL address, and one that cannot be written to, is a fault."""
+    fault_if(g, "eq", target, Imm(0), BAD_ADDRESS, target)
+    length = g.b.in_register(size)
+    end = g.b.label()
+    g.b.branch("lt", length, Imm(1), end)
+    g.b.branch("gt", length, Imm(most), end)
+    result = g.call("probe_write_user", target, g.argument_of(source.base, source.offset), length)
+    fault_if(g, "slt", result, Imm(0), BAD_ADDRESS, target)
+    g.b.place(end)
 
 
 def _scratch(g: Generation, e: tree.Expr) -> Remote:

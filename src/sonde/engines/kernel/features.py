@@ -194,6 +194,8 @@ FEATURES = (
     Feature("bpf_strncmp", "fast string comparison", "5.17", _helper(programs.RAW_TRACEPOINT, "strncmp"), _NEWER),
     Feature("get_ns_current_pid_tgid", "pid and tid as a container sees them", "5.7",
             _helper(programs.RAW_TRACEPOINT, "get_ns_current_pid_tgid"), _NEWER),
+    Feature("probe_write_user", "copyout() and copyoutstr()", "4.8",
+            _helper(programs.RAW_TRACEPOINT, "probe_write_user"), "a kernel that is not locked down and permits it"),
     Feature("ringbuf_dynptr", "records of variable size", "5.19",
             _helper(programs.RAW_TRACEPOINT, "ringbuf_reserve_dynptr"), _NEWER),
     Feature("sign_extension", "shorter code for signed values", "6.6", _sign_extension, _NEWER),

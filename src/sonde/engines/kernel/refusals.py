@@ -19,6 +19,8 @@ _LOG_SIZES = (1 << 18, (1 << 24) - 1)
 _LOG_TAIL = 20
 """Lines of the log's end that a user is shown."""
 
+_NO_WRITING = re.compile("(?:unknown func|cannot use helper) bpf_probe_write_user#")
+
 _STATISTICS = re.compile(r"processed \d+ insns|verification time|stack depth")
 _INSTRUCTION = re.compile(r"^(?:from \d+ to )?(\d+): \(", re.MULTILINE)
 
@@ -30,6 +32,9 @@ def refusal(spec: ProgramSpec, program: Code, error: OSError) -> EngineError:
     if not log:
         kind = NAMES[spec.kind] if spec.kind < len(NAMES) else str(spec.kind)
         return EngineError(f"{what} (of type {kind}): {reason(error)}")
+    if _NO_WRITING.search(log):
+        text = "copyout() and copyoutstr() need bpf_probe_write_user, which this kernel has not or forbids"
+        return EngineError(f"{what}: {text}")
     lines = [line for line in log.splitlines() if line and not _STATISTICS.match(line)]
     cause = lines[-1].strip() if lines else reason(error)
     return EngineError(f"{what}: {cause}", "\n".join(log.splitlines()[-_LOG_TAIL:]), _place(spec, log))
