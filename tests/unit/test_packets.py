@@ -61,6 +61,15 @@ def test_a_file_takes_packets_of_one_link_type(tmp_path):
     assert b"failed to save a packet of link type 12: the file has packets of link type 1" in session.errors.getvalue()
 
 
+def test_what_is_printed_at_the_end_stays_out_of_a_capture_file(tmp_path):
+    path = tmp_path / "out.pcap"
+    session = Session([LAYOUT, to_file(path)], quiet=True)
+    session.tracing.feed(record(2), one(b"abc"))
+    assert session.finish() == "\n"
+    session.report.close()
+    assert path.stat().st_size == 24 + 16 + 3
+
+
 def test_a_file_of_something_else_is_left_alone(tmp_path):
     path = tmp_path / "text"
     path.write_text("some text that is longer than a header")

@@ -62,6 +62,14 @@ class Packets:
             self._output.write(hexdump(data))
         return None
 
+    @property
+    def is_saving(self) -> bool:
+        """Whether the output is a capture at present."""
+        if not self._output.is_switched:
+            return False
+        file = os.fstat(self._output.descriptor)
+        return (file.st_dev, file.st_ino) in self._links
+
     def _save(self, link: int, text: bytes) -> str | None:
         """Append to the output's file, which is one capture of one link type."""
         self._output.flush()

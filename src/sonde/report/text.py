@@ -201,6 +201,8 @@ class TextReport:
     def remaining(self, tables: Sequence[Table]) -> None:
         if self._packets is not None:
             self._packets.finish()
+            if self._packets.is_saving:
+                self._output.switch(b"")
         self._output.write(b"\n")
         for table in tables:
             self._output.write(self._table_text(table, None))

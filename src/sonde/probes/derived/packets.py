@@ -10,6 +10,8 @@ get it (net/core/dev.c)."""
 
 _IS_OURS = {SENT: "packet_is_sent[args->skb]", RECEIVED: "packet_is_received[args->skb]"}
 _HEADER = {SENT: "packet_ip[args->skb]", RECEIVED: "packet_ip_arriving[args->skb]"}
+# What arrives has not met its socket yet; over veth it still has the one that sent it.
+_SOCKET = {SENT: "args->skb->sk", RECEIVED: "(struct sock *)NULL"}
 _WAY = {SENT: "packet_sent_t *", RECEIVED: "packet_received_t *"}
 
 COMMON = (Shown("pktinfo_t *", 0), Shown("csinfo_t *", 1), Shown("ipinfo_t *", 2))
@@ -24,7 +26,7 @@ def packet(tracepoint: str, condition: str, values: tuple[Value, ...], shown: tu
     """A probe on the packets of IP that meet a further condition; `values` follow packet, socket and IP header."""
     common = (
         Value("struct sk_buff *", "args->skb"),
-        Value("struct sock *", "args->skb->sk"),
+        Value("struct sock *", _SOCKET[tracepoint]),
         Value("struct iphdr *", header(tracepoint)),
     )
     whole = " && ".join(filter(None, (_IS_OURS[tracepoint], condition)))
