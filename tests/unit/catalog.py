@@ -92,6 +92,9 @@ class FakeCatalog:
         fields = (provider, module, function, name)
         return [p for p in PROBES if all(fnmatchcase(v, g or "*") for v, g in zip(p[1:5], fields, strict=True))]
 
+    def absence(self, provider: str) -> str:
+        return ""
+
     def by_id(self, identifier: int) -> Probe | None:
         return next((p for p in PROBES if p.id == identifier), None)
 

@@ -51,6 +51,9 @@ class Catalog(Protocol):
         Raises DError with a D_PROC_* or D_PDESC_* tag where the provider refuses the description itself.
         """
 
+    def absence(self, provider: str) -> str:
+        """Why a description with this provider can match no probe, "" where it could."""
+
     def by_id(self, identifier: int) -> Probe | None:
         """The probe with this identifier, as `-i` takes it."""
 

@@ -163,6 +163,11 @@ BOOL = Int("_Bool", 1, False)
 FLOAT = Float("float", 4)
 DOUBLE = Float("double", 8)
 LDOUBLE = Float("long double", 16)
+FCOMPLEX = Float("float _Complex", 8)
+DCOMPLEX = Float("double _Complex", 16)
+LDCOMPLEX = Float("long double _Complex", 32)
+INT128 = Int("__int128", 16, True)
+UINT128 = Int("unsigned __int128", 16, False)
 STACK = Opaque("stack", 8)
 SYMADDR = Opaque("_symaddr", 8)
 USYMADDR = Opaque("_usymaddr", 16)
@@ -211,6 +216,8 @@ def align_of(kind: Type) -> int:
         return max((align_of(m.type) for m in base.members), default=1)
     if isinstance(base, String):
         return 1
+    if base in (FCOMPLEX, DCOMPLEX, LDCOMPLEX):
+        return size_of(base) // 2
     return min(size_of(base), 16) or 1
 
 

@@ -71,11 +71,27 @@ class Registry:
         """The probes whose four fields match the glob patterns ("" matches all), by identifier."""
         pattern = Pattern(provider, module, function, name)
         single = plain(provider)
+        if single and self._is_of_process(single):
+            from sonde.probes.pid import check
+
+            check(pattern)
         if single:
             return self._provider(single).match(pattern) if single in _BLOCKS else ()
         test = matcher(provider)
         known = [each for each in _BLOCKS if test(each) and _may_have(each, name)]
         return [probe for each in known for probe in self._provider(each).match(pattern)]
+
+    def absence(self, provider: str) -> str:
+        """Why a description with this provider can match no probe, "" where it could."""
+        if not self._is_of_process(provider):
+            return ""
+        from sonde.probes.pid import UNAVAILABLE
+
+        return UNAVAILABLE
+
+    def _is_of_process(self, provider: str) -> bool:
+        """Whether the name is that of a process's own provider, as no other name ends."""
+        return provider[:3] == "pid" and provider[3:].isdecimal() and provider.isascii()
 
     def by_id(self, identifier: int) -> Probe | None:
         """The probe with this identifier."""

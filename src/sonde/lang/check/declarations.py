@@ -11,9 +11,13 @@ from sonde.lang.errors import DError, Position
 from sonde.lang.types import (
     BOOL,
     CHAR,
+    DCOMPLEX,
     DOUBLE,
+    FCOMPLEX,
     FLOAT,
     INT,
+    INT128,
+    LDCOMPLEX,
     LDOUBLE,
     LLONG,
     LONG,
@@ -22,6 +26,7 @@ from sonde.lang.types import (
     STRING,
     UCHAR,
     UINT,
+    UINT128,
     ULLONG,
     ULONG,
     USHORT,
@@ -47,6 +52,8 @@ _BASE: dict[tuple[str, ...], Type] = {
     ("long",): LONG, ("long", "unsigned"): ULONG,
     ("long", "long"): LLONG, ("long", "long", "unsigned"): ULLONG,
     ("float",): FLOAT, ("double",): DOUBLE, ("double", "long"): LDOUBLE,
+    ("_Complex",): DCOMPLEX, ("_Complex", "float"): FCOMPLEX, ("_Complex", "double"): DCOMPLEX,
+    ("_Complex", "double", "long"): LDCOMPLEX, ("__int128",): INT128, ("__int128", "unsigned"): UINT128,
     ("_Bool",): BOOL, ("void",): VOID, ("string",): STRING,
 }  # fmt: skip
 """Base types by the words that name them, sorted; `int` and `signed` are left out where they change nothing."""
@@ -182,13 +189,15 @@ def _check_combination(
     others: list[syntax.TypedefName | syntax.EnumSpecifier | syntax.StructSpecifier],
     position: Position,
 ) -> None:
-    names = [w.text for w in words if w.text not in _ATTRIBUTES]
+    names = [w.text for w in words if w.text not in (*_ATTRIBUTES, "_Complex")]
     attributes = {w.text for w in words if w.text in _ATTRIBUTES}
     if len(names) + len(others) > 1 or attributes >= {"signed", "unsigned"}:
         where = others[1].position if len(others) > 1 else position
         raise DError("D_DECL_COMBO", "invalid type combination", where)
     name = names[0] if names else ""
-    integral = name in ("char", "int") or not (names or others)
+    integral = name in ("char", "int", "__int128") or not (names or others)
+    # DTrace has read the tag when it notices, and perhaps the line after it.
+    position = others[0].position if others else position
     if name == "void" and attributes:
         raise DError("D_DECL_VOIDATTR", "invalid type declaration: attributes may not be used with void type", position)
     if name == "char" and attributes & {"short", "long"}:
@@ -231,7 +240,7 @@ def structure(node: syntax.StructSpecifier, scope: Scope) -> Struct:
         text = f"D scoping operator may not be used in a type tag ({node.module}`{node.tag})"
         raise DError("D_DECL_SCOPE", text, node.position)
     own = _declare_struct(node, scope)
-    size, members = lay_out(node.keyword, _fields(node, scope), scope.strsize)
+    size, members = lay_out(node.keyword, _fields(node, scope), scope.strsize, node.packed)
     own.define(size, members)
     return own
 

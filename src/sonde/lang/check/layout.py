@@ -35,7 +35,9 @@ def object_size(kind: Type, strsize: int) -> int:
     return strsize if isinstance(resolve(kind), String) else size_of(kind)
 
 
-def lay_out(keyword: str, fields: tuple[Field, ...], strsize: int) -> tuple[int, tuple[Member, ...]]:
+def lay_out(
+    keyword: str, fields: tuple[Field, ...], strsize: int, packed: bool = False
+) -> tuple[int, tuple[Member, ...]]:
     """The size in bytes and the members with their offsets in bits; a D string takes `strsize` bytes."""
     members: list[Member] = []
     end = used_bits = 0
@@ -46,7 +48,7 @@ def lay_out(keyword: str, fields: tuple[Field, ...], strsize: int) -> tuple[int,
             continue
         if field.bits is None:
             size, bits = object_size(field.type, strsize), 0
-            unit = align_of(field.type)
+            unit = 1 if packed else align_of(field.type)
             alignment = max(alignment, unit)
         else:
             size = unit = _bitfield_bytes(field.bits)

@@ -25,7 +25,8 @@ def matching_probes(spec: ProbeSpec, scope: Scope) -> tuple[Probe, ...]:
         raise DError(error.tag, error.text, spec.position) from None
     if not found and not scope.options.zero_probes:
         text = f"probe description {':'.join(spec.fields)} does not match any probes"
-        raise DError("D_PDESC_ZERO", text, spec.position)
+        reason = scope.catalog.absence(spec.fields[0])
+        raise DError("D_PDESC_ZERO", f"{text}\n{reason}" if reason else text, spec.position)
     return found
 
 

@@ -7,6 +7,7 @@ from sonde.lang.check.kinds import compatible, is_function, is_struct, is_void, 
 from sonde.lang.check.redefinition import redefined, refuse_redefinition, repeats
 from sonde.lang.check.scope import Scope
 from sonde.lang.d import syntax
+from sonde.lang.d.declarations import is_function as is_function_declarator
 from sonde.lang.errors import DError, Position
 from sonde.lang.types import Array, Struct, Type, Typedef, resolve
 
@@ -15,7 +16,7 @@ _BAD_CLASSES = ("auto", "register", "static")
 
 def declare_variables(node: syntax.Declaration, scope: Scope) -> None:
     """Everything one declaration declares."""
-    where = _storage(node.specifiers)
+    where = _storage(node)
     base = base_type(node.specifiers, scope)
     if not node.declarators and not _declares_type(node.specifiers):
         raise DError("D_DECL_USELESS", "useless declaration", node.position)
@@ -33,16 +34,19 @@ def declare_variables(node: syntax.Declaration, scope: Scope) -> None:
             _variable(where, name, kind, keys, scope, declarator.position)
 
 
-def _storage(specifiers: syntax.Specifiers) -> str:
+def _storage(node: syntax.Declaration) -> str:
     """`typedef`, `extern`, `global`, `self` or `this`."""
-    classes = [w.text for w in specifiers.storage]
+    classes = [word for word in node.specifiers.storage if word.text != "inline"]
     if len(classes) > 1:
-        raise DError("D_DECL_CLASS", "only one storage class allowed in a declaration", specifiers.storage[1].position)
+        raise DError("D_DECL_CLASS", "only one storage class allowed in a declaration", classes[1].position)
+    is_inline = len(classes) < len(node.specifiers.storage)
+    if is_inline and not all(is_function_declarator(each) for each in node.declarators):
+        raise DError("D_DECL_BADCLASS", "specified storage class not appropriate in D", node.position)
     if not classes:
         return "global"
-    if classes[0] in _BAD_CLASSES:
-        raise DError("D_DECL_BADCLASS", "specified storage class not appropriate in D", specifiers.storage[0].position)
-    return classes[0]
+    if classes[0].text in _BAD_CLASSES and not is_inline:
+        raise DError("D_DECL_BADCLASS", "specified storage class not appropriate in D", classes[0].position)
+    return classes[0].text
 
 
 def _declares_type(specifiers: syntax.Specifiers) -> bool:

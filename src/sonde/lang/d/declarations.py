@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from sonde.lang.d.lexer import NAME
+from sonde.lang.d import gnu
+from sonde.lang.d.lexer import END, NAME
 from sonde.lang.d.stream import BASE_WORDS, MAX_NESTING, QUALIFIERS, TAG_WORDS, TokenStream, split_scope, too_deep
 from sonde.lang.d.syntax import (
     ArrayPart,
@@ -25,22 +26,56 @@ from sonde.lang.d.syntax import (
 )
 from sonde.lang.errors import Position
 
-STORAGE_WORDS = frozenset({"auto", "extern", "register", "self", "static", "this", "typedef"})
+STORAGE_WORDS = frozenset({"auto", "extern", "inline", "register", "self", "static", "this", "typedef"})
 
 
 def declaration(stream: TokenStream) -> Declaration:
-    """`specifiers declarator, ...` up to the semicolon, which stays the current token."""
+    """`specifiers declarator, ...` up to the semicolon, which stays the current token.
+
+    A function of C that is inline may have a body, which nobody needs; its brace stays the current token.
+    """
     position = stream.token.position
-    head = specifiers(stream, STORAGE_WORDS)
-    declarators = []
+    return declaration_of(stream, position, specifiers(stream, STORAGE_WORDS), [])
+
+
+def declaration_of(
+    stream: TokenStream, position: Position, head: Specifiers, declarators: list[Declarator]
+) -> Declaration:
+    """The rest of a declaration whose specifiers, and perhaps its first declarator, have been read."""
+    if declarators and not stream.at(";"):
+        stream.expect(",")
     if not stream.at(";"):
         declarators.append(declarator(stream))
         while stream.accept(","):
             declarators.append(declarator(stream))
+    if stream.at("{") and is_inline_function(head, declarators):
+        stream.lexer.pass_braces()
+        return Declaration(position, head, tuple(declarators))
     stream.expect_last(";")
     if any(word.text == "typedef" for word in head.storage):
         stream.typedefs.update(each.name for each in declarators if each.name)
     return Declaration(position, head, tuple(declarators))
+
+
+def is_inline_function(head: Specifiers, declarators: list[Declarator]) -> bool:
+    """Whether what was declared is one function of C that `inline` lets have a body."""
+    is_inline = any(word.text == "inline" for word in head.storage)
+    return is_inline and len(declarators) == 1 and is_function(declarators[0])
+
+
+def is_function(declarator: Declarator) -> bool:
+    return bool(declarator.parts) and isinstance(declarator.parts[0], FunctionPart)
+
+
+def static_assertion(stream: TokenStream) -> None:
+    """Pass over `_Static_assert(...)`, up to its semicolon: the compiler of the header has checked it."""
+    stream.expect("_Static_assert")
+    stream.expect("(")
+    depth = 1
+    while depth and not stream.at(END):
+        depth += {"(": 1, ")": -1}.get(stream.token.kind, 0)
+        stream.advance()
+    stream.expect_last(";")
 
 
 def specifiers(stream: TokenStream, storage_words: frozenset[str] = frozenset()) -> Specifiers:
@@ -170,6 +205,7 @@ def _typedef_name(stream: TokenStream) -> TypedefName:
 def _tagged(stream: TokenStream) -> Specifier:
     """`struct`, `union` or `enum`, with a tag, a body, or both."""
     keyword = stream.token
+    stream.take_attributes()
     stream.advance()
     tag, module = "", None
     if stream.at(NAME):
@@ -181,7 +217,10 @@ def _tagged(stream: TokenStream) -> Specifier:
     with stream.nested():
         if keyword.kind == "enum":
             return EnumSpecifier(position, tag, module, _enumerators(stream))
-        return StructSpecifier(position, keyword.kind, tag, module, _members(stream))
+        attributes = stream.take_attributes()
+        members = _members(stream)
+        attributes |= stream.take_attributes()
+        return StructSpecifier(position, keyword.kind, tag, module, members, bool(attributes & gnu.PACKED))
 
 
 def _enumerators(stream: TokenStream) -> tuple[Enumerator, ...] | None:
@@ -203,7 +242,13 @@ def _members(stream: TokenStream) -> tuple[MemberDeclaration, ...] | None:
         return None
     listed: list[MemberDeclaration] = []
     while not listed or not stream.at("}"):
+        if stream.at("_Static_assert"):
+            static_assertion(stream)
+            stream.advance()
+            continue
         listed.append(_member(stream))
+    # Attributes of the members are none of the structure.
+    stream.take_attributes()
     stream.advance()
     return tuple(listed)
 

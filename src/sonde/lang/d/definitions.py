@@ -2,17 +2,40 @@
 
 from __future__ import annotations
 
-from sonde.lang.d.declarations import declarator, parameter, parameters, specifiers, type_name
+from sonde.lang.d.declarations import (
+    STORAGE_WORDS,
+    declaration_of,
+    declarator,
+    is_function,
+    parameter,
+    parameters,
+    specifiers,
+    type_name,
+)
 from sonde.lang.d.expressions import assignment
 from sonde.lang.d.lexer import NAME
 from sonde.lang.d.stream import TokenStream
-from sonde.lang.d.syntax import InlineDefinition, ProviderDefinition, ProviderProbe, Translator, TranslatorMember
+from sonde.lang.d.syntax import (
+    Declaration,
+    InlineDefinition,
+    ProviderDefinition,
+    ProviderProbe,
+    Translator,
+    TranslatorMember,
+)
+from sonde.lang.errors import DError
 
 
-def inline_definition(stream: TokenStream) -> InlineDefinition:
-    position = stream.expect("inline").position
-    head = specifiers(stream)
+def inline_definition(stream: TokenStream) -> InlineDefinition | Declaration:
+    """An inline definition of D, or an inline function of C."""
+    position = stream.token.position
+    first = stream.word()
+    head = specifiers(stream, STORAGE_WORDS)
     named = declarator(stream)
+    if is_function(named):
+        return declaration_of(stream, position, head._replace(storage=(first, *head.storage)), [named])
+    if head.storage:
+        raise DError("D_SYNTAX", f'syntax error near "{head.storage[0].text}"', head.storage[0].position)
     stream.expect("=")
     value = assignment(stream)
     stream.expect_last(";")

@@ -60,6 +60,9 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE,
 )
+_PIECE_OF_BODY = re.compile(
+    r"""[^\s{}"'/#]+ | "[^"\\\n]*(?:\\.[^"\\\n]*)*" | '[^'\\\n]*(?:\\.[^'\\\n]*)*' | \S""", re.VERBOSE
+)
 _NUMERIC_ARGUMENT = re.compile(r"([-+]?)((?:0[xX][0-9a-fA-F]+|[0-9]+)[uU]?[lL]?[lL]?)\Z")
 _NAME_ARGUMENT = re.compile(r"[a-zA-Z_`][0-9a-zA-Z_`]*\Z")
 _OPENING = {")": "(", "]": "[", "}": "{"}
@@ -122,6 +125,18 @@ class Lexer:
         token = Token(kind, match[0], self.position(), self._offset)
         self._offset = match.end()
         return token
+
+    def pass_braces(self) -> None:
+        """Pass over a block whose opening brace is the last token returned, and the closing one: the body of a
+        function of C, which may hold what D has no tokens for."""
+        depth, self.open["{"] = 1, self.open["{"] - 1
+        while depth:
+            self._skip()
+            match = _PIECE_OF_BODY.match(self.text, self._offset)
+            if match is None:
+                raise DError("D_SYNTAX", "syntax error near end-of-input", self.position())
+            self._offset = match.end()
+            depth += {"{": 1, "}": -1}.get(match[0], 0)
 
     def back_to(self, token: Token) -> None:
         """Read again from this token, the last one returned."""
@@ -230,8 +245,10 @@ class Lexer:
         for opening, closing in (("(", ")"), ("[", "]")):
             if self.open[opening]:
                 raise DError("D_SYNTAX", f"closing {closing} expected in predicate before /", position)
+        # DTrace has read on to what follows the predicate when it counts lines.
         self._offset = offset + 1
-        return Token(PREDICATE_END, "/", position, offset)
+        self._skip()
+        return Token(PREDICATE_END, "/", self.position(), offset)
 
     def _macro(self, text: str, position: Position, offset: int) -> Token:
         as_string = text.startswith("$$")

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
+from sonde.lang.d import gnu
 from sonde.lang.d.clauses import probe_clause
-from sonde.lang.d.declarations import STORAGE_WORDS, declaration, type_name
+from sonde.lang.d.declarations import STORAGE_WORDS, declaration, static_assertion, type_name
 from sonde.lang.d.definitions import inline_definition, provider_definition, translator
 from sonde.lang.d.expressions import constant, expression
 from sonde.lang.d.lexer import END, NUMBER, SPEC, Lexer, Token
@@ -18,7 +19,7 @@ from sonde.lang.errors import DError, Position
 IsTypeName = Callable[[str], bool]
 
 _DEFINITION_WORDS = frozenset({"inline", "provider", "translator"})
-_DECLARATION_WORDS = TYPE_WORDS | STORAGE_WORDS | _DEFINITION_WORDS
+_DECLARATION_WORDS = TYPE_WORDS | STORAGE_WORDS | _DEFINITION_WORDS | gnu.WORDS
 _ALWAYS_PROBES = frozenset({"BEGIN", "END", "ERROR"})
 # A word outside clauses that holds one of these can only be a probe description.
 _ONLY_IN_PROBES = re.compile(r"[-:.?!`]")
@@ -65,7 +66,8 @@ class Parser:
                     return
                 item = self._item(token)
                 yield from self._pragmas()
-                yield item
+                if item:
+                    yield item
         except DError:
             yield from self._pragmas()
             raise
@@ -75,7 +77,8 @@ class Parser:
         self._lexer.pragmas = []
         return found
 
-    def _item(self, token: Token) -> Item:
+    def _item(self, token: Token) -> Item | None:
+        """The item that begins with `token`; None if it says nothing to D."""
         stream = self._stream
         if token.kind not in (SPEC, NUMBER):
             raise stream.error(token)
@@ -83,6 +86,9 @@ class Parser:
             return probe_clause(stream, token, self._source.spec_kind, self._source.bodiless)
         self._lexer.back_to(token)
         stream.advance()
+        if stream.at("_Static_assert"):
+            static_assertion(stream)
+            return None
         if stream.at("inline"):
             return inline_definition(stream)
         if stream.at("translator"):

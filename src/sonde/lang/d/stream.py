@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from sonde.lang.d import gnu
 from sonde.lang.d.lexer import END, KEYWORDS, NAME, Lexer, Token
 from sonde.lang.d.syntax import Expr, Word
 from sonde.lang.errors import DError, Position
 from sonde.lang.types import BUILTIN_TYPEDEFS
 
 QUALIFIERS = frozenset({"const", "restrict", "volatile"})
-BASE_WORDS = frozenset({"char", "double", "float", "int", "long", "short", "signed", "string", "unsigned", "void"})
+BASE_WORDS = frozenset(
+    {"char", "double", "float", "int", "long", "short", "signed", "string", "unsigned", "void", "_Complex", "__int128"}
+)
 TAG_WORDS = frozenset({"enum", "struct", "union"})
 TYPE_WORDS = QUALIFIERS | BASE_WORDS | TAG_WORDS
 
@@ -28,7 +31,8 @@ class TokenStream:
     """The current token and the way on.
 
     `expression` parses an expression from the stream; declarations need it for their constants, and expressions need
-    declarations for their types.
+    declarations for their types. `attributes` are the words in the GNU C attributes passed over; who wants them takes
+    them out.
     """
 
     def __init__(
@@ -37,6 +41,7 @@ class TokenStream:
         self.lexer = lexer
         self.expression = expression
         self.typedefs: set[str] = set()
+        self.attributes: set[str] = set()
         self.token = Token(END, "", lexer.position(), 0)
         self.count = 0
         self._ahead: list[Token] = []
@@ -46,13 +51,43 @@ class TokenStream:
     def advance(self) -> None:
         """Make the next token the current one."""
         self.count += 1
-        self.token = self._ahead.pop(0) if self._ahead else self.lexer.next()
+        self.token = self._ahead.pop(0) if self._ahead else self._read()
 
     def peek(self, distance: int = 1) -> Token:
         """A token after the current one."""
         while len(self._ahead) < distance:
-            self._ahead.append(self.lexer.next())
+            self._ahead.append(self._read())
         return self._ahead[distance - 1]
+
+    def _read(self) -> Token:
+        """The next token, what D has no word for translated or passed over."""
+        token = self.lexer.next()
+        while token.kind == NAME and token.text in gnu.WORDS:
+            if token.text in gnu.SPELLINGS:
+                return token._replace(kind=gnu.SPELLINGS[token.text])
+            following = self.lexer.next()
+            if token.text in gnu.WITH_PARENTHESES:
+                self._pass_parentheses(following)
+                following = self.lexer.next()
+            token = following
+        return token
+
+    def take_attributes(self) -> set[str]:
+        """The words of the attributes passed over since this was last asked."""
+        taken, self.attributes = self.attributes, set()
+        return taken
+
+    def _pass_parentheses(self, token: Token) -> None:
+        """Pass over everything from `token`, which must open a parenthesis, to where it is closed."""
+        if token.kind != "(":
+            raise self.error(token)
+        depth = 1
+        while depth:
+            token = self.lexer.next()
+            if token.kind == END:
+                raise self.error(token)
+            depth += {"(": 1, ")": -1}.get(token.kind, 0)
+            self.attributes.add(token.text)
 
     def at(self, kind: str) -> bool:
         return self.token.kind == kind
@@ -89,7 +124,7 @@ class TokenStream:
         """Pass over a keyword."""
         token = self.token
         self.advance()
-        return Word(token.position, token.text)
+        return Word(token.position, token.kind)
 
     def place(self, position: Position) -> Position:
         """Where to report what ends before the current token: at `position`, unless that is on an earlier line.

@@ -45,13 +45,17 @@ class EnumSpecifier(NamedTuple):
 
 
 class StructSpecifier(NamedTuple):
-    """`struct tag { ... }` or `union`; `tag` is "" where there is none, `members` None where there are no braces."""
+    """`struct tag { ... }` or `union`; `tag` is "" where there is none, `members` None where there are no braces.
+
+    Members of a `packed` one have no padding between them.
+    """
 
     position: Position
     keyword: str
     tag: str
     module: str | None
     members: tuple[MemberDeclaration, ...] | None
+    packed: bool = False
 
 
 Specifier: TypeAlias = Word | TypedefName | EnumSpecifier | StructSpecifier
@@ -60,8 +64,8 @@ Specifier: TypeAlias = Word | TypedefName | EnumSpecifier | StructSpecifier
 class Specifiers(NamedTuple):
     """What stands before the declarators, each kind in the order of the source.
 
-    `storage` holds typedef, extern, static, auto, register, self and this; `qualifiers` const, volatile and restrict;
-    `types` the words that together name a type, in any combination that the user wrote.
+    `storage` holds typedef, extern, static, auto, register, inline, self and this; `qualifiers` const, volatile and
+    restrict; `types` the words that together name a type, in any combination that the user wrote.
     """
 
     position: Position

@@ -1,0 +1,65 @@
+"""Descriptions of user-function probes, `pid1234:a.out:main:entry`: sonde has no such probes for them to match, but what
+is wrong with a description is said as dtrace says it."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from sonde.lang.errors import DError
+from sonde.probes.pattern import Pattern, matches, plain
+
+UNAVAILABLE = "probes in the functions of user processes are not available"
+
+_OFFSET = re.compile(r"(0[xX])?[0-9a-fA-F]+")
+_MAX_PID = (1 << 31) - 1
+
+
+def check(pattern: Pattern, processes: str = "/proc") -> None:
+    """Raise DError with a D_PROC_* tag for a description that no process could satisfy.
+
+    `processes` is where procfs is mounted.
+    """
+    pid = _pid(pattern.provider)
+    if pid == os.getpid():
+        raise DError("D_PROC_DYN", f"process {pid} is dtrace itself")
+    directory = f"{processes}/{pid}"
+    if not os.path.isdir(directory):
+        raise DError("D_PROC_GRAB", f"failed to grab process {pid}")
+    if pattern.function == "-":
+        _check_module(pattern.module, directory)
+        if not plain(pattern.name):
+            text = "only individual addresses may be specified with the '-' function"
+            raise DError("D_PROC_NAME", text)
+    _check_name(pattern.name)
+
+
+def _pid(provider: str) -> int:
+    digits = provider.removeprefix("pid")
+    # int() would refuse thousands of digits.
+    pid = int(digits) if len(digits.lstrip("0")) < 11 else _MAX_PID + 1
+    if not 0 < pid <= _MAX_PID:
+        shown = provider if pid else "pid0"
+        quoted = shown if shown == "pid0" else f"'{shown}'"
+        raise DError("D_PROC_BADPID", f"{quoted} does not contain a valid pid")
+    return pid
+
+
+def _check_module(module: str, directory: str) -> None:
+    """The function `-` stands for addresses of the executable, which every process calls a.out."""
+    if module in ("", "*", "a.out"):
+        return
+    try:
+        executable = os.path.basename(os.readlink(f"{directory}/exe"))
+    except OSError:
+        executable = ""
+    if module != executable:
+        raise DError("D_PROC_LIB", "only the a.out module is valid with the '-' function")
+
+
+def _check_name(name: str) -> None:
+    """A name is `entry`, `return`, a glob, or an offset in hexadecimal."""
+    exact = plain(name)
+    if exact is None or matches(name, "entry") or matches(name, "return") or _OFFSET.fullmatch(exact):
+        return
+    raise DError("D_PROC_NAME", f"'{name}' is an invalid probe name")
