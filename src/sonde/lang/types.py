@@ -99,7 +99,7 @@ class Struct:
     An incomplete one has no `load`.
     """
 
-    __slots__ = ("_load", "_members", "keyword", "name", "size")
+    __slots__ = ("_load", "_members", "keyword", "name", "packed", "size")
 
     def __init__(
         self, keyword: str, name: str, size: int, load: Callable[[], tuple[Member, ...]] | None = None
@@ -107,6 +107,7 @@ class Struct:
         self.keyword = keyword
         self.name = name
         self.size = size
+        self.packed = False
         self._load = load
         self._members: tuple[Member, ...] | None = None
 
@@ -114,9 +115,10 @@ class Struct:
     def complete(self) -> bool:
         return self._load is not None
 
-    def define(self, size: int, members: tuple[Member, ...]) -> None:
-        """Complete a forward declaration."""
+    def define(self, size: int, members: tuple[Member, ...], packed: bool = False) -> None:
+        """Complete a forward declaration; a packed structure may lie at any address."""
         self.size = size
+        self.packed = packed
         self._members = members
         self._load = lambda: members
 
@@ -183,7 +185,7 @@ BUILTIN_TYPEDEFS: dict[str, Typedef] = {
         "uint8_t": UCHAR, "uint16_t": USHORT, "uint32_t": UINT, "uint64_t": ULONG,
         "intptr_t": LONG, "uintptr_t": ULONG, "ssize_t": LONG, "size_t": ULONG, "ptrdiff_t": LONG,
         "uchar_t": UCHAR, "ushort_t": USHORT, "uint_t": UINT, "ulong_t": ULONG, "u_longlong_t": ULLONG,
-        "id_t": INT, "pid_t": INT,
+        "id_t": INT, "pid_t": INT, "__builtin_va_list": Array(ULONG, 3),
     }.items()
 }  # fmt: skip
 
@@ -213,7 +215,7 @@ def align_of(kind: Type) -> int:
     if isinstance(base, Array):
         return align_of(base.of)
     if isinstance(base, Struct):
-        return max((align_of(m.type) for m in base.members), default=1)
+        return 1 if base.packed else max((align_of(m.type) for m in base.members), default=1)
     if isinstance(base, String):
         return 1
     if base in (FCOMPLEX, DCOMPLEX, LDCOMPLEX):

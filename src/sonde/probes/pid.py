@@ -1,5 +1,7 @@
-"""Descriptions of user-function probes, `pid1234:a.out:main:entry`: sonde has no such probes for them to match, but what
-is wrong with a description is said as dtrace says it."""
+"""Descriptions of user-function probes, `pid1234:a.out:main:entry`.
+
+sonde has no such probes for them to match, but what is wrong with a description is said as dtrace says it.
+"""
 
 from __future__ import annotations
 

@@ -15,6 +15,7 @@ from sonde.lang.check.operators import is_scalar_test
 from sonde.lang.check.options import DEFAULTS, CheckOptions
 from sonde.lang.check.pragmas import Pragmas
 from sonde.lang.check.probes import matching_probes, require_stability
+from sonde.lang.check.provider_definitions import define_provider
 from sonde.lang.check.scope import Enabling, Scope
 from sonde.lang.check.statements import statements
 from sonde.lang.check.translators import declare_translator
@@ -108,6 +109,8 @@ class Checker:
                 define_inline(item, self._scope, trusted=False)
             elif isinstance(item, syntax.Translator):
                 declare_translator(item, self._scope, False, end() if end else item.position)
+            elif isinstance(item, syntax.ProviderDefinition):
+                define_provider(item, self._scope)
         pragmas.require_used()
         return count
 

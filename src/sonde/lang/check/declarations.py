@@ -85,7 +85,8 @@ def derive(base: Type, declarator: syntax.Declarator, scope: Scope) -> Declared:
     names: tuple[str | None, ...] = ()
     for part in reversed(declarator.parts):
         if keys is not None:
-            raise DError("D_DECL_PROTO_TYPE", "associative array may not be part of another type", part.position)
+            whole = "array of associative arrays" if isinstance(part, syntax.ArrayPart) else "type with dynamic parts"
+            raise DError("D_DECL_DYNOBJ", f"cannot declare {whole}", part.position)
         if isinstance(part, syntax.PointerPart):
             kind = Pointer(kind)
         elif isinstance(part, syntax.FunctionPart):
@@ -133,9 +134,11 @@ def prototype(
     position: Position,
 ) -> tuple[Type, ...]:
     """The types of the parameters of a function, or of the keys of an array; a sole void stands for none."""
-    if variadic and what == "array":
-        raise DError("D_DECL_PROTO_VARARGS", "array prototype may not use a variable-length argument list", position)
+    if variadic and what != "function":
+        text = f"{what} prototype may not use a variable-length argument list"
+        raise DError("D_DECL_PROTO_VARARGS", text, position)
     kinds = tuple(_parameter(p, scope) for p in parameters)
+    _refuse_repeated_names(what, parameters)
     for number, (node, kind) in enumerate(zip(parameters, kinds, strict=True), 1):
         if is_void(kind):
             _check_void_parameter(what, node, number)
@@ -144,6 +147,16 @@ def prototype(
             raise DError("D_DECL_PROTO_VOID", "void must be sole parameter", position)
         return ()
     return kinds
+
+
+def _refuse_repeated_names(what: str, parameters: tuple[syntax.Parameter, ...]) -> None:
+    seen: set[str] = set()
+    for number, node in enumerate(parameters, 1):
+        name = node.declarator.name
+        if name in seen:
+            text = f"parameter is already declared in {what} prototype: {name}, parameter #{number}"
+            raise DError("D_DECL_PROTO_FORM", text, node.position)
+        seen |= {name} if name else set()
 
 
 def _parameter(node: syntax.Parameter, scope: Scope) -> Type:
@@ -241,7 +254,7 @@ def structure(node: syntax.StructSpecifier, scope: Scope) -> Struct:
         raise DError("D_DECL_SCOPE", text, node.position)
     own = _declare_struct(node, scope)
     size, members = lay_out(node.keyword, _fields(node, scope), scope.strsize, node.packed)
-    own.define(size, members)
+    own.define(size, members, node.packed)
     return own
 
 
@@ -285,8 +298,7 @@ def _field(base: Type, declarator: syntax.Declarator, bits: syntax.Expr | None, 
         raise DError("D_DECL_SCOPE", text, declarator.position)
     kind, keys, _ = derive(base, declarator, scope)
     if keys is not None:
-        text = "positive integral constant expression or tuple signature expected as array declaration subscript"
-        raise DError("D_DECL_ARRSUB", text, declarator.position)
+        raise DError("D_DECL_DYNOBJ", f"cannot have dynamic member: {name}", declarator.position)
     if bits is not None:
         return Field(name, kind, _bit_width(kind, name, bits, scope))
     if not name:

@@ -36,6 +36,16 @@ class AggregationEntry(NamedTuple):
     position: Position
 
 
+class ProbePrototype(NamedTuple):
+    """A probe of a provider definition: the arguments the program gives it, those a clause sees, and which of the
+    former each of the latter is made from. Without an output list of its own (`has_output`) both are the same."""
+
+    inputs: tuple[Type, ...]
+    outputs: tuple[Type, ...]
+    sources: tuple[int, ...]
+    has_output: bool
+
+
 class Enabling(NamedTuple):
     """What the clause being checked is about: the probes described, how they were written and, if it is for one that
     follows from another, how that does."""
@@ -68,6 +78,7 @@ class Scope:
         self.inlines: dict[str, Inline] = {}
         self.functions: dict[str, Type] = {}
         self.translators: list[Translator] = []
+        self.providers: dict[str, dict[str, ProbePrototype]] = {}
         self.bindings: Mapping[str, Operand] = {}
         self.enabling: Enabling | None = None
         self.provide: Callable[[str], None] = _provide_nothing

@@ -42,12 +42,10 @@ def declaration_of(
     stream: TokenStream, position: Position, head: Specifiers, declarators: list[Declarator]
 ) -> Declaration:
     """The rest of a declaration whose specifiers, and perhaps its first declarator, have been read."""
-    if declarators and not stream.at(";"):
-        stream.expect(",")
-    if not stream.at(";"):
+    if not declarators and not stream.at(";"):
         declarators.append(declarator(stream))
-        while stream.accept(","):
-            declarators.append(declarator(stream))
+    while stream.accept(","):
+        declarators.append(declarator(stream))
     if stream.at("{") and is_inline_function(head, declarators):
         stream.lexer.pass_braces()
         return Declaration(position, head, tuple(declarators))
