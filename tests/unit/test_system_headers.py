@@ -83,7 +83,7 @@ HEADERS = (
     "sys/socket.h",
     "netinet/in.h",
     "linux/tcp.h",
-    "linux/perf_event.h",
+    "linux/if_ether.h",
     "complex.h",
     "stdio.h",
     "stddef.h",

@@ -99,7 +99,7 @@ class Struct:
     An incomplete one has no `load`.
     """
 
-    __slots__ = ("_load", "_members", "keyword", "name", "packed", "size")
+    __slots__ = ("_alignment", "_load", "_members", "keyword", "name", "packed", "size")
 
     def __init__(
         self, keyword: str, name: str, size: int, load: Callable[[], tuple[Member, ...]] | None = None
@@ -108,6 +108,7 @@ class Struct:
         self.name = name
         self.size = size
         self.packed = False
+        self._alignment = 0
         self._load = load
         self._members: tuple[Member, ...] | None = None
 
@@ -128,16 +129,28 @@ class Struct:
             self._members = self._load() if self._load else ()
         return self._members
 
+    @property
+    def alignment(self) -> int:
+        """In bytes; 1 for an incomplete one."""
+        if not self._alignment and self.complete:
+            self._alignment = 1 if self.packed else max((align_of(m.type) for m in self.members), default=1)
+        return self._alignment or 1
+
     def find(self, name: str) -> Member | None:
         """The member of that name, also inside anonymous members, its offset counted from the outermost start."""
+        return self._find(name, set())
+
+    def _find(self, name: str, without: set[Struct]) -> Member | None:
+        """`without` are structures known not to have the member: a type may be in another more than once."""
         for member in self.members:
             if member.name == name:
                 return member
             inner = resolve(member.type)
-            if not member.name and isinstance(inner, Struct):
-                found = inner.find(name)
+            if not member.name and isinstance(inner, Struct) and inner not in without:
+                found = inner._find(name, without)
                 if found:
                     return found._replace(offset=found.offset + member.offset)
+        without.add(self)
         return None
 
     def __repr__(self) -> str:
@@ -178,16 +191,15 @@ BASE_TYPES: tuple[Int | Float, ...] = (
     CHAR, SCHAR, UCHAR, SHORT, USHORT, INT, UINT, LONG, ULONG, LLONG, ULLONG, BOOL, FLOAT, DOUBLE, LDOUBLE,
 )  # fmt: skip
 
-BUILTIN_TYPEDEFS: dict[str, Typedef] = {
-    name: Typedef(name, to)
-    for name, to in {
-        "int8_t": SCHAR, "int16_t": SHORT, "int32_t": INT, "int64_t": LONG,
-        "uint8_t": UCHAR, "uint16_t": USHORT, "uint32_t": UINT, "uint64_t": ULONG,
-        "intptr_t": LONG, "uintptr_t": ULONG, "ssize_t": LONG, "size_t": ULONG, "ptrdiff_t": LONG,
-        "uchar_t": UCHAR, "ushort_t": USHORT, "uint_t": UINT, "ulong_t": ULONG, "u_longlong_t": ULLONG,
-        "id_t": INT, "pid_t": INT, "__builtin_va_list": Array(ULONG, 3),
-    }.items()
+_NAMED: dict[str, Type] = {
+    "int8_t": SCHAR, "int16_t": SHORT, "int32_t": INT, "int64_t": LONG,
+    "uint8_t": UCHAR, "uint16_t": USHORT, "uint32_t": UINT, "uint64_t": ULONG,
+    "intptr_t": LONG, "uintptr_t": ULONG, "ssize_t": LONG, "size_t": ULONG, "ptrdiff_t": LONG,
+    "uchar_t": UCHAR, "ushort_t": USHORT, "uint_t": UINT, "ulong_t": ULONG, "u_longlong_t": ULLONG,
+    "id_t": INT, "pid_t": INT, "__builtin_va_list": Array(ULONG, 3),
 }  # fmt: skip
+
+BUILTIN_TYPEDEFS: dict[str, Typedef] = {name: Typedef(name, to) for name, to in _NAMED.items()}
 
 
 def resolve(kind: Type) -> Type:
@@ -215,7 +227,7 @@ def align_of(kind: Type) -> int:
     if isinstance(base, Array):
         return align_of(base.of)
     if isinstance(base, Struct):
-        return 1 if base.packed else max((align_of(m.type) for m in base.members), default=1)
+        return base.alignment
     if isinstance(base, String):
         return 1
     if base in (FCOMPLEX, DCOMPLEX, LDCOMPLEX):

@@ -50,6 +50,8 @@ class Checker:
         items = parser.items()
         try:
             count = self.add_source(items, lambda: parser.position)
+        except RecursionError:
+            raise DError("D_SYNTAX", "nested too deeply", parser.position) from None
         except DError as error:
             if error.tag in _UNMATCHED and len(macros.arguments) > 1:
                 # DTrace matches descriptions when all has been parsed, and arguments that nobody uses come first.

@@ -43,6 +43,7 @@ from sonde.lang.types import (
 from sonde.typed import NamedTuple
 
 _ARRAY_LIMIT = (1 << 31) - 1
+_SIZE_LIMIT = (1 << 63) - 1
 
 _BASE: dict[tuple[str, ...], Type] = {
     (): INT,
@@ -97,6 +98,8 @@ def derive(base: Type, declarator: syntax.Declarator, scope: Scope) -> Declared:
             names = tuple(p.declarator.name for p in part.keys or ())
         else:
             kind = Array(kind, _dimension(part, declarator, scope))
+            if object_size(kind, scope.strsize) > _SIZE_LIMIT:
+                raise DError("D_DECL_ARRBIG", "array dimension too big", part.position)
     return Declared(kind, keys, names)
 
 
@@ -254,6 +257,8 @@ def structure(node: syntax.StructSpecifier, scope: Scope) -> Struct:
         raise DError("D_DECL_SCOPE", text, node.position)
     own = _declare_struct(node, scope)
     size, members = lay_out(node.keyword, _fields(node, scope), scope.strsize, node.packed)
+    if size > _SIZE_LIMIT:
+        raise DError("D_UNKNOWN", f"{spell(own)} is too large", node.position)
     own.define(size, members, node.packed)
     return own
 
@@ -271,6 +276,7 @@ def _declare_struct(node: syntax.StructSpecifier, scope: Scope) -> Struct:
 
 def _fields(node: syntax.StructSpecifier, scope: Scope) -> tuple[Field, ...]:
     fields: list[Field] = []
+    names: set[str] = set()
     for declaration in node.members or ():
         if declaration.specifiers.storage:
             raise DError("D_DECL_BADCLASS", "specified storage class not appropriate in D", declaration.position)
@@ -279,7 +285,8 @@ def _fields(node: syntax.StructSpecifier, scope: Scope) -> tuple[Field, ...]:
             fields.append(_anonymous(base, declaration.position))
         for declarator, bits in declaration.declarators:
             fields.append(_field(base, declarator, bits, scope))
-            _refuse_duplicate(fields, declarator.position)
+            _refuse_duplicate(fields[-1].name, names, declarator.position)
+            names |= {fields[-1].name} - {""}
     return tuple(fields)
 
 
@@ -336,9 +343,8 @@ def _bit_width(kind: Type, name: str, bits: syntax.Expr, scope: Scope) -> int:
     return value
 
 
-def _refuse_duplicate(fields: list[Field], position: Position) -> None:
-    name = fields[-1].name
-    if name and any(f.name == name for f in fields[:-1]):
+def _refuse_duplicate(name: str, names: set[str], position: Position) -> None:
+    if name in names:
         text = f"failed to define member '{name}': Duplicate member or variable name"
         raise DError("D_UNKNOWN", text, position)
 
@@ -352,19 +358,21 @@ def enumeration(node: syntax.EnumSpecifier, scope: Scope) -> Enum:
         raise DError("D_DECL_SCOPE", text, node.position)
     if node.tag and node.tag in scope.enums:
         raise DError("D_DECL_TYPERED", f"type redeclared: enum {node.tag}", node.position)
-    values: list[tuple[str, int]] = []
+    values: dict[str, int] = {}
+    last = -1
     for enumerator in node.enumerators:
-        _declare_enumerator(enumerator, values, scope)
-    kind = Enum(node.tag, 4, True, tuple(values))
-    for name, value in values:
+        last = values[enumerator.name] = _enumerator(enumerator, last, values, scope)
+    kind = Enum(node.tag, 4, True, tuple(values.items()))
+    for name, value in values.items():
         scope.enumerators[name] = (kind, value)
     if node.tag:
         scope.enums[node.tag] = kind
     return kind
 
 
-def _declare_enumerator(node: syntax.Enumerator, values: list[tuple[str, int]], scope: Scope) -> None:
-    value: int | None = values[-1][1] + 1 if values else 0
+def _enumerator(node: syntax.Enumerator, last: int, values: dict[str, int], scope: Scope) -> int:
+    """The value of an enumerator; `last` is that of the one before, `values` are all those before."""
+    value: int | None = last + 1
     if node.value is not None:
         value = scope.constant(node.value)
     if value is None:
@@ -373,8 +381,8 @@ def _declare_enumerator(node: syntax.Enumerator, values: list[tuple[str, int]], 
     if wrap(value, INT) != value:
         text = f"enumerator '{node.name}' value overflows INT_MAX ({_ARRAY_LIMIT})"
         raise DError("D_DECL_ENOFLOW", text, node.position)
-    if node.name in scope.enumerators or any(name == node.name for name, _ in values):
+    if node.name in scope.enumerators or node.name in values:
         text = f"failed to define enumerator '{node.name}': Duplicate member or variable name"
         raise DError("D_UNKNOWN", text, node.position)
-    values.append((node.name, value))
     scope.enumerators[node.name] = (INT, value)
+    return value

@@ -57,7 +57,7 @@ def _expand(name: str, inline: Inline, arguments: tuple[Operand, ...], scope: Sc
         parameter: _bound_value(argument, kind)
         for (parameter, kind), argument in zip(inline.parameters or (), arguments, strict=True)
     }
-    result = scope.expand(name, inline.value, bindings)
+    result = scope.expand(name, inline.value, bindings, position)
     if isinstance(result, TranslatorValue):
         return result
     if not accepts(inline.type, result) and not compatible(inline.type, result.type):

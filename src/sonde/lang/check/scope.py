@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from sonde.lang.catalog import Catalog, Derivation
+from sonde.lang.check.expansion import Expansions
 from sonde.lang.check.folding import constant_value
 from sonde.lang.check.operands import Operand, Translator
 from sonde.lang.check.options import CheckOptions
@@ -85,16 +86,24 @@ class Scope:
         """Called with each name looked up, so that a library that declares it can be added in time."""
         self.require: Callable[[str], None] = _provide_nothing
         """Called with a D source that the clause being checked depends on, to be added to the program unseen."""
+        self._expansions = Expansions()
         self.scratch: dict[int, bool] = {}
         """Variables known to hold pointers: True those made by alloca() and its like, False any others."""
 
-    def expand(self, name: str, value: syntax.Expr, bindings: Mapping[str, Operand]) -> Operand:
-        """Check the value of the definition `name`: its parameters are known, itself and other bindings are not."""
+    def expand(self, name: str, value: syntax.Expr, bindings: Mapping[str, Operand], position: Position) -> Operand:
+        """Check the value of the definition `name`: its parameters are known, itself and other bindings are not.
+
+        `position` is where the definition is used.
+        """
+        self._expansions.enter(position)
         outer, self.bindings = self.bindings, bindings
         hidden = self.inlines.pop(name, None)
         try:
-            return self.evaluate(value, self)
+            result = self.evaluate(value, self)
+            self._expansions.require_moderate(result, position)
+            return result
         finally:
+            self._expansions.leave()
             self.bindings = outer
             if hidden is not None:
                 self.inlines[name] = hidden

@@ -127,7 +127,7 @@ def _expand(value: TranslatorValue, definition: syntax.TranslatorMember, scope: 
     translator = value.translator
     found = translator.output.find(definition.name)
     assert found is not None
-    result = scope.expand("", definition.value, {translator.parameter: value.input})
+    result = scope.expand("", definition.value, {translator.parameter: value.input}, value.position)
     if isinstance(result, TranslatorValue):
         return result
     if not accepts(found.type, result):
