@@ -21,7 +21,9 @@ from sonde.lang.types import (
 
 
 def is_integer(kind: Type) -> bool:
-    return isinstance(resolve(kind), (Int, Enum))
+    """An integer that fits a register: of the kernel's 128-bit ones D knows only the size."""
+    base = resolve(kind)
+    return isinstance(base, (Int, Enum)) and base.size <= 8
 
 
 def is_pointer(kind: Type) -> bool:
@@ -54,12 +56,12 @@ def is_function(kind: Type) -> bool:
 
 def is_scalar(kind: Type) -> bool:
     """Integers, enumerations and pointers: what fits a register and is true or false."""
-    return isinstance(resolve(kind), (Int, Enum, Pointer))
+    return is_integer(kind) or is_pointer(kind)
 
 
 def is_testable(kind: Type) -> bool:
     """What the logical operators take: a scalar, or a string (true unless it is NULL)."""
-    return isinstance(resolve(kind), (Int, Enum, Pointer, String))
+    return is_scalar(kind) or is_string(kind)
 
 
 def pointed_to(kind: Type) -> Type | None:

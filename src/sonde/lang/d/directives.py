@@ -8,7 +8,7 @@ from sonde.lang.d.syntax import Pragma
 from sonde.lang.errors import DError, Position
 from sonde.typed import NamedTuple
 
-_WORD = re.compile(r'\s+|/\*.*?\*/|("(?:[^"\\]|\\.)*(?:"|$)|(?:(?!/\*)[^\s"])+|.)')
+_WORD = re.compile(r'\s+|/\*.*?\*/|("(?:[^"\\]|\\.)*(?:"|\\?$)|(?:(?!/\*)[^\s"])+|.)')
 
 
 class LineMarker(NamedTuple):
