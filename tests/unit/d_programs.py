@@ -152,7 +152,8 @@ _correct = st.one_of(
     _joined(st.sampled_from(("w", "self->sw", "this->tw", "d[w]", "d[execname]")), " = ", _strings),
     st.sampled_from((
         "v = *z", "this->tv = v", "z = v.p->p", "z = &this->tv.p[i]", "stack()", "ustack(2)", "clear(@)",
-        "v = this->tv", "tracemem(z, 16)", "print(z)", "exit(0)", "z = alloca(16)", "this->s = speculation()", "trunc(@, 2)",
+        "v = this->tv", "tracemem(z, 16)", "print(z)", "exit(0)", "z = alloca(16)", "this->s = speculation()",
+        "trunc(@, 2)",
     )),
     _joined("@[", _keys, ", ", _keys, "] = ", st.sampled_from(("count()", "sum(i)", "avg(u)", "quantize(c)"))),
     _joined("if (", _values, ") { ", _targets, "++; } else { trace(", _strings, "); }"),

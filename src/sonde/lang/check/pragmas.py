@@ -30,6 +30,7 @@ class Pragmas:
         elif pragma.name == "binding":
             if len(pragma.words) != 2 or not pragma.words[0].startswith('"'):
                 raise _malformed(pragma)
+            self._refuse_foreign(pragma)
         elif pragma.name != "line":
             raise DError("D_PRAGMA_INVAL", f"invalid #pragma {pragma.name}", pragma.position)
 
@@ -76,15 +77,19 @@ class Pragmas:
             if len(pragma.words) != 4:
                 raise _malformed(pragma)
             return
+        self._refuse_foreign(pragma)
         self._waiting.append(pragma)
+
+    def _refuse_foreign(self, pragma: Pragma) -> None:
+        """What D itself defines is not the program's to describe."""
+        if pragma.words[1] in BUILTINS or pragma.words[1] in FUNCTIONS:
+            text = f"#pragma {pragma.name} cannot modify entity defined outside program scope"
+            raise DError("D_PRAGMA_SCOPE", text, pragma.position)
 
     def _is_known(self, name: str) -> bool:
         scope = self._scope
-        return (
-            scope.find_inline(name) is not None
-            or name in BUILTINS
-            or name in FUNCTIONS
-            or any((where, name) in scope.variables for where in ("global", "self", "this"))
+        return scope.find_inline(name) is not None or any(
+            (where, name) in scope.variables for where in ("global", "self", "this")
         )
 
 
