@@ -41,6 +41,11 @@ _DYNAMIC = {
 }  # fmt: skip
 """May also be set while tracing, by setopt()."""
 
+_AFTER_COMPILING = frozenset(
+    ("aggpercpu", "bpflog", "bpflogsize", "destructive", "droptags", "evaltime", "noresolve", "statusrate")
+)
+"""Options besides the dynamic ones that are not compiled in."""
+
 _ONLY_OUTSIDE = frozenset(("cpp", "cpphdrs", "cpppath", "cppargs", "define", "incdir", "undef", "stdc"))
 """Options that a pragma comes too late for."""
 
@@ -114,6 +119,20 @@ class OptionTable:
 
     def is_set(self, name: str) -> bool:
         return name in self._values
+
+    def kept(self) -> dict[str, Value]:
+        """The values that go with a compiled program: those that matter after compiling, but for the permission to be
+        destructive, which only whoever runs it can give."""
+        wanted = {**_RUN, **_DYNAMIC, **dict.fromkeys(_AFTER_COMPILING)}
+        return {name: value for name, value in self._values.items() if name in wanted and name != "destructive"}
+
+    def restore(self, kept: Mapping[str, Value]) -> None:
+        """Set what `kept` gave, unless it has been set already."""
+        self._values = {**kept, **self._values}
+
+    def may_change(self, name: str) -> bool:
+        """Whether an option still has a meaning when a program has been compiled."""
+        return name in _DYNAMIC or name in _AFTER_COMPILING
 
     def value(self, name: str) -> Value | None:
         """The value as it was parsed, None if the option was never set."""

@@ -14,6 +14,9 @@ from sonde.lang.check import prototypes
 
 pytestmark = pytest.mark.every_kernel
 
+PATIENCE = 200
+"""Seconds for a command: a machine that is emulated takes its time."""
+
 STRING = 'string s; BEGIN { s = "/every/where/"; }\n'
 AGGREGATION = "BEGIN { @agg[execname] = count(); }\n"
 
@@ -87,6 +90,7 @@ def test_every_kind_of_firing():
             tick-2s { exit(0); }
             END { @["END"] = count(); }
             """,
+            timeout=PATIENCE,
         )
     found = {key[0]: count for key, count in table(done.stdout).items()}
     assert set(found) == {
@@ -99,7 +103,7 @@ def test_every_kind_of_firing():
 def test_many_probes_in_one_session():
     """More than a process may have files open by default, where each probe needs a program of its own."""
     with activity():
-        done = sonde("-n", "rawtp::: { @[probename] = count(); } tick-1s { exit(0); }", timeout=200)
+        done = sonde("-n", "rawtp::: { @[probename] = count(); } tick-1s { exit(0); }", timeout=PATIENCE)
     assert len(table(done.stdout.partition("\n\n")[2])) > 5
 
 

@@ -18,13 +18,14 @@ _FLAGS = {
     "B": "buffered", "e": "compile_only", "l": "list", "S": "intermediate", "v": "verbose", "V": "version",
     "G": "object", "h": "header", "A": "anonymous", "a": "claim",
 }  # fmt: skip
-_WITH_VALUE = frozenset("36bcDfiILmnopPsUxX")
+_WITH_VALUE = frozenset("36bcDfiIkLmnopPsUxX")
+_VALUES = {"k": "btf", "o": "output"}
 
 _LONG = {
-    "--disasm": "disassemble", "--dry-run": "dry_run", "--help": "help", "--raw": "raw",
-    "--version": "version_of_sonde",
+    "--btf": "btf", "--disasm": "disassemble", "--dry-run": "dry_run", "--help": "help", "--raw": "raw",
+    "--save": "save", "--spec": "spec", "--version": "version_of_sonde",
 }  # fmt: skip
-_LONG_WITH_VALUE = frozenset(("--raw",))
+_LONG_WITH_VALUE = frozenset(("--btf", "--raw", "--save", "--spec"))
 
 _MODES = ("object", "header", "list", "version", "anonymous")
 
@@ -55,12 +56,15 @@ class Arguments(NamedTuple):
     flags: frozenset[str] = frozenset()
     output: str | None = None
     raw: str | None = None
+    btf: str | None = None
+    save: str | None = None
+    spec: str | None = None
     data_model: str = "64"
 
     @property
     def is_empty(self) -> bool:
         """Nothing was asked for."""
-        return not (self.programs or self.flags or self.commands or self.pids or self.settings)
+        return not (self.programs or self.flags or self.commands or self.pids or self.settings or self.spec)
 
 
 class _Collected:
@@ -94,8 +98,8 @@ class _Collected:
             self.commands.append(value)
         elif letter == "p":
             self.pids.append(value)
-        elif letter == "o":
-            self.values["output"] = value
+        elif letter in _VALUES:
+            self.values[_VALUES[letter]] = value
         elif letter + value in ("32", "64"):
             self.values["data_model"] = letter + value
         else:

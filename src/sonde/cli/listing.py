@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from sonde.cli.arguments import Arguments
+from sonde.cli.kernels import registry_of
 from sonde.cli.messages import Messages
 from sonde.cli.output import show
 from sonde.cli.programs import Given, compile_programs, macros, read
@@ -16,7 +17,6 @@ from sonde.lang.d.syntax import ProbeClause, ProbeSpec
 from sonde.options import OptionTable
 from sonde.probe import Probe
 from sonde.probes.registry import Registry
-from sonde.target.machine import current_target
 
 _ROW = "{:>5} {:>10} {:>17} {:>33} {}\n"
 
@@ -24,7 +24,7 @@ _ROW = "{:>5} {:>10} {:>17} {:>33} {}\n"
 def list_probes(arguments: Arguments, options: OptionTable, messages: Messages) -> int:
     """List what the programs' descriptions match, or all there is; a description without probes is only reported."""
     options.set("zdefs", None)
-    registry = Registry(current_target())
+    registry = registry_of(arguments)
     if not arguments.programs:
         _show(registry.match("", "", "", ""), arguments, registry, heading=True)
         return 0

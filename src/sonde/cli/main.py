@@ -23,7 +23,8 @@ Usage: {name} [-BCeFHlqSvVwZ] [-b bufsz] [-c cmd] [-D name[=def]] [-I path]
        [-f [[ provider: ] module: ] func [[ predicate ] action ]]
        [-n [[[ provider: ] module: ] func: ] name [[ predicate ] action ]]
        [-i probe-id [[ predicate ] action ]]
-       [--raw file] [--disasm] [--dry-run] [ args ... ]
+       [-k btf] [--save file] [--raw file] [--disasm] [--dry-run] [ args ... ]
+       --spec file [-c cmd] [-p pid] [-o output] [-Fqw] [-x opt[=val]]
 """
 
 EXPLANATION = """
@@ -39,6 +40,8 @@ EXPLANATION = """
   -C -D -U -I -H      preprocess the program with cpp
   -v -S --disasm      show stability; the intermediate form; eBPF beside D
   --dry-run           compile everything, load nothing
+  -k btf              compile for the kernel with this BTF, not for this one
+  --save, --spec file write what was compiled to a file; run such a file
   --raw file          write the records to a file as well, for `{name} raw file`
 
 Other commands: `{name} doctor` tells what this kernel and this user can do,
@@ -114,6 +117,10 @@ def _trace_or_list(arguments: Arguments, messages: Messages) -> int:
 
         show(version(messages.program, arguments.flags))
         return 0
+    if arguments.spec is not None and "list" not in arguments.flags:
+        from sonde.cli.specs import run_file
+
+        return run_file(arguments, messages)
     from sonde.cli.settings import option_table
 
     options = option_table(arguments)

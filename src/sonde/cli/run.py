@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from sonde.cli.arguments import Arguments
+from sonde.cli.destructive import require_allowed
 from sonde.cli.errors import engine_error
 from sonde.cli.messages import FatalError, Messages
 from sonde.cli.names import Names
-from sonde.codegen.walk import nodes
 from sonde.engines.base import EngineError
 from sonde.engines.kernel.engine import KernelEngine
-from sonde.lang.program import Act, Call, FormattedCommand, Program
+from sonde.engines.kernel.stamps import StampValues
 from sonde.options import OptionTable
 from sonde.session import Session, Traced
 from sonde.spec import TracingSpec
@@ -22,19 +22,19 @@ from sonde.typed import BinaryIO
 _RECORD_OVERHEAD = 40
 """Bytes that dtrace needs in a buffer for a record besides the record itself."""
 
-_DESTRUCTIVE = frozenset(("raise", "copyout", "copyoutstr", "stop", "chill", "breakpoint", "panic"))
-
 
 def run(
-    spec: TracingSpec, program: Program, arguments: Arguments, options: OptionTable, messages: Messages,
+    spec: TracingSpec, destructive: bool, arguments: Arguments, options: OptionTable, messages: Messages,
     traced: Sequence[Traced],
 ) -> int:  # fmt: skip
-    """Trace to the end; returns the exit status. Raises FatalError."""
-    _check_enabling(spec, program, options)
+    """Trace to the end; returns the exit status. `destructive`: there are actions that need -w. Raises FatalError."""
+    require_allowed(destructive, options)
+    _check_enabling(spec, options)
     names = Names()
     with opened(arguments.output, "output file ") as output, _raw_file(arguments.raw) as raw:
         try:
-            engine = KernelEngine(options.number("cpu", 0) if options.is_set("cpu") else None)
+            values = StampValues(traced[0].pid if traced else 0)
+            engine = KernelEngine(options.number("cpu", 0) if options.is_set("cpu") else None, values)
             session = Session(spec, engine, options, names, traced, output, messages.program, raw, names.remember)
             if options.on("destructive") and not options.on("quiet"):
                 messages.error("allowing destructive actions")
@@ -45,15 +45,8 @@ def run(
             raise FatalError(f"processing aborted: {error.strerror}") from None
 
 
-def _check_enabling(spec: TracingSpec, program: Program, options: OptionTable) -> None:
+def _check_enabling(spec: TracingSpec, options: OptionTable) -> None:
     """What dtrace refuses only when tracing is about to begin."""
-    if not options.on("destructive") and any(
-        isinstance(node, FormattedCommand) or (isinstance(node, (Act, Call)) and node.name in _DESTRUCTIVE)
-        for clause in program.clauses
-        for node in nodes(clause)
-    ):
-        text = "could not enable tracing: Destructive actions not allowed"
-        raise FatalError(text, hint="allow them with -w or `#pragma D option destructive`")
     needed = max((layout.size for layout in spec.records), default=0) + _RECORD_OVERHEAD
     if options.is_set("bufsize") and options.number("bufsize", 0) < needed:
         text = "could not enable tracing: Enabling exceeds size of buffer"

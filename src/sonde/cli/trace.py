@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Set
 
 from sonde.cli.arguments import Arguments
+from sonde.cli.destructive import is_destructive
 from sonde.cli.errors import compile_error
+from sonde.cli.kernels import registry_of, require_only_compiling
 from sonde.cli.messages import FatalError, Messages
 from sonde.cli.output import show
 from sonde.cli.permission import require_permission
@@ -19,32 +21,40 @@ from sonde.probe import Internal
 from sonde.probes.registry import Registry
 from sonde.session import compile_session
 from sonde.spec import TracingSpec
-from sonde.target.machine import current_target
 
 
 def trace(arguments: Arguments, options: OptionTable, messages: Messages) -> int:
     """Compile and, unless the arguments say otherwise, trace; returns the exit status. Raises FatalError."""
-    only_compiles = bool(arguments.flags & {"compile_only", "dry_run"})
+    only_compiles = bool(arguments.flags & {"compile_only", "dry_run"}) or arguments.save is not None
     if not arguments.programs:
         return _nothing(arguments, only_compiles)
     if not only_compiles:
+        require_only_compiling(arguments)
         require_permission()
+    if arguments.save and (arguments.commands or arguments.pids):
+        raise FatalError("-c and -p are for running: give them with --spec")
     given = [read(each, options) for each in arguments.programs]
     with processes(arguments, options) as traced:
-        registry = Registry(current_target())
+        registry = registry_of(arguments)
         variables = macros(arguments.operands, traced[0].pid if traced else 0, options)
+        if arguments.save:
+            variables = variables._replace(target=None)
         compiled = compile_programs(given, options, registry, variables, messages.program)
         compilation, spec = _generate(compiled, options, registry)
         _write_types(options, compiled)
         _announce(compiled, arguments, options, messages)
         _show_code(arguments.flags, options, compilation, spec, compiled)
+        if arguments.save:
+            from sonde.cli.specs import save
+
+            save(arguments.save, spec, registry, options, _parts(compiled), is_destructive(compiled.program))
         if only_compiles:
             return 0
         if not any(clause.probes for clauses in compiled.clauses for clause in clauses):
             raise FatalError("no probes matched")
         from sonde.cli.run import run
 
-        return run(spec, compiled.program, arguments, options, messages, traced)
+        return run(spec, is_destructive(compiled.program), arguments, options, messages, traced)
 
 
 def _nothing(arguments: Arguments, only_compiles: bool) -> int:
@@ -55,7 +65,9 @@ def _nothing(arguments: Arguments, only_compiles: bool) -> int:
 
 
 def _generate(compiled: Compiled, options: OptionTable, registry: Registry) -> tuple[Compilation, TracingSpec]:
-    target = registry.target._replace(features=_features(compiled.program))
+    target = registry.target
+    if not target.portable:
+        target = target._replace(features=_features(compiled.program))
     try:
         compilation = compile_session(compiled.program, options, target, registry, compiled.lines)
         return compilation, compilation.spec()
@@ -74,14 +86,19 @@ def _features(program: Program) -> frozenset[str]:
     return detect()
 
 
+def _parts(compiled: Compiled) -> list[tuple[str, int]]:
+    """How messages call each program, and how many probes it has matched."""
+    # A probe that follows from several others has a clause for each.
+    matched = ({(c.position, probe.id) for c in clauses for probe in c.probes} for clauses in compiled.clauses)
+    return [(given.title, len(found)) for given, found in zip(compiled.given, matched, strict=True)]
+
+
 def _announce(compiled: Compiled, arguments: Arguments, options: OptionTable, messages: Messages) -> None:
     """How many probes each program matched, and with -v how stable it is."""
     is_announced = not options.on("quiet") and "compile_only" not in arguments.flags
-    for given, clauses in zip(compiled.given, compiled.clauses, strict=True):
+    for given, clauses, (title, count) in zip(compiled.given, compiled.clauses, _parts(compiled), strict=True):
         if is_announced:
-            # A probe that follows from several others has a clause for each.
-            count = len({(clause.position, probe.id) for clause in clauses for probe in clause.probes})
-            messages.error(f"{given.title} matched {count} probe{'' if count == 1 else 's'}")
+            messages.error(f"{title} matched {count} probe{'' if count == 1 else 's'}")
         if "verbose" in arguments.flags:
             from sonde.cli.stability import report
 

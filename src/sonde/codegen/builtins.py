@@ -142,7 +142,12 @@ def _ipl(g: Generation, e: tree.Builtin) -> Operand:
     return Imm(0)
 
 
+def _target(g: Generation, e: tree.Builtin) -> Operand:
+    return g.b.stamp("target")
+
+
 _VALUES: dict[str, Callable[[Generation, tree.Builtin], Operand]] = {
+    "$target": _target,
     "pid": _pid, "tid": _tid, "ppid": _ppid, "uid": _uid, "gid": _gid, "timestamp": _timestamp,
     "walltimestamp": _walltimestamp, "cpu": _cpu, "id": _id, "epid": _epid, "curthread": _curthread,
     "curcpu": _curcpu,

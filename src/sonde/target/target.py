@@ -11,7 +11,8 @@ class Target(NamedTuple):
     `features` are names of what the kernel and this user's privileges allow, as `sonde doctor` lists them; without any
     the programs suit every kernel. `initial_namespace`: the programs are for the initial pid namespace only, else for
     whatever pid namespace they are loaded in. `portable`: they are to run on other kernels as well, so that what a
-    helper tells is not read from the kernel's structures. What else differs between machines is a `Stamp` or a map `by_cpu`.
+    helper tells is not read from the kernel's structures. What else differs between machines is a `Stamp` or a map
+    `by_cpu`.
     """
 
     architecture: str

@@ -6,6 +6,8 @@ from sonde.lang.check.scope import Scope
 from sonde.lang.types import BUILTIN_TYPEDEFS, INT, STRING, UINT, ULONG, VOID, Pointer, Type
 
 _BY_NAME: dict[str, str] = {
+    # What the macro variable is where its value is known only when the program runs.
+    "$target": "pid_t",
     **{f"arg{n}": "int64_t" for n in range(10)},
     "caller": "uintptr_t",
     "epid": "uint64_t",

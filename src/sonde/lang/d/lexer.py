@@ -42,6 +42,9 @@ class Token(NamedTuple):
     value: Integer | StringLiteral | None = None
 
 
+TARGET = "$target"
+"""A macro variable, and a name where its value is known only when the program runs."""
+
 _BLANK = re.compile(r"[ \t\r\f\v\n]+")
 _AFTER_PREDICATE = re.compile(r"(?:[ \t\r\f\v\n]+|/\*.*?\*/)*+(?:[;{]|/(?!\*)|\Z)", re.DOTALL)
 _IDENTIFIER = re.compile(r"[0-9]+")
@@ -253,6 +256,8 @@ class Lexer:
     def _macro(self, text: str, position: Position, offset: int) -> Token:
         as_string = text.startswith("$$")
         name = text.lstrip("$")
+        if text == TARGET and self._macros.target is None:
+            return Token(NAME, text, position, offset)
         value: str | None
         if name[0].isdigit():
             value, what = self.argument_if_any(name), "argument"

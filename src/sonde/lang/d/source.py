@@ -29,7 +29,8 @@ def command_line_source(text: str, spec_kind: str = "name") -> Source:
 class Macros(NamedTuple):
     """The values of `$pid`, `$target` ... and of `$0`, `$1` ... (`arguments`, the program's own name first).
 
-    With `defaultargs` a missing argument is 0, or "" as a string.
+    With `defaultargs` a missing argument is 0, or "" as a string. A `target` of None is
+    known only when the program runs.
     """
 
     pid: int = 0
@@ -40,7 +41,7 @@ class Macros(NamedTuple):
     egid: int = 0
     pgid: int = 0
     sid: int = 0
-    target: int = 0
+    target: int | None = 0
     arguments: tuple[str, ...] = ()
     defaultargs: bool = False
 

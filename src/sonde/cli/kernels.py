@@ -1,0 +1,49 @@
+"""Which kernel programs are compiled for: this one, or the one whose BTF -k gives."""
+
+from __future__ import annotations
+
+import os
+
+from sonde.bpf.btf import BtfError
+from sonde.cli.arguments import Arguments
+from sonde.cli.messages import FatalError
+from sonde.probes.registry import Registry
+from sonde.target.machine import current_target, portable_target
+
+_NOWHERE = os.devnull
+"""Stands for a directory that is not there."""
+
+
+def registry_of(arguments: Arguments) -> Registry:
+    """The probes and types to compile with. Raises FatalError where -k names no BTF."""
+    if arguments.btf is None:
+        return Registry(portable_target() if arguments.save else current_target())
+    path = arguments.btf
+    _check(os.path.join(path, "vmlinux") if os.path.isdir(path) else path)
+    symbols = os.path.join(path, "kallsyms")
+    target = portable_target()._replace(release=os.path.basename(os.path.normpath(path)))
+    return Registry(
+        target,
+        btf=path,
+        tracefs=path if os.path.isdir(os.path.join(path, "events")) else _NOWHERE,
+        kallsyms=symbols if os.path.isfile(symbols) else None,
+    )
+
+
+def require_only_compiling(arguments: Arguments) -> None:
+    """Programs for another kernel cannot run here. Raises FatalError."""
+    if arguments.btf is not None:
+        text = "-k compiles for another kernel: what it compiles is not for this one to run"
+        raise FatalError(text, hint="add --save FILE for `sonde --spec FILE` there, or --dry-run, -e or -l")
+
+
+def _check(path: str) -> None:
+    # Read in any case later, and not before the first type is asked for: a wrong file is to be noticed at once.
+    from sonde.probes.kernel_types import open_btf
+
+    try:
+        open_btf(path)
+    except OSError as error:
+        raise FatalError(f"failed to open {path}: {error.strerror}") from None
+    except BtfError as error:
+        raise FatalError(f"{path} has no BTF that sonde can read: {error}") from None

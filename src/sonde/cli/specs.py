@@ -1,0 +1,108 @@
+"""Spec files: a compiled program written by --save, and run, maybe elsewhere, with --spec."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+
+from sonde import __version__
+from sonde.cli.arguments import Arguments
+from sonde.cli.destructive import does_harm
+from sonde.cli.messages import FatalError, Messages
+from sonde.cli.output import show
+from sonde.cli.permission import require_permission
+from sonde.cli.processes import processes
+from sonde.cli.settings import option_table
+from sonde.options import OptionTable
+from sonde.probes.registry import Registry
+from sonde.spec import TracingSpec
+from sonde.specfile import CompiledFor, Fact, Part, Setting, SpecFile, SpecFileError, from_text, to_text
+from sonde.target.machine import current_target
+
+_NAMED = 3
+"""How many of the types that differ a message names."""
+
+
+def save(
+    path: str, spec: TracingSpec, registry: Registry, options: OptionTable, parts: Iterable[tuple[str, int]],
+    destructive: bool,
+) -> None:  # fmt: skip
+    """Write a spec file. Raises FatalError."""
+    facts = tuple(Fact(*fact) for fact in registry.facts(spec))
+    target = registry.target
+    content = SpecFile(
+        __version__,
+        CompiledFor(target.architecture, target.release, registry.types.build(), facts),
+        tuple(Part(title, probes) for title, probes in parts),
+        tuple(Setting(name, value) for name, value in sorted(options.kept().items())),
+        destructive,
+        spec,
+    )
+    try:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(to_text(content))
+    except OSError as error:
+        raise FatalError(f"failed to write spec file '{path}': {error.strerror}") from None
+
+
+def run_file(arguments: Arguments, messages: Messages) -> int:
+    """Run a spec file to its end; returns the exit status. Raises FatalError."""
+    path = arguments.spec
+    assert path is not None
+    if arguments.programs or arguments.operands or arguments.save or arguments.btf:
+        raise FatalError("--spec runs a program that is compiled already: it takes no other, and no macro arguments")
+    content = _read(path)
+    options = _options(arguments, content)
+    _require_suitable(path, content.compiled_for)
+    if not options.on("quiet"):
+        for part in content.parts:
+            messages.error(f"{part.title} matched {part.probes} probe{'' if part.probes == 1 else 's'}")
+    if "disassemble" in arguments.flags:
+        from sonde.cli.disassembly import machine_code
+
+        show(machine_code(content.spec, {}))
+    if arguments.flags & {"compile_only", "dry_run"}:
+        return 0
+    require_permission()
+    from sonde.cli.run import run
+
+    with processes(arguments, options) as traced:
+        destructive = content.destructive or does_harm(content.spec)
+        return run(content.spec, destructive, arguments, options, messages, traced)
+
+
+def _read(path: str) -> SpecFile:
+    try:
+        with open(path, encoding="utf-8") as file:
+            return from_text(file.read())
+    except OSError as error:
+        raise FatalError(f"failed to open {path}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise FatalError(f"{path} cannot be used: it is no spec file") from None
+    except SpecFileError as error:
+        raise FatalError(f"{path} cannot be used: {error}") from None
+
+
+def _options(arguments: Arguments, content: SpecFile) -> OptionTable:
+    """Those that were compiled in, then those of this run."""
+    given = option_table(arguments)
+    for setting in arguments.settings:
+        if not given.may_change(setting.name):
+            raise FatalError(f"{setting.given}: this option is compiled into the program")
+    given.restore({setting.name: setting.value for setting in content.options})
+    return given
+
+
+def _require_suitable(path: str, made_for: CompiledFor) -> None:
+    """Raise FatalError where this kernel is not as the program was compiled to find it."""
+    if made_for.architecture != os.uname().machine:
+        raise FatalError(f"{path} is for {made_for.architecture}, this machine is {os.uname().machine}")
+    registry = Registry(current_target())
+    if registry.types.build() == made_for.btf:
+        return
+    different = [fact for fact in made_for.facts if registry.fact(fact.kind, fact.name) != fact.value]
+    if different:
+        names = [f"{fact.kind} {fact.name}" for fact in different]
+        shown = ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
+        text = f"{path} was compiled for another kernel ({made_for.release}), which differs from this one in {shown}"
+        raise FatalError(text, hint="compile it here, or elsewhere with -k and a copy of this kernel's BTF")
