@@ -1,0 +1,158 @@
+"""Spec files: what is written is read back exactly, and nothing else is accepted."""
+
+import json
+import random
+
+import pytest
+from compiled import spec
+from hypothesis import given
+from hypothesis import strategies as st
+from test_codegen_determinism import PROGRAMS
+
+from sonde import spec as specification
+from sonde.plain import from_plain, to_plain
+from sonde.probe import Internal, Probe, RawTracepoint, Syscall, Timer, Tracepoint
+from sonde.spec import MapSpec, ProbeSpec, Stamp
+from sonde.specfile import CompiledFor, Fact, Part, Setting, SpecFile, SpecFileError, from_text, to_text
+
+PROGRAMS = PROGRAMS | {
+    "actions": """
+        BEGIN { printf("%-*d|%.3s|%Y", 5, 4, "abc", walltimestamp); tracemem(&`max_pfn, 16, 4); trace(`max_pfn); }
+        BEGIN { @a = avg(1); @s[1] = sum(2); @l = lquantize(3, 0, 10); @e = max(1); @i[stack()] = min(2); }
+        BEGIN { printa("%@d", @a, @e); clear(@e); trunc(@s); trunc(@s, 2); normalize(@s, 3); denormalize(@s); }
+        BEGIN { setopt("quiet"); setopt("aggsortkey", "1"); system("echo %d", 1); freopen("%s", "x"); exit(1); }
+        BEGIN { stack(2); ustack(); sym(1); usym(2); printf("%k", stack(1)); } END { } syscall::read:entry { }
+    """,
+    "no probes but the session's own": "BEGIN { exit(0); }",
+}
+
+
+def content(made, **changes):
+    compiled_for = CompiledFor("x86_64", "6.18.0", "abc", (Fact("struct", "task_struct", "12"),))
+    options = (Setting("quiet", True), Setting("strsize", 64), Setting("rings", "cpu"))
+    file = SpecFile("1.0", compiled_for, (Part("description 'BEGIN'", 1),), options, False, made)
+    return file._replace(**changes)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("strsize", [16, 256, 4096])
+@pytest.mark.parametrize("rings", [False, True])
+def test_what_is_saved_is_loaded(name, strsize, rings):
+    """Equal in value and type, for each program and settings that change its shape."""
+    file = content(spec(PROGRAMS[name], strsize=strsize, rings_per_cpu=rings))
+    loaded = from_text(to_text(file))
+    assert loaded == file
+    assert repr(loaded) == repr(file)
+
+
+texts = st.text(st.characters(codec="utf-8"), max_size=8)
+numbers = st.integers(-(1 << 63), (1 << 64) - 1)
+firings = st.one_of(
+    st.builds(Internal, texts), st.builds(Syscall, numbers, texts, st.booleans(), st.booleans()),
+    st.builds(Timer, numbers, st.booleans()), st.builds(RawTracepoint, texts, numbers),
+    st.builds(Tracepoint, texts, texts, st.booleans()),
+)  # fmt: skip
+probes = st.builds(Probe, numbers, texts, texts, texts, texts, firings)
+maps = st.recursive(
+    st.builds(MapSpec, texts, numbers, numbers, numbers, numbers),
+    lambda inner: st.builds(
+        MapSpec, texts, numbers, numbers, numbers, numbers, numbers, st.none() | inner,
+        st.lists(st.tuples(st.binary(max_size=20), st.binary(max_size=20)), max_size=3).map(tuple), st.booleans(),
+        st.booleans(), texts,
+    ),
+    max_leaves=3,
+)  # fmt: skip
+
+
+@given(st.one_of(probes, maps, st.builds(ProbeSpec, probes, numbers), st.builds(Stamp, numbers, texts, texts)))
+def test_any_value_survives(value):
+    data = json.loads(json.dumps(to_plain(value)))
+    assert repr(from_plain(type(value), data)) == repr(value)
+
+
+def test_every_action_can_be_saved():
+    """The alternatives are all known, also those that no program above has."""
+    assert {each.__name__ for each in specification.Action.__args__} >= {"TraceAction", "OtherAction"}
+
+
+def reason(text):
+    with pytest.raises(SpecFileError) as found:
+        from_text(text)
+    assert "\n" not in str(found.value)
+    return str(found.value)
+
+
+def test_what_is_no_spec_file():
+    for text in ("", "{", "[]", "{}", "7", '{"format": "sonde spec"}', '{"format": "x", "version": 1}', "[" * 100000):
+        assert "no spec file" in reason(text)
+
+
+def test_a_newer_file():
+    data = json.loads(to_text(content(spec("BEGIN { }"))))
+    assert "newer version" in reason(json.dumps(data | {"version": 2}))
+
+
+def test_a_file_with_a_character_changed_or_lost():
+    text = to_text(content(spec(PROGRAMS["actions"])))
+    chance = random.Random(7)
+    for _ in range(60):
+        at = chance.randrange(len(text) - 2)
+        for damaged in (text[:at], text[:at] + chr(33 + chance.randrange(90)) + text[at + 1 :]):
+            try:
+                same = json.loads(damaged) == json.loads(text)
+            except ValueError:
+                same = False
+            if not same:
+                assert reason(damaged)
+
+
+def signed_again(data):
+    """The file with a checksum that is right."""
+    from sonde.specfile import _checksum
+
+    rest = {name: value for name, value in data.items() if name not in ("format", "version", "checksum")}
+    return json.dumps({**data, "checksum": _checksum(rest)})
+
+
+def leaves(data, path=()):
+    items = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
+    yield path
+    for name, value in items:
+        yield from leaves(value, (*path, name))
+
+
+def test_every_value_is_checked():
+    """A value of another type anywhere is refused, whatever the checksum."""
+    text = to_text(content(spec('BEGIN { @[1] = sum(2); printf("%d %s", 1, execname); }')))
+    for path in list(leaves(json.loads(text))):
+        if path[:1] in ((), ("format",), ("version",), ("checksum",)):
+            continue
+        data = json.loads(text)
+        at = data
+        for name in path[:-1]:
+            at = at[name]
+        at[path[-1]] = {"is": "nothing"}
+        assert reason(signed_again(data)), path
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("spec", "rings"), ["other"]),
+        (("spec", "programs", 0, "code"), "00"),
+        (("spec", "programs", 0, "map_references"), [[10**6, "state"]]),
+        (("spec", "programs", 0, "stamps"), [{"at": 0, "kind": "evil"}]),
+        (("spec", "records", 0, "size"), 4),
+        (("spec", "records", 0, "actions", 0, "fields", 0, "kind"), "__import__"),
+        (("spec", "records", 0, "actions", 0, "conversions", 0, "width"), "1; evil()"),
+        (("spec", "aggregations", 0, "map"), "none"),
+        (("spec", "unknown"), 1),
+    ],
+)
+def test_references_lead_somewhere(path, value):
+    data = json.loads(to_text(content(spec('BEGIN { @[1] = sum(2); printf("%d %s", 1, execname); }'))))
+    at = data
+    for name in path[:-1]:
+        at = at[name]
+    at[path[-1]] = value
+    assert "damaged" in reason(signed_again(data))
