@@ -21,7 +21,7 @@ _COMPILE = {
     "linkmode": _TEXT, "linktype": _TEXT, "linknommap": _SWITCH, "modpath": _TEXT, "nolibs": _SWITCH,
     "pgmax": _COUNT, "preallocate": _SIZE, "procfspath": _TEXT, "pspec": _SWITCH, "stdc": _TEXT, "strip": _SWITCH,
     "syslibdir": _TEXT, "sysslice": _TEXT, "tree": _COUNT, "tregs": _COUNT, "udefs": _SWITCH, "undef": _TEXT,
-    "unodefs": _SWITCH, "useruid": _TEXT, "verbose": _SWITCH, "version": _TEXT, "zdefs": _SWITCH,
+    "unodefs": _SWITCH, "useruid": _COUNT, "verbose": _SWITCH, "version": _TEXT, "zdefs": _SWITCH,
 }  # fmt: skip
 """Settled before compilation."""
 
@@ -163,6 +163,8 @@ def parse(name: str, text: str | None) -> Value:
         raise OptionError(BAD_VALUE)
     if name == "version":
         _check_version(text)
+    elif name == "lockmem" and text != "unlimited":
+        _parse_size(text)
     return text
 
 
@@ -170,6 +172,7 @@ _BOUNDS = {"iregs": (1, _REGISTERS), "nspec": (0, 1024), "pcapsize": (1, 65535),
 _CHOICES = {
     "bufpolicy": ("ring", "fill", "switch"), "bufresize": ("auto", "manual"), "rings": ("cpu", "one"),
     "stdc": ("a", "c", "t", "s"), "evaltime": ("exec", "preinit", "postinit", "main"),
+    "debugassert": ("mutexes",),
     "linkmode": ("kernel", "dynamic", "static"), "linktype": ("elf", "dof"), "late": ("static", "dynamic"),
 }  # fmt: skip
 
@@ -204,8 +207,13 @@ def _parse_switch(text: str | None) -> bool:
 
 
 def _parse_count(text: str) -> int:
+    """A number as C writes it: hexadecimal behind 0x, octal behind 0."""
+    digits = text.removeprefix("-")
+    if not (digits.isascii() and digits.isalnum()):
+        raise OptionError(BAD_VALUE)
+    base = 8 if len(digits) > 1 and digits.isdigit() and digits[0] == "0" else 0
     try:
-        return int(text, 0)
+        return int(text, base)
     except ValueError:
         raise OptionError(BAD_VALUE) from None
 

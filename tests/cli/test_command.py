@@ -154,6 +154,16 @@ def test_the_stability_report():
     assert "\tMinimum Statement Attributes\n\t\tIdentifier Names: Stable\n" in done.stdout
 
 
+def test_stability_as_pragmas_declare_it():
+    text = "inline int one = 1;\n#pragma D attributes Obsolete/Evolving/ISA one\nint two;\ndtrace:::BEGIN { %s }"
+    for body, wanted in (
+        ("trace(one);", ("Obsolete", "Evolving", "ISA")),
+        ("two = 2;", ("Stable", "Stable", "Common")),
+    ):
+        statements = run("-e", "-v", "-n", text % body).stdout.partition("Minimum Statement Attributes")[2].split()
+        assert tuple(statements[word] for word in (2, 5, 8)) == wanted
+
+
 def test_the_intermediate_form_and_the_machine_code():
     done = run("-Se", "--disasm", "-n", "BEGIN { trace(pid) }")
     assert "BEGIN(v0):" in done.stdout

@@ -61,6 +61,11 @@ def test_typed_arguments() -> None:
         ("#pragma D option\nBEGIN { }", "D_PRAGMA_MALFORM"),
         ("#pragma D depends_on library x.d\nBEGIN { }", "D_PRAGMA_DEPEND"),
         ("#pragma D option amin=Evolving/Evolving/Common\nBEGIN { }", "D_ATTR_MIN"),
+        (
+            "#pragma D option amin=Evolving/Evolving/Common\nint x;\n#pragma D attributes Stable/Unstable/Common x\n"
+            "dtrace:::BEGIN { trace(x); }",
+            "D_ATTR_MIN",
+        ),
     ],
 )
 def test_refusals(text: str, tag: str) -> None:

@@ -92,6 +92,13 @@ def test_rawbytes_dumps_strings():
     assert session.poll(record(1, b"ab\0\0")).endswith("0: 61 62 00 00                                      ab..\n")
 
 
+def test_rawbytes_dumps_names_of_probes_too():
+    session = Session([(1, 24, (TraceAction(Field(16, 4, "interned")),))], strings=(b"read",), quiet=True)
+    session.options.rawbytes = True
+    shown = session.poll(record(1, bytes(4)))
+    assert shown.endswith("0: 72 65 61 64 00                                   read.\n")
+
+
 def test_dump_of_several_rows():
     text = traced(Field(16, 18, "bytes"), bytes(range(0x41, 0x41 + 18)))
     rows = text.split("\n")[2:]

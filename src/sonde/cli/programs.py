@@ -9,6 +9,7 @@ from sonde.cli.arguments import ProgramText
 from sonde.cli.errors import compile_error
 from sonde.cli.messages import FatalError
 from sonde.cli.preprocess import INPUT, preprocess
+from sonde.cli.settings import check_attributes
 from sonde.lang.check.checker import Checker
 from sonde.lang.check.options import CheckOptions
 from sonde.lang.d.source import Macros, Source, command_line_source
@@ -109,6 +110,7 @@ def check_options(options: OptionTable) -> CheckOptions:
 
     def set_by_pragma(name: str, text: str | None) -> object:
         options.set_in_program(name, text)
+        check_attributes(name, text)
         return options.value(name)
 
     default = CheckOptions()

@@ -6,7 +6,7 @@ import os
 
 from sonde.cli.arguments import Arguments
 from sonde.cli.messages import FatalError
-from sonde.options import OptionError, OptionTable, from_environment, similar
+from sonde.options import BAD_VALUE, OptionError, OptionTable, from_environment, similar
 
 
 def option_table(arguments: Arguments) -> OptionTable:
@@ -17,9 +17,21 @@ def option_table(arguments: Arguments) -> OptionTable:
     for given, name, text in settings:
         try:
             options.set(name, text)
+            check_attributes(name, text)
         except OptionError as error:
             raise FatalError(f"failed to set {given}: {error}", hint=_option_hint(name)) from None
     return options
+
+
+def check_attributes(name: str, text: str | None) -> None:
+    """The value of the option amin must be one that attributes can have. Raises OptionError."""
+    if name != "amin":
+        return
+    # Rarely set.
+    from sonde.lang.check.stability import parse_attributes
+
+    if parse_attributes(text or "") is None:
+        raise OptionError(BAD_VALUE)
 
 
 def _option_hint(name: str) -> str:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sonde.cli.programs import Given
-from sonde.codegen.walk import nodes
+from sonde.codegen.walk import below, nodes
 from sonde.lang.check.checker import Checker
 from sonde.lang.check.kinds import spell
 from sonde.lang.check.stability import CLASSES, STABILITIES, Attributes, description_attributes, parse_attributes
 from sonde.lang.d.parser import Parser
 from sonde.lang.d.source import Macros
-from sonde.lang.d.syntax import ProbeClause
+from sonde.lang.d.syntax import Identifier, ProbeClause, ScopedVariable
 from sonde.lang.program import Argument, Builtin, Clause, KernelObject
 from sonde.probe import Probe
 from sonde.probes.registry import Registry
@@ -38,9 +38,12 @@ def report(given: Given, clauses: Sequence[Clause], checker: Checker) -> str:
     """The least stable of a program's probe descriptions and of its statements."""
     # It has been parsed and checked already, with its arguments; names alone matter here.
     items = Parser(given.source, Macros(defaultargs=True), checker.is_type_name).items()
-    specs = [spec for item in items if isinstance(item, ProbeClause) for spec in item.specs]
+    written = [item for item in items if isinstance(item, ProbeClause)]
+    specs = [spec for item in written for spec in item.specs]
     descriptions = _least([description_attributes(spec.fields[0]) for spec in specs])
-    statements = _least([_of_node(node) for clause in clauses for node in nodes(clause)])
+    names = {node.name for item in written for node in below(item) if isinstance(node, (Identifier, ScopedVariable))}
+    declared = [attributes for name, attributes in checker.attributes.items() if name in names]
+    statements = _least([*declared, *(_of_node(node) for clause in clauses for node in nodes(clause))])
     return (
         f"\nStability attributes for {given.title.replace(chr(39), '')}:\n"
         f"{_block('Minimum Probe Description Attributes', descriptions)}"

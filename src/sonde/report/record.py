@@ -48,7 +48,7 @@ def _action_pieces(action: Action, layout: Columns, style: Style) -> Iterable[Pi
     match action:
         case TraceAction(field):
             shown = shown_field(field, style.rawbytes)
-            return (trace_piece(shown, sources[shown], style.quiet),)
+            return (trace_piece(shown, sources[shown], style.quiet, style.rawbytes),)
         case PrintAction(number, shown, address):
             where = None if address is None else sources[address]
             return (Piece(b"%s", (f"typed({number}, {sources[shown]}, {where})",)),)

@@ -18,8 +18,10 @@ def shown_field(field: Field, rawbytes: bool) -> Field:
     return field
 
 
-def trace_piece(field: Field, source: str, quiet: bool) -> Piece:
-    """One value as trace() shows it; without padding if quiet."""
+def trace_piece(field: Field, source: str, quiet: bool, rawbytes: bool = False) -> Piece:
+    """One value as trace() shows it; without padding if quiet; with the option rawbytes strings as memory."""
+    if rawbytes and field.kind in STRINGS:
+        return Piece(b"%s", (f"dump({source} + b'\\0')",))
     match field.kind:
         case "int":
             widths = _SIGNED if field.signed else _UNSIGNED

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from sonde.lang.catalog import Catalog
 from sonde.lang.check import derived
@@ -17,6 +17,7 @@ from sonde.lang.check.pragmas import Pragmas
 from sonde.lang.check.probes import matching_probes, require_stability
 from sonde.lang.check.provider_definitions import define_provider
 from sonde.lang.check.scope import Enabling, Scope
+from sonde.lang.check.stability import Attributes
 from sonde.lang.check.statements import statements
 from sonde.lang.check.translators import declare_translator
 from sonde.lang.check.variable_declarations import declare_variables
@@ -75,6 +76,11 @@ class Checker:
 
     def is_type_name(self, name: str) -> bool:
         return self._scope.is_type_name(name)
+
+    @property
+    def attributes(self) -> Mapping[str, Attributes]:
+        """How stable names are, as far as pragmas have said so."""
+        return self._scope.attributes
 
     def declared_types(self) -> list[Type]:
         """The types that programs and libraries have declared so far."""

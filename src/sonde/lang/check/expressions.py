@@ -27,6 +27,7 @@ from sonde.lang.check.operands import (
 )
 from sonde.lang.check.prototypes import NAMES as FUNCTIONS
 from sonde.lang.check.scope import Scope
+from sonde.lang.check.stability import require_attributes
 from sonde.lang.check.variables import element, new_array, new_scalar, undeclared
 from sonde.lang.d import syntax
 from sonde.lang.errors import DError, Position
@@ -60,6 +61,8 @@ def _string(node: syntax.StringLiteral, _scope: Scope) -> Operand:
 
 
 def _identifier(node: syntax.Identifier, scope: Scope) -> Operand:
+    if node.name in scope.attributes:
+        require_attributes(node.name, scope.attributes[node.name], scope.amin, node.position)
     if node.module is not None:
         return kernel_object(node.name, node.module, scope, node.position)
     inline = None if node.name in scope.bindings else scope.find_inline(node.name)

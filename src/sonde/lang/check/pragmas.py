@@ -70,7 +70,8 @@ class Pragmas:
     def _attributes(self, pragma: Pragma) -> None:
         if len(pragma.words) < 2:
             raise _malformed(pragma)
-        if parse_attributes(pragma.words[0]) is None:
+        attributes = parse_attributes(pragma.words[0])
+        if attributes is None:
             text = f"invalid attributes specified by #pragma {pragma.name}"
             raise DError("D_PRAGMA_INVAL", text, pragma.position)
         if pragma.words[1] == "provider":
@@ -78,6 +79,7 @@ class Pragmas:
                 raise _malformed(pragma)
             return
         self._refuse_foreign(pragma)
+        self._scope.attributes[pragma.words[1]] = attributes
         self._waiting.append(pragma)
 
     def _refuse_foreign(self, pragma: Pragma) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sonde.lang.check.scope import Scope
-from sonde.lang.check.stability import description_attributes
+from sonde.lang.check.stability import description_attributes, require_attributes
 from sonde.lang.d.syntax import ProbeSpec
 from sonde.lang.errors import DError, Position
 from sonde.probe import Probe
@@ -32,7 +32,4 @@ def matching_probes(spec: ProbeSpec, scope: Scope) -> tuple[Probe, ...]:
 
 def require_stability(spec: ProbeSpec, scope: Scope, position: Position) -> None:
     """Refuse a description less stable than the option amin wants."""
-    attributes = description_attributes(spec.fields[0])
-    if scope.amin is not None and not attributes.at_least(scope.amin):
-        text = f"attributes for clause ({attributes}) are less than predefined minimum"
-        raise DError("D_ATTR_MIN", text, position)
+    require_attributes("clause", description_attributes(spec.fields[0]), scope.amin, position)

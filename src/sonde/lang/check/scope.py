@@ -9,7 +9,7 @@ from sonde.lang.check.expansion import Expansions
 from sonde.lang.check.folding import constant_value
 from sonde.lang.check.operands import Operand, Translator
 from sonde.lang.check.options import CheckOptions
-from sonde.lang.check.stability import parse_attributes
+from sonde.lang.check.stability import Attributes, parse_attributes
 from sonde.lang.d import syntax
 from sonde.lang.errors import Position
 from sonde.lang.program import Aggregation, Variable
@@ -70,6 +70,8 @@ class Scope:
         self.strsize = options.strsize
         self.scratchsize = options.scratchsize
         self.amin = parse_attributes(options.amin or "")
+        self.attributes: dict[str, Attributes] = {}
+        """What pragmas have said of names."""
         self.variables: dict[tuple[str, str], Variable] = {}
         self.aggregations: dict[str, AggregationEntry] = {}
         self.typedefs: dict[str, Type] = {}

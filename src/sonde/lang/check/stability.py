@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sonde.lang.errors import DError, Position
 from sonde.typed import NamedTuple
 
 STABILITIES = ("Internal", "Private", "Obsolete", "External", "Unstable", "Evolving", "Stable", "Standard")
@@ -28,6 +29,13 @@ def parse_attributes(text: str) -> Attributes | None:
     if len(words) != 3 or words[0] not in STABILITIES or words[1] not in STABILITIES or words[2] not in CLASSES:
         return None
     return Attributes(STABILITIES.index(words[0]), STABILITIES.index(words[1]), CLASSES.index(words[2]))
+
+
+def require_attributes(what: str, attributes: Attributes, least: Attributes | None, position: Position) -> None:
+    """Refuse what is less stable than the option amin wants."""
+    if least is not None and not attributes.at_least(least):
+        text = f"attributes for {what} ({attributes}) are less than predefined minimum"
+        raise DError("D_ATTR_MIN", text, position)
 
 
 _STABLE = Attributes(STABILITIES.index("Stable"), STABILITIES.index("Stable"), CLASSES.index("Common"))
