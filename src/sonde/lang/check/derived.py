@@ -86,7 +86,12 @@ def aside(scope: Scope, enabling: Enabling | None = None) -> Iterator[None]:
 
 
 def _evaluate(text: str, derivation: Derivation, scope: Scope, position: Position) -> Expr:
-    with aside(scope, Enabling((derivation.source,), str(derivation.source))):
+    return evaluate(text, Enabling((derivation.source,), str(derivation.source)), scope, position)
+
+
+def evaluate(text: str, enabling: Enabling | None, scope: Scope, position: Position) -> Expr:
+    """The value of an expression that the program did not write; what is wrong with it is so at `position`."""
+    with aside(scope, enabling):
         try:
             node = parse_expression(text, is_type_name=scope.is_type_name)
             return value_of(scope.evaluate(node, scope))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from sonde.lang.check import derived
 from sonde.lang.check.builtins import ARRAYS, builtin_type
 from sonde.lang.check.conversions import constant
+from sonde.lang.check.cpu_time import cpu_time
 from sonde.lang.check.operands import Operand, function_name
 from sonde.lang.check.prototypes import NAMES as FUNCTIONS
 from sonde.lang.check.scope import USER_MODULES, Scope
@@ -31,6 +32,8 @@ def identifier(name: str, scope: Scope, position: Position) -> Operand:
         return scalar(variable, position)
     kind = builtin_type(name, scope)
     if kind is not None:
+        if name == "vtimestamp":
+            return cpu_time(scope, position)
         return derived.builtin(name, kind, scope, position) or Builtin(kind, position, name)
     if name in ARRAYS:
         raise bad_reference("associative array", name, "scalar", position)

@@ -146,3 +146,56 @@ translator devinfo_t < struct gendisk *d > {
 	dev_statname = d == NULL ? "<unknown>" : stringof(d->disk_name);
 	dev_pathname = d == NULL ? "<unknown>" : strjoin("/dev/", stringof(d->disk_name));
 };
+
+/*
+ * Open files.
+ */
+
+typedef struct fileinfo {
+	string fi_name;		/* the last part of the path */
+	string fi_dirname;	/* the path up to there */
+	string fi_pathname;
+	loff_t fi_offset;	/* where the next read or write begins */
+	string fi_fs;		/* type of the file system */
+	string fi_mount;	/* always "<unknown>" */
+	int fi_oflags;		/* O_* */
+} fileinfo_t;
+
+/* Flags of open(2) as x86-64 has them (include/uapi/asm-generic/fcntl.h). */
+inline int O_ACCMODE = 03;
+inline int O_RDONLY = 00;
+inline int O_WRONLY = 01;
+inline int O_RDWR = 02;
+inline int O_CREAT = 0100;
+inline int O_EXCL = 0200;
+inline int O_NOCTTY = 0400;
+inline int O_TRUNC = 01000;
+inline int O_APPEND = 02000;
+inline int O_NONBLOCK = 04000;
+inline int O_NDELAY = 04000;
+inline int O_DSYNC = 010000;
+inline int O_ASYNC = 020000;
+inline int O_DIRECT = 040000;
+inline int O_LARGEFILE = 0100000;
+inline int O_DIRECTORY = 0200000;
+inline int O_NOFOLLOW = 0400000;
+inline int O_NOATIME = 01000000;
+inline int O_CLOEXEC = 02000000;
+inline int O_SYNC = 04010000;
+inline int O_FSYNC = 04010000;
+inline int O_RSYNC = 04010000;
+
+/* NULL, as for a descriptor that is not open, is the file "<none>". */
+translator fileinfo_t < struct file *F > {
+	fi_name = F == NULL ? "<none>" : stringof(F->f_path.dentry->d_name.name);
+	fi_dirname = F == NULL ? "<none>" : dirname(d_path(&F->f_path));
+	fi_pathname = F == NULL ? "<none>" : d_path(&F->f_path);
+	fi_offset = F == NULL ? 0 : F->f_pos;
+	fi_fs = F == NULL ? "<none>" : stringof(F->f_path.mnt->mnt_sb->s_type->name);
+	fi_mount = F == NULL ? "<none>" : "<unknown>";
+	fi_oflags = F == NULL ? 0 : F->f_flags;
+};
+
+inline fileinfo_t fds[int fd] = xlate <fileinfo_t> (
+    curthread->files != NULL && fd >= 0 && fd < curthread->files->fdt->max_fds ?
+    curthread->files->fdt->fd[fd] : NULL);

@@ -1,0 +1,31 @@
+"""`vtimestamp`: the CPU time of the current thread, which a hidden clause adds up whenever a CPU changes threads."""
+
+from __future__ import annotations
+
+from sonde.lang.check.derived import evaluate
+from sonde.lang.check.scope import Scope
+from sonde.lang.errors import Position
+from sonde.lang.program import Expr
+
+_CPU = "curthread->thread_info.cpu"
+
+_SINCE = f"(__since[{_CPU}] ? __since[{_CPU}] : __begin)"
+"""When the CPU took up the current thread, or when tracing began if it has had it since before."""
+
+_ACCOUNT = f"""
+self uint64_t __cpu_time;
+uint64_t __since[unsigned int];
+uint64_t __begin;
+BEGIN {{ __begin = timestamp; }}
+rawtp:sched::sched_switch
+{{
+    self->__cpu_time += timestamp - {_SINCE};
+    __since[{_CPU}] = timestamp;
+}}
+"""
+
+
+def cpu_time(scope: Scope, position: Position) -> Expr:
+    """ns that the current thread has run while the program traced."""
+    scope.require(_ACCOUNT)
+    return evaluate(f"self->__cpu_time + (timestamp - {_SINCE})", None, scope, position)
