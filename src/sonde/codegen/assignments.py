@@ -11,14 +11,16 @@ from contextlib import contextmanager
 
 from sonde.bpf import maps as kinds
 from sonde.codegen.access import copy, reached, store, store_bits, zero
+from sonde.codegen.faults import BAD_ADDRESS, fault_if
 from sonde.codegen.generation import Generation
 from sonde.codegen.integers import narrow, operate
 from sonde.codegen.ir import Imm, MapDescriptor, Operand, Reg
+from sonde.codegen.maps import NULL_MARK
 from sonde.codegen.places import Held, Memory, Place, Remote
 from sonde.codegen.region import bounded, span
-from sonde.codegen.strings import copy_string, in_memory
-from sonde.codegen.uses import is_zero
-from sonde.codegen.variables import element_key, evaluated_once, object_size, thread_storage
+from sonde.codegen.strings import copy_string, in_memory, is_nullable, mark
+from sonde.codegen.variables import FLAG, element_key, evaluated_once, has_flag, object_size, thread_storage
+from sonde.codegen.walk import is_zero
 from sonde.lang import program as tree
 from sonde.lang.errors import DError
 from sonde.lang.types import Array, String, Struct, Type, is_signed, resolve, size_of
@@ -93,7 +95,7 @@ def _writable(g: Generation, target: tree.Expr) -> Iterator[Place]:
             raise DError("D_UNKNOWN", "memory that is not the program's own cannot be written to", target.position)
         yield place
         return
-    memory = _created(g, root)
+    memory = _created(g, root, root is not target)
     missing, present, end = g.b.label(), g.b.label(), g.b.label()
     g.b.branch("ne", memory.base, Imm(0), present, missing)  # type: ignore[arg-type]
     g.b.place(missing)
@@ -111,17 +113,33 @@ def _is_dynamic(root: tree.Expr) -> bool:
     return isinstance(root, tree.Element) or (isinstance(root, tree.Var) and root.variable.scope == "self")
 
 
-def _created(g: Generation, root: tree.Expr) -> Memory:
-    """An element or a thread's variable, zeros if it was not there; its address is NULL if there is no memory."""
+def _created(g: Generation, root: tree.Expr, is_part: bool) -> Memory:
+    """An element or a thread's variable, zeros if it was not there; its address is NULL if there is no memory.
+
+    `is_part`: only a part of it is going to be set.
+    """
     if isinstance(root, tree.Var):
         _, offset = g.shared.variables[root.variable]
-        return Memory(thread_storage(g, True), offset)
+        storage = thread_storage(g, True)
+        if has_flag(root.variable) and is_part:
+            _begin_string(g, storage, offset)
+        return Memory(storage, offset)
     assert isinstance(root, tree.Element)
     name, key = element_key(g, root)
     zeros = g.b.map_value(g.shared.maps.zeros(g.shared.maps.specs[name].value_size))
     address = g.argument_of(key.base, key.offset)
     g.call("map_update_elem", MapDescriptor(name), address, zeros, Imm(kinds.NOEXIST))
     return Memory(g.call("map_lookup_elem", MapDescriptor(name), address), 0)
+
+
+def _begin_string(g: Generation, storage: Reg, offset: int) -> None:
+    """A thread's string that is NULL becomes an empty one."""
+    end = g.b.label()
+    g.b.branch("eq", storage, Imm(0), end)
+    g.b.branch("ne", g.b.load(storage, offset - FLAG, 8), Imm(0), end)
+    zero(g, Memory(storage, offset), g.shared.settings.string_capacity)
+    g.b.store(storage, offset - FLAG, 8, Imm(1))
+    g.b.place(end)
 
 
 def _skip_unless(g: Generation, pointer: Reg) -> None:
@@ -171,6 +189,21 @@ def _update(g: Generation, name: str, key: Memory, entry: Memory) -> None:
         g.count("variables")
 
 
+def _update_object(g: Generation, e: tree.Assign, name: str, key: Memory, entry: Memory) -> None:
+    """A string that is NULL frees the element."""
+    if not isinstance(resolve(e.target.type), String) or not is_nullable(g, e.value):
+        _update(g, name, key, entry)
+        return
+    remove, update, end = g.b.label(), g.b.label(), g.b.label()
+    g.b.branch("eq", mark(g, entry), Imm(NULL_MARK), remove, update)
+    g.b.place(remove)
+    g.call("map_delete_elem", MapDescriptor(name), g.argument_of(key.base, key.offset))
+    g.b.jump(end)
+    g.b.place(update)
+    _update(g, name, key, entry)
+    g.b.place(end)
+
+
 def assign_object(g: Generation, e: tree.Assign) -> None:
     """A string or structure, as a whole."""
     if is_zero(e.value) and _is_dynamic(e.target):
@@ -180,7 +213,7 @@ def assign_object(g: Generation, e: tree.Assign) -> None:
     with evaluated_once(g, e.target):
         if isinstance(e.target, tree.Element):
             name, key = element_key(g, e.target)
-            _update(g, name, key, _evaluated(g, e, size))
+            _update_object(g, e, name, key, _evaluated(g, e, size))
         elif _is_plain(e):
             with _writable(g, e.target) as place:
                 assert isinstance(place, Memory)
@@ -188,7 +221,12 @@ def assign_object(g: Generation, e: tree.Assign) -> None:
         elif isinstance(resolve(e.target.type), String):
             text, capacity = in_memory(g, e.value)
             with _writable(g, e.target) as place:
+                if isinstance(place, Remote) and is_nullable(g, e.value):
+                    fault_if(g, "eq", mark(g, text), Imm(NULL_MARK), BAD_ADDRESS, Imm(0))
                 _store_string(g, text, capacity, place, size)
+                if isinstance(e.target, tree.Var) and has_flag(e.target.variable):
+                    assert isinstance(place, Memory)
+                    g.b.store(place.base, place.offset - FLAG, 8, Imm(1))
         else:
             value = _evaluated(g, e, size)
             with _writable(g, e.target) as place:
@@ -223,7 +261,10 @@ def _remove(g: Generation, target: tree.Expr) -> None:
     _, offset = g.shared.variables[target.variable]
     storage = thread_storage(g, False)
     with g.b.when("ne", storage, Imm(0)):
-        zero(g, Memory(storage, offset), object_size(g.shared, target.type))
+        if has_flag(target.variable):
+            g.b.store(storage, offset - FLAG, 8, Imm(0))
+        else:
+            zero(g, Memory(storage, offset), object_size(g.shared, target.type))
 
 
 def _store_string(g: Generation, text: Memory, capacity: int, place: Place, size: int) -> None:
@@ -239,11 +280,11 @@ def _store_string(g: Generation, text: Memory, capacity: int, place: Place, size
 
 
 def object_into(g: Generation, value: tree.Expr, type_: Type, memory: Memory, size: int) -> None:
-    """The string or structure at `memory`; a constant 0 is all zeros."""
-    if is_zero(value):
-        zero(g, memory, size)
-    elif isinstance(resolve(type_), String):
+    """The string or structure at `memory`; of structures a constant 0 is all zeros."""
+    if isinstance(resolve(type_), String):
         g.string_into(value, memory, size)
+    elif is_zero(value):
+        zero(g, memory, size)
     else:
         copy(g, g.place(value), memory, size)
 

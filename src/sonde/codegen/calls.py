@@ -8,7 +8,18 @@ from sonde.codegen import speculations
 from sonde.codegen.generation import Generation
 from sonde.codegen.ir import Operand
 from sonde.codegen.places import Memory
-from sonde.codegen.subroutines import ancestors, locks, memory, numbers, paths, processes, strings
+from sonde.codegen.subroutines import (
+    addresses,
+    ancestors,
+    components,
+    locks,
+    memory,
+    numbers,
+    paths,
+    processes,
+    searching,
+    strings,
+)
 from sonde.lang import program as tree
 from sonde.lang.errors import DError
 
@@ -25,7 +36,8 @@ def string(g: Generation, e: tree.Expr, into: Memory, size: int) -> None:
     assert isinstance(e, tree.Call)
     if e.name not in _STRINGS:
         raise DError("D_FUNC_UNDEF", f"unimplemented subroutine: {e.name}", e.position)
-    _STRINGS[e.name](g, e, into, size)
+    with g.released():
+        _STRINGS[e.name](g, e, into, size)
 
 
 _VALUES: dict[str, Callable[[Generation, tree.Call], Operand]] = {
@@ -41,13 +53,27 @@ _VALUES: dict[str, Callable[[Generation, tree.Call], Operand]] = {
     "htons": numbers.swapped(2), "ntohs": numbers.swapped(2),
     "htonl": numbers.swapped(4), "ntohl": numbers.swapped(4),
     "htonll": numbers.swapped(8), "ntohll": numbers.swapped(8),
+    "index": searching.index,
+    "rindex": searching.rindex,
     "strlen": strings.strlen,
 }  # fmt: skip
 
 _STRINGS: dict[str, Callable[[Generation, tree.Call, Memory, int], None]] = {
     "__command_line": processes.command_line,
+    "basename": components.basename,
+    "cleanpath": components.cleanpath,
     "copyinstr": strings.copyinstr,
     "d_path": paths.d_path,
+    "dirname": components.dirname,
+    "inet_ntoa": addresses.inet_ntoa,
+    "inet_ntoa6": addresses.inet_ntoa6,
+    "inet_ntop": addresses.inet_ntop,
+    "link_ntop": addresses.link_ntop,
+    "lltostr": numbers.lltostr,
+    "strchr": searching.strchr,
     "strjoin": strings.strjoin,
+    "strrchr": searching.strrchr,
+    "strstr": searching.strstr,
+    "strtok": searching.strtok,
     "substr": strings.substr,
 }

@@ -8,6 +8,7 @@ from sonde.codegen.ir import Imm, Operand
 from sonde.codegen.names import MASK_BITS, clause_mask, probe_id
 from sonde.codegen.parts import Branching, Part, Parts, Straight, is_speculating
 from sonde.codegen.plan import CLOSING
+from sonde.codegen.subroutines import searching
 from sonde.codegen.walk import nodes
 from sonde.lang import program as tree
 from sonde.lang.program import Clause
@@ -28,6 +29,7 @@ def generate(g: Generation, planned: Planned, bit: int | None) -> None:
         word, place = divmod(bit, MASK_BITS)
         g.b.branch("set", clause_mask(g, word), Imm(1 << place), wanted, end)
         g.b.place(wanted)
+    searching.begin_clause(g, clause)
     failed = g.b.label()
     g.finish = g.b.label()
     g.fault = Fault(failed, g.b.register(), g.b.register(), g.b.register())

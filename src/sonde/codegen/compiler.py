@@ -20,6 +20,7 @@ from sonde.codegen.generation import Shared
 from sonde.codegen.link import Place, link, optimize
 from sonde.codegen.maps import MapPool
 from sonde.codegen.names import fill_names, name_width
+from sonde.codegen.nullable import gather_nullable
 from sonde.codegen.parts import Divider, records
 from sonde.codegen.program import generate, generate_error_routine
 from sonde.codegen.records import RING
@@ -57,7 +58,8 @@ class Compilation:
         self.maps = MapPool()
         self.shared = Shared(
             target, settings, self.maps, {}, gather_keys(program.clauses, settings),
-            gather_replaceable(program.clauses), dict.fromkeys(program.scratch, True), {}, kernel_type,
+            gather_replaceable(program.clauses), gather_nullable(program.clauses),
+            dict.fromkeys(program.scratch, True), {}, kernel_type,
             name_width((p for c in program.clauses for p in c.probes), settings), TypeTable(settings),
         )  # fmt: skip
         self._add_maps(settings)

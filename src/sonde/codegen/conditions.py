@@ -5,7 +5,7 @@ from __future__ import annotations
 from sonde.codegen import strings
 from sonde.codegen.generation import Generation
 from sonde.codegen.ir import Imm
-from sonde.codegen.uses import is_zero
+from sonde.codegen.walk import is_zero
 from sonde.lang import program as tree
 from sonde.lang.types import Pointer, String, is_signed, resolve
 

@@ -33,7 +33,8 @@ class TooLargeError(Exception):
 
 
 class Code(NamedTuple):
-    """One function's instructions. Jumps are resolved; `calls` are (index, function name) still to be linked.
+    """One function's instructions. Jumps are resolved; `calls` are (index, function name) still to be linked, of
+    calls and of loads of a function's address, which count their distance alike. `parameters` is their number.
 
     `positions` pairs the index where code for a source position begins with the position's number.
     """
@@ -46,6 +47,7 @@ class Code(NamedTuple):
     here: list[int]
     positions: list[tuple[int, int]]
     stack: int
+    parameters: int
 
 
 def emit(function: ir.Function, allocation: Allocation) -> Code:
@@ -61,7 +63,8 @@ class _Emitter:
         self.out: list[Instruction] = []
         self.labels: dict[int, int] = {}
         self.jumps: list[tuple[int, int]] = []
-        self.code = Code(function.name, self.out, [], [], [], [], [], self._lay_out(allocation))
+        stack = self._lay_out(allocation)
+        self.code = Code(function.name, self.out, [], [], [], [], [], stack, len(function.parameters))
 
     def _lay_out(self, allocation: Allocation) -> int:
         used = {
@@ -325,6 +328,9 @@ class _Emitter:
             self.out.append(bpf.load(8, machine, bpf.R10, self.home[argument]))
         elif isinstance(argument, ir.SlotAddress):
             self._frame_address(machine, self.slots[argument.slot] + argument.offset)
+        elif isinstance(argument, ir.FunctionAddress):
+            self.code.calls.append((len(self.out), argument.function))
+            self.out.extend(bpf.ld_function(machine, 0))
         else:
             self.code.map_references.append((len(self.out), argument.map))
             self.out.extend(bpf.ld_map_fd(machine))

@@ -9,7 +9,8 @@ other.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 
 from sonde.bpf.helpers import NUMBERS
 from sonde.bpf.maps import PERCPU_ARRAY
@@ -94,6 +95,7 @@ class Shared(NamedTuple):
     variables: dict[Variable, tuple[str, int]]
     keys: dict[Variable | Aggregation, tuple[tuple[Field, ...], int]]
     replaceable: frozenset[Aggregation]
+    nullable: frozenset[Variable]
     scratch: Mapping[int, bool]
     strings: dict[bytes, int]
     kernel_type: Callable[[str, str], Type | None]
@@ -123,6 +125,7 @@ class Generation:
         self.scratch = Scratch()
         self.region_memory: Memory | None = None
         self.region: Region | None = None
+        self.tokens: Memory | None = None
         self.storage_version = 0
         self.fault: Fault | None = None
         self.fields: deque[Field] = deque()
@@ -220,10 +223,7 @@ class Generation:
             slot = self.b.slot(size)
             self.scratch.slots.append(slot)
             return Memory(slot, 0)
-        offset = self.scratch.take(size)
-        if self.scratch.base is None:
-            self.scratch.base = self.b.register()
-        return Memory(self.scratch.base, offset)
+        return self.framed(size)
 
     def frame_depth(self) -> Reg:
         """The address of this CPU's count of firings that hold a scratch frame (never NULL, but to be tested)."""
@@ -234,6 +234,22 @@ class Generation:
         self.b.release(key)
         return depth
 
+    def framed(self, size: int) -> Memory:
+        """Temporary memory that is never on the stack: programs may write at offsets known only when they run."""
+        if self.scratch.base is None:
+            self.scratch.base = self.b.register()
+        return Memory(self.scratch.base, self.scratch.take(size))
+
+    @contextmanager
+    def released(self) -> Iterator[None]:
+        """Temporaries that are taken within the `with` block are free behind it."""
+        kept, offset = len(self.scratch.slots), self.scratch.mark()
+        yield
+        for slot in self.scratch.slots[kept:]:
+            self.b.release(slot)
+        del self.scratch.slots[kept:]
+        self.scratch.back_to(offset)
+
     def lasting(self, size: int) -> Memory:
         """Scratch memory until the end of the firing, for clause-local objects."""
         if self.scratch.base is None:
@@ -242,9 +258,7 @@ class Generation:
 
     def number_box(self) -> Memory:
         """Eight bytes of scratch memory: what is stored there comes back as a plain number."""
-        if self.scratch.base is None:
-            self.scratch.base = self.b.register()
-        return Memory(self.scratch.base, self.scratch.take(8))
+        return self.framed(8)
 
     def release_temporaries(self) -> None:
         for slot in self.scratch.slots:
@@ -285,6 +299,14 @@ class Scratch:
         offset = self.take(size)
         self._lasting = self._next
         return offset
+
+    def mark(self) -> int:
+        """Where free memory begins."""
+        return self._next
+
+    def back_to(self, mark: int) -> None:
+        """Give back what was taken since `mark`, but for lasting memory."""
+        self._next = max(mark, self._lasting)
 
     def reset(self) -> None:
         self._next = self._lasting

@@ -11,6 +11,8 @@ from sonde.codegen.arithmetic import signed
 from sonde.codegen.faults import DIVIDE_BY_ZERO, fault_if
 from sonde.codegen.generation import Generation, Unsupported
 from sonde.codegen.ir import Imm, Operand
+from sonde.codegen.maps import NULL_MARK
+from sonde.codegen.nullable import can_be_null
 from sonde.codegen.places import Memory, Remote, Trusted
 from sonde.codegen.processors import cpu_place, user_register
 from sonde.lang import program as tree
@@ -120,15 +122,23 @@ def cast(g: Generation, e: tree.Cast) -> Operand:
 
 
 def string_address(g: Generation, e: tree.Expr) -> Operand:
-    """The address of a string's characters, of a copy where it is not in memory."""
+    """The address of a string's characters, of a copy where it is not in memory; 0 if it is NULL."""
+    memory = _string_memory(g, e)
+    if not can_be_null(e, g.shared.nullable):
+        return as_number(g, memory)
+    first = g.b.load(memory.base, memory.offset, 2)
+    return g.b.choose("eq", first, Imm(NULL_MARK), lambda: Imm(0), lambda: as_number(g, memory))
+
+
+def _string_memory(g: Generation, e: tree.Expr) -> Memory:
     if isinstance(e, (tree.Var, tree.Element)):
         place = g.place(e)
         assert isinstance(place, Memory)
-        return as_number(g, place)
+        return place
     capacity = g.shared.settings.string_capacity
-    memory = Memory(g.number_box().base, g.scratch.take(capacity))
+    memory = g.framed(capacity)
     g.string_into(e, memory, capacity)
-    return as_number(g, memory)
+    return memory
 
 
 def address(g: Generation, e: tree.AddressOf) -> Operand:

@@ -49,8 +49,14 @@ class MapDescriptor(NamedTuple):
     map: str
 
 
+class FunctionAddress(NamedTuple):
+    """A subprogram of the same BPF program, as an argument of a helper that calls it back."""
+
+    function: str
+
+
 Base: TypeAlias = Reg | Slot
-CallArgument: TypeAlias = Reg | Imm | SlotAddress | MapDescriptor
+CallArgument: TypeAlias = Reg | Imm | SlotAddress | MapDescriptor | FunctionAddress
 
 
 class Move(NamedTuple):
@@ -296,6 +302,8 @@ def _operand(value: object) -> str:
         return f"&s{value.slot.number}+{value.offset}"
     if isinstance(value, MapDescriptor):
         return f"map {value.map}"
+    if isinstance(value, FunctionAddress):
+        return f"&{value.function}"
     if isinstance(value, tuple):
         return f"({', '.join(_operand(v) for v in value)})"
     return str(value)

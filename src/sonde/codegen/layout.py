@@ -13,7 +13,7 @@ from sonde.codegen.names import probe_name
 from sonde.codegen.places import Memory
 from sonde.codegen.shapes import end_of, round_up
 from sonde.codegen.stacks import stack_into
-from sonde.codegen.strings import in_memory
+from sonde.codegen.strings import characters, characters_into
 from sonde.lang import program as tree
 from sonde.spec import Field
 
@@ -24,9 +24,10 @@ def write_field(g: Generation, e: tree.Expr, field: Field, base: Memory) -> None
     if field.kind == "interned":
         store(g, memory, 4, probe_name(g, e.name) if isinstance(e, tree.Builtin) else Imm(0))
     elif field.kind == "string":
-        g.string_into(e, memory, round_up(field.size))
+        characters_into(g, e, memory, round_up(field.size))
     elif field.kind == "long_string":
-        records.append_string(g, *in_memory(g, e), memory)
+        with g.released():
+            records.append_string(g, *characters(g, e), memory)
     elif field.kind == "bytes":
         copy(g, g.place(e), memory, field.size)
     elif field.kind in ("stack", "ustack"):

@@ -48,6 +48,7 @@ class Linked:
         self.lines: list[tuple[int, Position]] = []
         self._calls: list[tuple[int, str]] = []
         self._frames: dict[str, tuple[int, set[str]]] = {}
+        self.parameters: dict[str, int] = {}
 
     def add(self, code: Code, positions: Sequence[Position | None]) -> None:
         start = len(self.code)
@@ -56,6 +57,7 @@ class Linked:
         self.references += [(start + index, name) for index, name in code.map_references]
         self.stamps += [stamp._replace(at=start + stamp.at) for stamp in code.stamps]
         self._calls += [(start + index, name) for index, name in code.calls]
+        self.parameters[code.name] = code.parameters
         self._frames[code.name] = code.stack, {name for _, name in code.calls}
         for index in code.here:
             self.code[start + index] = self.code[start + index]._replace(imm=start + index)
@@ -124,7 +126,7 @@ def _debug_info(
     pointer = builder.add_pointer(0)
     functions = []
     for name, start in linked.starts.items():
-        parameters = [("ctx", pointer)] if start == 0 else [(f"a{i}", number) for i in range(_ARITY.get(name, 1))]
+        parameters = [("ctx", pointer)] if start == 0 else [(f"a{i}", number) for i in range(linked.parameters[name])]
         prototype = builder.add_function_type(number, parameters)
         functions.append((start, builder.add_func(name, prototype)))
     infos = []
@@ -136,6 +138,3 @@ def _debug_info(
         file = builder.string(position.file or "<command line>")
         infos.append(LineInfo(index, file, builder.string(source_line(position)), position.line, position.column))
     return builder.build(), pack_func_info(functions), pack_line_info(infos)
-
-
-_ARITY = {"error_clauses": 5, "compare_strings": 3, "strlen": 2}

@@ -9,6 +9,10 @@ ZEROS_SIZE = 4352
 """What strings and aggregation values of usual sizes need for their initial zeros."""
 
 
+NULL_MARK = 0xFF00
+"""The first two bytes of a NULL string, little-endian: no characters, and then not the zeros of an empty string."""
+
+
 class MapPool:
     """Collects map specifications; asking again for the same name gives the same map."""
 
@@ -29,6 +33,14 @@ class MapPool:
         """At least `size` zeros nobody writes to: initial values, and what an unset variable reads as."""
         name = self.add(MapSpec("zeros", kinds.ARRAY, 4, ZEROS_SIZE, 1, kinds.F_RDONLY_PROG))
         self.resize(name, max(self.specs[name].value_size, (size + 7) & ~7))
+        return name
+
+    def null_string(self, size: int) -> str:
+        """What a string variable that was never set reads as: NULL, as `strings.py` keeps it."""
+        name = self.add(MapSpec("null", kinds.ARRAY, 4, size, 1, kinds.F_RDONLY_PROG))
+        size = max(self.specs[name].value_size, (size + 7) & ~7)
+        contents = ((bytes(4), NULL_MARK.to_bytes(2, "little").ljust(size, b"\0")),)
+        self.specs[name] = self.specs[name]._replace(value_size=size, contents=contents)
         return name
 
     def table(self, name: str, content: bytes) -> str:

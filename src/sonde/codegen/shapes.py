@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from sonde.codegen.names import PROBE_NAMES
 from sonde.codegen.settings import Settings
+from sonde.codegen.walk import is_zero
 from sonde.lang import program as tree
 from sonde.lang.types import Array, String, Struct, is_signed, name_of, resolve, size_of
 from sonde.probe import Probe
@@ -54,14 +55,26 @@ def _longest(e: tree.Expr, probes: Sequence[Probe], settings: Settings) -> int:
         return max(_longest(e.then, probes, settings), _longest(e.otherwise, probes, settings))
     if isinstance(e, tree.Cast):
         base = resolve(e.operand.type)
+        if is_zero(e):
+            return 0
         return min(limit, base.length) if isinstance(base, Array) and base.length else limit
-    if isinstance(e, tree.Call) and e.name == "strjoin":
-        return sum(_longest(a, probes, settings) for a in e.arguments)
-    if isinstance(e, tree.Call) and e.name == "__command_line":
-        return min(limit, COMMAND_LINE_SIZE - 1)
-    if isinstance(e, tree.Call) and e.name == "substr":
-        return _longest(e.arguments[0], probes, settings)
+    if isinstance(e, tree.Call):
+        return _longest_result(e, probes, settings)
     return limit
+
+
+_OF_FIRST_ARGUMENT = ("basename", "cleanpath", "dirname", "strchr", "strrchr", "strstr", "substr")
+_LONGEST_TEXTS = {"inet_ntoa": 15, "inet_ntoa6": 45, "inet_ntop": 45, "link_ntop": 59, "lltostr": 20}
+
+
+def _longest_result(e: tree.Call, probes: Sequence[Probe], settings: Settings) -> int:
+    if e.name == "strjoin":
+        return sum(_longest(a, probes, settings) for a in e.arguments)
+    if e.name == "__command_line":
+        return min(settings.strsize, COMMAND_LINE_SIZE - 1)
+    if e.name in _OF_FIRST_ARGUMENT:
+        return max(_longest(e.arguments[0], probes, settings), 1)
+    return _LONGEST_TEXTS.get(e.name, settings.strsize)
 
 
 def field_of(e: tree.Expr, offset: int, probes: Sequence[Probe], settings: Settings) -> Field:

@@ -2,6 +2,10 @@
 
 In memory a string is its characters, a NUL, and zeros to the end of its capacity, a multiple of 8: so two equal strings
 are equal word by word, and no slot shows what it held before. A string has at most `strsize` characters.
+
+A string can also be NULL, where a subroutine found nothing or a variable was never set. Then it has no characters, and
+the byte behind the NUL is not zero (`NULL_MARK`), so it is equal to NULL and to nothing else. Only variables and
+temporaries hold it: who needs characters asks for them with `characters` or `characters_into`, and NULL is a fault.
 """
 
 from __future__ import annotations
@@ -13,10 +17,13 @@ from sonde.codegen.faults import BAD_ADDRESS, fault_if
 from sonde.codegen.generation import Generation
 from sonde.codegen.integers import pointer_place
 from sonde.codegen.ir import Imm, Operand
+from sonde.codegen.maps import NULL_MARK
 from sonde.codegen.names import PROBE_NAMES, name_text, only_text, probe_name
+from sonde.codegen.nullable import can_be_null
 from sonde.codegen.places import Memory, Place, Remote
 from sonde.codegen.region import available
 from sonde.codegen.shapes import COMM_SIZE, string_capacity
+from sonde.codegen.walk import is_zero
 from sonde.lang import program as tree
 from sonde.lang.types import Array, Pointer, String, resolve
 
@@ -45,6 +52,39 @@ def in_memory(g: Generation, e: tree.Expr) -> tuple[Memory, int]:
     memory = g.temporary(size)
     g.string_into(e, memory, size)
     return memory, size
+
+
+# NULL
+
+
+def is_nullable(g: Generation, e: tree.Expr) -> bool:
+    """Whether the string can be NULL."""
+    return can_be_null(e, g.shared.nullable)
+
+
+def mark(g: Generation, memory: Memory) -> Operand:
+    """The first two bytes of a string: NULL_MARK if it is NULL."""
+    return g.b.load(memory.base, memory.offset, 2)
+
+
+def store_null(g: Generation, memory: Memory, size: int) -> None:
+    zero(g, memory, size)
+    g.b.store(memory.base, memory.offset, 2, Imm(NULL_MARK))
+
+
+def characters(g: Generation, e: tree.Expr) -> tuple[Memory, int]:
+    """A string whose characters are needed, where it is (`in_memory`); NULL is a fault."""
+    memory, size = in_memory(g, e)
+    if is_nullable(g, e):
+        fault_if(g, "eq", mark(g, memory), Imm(NULL_MARK), BAD_ADDRESS, Imm(0))
+    return memory, size
+
+
+def characters_into(g: Generation, e: tree.Expr, memory: Memory, size: int) -> None:
+    """The characters of a string into memory of `size` bytes; NULL is a fault."""
+    g.string_into(e, memory, size)
+    if is_nullable(g, e):
+        fault_if(g, "eq", mark(g, memory), Imm(NULL_MARK), BAD_ADDRESS, Imm(0))
 
 
 # Into memory
@@ -111,7 +151,9 @@ def cast(g: Generation, e: tree.Expr, memory: Memory, size: int) -> None:
     """stringof: of characters in an array, behind a pointer or at an address."""
     assert isinstance(e, tree.Cast)
     base = resolve(e.operand.type)
-    if isinstance(base, String):
+    if is_zero(e):
+        store_null(g, memory, size)
+    elif isinstance(base, String):
         g.string_into(e.operand, memory, size)
     elif isinstance(base, Array):
         read(g, g.place(e.operand), memory, size, base.length)
@@ -213,9 +255,9 @@ def _equals_text(g: Generation, e: tree.Expr, text: bytes, equal: int, unequal: 
 
 
 def truth(g: Generation, e: tree.Expr, then: int, otherwise: int) -> None:
-    """A string is true if it is set: a constant always, any other if it has a first character."""
-    if isinstance(e, tree.StringConst):
+    """A string is true unless it is NULL."""
+    memory = None if isinstance(e, (tree.StringConst, tree.Builtin)) else in_memory(g, e)[0]
+    if memory is None or not is_nullable(g, e):
         g.b.jump(then)
-        return
-    memory, _ = in_memory(g, e)
-    g.b.branch("ne", g.b.load(memory.base, memory.offset, 1), Imm(0), then, otherwise)
+    else:
+        g.b.branch("ne", mark(g, memory), Imm(NULL_MARK), then, otherwise)

@@ -48,10 +48,3 @@ def uses_arguments(clauses: Sequence[Clause]) -> bool:
             if isinstance(node, tree.Builtin) and node.name.startswith("arg") and node.name[3:].isdigit():
                 return True
     return False
-
-
-def is_zero(value: tree.Expr) -> bool:
-    """Whether this is a constant 0 under whatever casts: NULL, and what frees a string."""
-    while isinstance(value, tree.Cast):
-        value = value.operand
-    return isinstance(value, tree.Const) and value.value == 0

@@ -12,13 +12,14 @@ from contextlib import contextmanager
 
 from sonde.bpf import maps as kinds
 from sonde.codegen.access import as_number, store
-from sonde.codegen.faults import BAD_INDEX, fault_if
+from sonde.codegen.faults import BAD_ADDRESS, BAD_INDEX, fault_if
 from sonde.codegen.generation import Generation, Shared, Unsupported
 from sonde.codegen.integers import pointer_place
 from sonde.codegen.ir import Imm, MapDescriptor, Reg
 from sonde.codegen.layout import key_memory, thread_serial
+from sonde.codegen.maps import NULL_MARK
 from sonde.codegen.places import Held, Memory, Place, Remote, Trusted, at
-from sonde.codegen.strings import in_memory
+from sonde.codegen.strings import in_memory, is_nullable, mark
 from sonde.lang import program as tree
 from sonde.lang.program import Variable
 from sonde.lang.types import Array, String, Struct, Type, align_of, resolve, size_of
@@ -47,6 +48,8 @@ def assign_storage(shared: Shared, variables: tuple[Variable, ...]) -> None:
             size = object_size(shared, variable.type)
             align = 8 if size >= 8 else max(1, align_of(variable.type))
             offset = (ends[name] + align - 1) & -align
+            if has_flag(variable):
+                offset += FLAG
             shared.variables[variable] = (name, offset)
             ends[name] = offset + size
     for name, end in ends.items():
@@ -55,6 +58,15 @@ def assign_storage(shared: Shared, variables: tuple[Variable, ...]) -> None:
             shared.maps.add(MapSpec(GLOBALS, kinds.ARRAY, 4, max(size, 8), 1))
         else:
             shared.maps.add(MapSpec(THREADS, kinds.TASK_STORAGE, 4, size, 0, kinds.F_NO_PREALLOC, typed=True))
+
+
+FLAG = 8
+"""A thread's string has a word before it that is not 0 where the string was set: a thread's variables begin as zeros,
+but a string that was never set is NULL."""
+
+
+def has_flag(variable: Variable) -> bool:
+    return variable.scope == "self" and isinstance(resolve(variable.type), String)
 
 
 def variable_place(g: Generation, e: tree.Expr) -> Place:
@@ -67,7 +79,26 @@ def variable_place(g: Generation, e: tree.Expr) -> Place:
     name, offset = g.shared.variables[variable]
     if variable.scope == "global":
         return Memory(g.b.map_value(name, offset), 0)
-    return Memory(_or_zeros(g, thread_storage(g, False), THREADS), offset)
+    storage = thread_storage(g, False)
+    if has_flag(variable):
+        return Memory(_thread_string(g, storage, offset), 0)
+    return Memory(_or_zeros(g, storage, THREADS), offset)
+
+
+def _thread_string(g: Generation, storage: Reg, offset: int) -> Reg:
+    """The address of a thread's string, of a NULL one where it was never set."""
+    result = g.b.register()
+    found, is_set, unset, end = g.b.label(), g.b.label(), g.b.label(), g.b.label()
+    g.b.branch("ne", storage, Imm(0), found, unset)
+    g.b.place(found)
+    g.b.branch("ne", g.b.load(storage, offset - FLAG, 8), Imm(0), is_set, unset)
+    g.b.place(is_set)
+    g.b.move(result, g.b.alu("add", storage, Imm(offset)))
+    g.b.jump(end)
+    g.b.place(unset)
+    g.b.move(result, g.b.map_value(g.shared.maps.null_string(g.shared.settings.string_capacity)))
+    g.b.place(end)
+    return result
 
 
 def local_place(g: Generation, variable: Variable) -> Place:
@@ -101,17 +132,23 @@ def thread_storage(g: Generation, create: bool) -> Reg:
 
 def _or_zeros(g: Generation, pointer: Reg, name: str) -> Reg:
     """The pointer to a value of the map, or that of zeros where it is NULL."""
-    zeros = g.shared.maps.zeros(g.shared.maps.specs[name].value_size)
-    return g.b.choose("ne", pointer, Imm(0), lambda: pointer, lambda: g.b.map_value(zeros))
+    return _or(g, pointer, g.shared.maps.zeros(g.shared.maps.specs[name].value_size))
+
+
+def _or(g: Generation, pointer: Reg, otherwise: str) -> Reg:
+    """The pointer, or that to the value of a map where it is NULL."""
+    return g.b.choose("ne", pointer, Imm(0), lambda: pointer, lambda: g.b.map_value(otherwise))
 
 
 def element_place(g: Generation, e: tree.Expr) -> Place:
-    """An element for reading: zeros if it was never set."""
+    """An element for reading: zeros, or a NULL string, if it was never set."""
     assert isinstance(e, tree.Element)
     if id(e) in g.writable:
         return g.writable[id(e)]
     name, key = element_key(g, e)
     found = g.call("map_lookup_elem", MapDescriptor(name), g.argument_of(key.base, key.offset))
+    if isinstance(resolve(e.type), String):
+        return Memory(_or(g, found, g.shared.maps.null_string(g.shared.settings.string_capacity)), 0)
     return Memory(_or_zeros(g, found, name), 0)
 
 
@@ -180,8 +217,12 @@ def _index_place(g: Generation, e: tree.Index) -> Place:
     index = g.subscripts[id(e.subscript)] if id(e.subscript) in g.subscripts else g.value(e.subscript)
     if isinstance(container, String):
         memory, size = in_memory(g, e.object)
+        if is_nullable(g, e.object):
+            fault_if(g, "eq", mark(g, memory), Imm(NULL_MARK), BAD_ADDRESS, index)
         place: Place = memory
         bound: int | None = size
+        if isinstance(index, Imm) and not 0 <= index.value < size:
+            index = g.b.copy(index)
     else:
         place = g.place(e.object)
         bound = container.length if isinstance(container, Array) else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from sonde.lang import program as tree
 from sonde.lang.errors import Position
 from sonde.lang.program import Aggregation, Clause, Variable
 from sonde.lang.types import Member
@@ -33,3 +34,10 @@ def below(node: Any) -> Iterator[Any]:
             for item in value:
                 if hasattr(item, "_fields") and not isinstance(item, _LEAVES):
                     yield from below(item)
+
+
+def is_zero(value: tree.Expr) -> bool:
+    """Whether this is a constant 0 under whatever casts: NULL, and what frees a string."""
+    while isinstance(value, tree.Cast):
+        value = value.operand
+    return isinstance(value, tree.Const) and value.value == 0

@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from sonde.codegen.ir import Function
-from sonde.codegen.routines import buckets, paths, processes, speculations, strings
+from sonde.codegen.routines import (
+    buckets,
+    components,
+    paths,
+    processes,
+    searching,
+    speculations,
+    strings,
+    texts,
+    tokens,
+)
 
 _FIXED: dict[str, Callable[[], Function]] = {
     "namespace_pid": processes.namespace_pid,
@@ -13,6 +23,31 @@ _FIXED: dict[str, Callable[[], Function]] = {
     "compare_strings": strings.compare_strings,
     "strlen": strings.strlen,
 }
+
+_TEXTS: dict[str, Callable[[str], Function]] = {
+    "decimal": texts.decimal,
+    "decimal_digit": texts.decimal_digit,
+    "ipv4_text": texts.ipv4_text,
+    "ipv6_text": texts.ipv6_text,
+    "ipv6_run": texts.ipv6_run,
+    "ipv6_group": texts.ipv6_group,
+    "link_text": texts.link_text,
+    "link_byte": texts.link_byte,
+}
+
+_OF_STRINGS: dict[str, Callable[[str, int], Function]] = {
+    "find": searching.find,
+    "find_at": searching.find_at,
+    "match": searching.match,
+    "token": tokens.token,
+    "delimiter": tokens.delimiter,
+    "in_token": tokens.in_token,
+    "last_component": components.last_component,
+    "component": components.component,
+    "clean_path": components.clean_path,
+    "clean": components.clean,
+}
+"""Their names end with the capacity of the strings they are for: `find_264`."""
 
 
 def routine(name: str) -> Function:
@@ -26,4 +61,9 @@ def routine(name: str) -> Function:
         return processes.progenyof(name, [int(p) for p in name.split("_")[1:]])
     if name.startswith("d_path_"):
         return paths.d_path(name, paths.Offsets(*(int(p) for p in name.split("_")[2:])))
+    if name in _TEXTS:
+        return _TEXTS[name](name)
+    base, _, capacity = name.rpartition("_")
+    if base in _OF_STRINGS:
+        return _OF_STRINGS[base](name, int(capacity))
     return _FIXED[name]()

@@ -7,7 +7,10 @@ from sonde.codegen.ir import Function, Imm, Operand, Reg
 
 
 def compare_strings() -> Function:
-    """(a, b, capacity): -1, 0 or 1 as strcmp; the first words that differ decide, read as big-endian numbers."""
+    """(a, b, capacity): -1, 0 or 1 as strcmp, NULL less than all others.
+
+    The first words that differ decide, read as big-endian numbers.
+    """
     b = Builder("compare_strings", 3)
     left, right, capacity = b.function.parameters
     offset = b.copy(Imm(0))
@@ -19,7 +22,13 @@ def compare_strings() -> Function:
     b.move(offset, b.alu("add", offset, Imm(8)))
     b.branch("lt", offset, capacity, loop, equal)
     b.place(differ)
-    b.ret(b.choose("lt", b.swap(x, 8), b.swap(y, 8), lambda: Imm(-1), lambda: Imm(1)))
+    # Of two strings without characters one is NULL and the less, though what marks it is not 0.
+    none = b.alu("and", b.alu("or", x, y), Imm(0xFF))
+    first, second = b.copy(b.swap(x, 8)), b.copy(b.swap(y, 8))
+    with b.when("eq", none, Imm(0)):
+        b.move(first, b.swap(y, 8))
+        b.move(second, b.swap(x, 8))
+    b.ret(b.choose("lt", first, second, lambda: Imm(-1), lambda: Imm(1)))
     b.place(equal)
     b.ret(Imm(0))
     return b.function

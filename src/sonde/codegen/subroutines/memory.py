@@ -9,7 +9,7 @@ from sonde.codegen.integers import pointer_place, source_of
 from sonde.codegen.ir import Imm, Operand
 from sonde.codegen.places import Memory, Remote
 from sonde.codegen.region import allocate, bounded, span
-from sonde.codegen.strings import in_memory
+from sonde.codegen.strings import characters, characters_into
 from sonde.lang import program as tree
 from sonde.lang.types import String, resolve
 
@@ -81,7 +81,7 @@ def copyout(g: Generation, e: tree.Call) -> Operand:
 
 def copyoutstr(g: Generation, e: tree.Call) -> Operand:
     """copyoutstr(string, address, size): its characters and a NUL, cut to fit in so many bytes."""
-    text, capacity = in_memory(g, e.arguments[0])
+    text, capacity = characters(g, e.arguments[0])
     target = g.value(e.arguments[1])
     size = g.b.copy(g.value(e.arguments[2]))
     with g.b.when("gt", size, Imm(capacity)):
@@ -116,7 +116,7 @@ def _source(g: Generation, e: tree.Expr) -> Remote | Memory:
     if isinstance(resolve(e.type), String):
         size = g.shared.settings.string_capacity
         text = g.temporary(size)
-        g.string_into(e, text, size)
+        characters_into(g, e, text, size)
         return text
     place = pointer_place(g, e)
     return place if isinstance(place, Remote) else Remote(source_of(g, place), 0)

@@ -1,4 +1,4 @@
-"""Subroutines that make a number of nothing or of another number."""
+"""Subroutines that make a number of nothing or of another number, or a text of one."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ from collections.abc import Callable
 
 from sonde.codegen.generation import Generation
 from sonde.codegen.ir import Imm, Operand
+from sonde.codegen.places import Memory
+from sonde.codegen.routines.texts import DIGITS, LENGTH, SIZE, TEXT
+from sonde.codegen.subroutines.results import get, moved, part_into, require_loops
 from sonde.lang import program as tree
 
 
@@ -30,3 +33,12 @@ def getmajor(g: Generation, e: tree.Call) -> Operand:
 
 def getminor(g: Generation, e: tree.Call) -> Operand:
     return g.b.alu("and", g.value(e.arguments[0]), Imm((1 << _MINOR_BITS) - 1))
+
+
+def lltostr(g: Generation, e: tree.Call, memory: Memory, size: int) -> None:
+    """The decimal digits of a signed number."""
+    require_loops(g, e)
+    work = g.framed(SIZE)
+    g.routine("decimal", g.address(work), g.b.in_register(g.value(e.arguments[0])))
+    start = get(g, work, LENGTH)
+    part_into(g, moved(work, TEXT), start, g.b.alu("sub", Imm(DIGITS), start), memory, size)

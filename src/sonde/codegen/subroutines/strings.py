@@ -1,12 +1,14 @@
-"""Subroutines that take the length or a part of a string, or join two."""
+"""Subroutines that take the length or a part of a string, join two, or read one from a process."""
 
 from __future__ import annotations
 
-from sonde.codegen.access import as_number, zero
-from sonde.codegen.generation import Generation, Unsupported
+from sonde.codegen.access import zero
+from sonde.codegen.faults import BAD_ADDRESS, fault_if
+from sonde.codegen.generation import Generation
 from sonde.codegen.ir import Imm, Operand
 from sonde.codegen.places import Memory, Remote
-from sonde.codegen.strings import in_memory, limit, read
+from sonde.codegen.strings import characters, limit, read
+from sonde.codegen.subroutines.results import part_into
 from sonde.lang import program as tree
 
 
@@ -14,26 +16,32 @@ def strlen(g: Generation, e: tree.Call) -> Operand:
     text = e.arguments[0]
     if isinstance(text, tree.StringConst):
         return Imm(min(len(text.value.split(b"\0")[0]), g.shared.settings.strsize))
-    memory, size = in_memory(g, text)
-    return g.routine("strlen", g.address(memory), Imm(size))
+    with g.released():
+        memory, size = characters(g, text)
+        return g.routine("strlen", g.address(memory), Imm(size))
 
 
 def copyinstr(g: Generation, e: tree.Call, memory: Memory, size: int) -> None:
+    """The size, where it is given, counts the NUL; one below 1 counts as 1."""
     address = g.value(e.arguments[0])
-    most = len(e.arguments) > 1 and e.arguments[1]
-    if isinstance(most, tree.Const):
-        length = most.value
-    elif most:
-        raise Unsupported("copyinstr() with a size that is not constant", e.position)
-    else:
-        length = None
-    read(g, Remote(address, 0, True), memory, size, None if length is None else max(length - 1, 0))
+    most = g.value(e.arguments[1]) if len(e.arguments) > 1 else Imm(size)
+    if isinstance(most, Imm):
+        read(g, Remote(address, 0, True), memory, size, max(most.value - 1, 0))
+        return
+    zero(g, memory, size)
+    bounded = g.b.copy(most)
+    with g.b.when("slt", bounded, Imm(1)):
+        g.b.move(bounded, Imm(1))
+    with g.b.when("gt", bounded, Imm(limit(g, size))):
+        g.b.move(bounded, Imm(limit(g, size)))
+    result = g.call("probe_read_user_str", g.argument_of(memory.base, memory.offset), bounded, address)
+    fault_if(g, "slt", result, Imm(0), BAD_ADDRESS, address)
 
 
 def strjoin(g: Generation, e: tree.Call, memory: Memory, size: int) -> None:
     """The second string is put behind the first in memory for both, then what fits is taken."""
-    first, first_size = in_memory(g, e.arguments[0])
-    second, second_size = in_memory(g, e.arguments[1])
+    first, first_size = characters(g, e.arguments[0])
+    second, second_size = characters(g, e.arguments[1])
     whole = g.temporary(max(first_size + second_size, size))
     zero(g, whole, max(first_size + second_size, size))
     g.call("probe_read_kernel", g.argument_of(whole.base, whole.offset), Imm(first_size), g.address(first))
@@ -57,18 +65,13 @@ def substr(g: Generation, e: tree.Call, memory: Memory, size: int) -> None:
     """substr(s, start[, length]): a negative start counts from the end, a negative length stops before the end.
 
     A start before the beginning is the beginning, but for a negative length, which then gives nothing."""
-    source, source_size = in_memory(g, e.arguments[0])
+    source, source_size = characters(g, e.arguments[0])
     start = g.value(e.arguments[1])
     total = g.routine("strlen", g.address(source), Imm(source_size))
     first, count = _range(g, e, start, total)
     if memory.base == source.base and memory.offset == source.offset:
         source = _aside(g, source, source_size)
-    zero(g, memory, size)
-    bounded = g.b.copy(count)
-    with g.b.when("gt", bounded, Imm(limit(g, size) - 1)):
-        g.b.move(bounded, Imm(limit(g, size) - 1))
-    address = g.b.alu("add", g.b.in_register(as_number(g, source)), first)
-    g.call("probe_read_kernel", g.argument_of(memory.base, memory.offset), bounded, address)
+    part_into(g, source, first, count, memory, size)
 
 
 def _aside(g: Generation, source: Memory, size: int) -> Memory:

@@ -1,0 +1,65 @@
+"""What the subroutines of strings share: working memory of the routines, and parts of a text as results."""
+
+from __future__ import annotations
+
+from sonde.codegen.access import as_number, zero
+from sonde.codegen.generation import Generation, Unsupported
+from sonde.codegen.ir import Imm, Operand
+from sonde.codegen.places import Memory
+from sonde.codegen.routines.work import Work
+from sonde.codegen.strings import characters, limit
+from sonde.lang import program as tree
+
+_LOOPS_SINCE = (5, 17)
+"""The first kernel with bpf_loop."""
+
+
+def require_loops(g: Generation, e: tree.Call) -> None:
+    """Refuse the call where the kernel has no helper for its loop."""
+    major, minor = g.shared.target.release.split("-")[0].split(".")[:2]
+    if (int(major), int(minor)) < _LOOPS_SINCE:
+        raise Unsupported(f"{e.name}() before Linux {'.'.join(map(str, _LOOPS_SINCE))}", e.position)
+
+
+def layout(g: Generation) -> Work:
+    """The working memory for strings of any length that the program's can have."""
+    return Work(g.shared.settings.string_capacity)
+
+
+def routine_name(g: Generation, name: str) -> str:
+    return f"{name}_{g.shared.settings.string_capacity}"
+
+
+def moved(memory: Memory, offset: int) -> Memory:
+    return Memory(memory.base, memory.offset + offset)
+
+
+def copy_in(g: Generation, source: Memory, size: int, target: Memory) -> Operand:
+    """Copy a string of at most `size` bytes; its length. What was behind it in `target` remains."""
+    copied = g.call("probe_read_kernel_str", g.argument_of(target.base, target.offset), Imm(size), g.address(source))
+    return g.b.alu("sub", copied, Imm(1))
+
+
+def argument_in(g: Generation, e: tree.Expr, target: Memory) -> Operand:
+    """The characters of an argument in working memory; their number."""
+    with g.released():
+        source, size = characters(g, e)
+        return copy_in(g, source, size, target)
+
+
+def put(g: Generation, work: Memory, word: int, value: Operand) -> None:
+    g.b.store(work.base, work.offset + word, 8, value)
+
+
+def get(g: Generation, work: Memory, word: int) -> Operand:
+    return g.b.load(work.base, work.offset + word, 8)
+
+
+def part_into(g: Generation, text: Memory, first: Operand, count: Operand, memory: Memory, size: int) -> None:
+    """The string of `count` characters from index `first` on; cut to what it may be long."""
+    zero(g, memory, size)
+    bounded = g.b.copy(count)
+    with g.b.when("gt", bounded, Imm(limit(g, size) - 1)):
+        g.b.move(bounded, Imm(limit(g, size) - 1))
+    address = g.b.alu("add", g.b.in_register(as_number(g, text)), first)
+    g.call("probe_read_kernel", g.argument_of(memory.base, memory.offset), bounded, address)
