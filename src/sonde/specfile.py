@@ -7,7 +7,7 @@ everything that later stages take for granted; nothing in a file is executed but
 from __future__ import annotations
 
 from sonde.plain import PlainError, from_plain, show, to_plain
-from sonde.spec import CommandAction, Field, PrintaAction, PrintfAction, TracingSpec
+from sonde.spec import CommandAction, Field, PrintaAction, PrintAction, PrintfAction, TracingSpec
 from sonde.typed import Any, NamedTuple
 
 FORMAT = "sonde spec"
@@ -130,6 +130,12 @@ def _check(spec: TracingSpec) -> None:
     for layout in spec.records:
         for action in layout.actions:
             _check_action(action, layout.size, len(spec.aggregations))
+            if isinstance(action, PrintAction):
+                _require(0 <= action.type < len(spec.types), "an action names no type")
+    for number, described in enumerate(spec.types):
+        # Each stands behind those it consists of, so that none contains itself.
+        parts = [described.element] if described.kind == "array" else [each.type for each in described.members]
+        _require(all(0 <= each < number for each in parts), f"type {described.name} consists of none that is known")
 
 
 def _check_action(action: Any, size: int, aggregations: int) -> None:

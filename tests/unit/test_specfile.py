@@ -21,6 +21,8 @@ PROGRAMS = PROGRAMS | {
         BEGIN { @a = avg(1); @s[1] = sum(2); @l = lquantize(3, 0, 10); @e = max(1); @i[stack()] = min(2); }
         BEGIN { printa("%@d", @a, @e); clear(@e); trunc(@s); trunc(@s, 2); normalize(@s, 3); denormalize(@s); }
         BEGIN { setopt("quiet"); setopt("aggsortkey", "1"); system("echo %d", 1); freopen("%s", "x"); exit(1); }
+        struct { int a[2]; struct { long b : 3; string s; }; float f; enum { ONE = 1 } e; char *p; } o;
+        BEGIN { print(o); print(curthread); print(probename); print(1); }
         BEGIN { stack(2); ustack(); sym(1); usym(2); printf("%k", stack(1)); } END { } syscall::read:entry { }
     """,
     "no probes but the session's own": "BEGIN { exit(0); }",
@@ -146,11 +148,18 @@ def test_every_value_is_checked():
         (("spec", "records", 0, "actions", 0, "fields", 0, "kind"), "__import__"),
         (("spec", "records", 0, "actions", 0, "conversions", 0, "width"), "1; evil()"),
         (("spec", "aggregations", 0, "map"), "none"),
+        (("spec", "records", 0, "actions", 1, "type"), 99),
+        (("spec", "types", 1, "element"), 1),
+        (("spec", "types", 2, "members", 0, "type"), -1),
         (("spec", "unknown"), 1),
     ],
 )
 def test_references_lead_somewhere(path, value):
-    data = json.loads(to_text(content(spec('BEGIN { @[1] = sum(2); printf("%d %s", 1, execname); }'))))
+    data = json.loads(
+        to_text(
+            content(spec('struct { int a[2]; } o; BEGIN { @[1] = sum(2); printf("%d %s", 1, execname); print(o); }'))
+        )
+    )
     at = data
     for name in path[:-1]:
         at = at[name]
