@@ -181,7 +181,7 @@ def _checked(name: str, value: int) -> int:
     low, high = _BOUNDS.get(name, (0, 1 << 62))
     if not low <= value <= high:
         raise OptionError(BAD_VALUE)
-    if name in ("pcapsize", "printsize"):
+    if name == "printsize":
         return (value + 7) & ~7
     if name == "iregs" and value < _REGISTERS:
         raise OptionError(TOO_FEW_REGISTERS)

@@ -16,7 +16,6 @@ from sonde.options import OptionError, OptionTable, from_environment, parse, sim
         ("bufsize", "010k", 8192),
         ("stackindent", "0", 0),
         ("printsize", "9", 16),
-        ("pcapsize", "1514", 1520),
         ("lockmem", "unlimited", "unlimited"),
         ("lockmem", "64m", "64m"),
         ("debugassert", "mutexes", "mutexes"),
