@@ -87,7 +87,7 @@ def checked(g: Generation, place: Remote, size: int) -> Memory:
 def span(g: Generation, place: Remote, size: Operand) -> Memory:
     """The same for a size found at run time: what begins outside is an invalid address, what only ends there an
     invalid size."""
-    memory, room = available(g, place)
+    memory, room = _room(g, place, "gt")
     long, bad, good = g.b.label(), g.b.label(), g.b.label()
     g.b.branch("gt", size, room, long, good)
     g.b.place(long)
@@ -101,11 +101,15 @@ def span(g: Generation, place: Remote, size: Operand) -> Memory:
 
 
 def available(g: Generation, place: Remote) -> tuple[Memory, Operand]:
-    """A place in scratch memory and how many bytes are allocated from there on; a fault if it is outside."""
+    """A place in scratch memory and how many bytes are allocated from there on; a fault if there is none."""
+    return _room(g, place, "ge")
+
+
+def _room(g: Generation, place: Remote, outside: str) -> tuple[Memory, Operand]:
     region = _region(g)
     offset, address = _offset(g, place)
     bad, good = g.b.label(), g.b.label()
-    g.b.branch("gt", offset, region.top, bad, good)
+    g.b.branch(outside, offset, region.top, bad, good)
     g.b.place(bad)
     _fault_at(g, place, address)
     g.b.place(good)
