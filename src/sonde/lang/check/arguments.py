@@ -55,8 +55,7 @@ def probe_argument(index: Operand, scope: Scope, position: Position) -> Operand:
 
 def _native(found: ProbeArgument, enabling: Enabling, scope: Scope, position: Position) -> Expr:
     if enabling.derivation is not None:
-        native = _in_scope(found.native, scope)
-        return derived.argument(found.source, native, enabling.derivation, scope, position)
+        return derived.argument(found.source, found.native, enabling.derivation, scope, position)
     return Argument(found.native, position, found.source)
 
 

@@ -18,7 +18,7 @@ from sonde.lang.check.scope import Enabling, Scope
 from sonde.lang.d.parser import parse_expression
 from sonde.lang.errors import DError, Position
 from sonde.lang.program import Binary, Const, Expr
-from sonde.lang.types import INT, Type
+from sonde.lang.types import INT, Pointer, Struct, Type, resolve
 from sonde.probe import Probe
 
 HIDDEN = "<hidden>"
@@ -58,9 +58,18 @@ def both(condition: Expr | None, predicate: Expr | None) -> Expr | None:
 
 
 def argument(number: int, native: Type, derivation: Derivation, scope: Scope, position: Position) -> Expr:
-    """The probe's native argument of that number."""
+    """The probe's native argument of that number.
+
+    A pointer to a structure remains what it is: a probe of several tracepoints may have one to another for each.
+    """
     value = _evaluate(derivation.values[number], derivation, scope, position)
-    return value if compatible(native, value.type) else cast(native, value, position)
+    is_own = _points_to_structure(value.type) and _points_to_structure(native)
+    return value if is_own or compatible(native, value.type) else cast(native, value, position)
+
+
+def _points_to_structure(kind: Type) -> bool:
+    base = resolve(kind)
+    return isinstance(base, Pointer) and isinstance(resolve(base.to), Struct)
 
 
 def builtin(name: str, kind: Type, scope: Scope, position: Position) -> Expr | None:

@@ -27,7 +27,7 @@ class Definition(NamedTuple):
     Conditions and values are D. In them `args->name` is the tracepoint's argument that the kernel calls `name`, as
     kernels differ in where it stands; functions of the kernel are named with a backquote. `before` are D
     sources that the program must run for the values to be known. `more` are other tracepoints that the probe fires
-    with; their values are for the same `shown`.
+    with; their values are for the same `shown`, and may be pointers to other structures.
     """
 
     tracepoint: str
@@ -39,6 +39,6 @@ class Definition(NamedTuple):
 
 
 Definitions = dict[str, tuple[Definition, ...]]
-"""A provider's probes by name, or `function:name`: the first definition holds whose tracepoint, arguments and functions
+"""A provider's probes by name: the first definition holds whose tracepoint, arguments and functions
 the kernel has. The place in the table makes the identifier, and of probes that fire together the earlier one goes
 first."""

@@ -15,7 +15,7 @@ from sonde.lang.types import Function, Pointer, Struct, Type, Typedef
 from sonde.probe import Probe, RawTracepoint
 from sonde.probes import type_names
 from sonde.probes.derived.definition import Definition, Definitions, Value
-from sonde.probes.pattern import Pattern, matcher, matches
+from sonde.probes.pattern import Pattern, matcher, matches, plain
 from sonde.probes.provider import Block
 from sonde.typed import TYPE_CHECKING
 
@@ -41,18 +41,19 @@ class DerivedProvider:
         self._found: dict[str, Definition | None] = {}
 
     def match(self, pattern: Pattern) -> Sequence[Probe]:
-        if not matches(pattern.module, MODULE):
+        if not matches(pattern.module, MODULE) or not matches(pattern.function, ""):
             return ()
-        in_function, named = matcher(pattern.function), matcher(pattern.name)
-        keys = [key for key in self._definitions if named(_name(key)) and in_function(_function(key))]
-        return [probe for key in keys if (probe := self._probe(key)) is not None]
+        name = plain(pattern.name)
+        test = matcher(pattern.name)
+        names = [name] if name else [each for each in self._definitions if test(each)]
+        return [probe for each in names if (probe := self._probe(each)) is not None]
 
     def by_id(self, identifier: int) -> Probe | None:
         index = identifier - self._block.first
         return self._probe(self._names[index]) if index < len(self._names) else None
 
     def arguments(self, probe: Probe) -> tuple[ProbeArgument, ...] | None:
-        found = self._find(_key(probe))
+        found = self._find(probe.name)
         if found is None:
             return None
         natives = [self._type(value.type) for value in found.values]
@@ -60,7 +61,7 @@ class DerivedProvider:
 
     def derivations(self, probe: Probe) -> tuple[Derivation, ...]:
         """How the probe follows from its tracepoints."""
-        found = self._find(_key(probe))
+        found = self._find(probe.name)
         return tuple(map(self._derivation, (found, *found.more))) if found else ()
 
     def _derivation(self, definition: Definition) -> Derivation:
@@ -73,12 +74,12 @@ class DerivedProvider:
     def _names(self) -> list[str]:
         return list(self._definitions)
 
-    def _probe(self, key: str) -> Probe | None:
-        found = self._find(key)
+    def _probe(self, name: str) -> Probe | None:
+        found = self._find(name)
         if found is None:
             return None
-        place = self._block.first + self._names.index(key)
-        return Probe(place, self._name, MODULE, _function(key), _name(key), self._firing(found))
+        place = self._block.first + self._names.index(name)
+        return Probe(place, self._name, MODULE, "", name, self._firing(found))
 
     def _firing(self, definition: Definition) -> RawTracepoint:
         parameters = self._kernel.tracepoint_parameters(definition.tracepoint)
@@ -125,15 +126,3 @@ class DerivedProvider:
             return types.STRING
         found = self._kernel.lookup(keyword, name)
         return found or (None if keyword else Typedef(name, Struct("struct", "", 0)))
-
-
-def _function(key: str) -> str:
-    return key.rpartition(":")[0]
-
-
-def _name(key: str) -> str:
-    return key.rpartition(":")[2]
-
-
-def _key(probe: Probe) -> str:
-    return f"{probe.function}:{probe.name}" if probe.function else probe.name
