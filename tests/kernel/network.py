@@ -1,0 +1,192 @@
+"""Two network namespaces with a cable between them, traffic of known size, and tshark's view of it."""
+
+import contextlib
+import os
+import select
+import shutil
+import signal
+import subprocess
+import sys
+
+import pytest
+from command import start
+
+ADDRESSES = {4: ("10.77.0.1", "10.77.0.2"), 6: ("fd77::1", "fd77::2")}
+
+SERVER = """
+import socket, sys
+address, port, count = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+server = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET)
+server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+server.bind((address, port))
+server.listen()
+print("ready", flush=True)
+for _ in range(count):
+    connection, _ = server.accept()
+    while connection.recv(65536):
+        pass
+    connection.close()
+"""
+
+CLIENT = """
+import socket, sys
+address, port, count, size = sys.argv[1], *map(int, sys.argv[2:])
+for _ in range(count):
+    with socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET) as client:
+        try:
+            client.connect((address, port))
+            client.sendall(b"x" * size)
+            client.shutdown(socket.SHUT_WR)
+            client.recv(1)
+        except ConnectionRefusedError:
+            pass
+"""
+
+SILENT = "10.77.0.99"
+
+IMPATIENT = """
+import socket, sys
+client = socket.socket()
+client.settimeout(1.6)
+try:
+    client.connect((sys.argv[1], int(sys.argv[2])))
+except TimeoutError:
+    pass
+"""
+
+DATAGRAMS = """
+import socket, sys
+address, port, count, size = sys.argv[1], *map(int, sys.argv[2:])
+sender = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_DGRAM)
+for number in range(count):
+    sender.sendto(b"x" * (size + number), (address, port))
+"""
+
+
+def _ip(*words):
+    subprocess.run(["ip", *words], check=True, capture_output=True, text=True)
+
+
+class Network:
+    """`left` and `right` are the namespaces, and the names of their interfaces."""
+
+    def __init__(self, left, right):
+        self.left, self.right = left, right
+
+    def run(self, name, script, *words):
+        """Run a Python script in a namespace to its end."""
+        subprocess.run([*self.command(name), "-c", script, *map(str, words)], check=True, timeout=30)
+
+    def command(self, name):
+        return ["ip", "netns", "exec", name, sys.executable]
+
+    def datagrams(self, version, port, count, size=10):
+        self.run(self.left, DATAGRAMS, ADDRESSES[version][1], port, count, size)
+
+    def connections(self, version, port, count, size):
+        """Connections from left to right that carry `size` bytes each."""
+        address = ADDRESSES[version][1]
+        words = [*self.command(self.right), "-c", SERVER, address, str(port), str(count)]
+        with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as server:
+            assert server.stdout.readline() == "ready\n"
+            self.run(self.left, CLIENT, address, port, count, size)
+            assert server.wait(timeout=30) == 0
+
+    def unanswered(self, port):
+        """A connection from left to a host that is not there, given up after two attempts."""
+        _ip("-n", self.left, "neigh", "replace", SILENT, "lladdr", "02:00:00:00:00:01", "dev", self.left)
+        self.run(self.left, IMPATIENT, SILENT, port)
+
+    def refused(self, version, port, count):
+        self.run(self.left, CLIENT, ADDRESSES[version][1], port, count, 1)
+
+
+@contextlib.contextmanager
+def network():
+    """Skips where there is no ip(8) or it may not make namespaces."""
+    if not shutil.which("ip") or os.geteuid():
+        pytest.skip("needs ip(8) and root")
+    left, right = f"l{os.getpid()}", f"r{os.getpid()}"
+    made = []
+    try:
+        for name in (left, right):
+            _ip("netns", "add", name)
+            made.append(name)
+        _ip("link", "add", left, "netns", left, "type", "veth", "peer", "name", right, "netns", right)
+        for side, name in enumerate((left, right)):
+            _ip("-n", name, "addr", "add", f"{ADDRESSES[4][side]}/24", "dev", name)
+            _ip("-n", name, "addr", "add", f"{ADDRESSES[6][side]}/64", "dev", name, "nodad")
+            _ip("-n", name, "link", "set", "lo", "up")
+            _ip("-n", name, "link", "set", name, "up")
+        yield Network(left, right)
+    finally:
+        for name in made:
+            _ip("netns", "del", name)
+
+
+@contextlib.contextmanager
+def tracing(text, *options):
+    """sonde at work on a program; what it prints is in `lines` after the block. It may not complain."""
+    process = start("-qn", f'BEGIN {{ printf("ready\\n"); }} {text}', *options, text=True)
+    found = []
+    try:
+        assert process.stdout.readline() == "ready\n", process.stderr.read()
+        yield found
+        process.send_signal(signal.SIGINT)
+        out, errors = process.communicate(timeout=30)
+        assert (process.returncode, errors) == (0, "")
+        found.extend(out.split("\n"))
+    finally:
+        process.kill()
+        process.communicate()
+
+
+FIRST, LAST = 7001, 7002
+"""UDP ports that mark the beginning and the end of a capture."""
+
+
+@contextlib.contextmanager
+def tshark(net, *fields):
+    """tshark on the left side; after the block its list has the UDP port and the fields of each packet between
+    its marks. None may be named twice."""
+    if not shutil.which("tshark"):
+        pytest.skip("needs tshark")
+    words = ["ip", "netns", "exec", net.left, "tshark", "-lnQ", "-i", net.left, "-o",
+             "tcp.relative_sequence_numbers:FALSE", "-Ynot icmp and not icmpv6",
+             "-Tfields", "-eudp.dstport"]  # fmt: skip
+    words += [f"-e{field}" for field in fields]
+    found = []
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+        lines = _Lines(process.stdout.fileno())
+        try:
+            _until(net, lines, FIRST)
+            yield found
+            _until(net, lines, LAST)
+        finally:
+            process.terminate()
+    marks = {str(FIRST), str(LAST)}
+    found.extend(line for line in (text.split("\t") for text in lines.seen) if line[0] not in marks)
+
+
+class _Lines:
+    """Lines that come from a descriptor, as they come."""
+
+    def __init__(self, descriptor):
+        self._descriptor = descriptor
+        self._rest = ""
+        self.seen = []
+
+    def read(self, timeout):
+        if select.select([self._descriptor], [], [], timeout)[0]:
+            *lines, self._rest = (self._rest + os.read(self._descriptor, 65536).decode()).split("\n")
+            self.seen += lines
+
+
+def _until(net, lines, port):
+    """Send datagrams to a port until they are seen."""
+    for _ in range(100):
+        net.datagrams(4, port, 1)
+        lines.read(0.2)
+        if any(line.startswith(f"{port}\t") for line in lines.seen):
+            return
+    raise AssertionError("tshark sees nothing")
