@@ -1,0 +1,144 @@
+"""Derived providers: tables of definitions made probes of, according to what the kernel has."""
+
+from importlib import import_module
+from itertools import pairwise
+
+import pytest
+
+from sonde.lang.d.parser import parse_expression
+from sonde.lang.types import INT, Pointer, Struct, name_of
+from sonde.probe import RawTracepoint
+from sonde.probes.derived.definition import Definition, Shown, Value
+from sonde.probes.derived.provider import DerivedProvider
+from sonde.probes.pattern import Pattern
+from sonde.probes.provider import Block
+from sonde.probes.registry import _BLOCKS, _DERIVED
+
+TASK = Struct("struct", "task_struct", 8, lambda: ())
+
+
+class Kernel:
+    """Tracepoints by name with their arguments' names, and functions."""
+
+    def __init__(self, functions=(), **tracepoints):
+        self._tracepoints = tracepoints
+        self._functions = functions
+
+    def tracepoint_parameters(self, name):
+        return self._tracepoints.get(name)
+
+    def function(self, name):
+        return (INT, ()) if name in self._functions else None
+
+    def lookup(self, keyword, name):
+        return TASK if (keyword, name) == ("struct", "task_struct") else None
+
+
+DEFINITIONS = {
+    "left": (
+        Definition(
+            "switch", "args->prev != NULL", (Value("struct task_struct *", "args->prev"),), (Shown("info *", 0),)
+        ),
+    ),
+    "other": (
+        Definition("nothing"),
+        Definition("switch", "args->missing"),
+        Definition("timer", "args->what == (long)&`tick"),
+        Definition("switch", "args->preempt", (Value("char __user *", "arg1"),), (Shown("string", 0),)),
+    ),
+    "gone": (Definition("nothing"),),
+    "both": (Definition("switch", more=(Definition("timer", "args->what"), Definition("nothing"))),),
+    "part:named": (Definition("timer"),),
+}
+KERNEL = Kernel(switch=("preempt", "prev", "next"), timer=("what",))
+
+
+def provider(kernel=KERNEL):
+    return DerivedProvider("made", Block(500, 599), DEFINITIONS, kernel)
+
+
+def probe(name, kernel=KERNEL):
+    (found,) = provider(kernel).match(Pattern("made", "", "", name))
+    return found
+
+
+def test_identifiers_are_places_in_the_table():
+    """Whatever of it the kernel has."""
+    found = provider().match(Pattern("made"))
+    assert [(p.id, p.function, p.name) for p in found] == [
+        (500, "", "left"), (501, "", "other"), (503, "", "both"), (504, "part", "named"),
+    ]  # fmt: skip
+    assert provider().by_id(503) == found[2]
+    assert provider().by_id(502) is None
+    assert provider().by_id(599) is None
+
+
+@pytest.mark.parametrize(
+    ("fields", "count"),
+    [(("vmlinux",), 4), (("other",), 0), (("", "", "l*"), 1), (("", "part"), 1), (("", "", "n*"), 1)],
+)
+def test_descriptions(fields, count):
+    assert len(provider().match(Pattern("made", *fields))) == count
+
+
+def test_arguments_are_found_by_name():
+    (found,) = provider().derivations(probe("left"))
+    assert (found.condition, found.values) == ("args[1] != NULL", ("args[1]",))
+    assert found.source.firing == RawTracepoint("switch", 3)
+    older = Kernel(switch=("prev", "next"))
+    assert provider(older).derivations(probe("left", older))[0].values == ("args[0]",)
+
+
+def test_the_first_definition_that_fits_holds():
+    (found,) = provider().derivations(probe("other"))
+    assert found.condition == "args[0]"
+    newer = Kernel(("tick",), switch=("preempt",), timer=("what",))
+    (found,) = provider(newer).derivations(probe("other", newer))
+    assert found.condition == "args[0] == (long)&`tick"
+
+
+def test_more_tracepoints_count_as_far_as_there_are_any():
+    found = provider().derivations(probe("both"))
+    assert [(d.source.name, d.condition) for d in found] == [("switch", ""), ("timer", "args[0]")]
+
+
+def test_types_that_only_libraries_know():
+    (found,) = provider().arguments(probe("left"))
+    assert found.native == Pointer(TASK)
+    assert name_of(found.shown) == "info *"
+
+
+def test_strings_of_the_process():
+    (found,) = provider().arguments(probe("other"))
+    assert found.native.user
+    assert name_of(found.shown) == "string"
+
+
+def every_definition():
+    for provider_name in _DERIVED:
+        for name, alternatives in import_module(f"sonde.probes.derived.{provider_name}").DEFINITIONS.items():
+            for each in alternatives:
+                yield pytest.param(each, id=f"{provider_name}:{name}")
+                for other in each.more:
+                    yield pytest.param(
+                        other._replace(shown=each.shown), id=f"{provider_name}:{name}:{other.tracepoint}"
+                    )
+
+
+@pytest.mark.parametrize("definition", list(every_definition()))
+def test_definitions_are_d(definition):
+    for text in (definition.condition, *(value.text for value in definition.values)):
+        if text:
+            parse_expression(text, is_type_name=lambda name: name.endswith("_t"))
+    assert all(0 <= shown.value < len(definition.values) for shown in definition.shown)
+
+
+@pytest.mark.parametrize("name", _DERIVED)
+def test_identifiers_suffice(name):
+    block = _BLOCKS[name]
+    assert len(import_module(f"sonde.probes.derived.{name}").DEFINITIONS) <= block.last - block.first + 1
+
+
+def test_blocks_do_not_overlap():
+    blocks = sorted(_BLOCKS.values())
+    assert all(before.last < after.first for before, after in pairwise(blocks))
