@@ -1,7 +1,7 @@
 """Integer expressions of D in the kernel against C's arithmetic."""
 
 import pytest
-from c_model import COMPOUND, TYPES, binary, cast, common, expressions, promote, types, variables
+from c_model import COMPOUND, FIELDS, LONG, TYPES, binary, cast, common, expressions, promote, types, variables
 from d_run import Run
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -44,9 +44,9 @@ def test_expressions_give_what_c_gives(data):
     wanted = [data.draw(expressions(known)) for _ in range(12)]
     declared = " ".join(f"long r{n};" for n in range(len(wanted)))
     body = " ".join(f"r{n} = {e.text};" for n, e in enumerate(wanted))
-    got = run(f"{known.declarations} {declared} BEGIN {{ {body} }}", known)
+    got = run(f"{known.declarations} {declared} BEGIN {{ {known.setup} {body} }}", known)
     for number, e in enumerate(wanted):
-        assert got[f"r{number}"] == TYPES[6].wrap(e.value), e.text
+        assert got[f"r{number}"] == LONG.wrap(e.value), e.text
 
 
 @relaxed
@@ -57,7 +57,7 @@ def test_conditions_go_where_c_goes(data):
     wanted = [data.draw(expressions(known)) for _ in range(8)]
     declared = " ".join(f"int r{n};" for n in range(len(wanted)))
     clauses = " ".join(f"BEGIN /{e.text}/ {{ r{n} = 1; }}" for n, e in enumerate(wanted))
-    got = run(f"{known.declarations} {declared} {clauses}", known)
+    got = run(f"{known.declarations} {declared} BEGIN {{ {known.setup} }} {clauses}", known)
     for number, e in enumerate(wanted):
         assert got[f"r{number}"] == int(e.value != 0), e.text
 
@@ -83,8 +83,38 @@ def test_compound_assignments_convert_as_c_does(data):
         operand_text = binary(op, before, operand).text[1:-1].removeprefix(f"{before.text} {op} ")
         body.append(f"{scope}{name} = {start.text}; r{number} = ({scope}{name} {op}= {operand_text});")
         body.append(f"s{number} = {scope}{name};")
-        wanted[f"r{number}"] = wanted[f"s{number}"] = TYPES[6].wrap(after)
+        wanted[f"r{number}"] = wanted[f"s{number}"] = LONG.wrap(after)
     got = run(f"{known.declarations} {' '.join(declared).replace('self->', 'self ').replace('this->', 'this ')} "
+              f"BEGIN {{ {known.setup} {' '.join(body)} }}", known)  # fmt: skip
+    assert {name: got[name] for name in wanted} == wanted, body
+
+
+@relaxed
+@given(st.data())
+def test_bit_fields_take_what_fits(data):
+    """Assignments, compound assignments, ++ and -- on bit-fields; their neighbours stay as they are."""
+    known = data.draw(variables)
+    members = " ".join(f"{kind.name} m{n} : {kind.bits};" for n, kind in enumerate(FIELDS))
+    body, declared, wanted = [known.setup], [], {}
+    for number, kind in enumerate(FIELDS):
+        op, operand = data.draw(st.sampled_from(("=", "++", "--", *COMPOUND))), data.draw(expressions(known, 1))
+        before = cast(kind, data.draw(st.sampled_from(known.all)))._replace(text=f"g.m{number}")
+        body.append(f"{before.text} = {before.value};")
+        if op in COMPOUND:
+            result = binary(op, before, operand)
+            rest = result.text[1:-1].removeprefix(f"{before.text} {op} ")
+            body.append(f"r{number} = ({before.text} {op}= {rest});")
+            after = kind.wrap(result.value)
+        elif op == "=":
+            body.append(f"r{number} = ({before.text} = {operand.text});")
+            after = kind.wrap(operand.value)
+        else:
+            body.append(f"r{number} = {op}{before.text};")
+            after = kind.wrap(before.value + (1 if op == "++" else -1))
+        declared.append(f"long r{number}; long s{number};")
+        wanted[f"r{number}"] = wanted[f"s{number}"] = LONG.wrap(after)
+    body += [f"s{number} = g.m{number};" for number in range(len(FIELDS))]
+    got = run(f"{known.declarations} struct g {{ {members} }}; struct g g; {' '.join(declared)} "
               f"BEGIN {{ {' '.join(body)} }}", known)  # fmt: skip
     assert {name: got[name] for name in wanted} == wanted, body
 
@@ -105,8 +135,8 @@ def test_increments_wrap_in_the_variables_type(data):
         body.append(f"{name} = {start.text}; r{number} = {sign + name if prefix else name + sign}; s{number} = {name};")
         old = kind.wrap(start.value)
         new = kind.wrap(old + step)
-        wanted[f"r{number}"] = TYPES[6].wrap(new if prefix else old)
-        wanted[f"s{number}"] = TYPES[6].wrap(new)
+        wanted[f"r{number}"] = LONG.wrap(new if prefix else old)
+        wanted[f"s{number}"] = LONG.wrap(new)
     got = run(f"{known.declarations} {' '.join(declared)} BEGIN {{ {' '.join(body)} }}", known)
     assert {name: got[name] for name in wanted} == wanted, body
 

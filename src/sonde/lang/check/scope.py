@@ -13,12 +13,15 @@ from sonde.lang.check.stability import Attributes, parse_attributes
 from sonde.lang.d import syntax
 from sonde.lang.errors import Position
 from sonde.lang.program import Aggregation, Variable
-from sonde.lang.types import BUILTIN_TYPEDEFS, STRING, Enum, Struct, Type
+from sonde.lang.types import BOOL, BUILTIN_TYPEDEFS, STRING, Enum, Struct, Type
 from sonde.probe import Probe
 from sonde.typed import NamedTuple
 
 Evaluate = Callable[[syntax.Expr, "Scope"], Operand]
 """Checks an expression. The scope carries it because expressions contain types and types contain expressions."""
+
+_WORDS: dict[str, Type] = {"string": STRING, "_Bool": BOOL}
+"""Types that are words of the language."""
 
 USER_MODULES = ("C", "D", "")
 """The modules before a backquote that mean the program's own types."""
@@ -130,8 +133,8 @@ class Scope:
             own = self.typedefs.get(name) or BUILTIN_TYPEDEFS.get(name)
             if own is not None:
                 return own
-            if name == "string":
-                return STRING
+            if name in _WORDS:
+                return _WORDS[name]
         return self.catalog.type_named(name, module)
 
     def is_type_name(self, name: str) -> bool:
