@@ -160,6 +160,8 @@ def _place(node: syntax.Expr, scope: Scope) -> Place | None:
         return node.scope, node.name
     if not isinstance(node, syntax.Identifier) or node.module is not None or node.name in scope.bindings:
         return None
+    if node.name in ("self", "this"):
+        raise undefined(node.name, node.position)
     return "global", node.name
 
 

@@ -139,7 +139,8 @@ class Scope:
 
     def is_type_name(self, name: str) -> bool:
         """What the parser asks to tell a declaration from a probe and a cast from a call."""
-        return self.find_type(name) is not None
+        module, backquote, own = name.rpartition("`")
+        return self.find_type(own, module if backquote else None) is not None
 
     def find_struct(self, keyword: str, tag: str, module: str | None = None) -> Struct:
         """The structure or union of that tag; an unknown one is declared, to be completed or not."""
