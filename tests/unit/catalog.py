@@ -92,6 +92,9 @@ class FakeCatalog:
         fields = (provider, module, function, name)
         return [p for p in PROBES if all(fnmatchcase(v, g or "*") for v, g in zip(p[1:5], fields, strict=True))]
 
+    def offers(self, what: str, name: str) -> bool:
+        return name == ("syscall" if what == "provider" else "vmlinux")
+
     def absence(self, provider: str) -> str:
         return ""
 

@@ -54,6 +54,9 @@ class Catalog(Protocol):
     def absence(self, provider: str) -> str:
         """Why a description with this provider can match no probe, "" where it could."""
 
+    def offers(self, what: str, name: str) -> bool:
+        """Whether there is a `provider` or a kernel `module` of that name."""
+
     def by_id(self, identifier: int) -> Probe | None:
         """The probe with this identifier, as `-i` takes it."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from functools import cached_property
 from importlib import import_module
@@ -80,6 +81,12 @@ class Registry:
         test = matcher(provider)
         known = [each for each in _BLOCKS if test(each) and _may_have(each, name)]
         return [probe for each in known for probe in self._provider(each).match(pattern)]
+
+    def offers(self, what: str, name: str) -> bool:
+        """Whether there is a `provider` of that name, or a kernel `module`, loaded or built in."""
+        if what == "provider":
+            return name in _BLOCKS
+        return name == "vmlinux" or (name.isidentifier() and os.path.isdir(f"/sys/module/{name}"))
 
     def absence(self, provider: str) -> str:
         """Why a description with this provider can match no probe, "" where it could."""

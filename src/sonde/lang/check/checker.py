@@ -13,7 +13,7 @@ from sonde.lang.check.libraries import Libraries
 from sonde.lang.check.operands import value_of
 from sonde.lang.check.operators import is_scalar_test
 from sonde.lang.check.options import DEFAULTS, CheckOptions
-from sonde.lang.check.pragmas import Pragmas
+from sonde.lang.check.pragmas import Pragmas, is_satisfied
 from sonde.lang.check.probes import matching_probes, require_stability
 from sonde.lang.check.provider_definitions import define_provider
 from sonde.lang.check.scope import Enabling, Scope
@@ -88,9 +88,15 @@ class Checker:
         return [STRING, *scope.structs.values(), *scope.enums.values(), *scope.typedefs.values()]
 
     def add_library(self, items: Iterable[syntax.Item]) -> None:
-        """Declarations for everyone's use; inline definitions and translators are checked where they are used."""
+        """Declarations for everyone's use; inline definitions and translators are checked where they are used.
+
+        A library that depends on a provider or module that is not there ends where it says so.
+        """
         for item in items:
-            if isinstance(item, syntax.InlineDefinition):
+            if isinstance(item, syntax.Pragma):
+                if item.name == "depends_on" and not is_satisfied(item, self._scope):
+                    return
+            elif isinstance(item, syntax.InlineDefinition):
                 define_inline(item, self._scope, trusted=True)
             elif isinstance(item, syntax.Translator):
                 declare_translator(item, self._scope, True, item.position)

@@ -26,7 +26,7 @@ class Pragmas:
         elif pragma.name == "attributes":
             self._attributes(pragma)
         elif pragma.name == "depends_on":
-            _depends_on(pragma)
+            self._depends_on(pragma)
         elif pragma.name == "binding":
             if len(pragma.words) != 2 or not pragma.words[0].startswith('"'):
                 raise _malformed(pragma)
@@ -67,6 +67,14 @@ class Pragmas:
         elif name == "empty":
             self._scope.options = options._replace(empty=value)
 
+    def _depends_on(self, pragma: Pragma) -> None:
+        """A program may say which modules and providers it needs, never which libraries: those are always there."""
+        if not is_satisfied(pragma, self._scope):
+            raise DError("D_PRAGMA_DEPEND", f"program requires {' '.join(pragma.words)}", pragma.position)
+        if pragma.words[0] == "library":
+            text = "main program may not explicitly depend on a library"
+            raise DError("D_PRAGMA_DEPEND", text, pragma.position)
+
     def _attributes(self, pragma: Pragma) -> None:
         if len(pragma.words) < 2:
             raise _malformed(pragma)
@@ -99,10 +107,9 @@ def _malformed(pragma: Pragma) -> DError:
     return DError("D_PRAGMA_MALFORM", f"malformed #pragma {pragma.name}", pragma.position)
 
 
-def _depends_on(pragma: Pragma) -> None:
-    """A program may say which modules and providers it needs, never which libraries: those are always there."""
+def is_satisfied(pragma: Pragma, scope: Scope) -> bool:
+    """Whether what a `depends_on` names is there; libraries are looked after by who reads them."""
     if len(pragma.words) != 2 or pragma.words[0] not in ("module", "provider", "library"):
         raise _malformed(pragma)
-    if pragma.words[0] == "library":
-        text = "main program may not explicitly depend on a library"
-        raise DError("D_PRAGMA_DEPEND", text, pragma.position)
+    what, name = pragma.words
+    return what == "library" or (what == "provider" and name in scope.providers) or scope.catalog.offers(what, name)
