@@ -153,8 +153,8 @@ class Field(NamedTuple):
       `stack`        u64 kernel addresses, 0 after the last;
       `ustack`       u64 process id, then u64 user addresses, 0 after the last;
       `symbol`       u64 kernel address;     `user_symbol`  u64 process id, u64 address.
-    For the last four `detail` says what is wanted: `sym`, `func`, `mod`, `usym`, `ufunc`, `umod`, `uaddr`, or the
-    string size of a ustack.
+    For the last four `detail` says what is wanted: `sym`, `func`, `mod`, `usym`, `ufunc`, `umod`, `uaddr`, the
+    string size of a ustack, or how many frames of a stack to show: the first ones of it may be the tracepoint's own.
     """
 
     offset: int

@@ -1,61 +1,21 @@
 """Every script in examples/, run against a workload whose counts are known."""
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-
-EXAMPLES = Path(__file__).parents[2] / "examples"
-SONDE = str(Path(sys.executable).parent / "sonde")
-
-NAME = "sonde-work"
-"""What the workload calls itself once it has started: all before that is the interpreter's business."""
-
-BEGINNING = f"""
-import ctypes, errno, mmap, os, signal, subprocess, sys, time
-ctypes.CDLL(None).prctl(15, b"{NAME}", 0, 0, 0)
-"""
-
-
-def run(example, workload, tmp_path, *words):
-    """What the script prints while a process does the workload, which may use ctypes, os, signal, time."""
-    program = tmp_path / "workload.py"
-    program.write_text(BEGINNING + workload)
-    command = [SONDE, "-s", str(EXAMPLES / example), "-c", f"{sys.executable} {program}", *words]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=tmp_path, errors="replace")
-    assert done.returncode == 0, done.stderr
-    assert "rror" not in done.stderr, done.stderr
-    return done.stdout
-
-
-def rows(output, first=NAME):
-    """The words of the lines that begin with the workload's name."""
-    return [line.split()[1:] for line in output.splitlines() if line.split()[:1] == [first]]
-
-
-def buckets(output, title):
-    """The histogram whose title line has these words: {value: count}, without empty ones."""
-    found = {}
-    inside = False
-    for line in output.splitlines():
-        if "|" not in line and "Distribution" not in line and line.strip():
-            inside = line.split() == title.split()
-        elif inside and "|" in line:
-            value, _, bar = line.partition("|")
-            found[int(value)] = int(bar.split()[-1])
-    return {value: count for value, count in found.items() if count}
+from example_run import EXAMPLES, NAME, buckets, rows, run
 
 
 def test_every_example_is_tested_and_explained():
-    tested = set(re.findall(r'"([a-z0-9-]+\.d)"', Path(__file__).read_text()))
+    here = Path(__file__).parent.glob("test_examples*.py")
+    tested = {name for path in here for name in re.findall(r'"([a-z0-9-]+\.d)"', path.read_text())}
     for path in EXAMPLES.glob("*.d"):
         assert path.name in tested
         text = path.read_text()
         assert f"Run: sonde -s {path.name}" in text
         assert max(map(len, text.splitlines())) <= 80
-    assert len(tested) >= 12
+    assert len(tested) >= 20
 
 
 def test_opens(tmp_path):

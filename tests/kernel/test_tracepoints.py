@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from access import require
 from activity import activity
 from command import build, sonde, table
@@ -85,3 +86,15 @@ def test_an_event_that_may_only_be_counted_fires_with_its_record():
     if "irq_work_exit" not in found:
         return
     sonde("-qn", "sdt:irq_vectors::irq_work_exit { @[arg0] = count(); } tick-50ms { exit(0); }")
+
+
+@pytest.mark.parametrize("clauses", [1, 2, 3])
+@pytest.mark.parametrize("probe", ["rawtp:::sys_enter", "rawtp:::sched_switch", "syscall::wait4:entry"])
+def test_a_stack_begins_with_the_probed_code(probe, clauses, tmp_path):
+    """Whatever the kernel puts between: it depends on how many programs are attached."""
+    program = build(tmp_path, "forks", FORKS)
+    text = " ".join(f"{probe} /arg0 != {-n - 1}/ {{ @[stack({n + 1})] = count(); }}" for n in range(clauses))
+    out = sonde("-qc", program, "-n", text).stdout
+    assert "`" in out
+    assert "__traceiter" not in out
+    assert "__bpf_trace" not in out

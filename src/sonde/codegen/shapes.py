@@ -9,7 +9,7 @@ from sonde.codegen.settings import Settings
 from sonde.codegen.walk import is_zero
 from sonde.lang import program as tree
 from sonde.lang.types import Array, String, Struct, is_signed, name_of, resolve, size_of
-from sonde.probe import Probe
+from sonde.probe import Internal, Probe, Timer
 from sonde.spec import Field
 
 COMM_SIZE = 16
@@ -91,8 +91,10 @@ def _placed(offset: int, kind: str, size: int, signed: bool, detail: str) -> Fie
 def shape(e: tree.Expr, probes: Sequence[Probe], settings: Settings) -> tuple[str, int, bool, str]:
     """Kind, size, signedness and detail of the field."""
     if isinstance(e, tree.StackTrace):
-        size = 8 * frames_of(e, settings)
-        return ("ustack", 8 + size, False, str(e.string_size)) if e.is_user else ("stack", size, False, "")
+        frames = frames_of(e, settings)
+        if e.is_user:
+            return "ustack", 8 + 8 * frames, False, str(e.string_size)
+        return "stack", 8 * (frames + glue_frames(probes)), False, str(frames)
     if isinstance(e, tree.Call) and e.name in KERNEL_SYMBOLS:
         return "symbol", 8, False, e.name
     if isinstance(e, tree.Call) and e.name in USER_SYMBOLS:
@@ -115,6 +117,12 @@ def frames_of(e: tree.StackTrace, settings: Settings) -> int:
     return min(wanted, settings.maxframes)
 
 
+def glue_frames(probes: Sequence[Probe]) -> int:
+    """How many frames of the kernel's own glue may stand before those of a probe's code: which of `__traceiter_*` and
+    `__bpf_trace_*` are there depends on the tracepoint and on who else is attached to it."""
+    return 0 if all(isinstance(probe.firing, (Internal, Timer)) for probe in probes) else 2
+
+
 Use = tuple[tuple[tree.Expr, ...], tuple[Probe, ...]]
 """The keys somewhere in a program and the probes of the clause they are in."""
 
@@ -129,6 +137,8 @@ def key_fields(uses: Iterable[Use], settings: Settings, start: int = 0) -> tuple
         kind, _, signed, detail = column[0]
         if len(kinds) > 1:
             kind = "string"
+        if kind == "stack":
+            detail = str(max(int(frames) for *_, frames in column))
         size = max(size for _, size, _, _ in column)
         field = _placed(end, kind, size, signed, detail)
         fields.append(field)

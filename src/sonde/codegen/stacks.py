@@ -7,7 +7,7 @@ from sonde.codegen.generation import Generation
 from sonde.codegen.identity import process
 from sonde.codegen.ir import Imm
 from sonde.codegen.places import Memory
-from sonde.codegen.shapes import frames_of
+from sonde.codegen.shapes import frames_of, glue_frames
 from sonde.lang.program import StackTrace
 
 USER_STACK = 1 << 8
@@ -19,7 +19,8 @@ def stack_into(g: Generation, e: StackTrace, memory: Memory) -> None:
 
     BEGIN, END and ERROR are fired by the session: the kernel's way to them is nobody's business.
     """
-    size = 8 * frames_of(e, g.shared.settings)
+    frames = frames_of(e, g.shared.settings)
+    size = 8 * (frames if e.is_user or g.clause is None else frames + glue_frames(g.clause.probes))
     if e.is_user:
         store(g, memory, 8, process(g))
         memory = Memory(memory.base, memory.offset + 8)

@@ -174,5 +174,6 @@ def _string(argument: Argument) -> str:
 def _stack(size: _Size, argument: Argument) -> Piece:
     """%k: a stack; the width is its indentation."""
     indent = f"abs({size.width})" if size.width else "None"
-    function = "user_stack" if argument.kind == "ustack" else "kernel_stack"
-    return Piece(b"%s", (f"{function}({argument.source}, {indent})",))
+    if argument.kind == "ustack":
+        return Piece(b"%s", (f"user_stack({argument.source}, {indent})",))
+    return Piece(b"%s", (f"kernel_stack({argument.source}, {argument.detail or None}, {indent})",))

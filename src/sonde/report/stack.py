@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 from sonde.consume.events import Value
 from sonde.consume.options import Options
 from sonde.report.symbolizer import Symbolizer
 from sonde.spec import Field
+
+_GLUE = re.compile(rb"vmlinux`(__traceiter_|__bpf_trace_|bpf_trace_run|bpf_prog_)").match
 
 
 def _encoded(name: str) -> bytes:
@@ -59,9 +63,12 @@ class Addresses:
             case _:
                 return b""
 
-    def kernel_stack(self, addresses: tuple[int, ...], indent: int | None = None) -> bytes:
-        """A newline, then one line a frame."""
-        return self._frames([self.kernel(address) for address in addresses], indent)
+    def kernel_stack(self, addresses: tuple[int, ...], frames: int | None = None, indent: int | None = None) -> bytes:
+        """A newline, then one line a frame, at most `frames` of them; what stands between the probed code and the
+        program at a tracepoint is left out."""
+        names = [self.kernel(address) for address in addresses]
+        start = next((n for n, name in enumerate(names) if not _GLUE(name)), 0)
+        return self._frames(names[start:][:frames], indent)
 
     def user_stack(self, stack: tuple[int, tuple[int, ...]], indent: int | None = None) -> bytes:
         pid, addresses = stack

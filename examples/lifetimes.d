@@ -1,0 +1,32 @@
+#!/usr/bin/env -S sonde -s
+/*
+ * How long processes live, in milliseconds, by the name they end with.
+ *
+ * Run: sonde -s lifetimes.d        the whole system, until ^C
+ *      sonde -s lifetimes.d -c 'make'
+ *
+ *   sleep
+ *            value  ------------- Distribution ------------- count
+ *               32 |                                         0
+ *               64 |@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@ 12
+ *              128 |                                         0
+ */
+
+#pragma D option quiet
+
+proc:::start
+{
+        born[pid] = timestamp;
+}
+
+proc:::exit
+/born[pid]/
+{
+        @[execname] = quantize((timestamp - born[pid]) / 1000000);
+        born[pid] = 0;
+}
+
+END
+{
+        printa("  %s%@d\n", @);
+}

@@ -1,0 +1,22 @@
+#!/usr/bin/env -S sonde -s
+/*
+ * Page faults of processes, by the code that caused them.
+ *
+ * Run: sonde -s pagefaults.d -c 'ls -lR /usr/share'
+ *
+ *   ls                         libc.so.6`__memset_avx2_unaligned      57
+ */
+
+#pragma D option quiet
+
+rawtp:exceptions::page_fault_user
+/!$target || pid == $target/
+{
+        @[execname, ufunc(ucaller)] = count();
+}
+
+END
+{
+        trunc(@, 20);
+        printa("  %-16s %-45A %@6d\n", @);
+}

@@ -1,0 +1,23 @@
+#!/usr/bin/env -S sonde -s
+/*
+ * Who wakes whom: the chains along which work is handed on.
+ *
+ * Run: sonde -s wakeups.d          the whole system, until ^C
+ *
+ * WAKER            SLEEPER            COUNT
+ * dd               cat                  812
+ * cat              dd                   811
+ */
+
+#pragma D option quiet
+
+sched:::wakeup
+{
+        @[execname, args[1]->pr_fname] = count();
+}
+
+END
+{
+        printf("%-16s %-16s %7s\n", "WAKER", "SLEEPER", "COUNT");
+        printa("%-16s %-16s %@7d\n", @);
+}
