@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from sonde.lang.catalog import Catalog
@@ -28,8 +27,6 @@ from sonde.lang.errors import DError, Position
 from sonde.lang.program import Clause, Expr, Program, Statement
 from sonde.lang.types import STRING, Type
 
-_UNMATCHED = ("D_PDESC_INVAL", "D_PDESC_ZERO")
-
 
 class Checker:
     """Checks the sources of one session as they are parsed; `program` is what they amount to.
@@ -48,22 +45,12 @@ class Checker:
     def add_text(self, source: Source, macros: Macros = NO_MACROS) -> None:
         """Parse and check one source, which must hold a program and use the arguments it was given."""
         parser = Parser(source, macros, self.is_type_name)
-        items = parser.items()
         try:
-            count = self.add_source(items, lambda: parser.position)
+            count = self.add_source(parser.items(), lambda: parser.position)
         except RecursionError:
             raise DError("D_SYNTAX", "nested too deeply", parser.position) from None
-        except DError as error:
-            if error.tag in _UNMATCHED and len(macros.arguments) > 1:
-                # DTrace matches descriptions when all has been parsed, and arguments that nobody uses come first.
-                deque(items, 0)
-                self._require_arguments_used(macros, parser)
-            raise
         if not count and not self._scope.options.empty:
             raise DError("D_EMPTY", "empty D program translation unit", parser.position)
-        self._require_arguments_used(macros, parser)
-
-    def _require_arguments_used(self, macros: Macros, parser: Parser) -> None:
         if not self._scope.options.unused_arguments:
             check_arguments_used(macros, parser.used_arguments)
 
