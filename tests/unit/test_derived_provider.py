@@ -48,7 +48,6 @@ DEFINITIONS = {
     ),
     "gone": (Definition("nothing"),),
     "both": (Definition("switch", more=(Definition("timer", "args->what"), Definition("nothing"))),),
-    "part:named": (Definition("timer"),),
 }
 KERNEL = Kernel(switch=("preempt", "prev", "next"), timer=("what",))
 
@@ -65,9 +64,7 @@ def probe(name, kernel=KERNEL):
 def test_identifiers_are_places_in_the_table():
     """Whatever of it the kernel has."""
     found = provider().match(Pattern("made"))
-    assert [(p.id, p.function, p.name) for p in found] == [
-        (500, "", "left"), (501, "", "other"), (503, "", "both"), (504, "part", "named"),
-    ]  # fmt: skip
+    assert [(p.id, p.name) for p in found] == [(500, "left"), (501, "other"), (503, "both")]
     assert provider().by_id(503) == found[2]
     assert provider().by_id(502) is None
     assert provider().by_id(599) is None
@@ -75,7 +72,7 @@ def test_identifiers_are_places_in_the_table():
 
 @pytest.mark.parametrize(
     ("fields", "count"),
-    [(("vmlinux",), 4), (("other",), 0), (("", "", "l*"), 1), (("", "part"), 1), (("", "", "n*"), 1)],
+    [(("vmlinux",), 3), (("other",), 0), (("", "", "l*"), 1), (("", "part"), 0), (("", "", "gone"), 0)],
 )
 def test_descriptions(fields, count):
     assert len(provider().match(Pattern("made", *fields))) == count

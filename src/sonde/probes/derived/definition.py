@@ -39,6 +39,5 @@ class Definition(NamedTuple):
 
 
 Definitions = dict[str, tuple[Definition, ...]]
-"""A provider's probes by name: the first definition holds whose tracepoint, arguments and functions
-the kernel has. The place in the table makes the identifier, and of probes that fire together the earlier one goes
-first."""
+"""A provider's probes by name: the first definition holds whose tracepoint, arguments and functions the kernel has.
+The place in the table makes the identifier, and of probes that fire together the earlier one goes first."""
