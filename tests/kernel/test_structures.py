@@ -147,3 +147,12 @@ def test_bounds_of_arrays_are_checked_where_they_are_known():
             (2, 11, 5), (3, 11, 3), (4, 11, 4), (5, 11, (1 << 64) - 1), (6, 11, 16),
         ]  # fmt: skip
         assert run.globals()["last"] == 1
+
+
+def test_the_value_of_an_assignment_to_a_bit_field_is_what_the_field_holds():
+    text = ("struct s { int low : 3; unsigned high : 5; } s; BEGIN { a = (s.low = 7); b = (s.high = 33); c = ++s.low; "
+            "d = (s.high -= 2); e = s.high++; }")  # fmt: skip
+    with Run(text) as run:
+        run.begin()
+        found = run.globals()
+        assert [found[name] for name in "abcde"] == [-1, 1, 0, 31, 31]

@@ -74,7 +74,7 @@ def _swapped_index(operand: Operand, subscript: Operand, position: Position, str
 
 
 def _check_bounds(array: Array, subscript: Expr, position: Position) -> None:
-    """A constant subscript must be inside; arrays of none or one element may be the open end of a structure."""
+    """A constant subscript must be inside; arrays of no elements are the open end of a structure."""
     if not isinstance(subscript, Const) or not array.length:
         return
     if not 0 <= subscript.value < array.length:
