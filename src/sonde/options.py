@@ -29,7 +29,7 @@ _RUN = {
     "aggsize": _SIZE, "bpflog": _SWITCH, "bpflogsize": _SIZE, "bufpolicy": _TEXT, "bufresize": _TEXT,
     "bufsize": _SIZE, "cleanrate": _RATE, "cpu": _COUNT, "destructive": _SWITCH, "dynvarsize": _SIZE,
     "grabanon": _SWITCH, "jstackframes": _COUNT, "jstackstrsize": _SIZE, "lockmem": _TEXT, "maxframes": _COUNT,
-    "noresolve": _SWITCH, "nspec": _COUNT, "pcapsize": _SIZE, "rings": _TEXT, "scratchsize": _SIZE,
+    "maxloop": _COUNT, "noresolve": _SWITCH, "nspec": _COUNT, "pcapsize": _SIZE, "rings": _TEXT, "scratchsize": _SIZE,
     "specsize": _SIZE, "stackframes": _COUNT, "statusrate": _RATE, "strsize": _SIZE, "ustackframes": _COUNT,
 }  # fmt: skip
 """Settled before tracing; a D program may set them by pragma."""
@@ -69,7 +69,10 @@ BAD_VERSION = "Requested version is not supported by compiler"
 TOO_FEW_REGISTERS = "Insufficient registers to generate code"
 
 LANGUAGE_VERSION = (2, 0)
-"""The version of the D language that programs may ask for, and all before it."""
+"""The version of DTrace's D that this one is compatible with."""
+
+NEWEST_VERSION = (2, 1)
+"""The version that programs have unless they ask for an earlier one: with branches and loops."""
 
 Value = int | bool | str
 
@@ -168,7 +171,13 @@ def parse(name: str, text: str | None) -> Value:
     return text
 
 
-_BOUNDS = {"iregs": (1, _REGISTERS), "nspec": (0, 1024), "pcapsize": (1, 65535), "printsize": (1, 65536)}
+_BOUNDS = {
+    "iregs": (1, _REGISTERS),
+    "maxloop": (1, (1 << 23) - 1),
+    "nspec": (0, 1024),
+    "pcapsize": (1, 65535),
+    "printsize": (1, 65536),
+}
 _CHOICES = {
     "bufpolicy": ("ring", "fill", "switch"), "bufresize": ("auto", "manual"), "rings": ("cpu", "one"),
     "stdc": ("a", "c", "t", "s"), "evaltime": ("exec", "preinit", "postinit", "main"),
@@ -192,7 +201,7 @@ def _check_version(text: str) -> None:
     parts = text.split(".")
     if not 2 <= len(parts) <= 3 or not all(part.isascii() and part.isdigit() for part in parts):
         raise OptionError(BAD_VALUE)
-    if tuple(map(int, parts)) > LANGUAGE_VERSION:
+    if tuple(map(int, parts)) > NEWEST_VERSION:
         raise OptionError(BAD_VERSION)
 
 
@@ -237,6 +246,12 @@ def _parse_rate(text: str) -> int:
     if unit == "hz":
         return 10**9 // value if value else 0
     return value * _TIMES.get(unit, 1)
+
+
+def version_of(options: OptionTable) -> tuple[int, ...]:
+    """The version of the language that programs are written in."""
+    text = options.text("version")
+    return tuple(map(int, text.split("."))) if text else NEWEST_VERSION
 
 
 def from_environment(environment: Mapping[str, str]) -> dict[str, str | None]:

@@ -62,6 +62,7 @@ def settings_of(options: OptionTable) -> Settings:
         scratchsize=options.number("scratchsize", default.scratchsize),
         rings_per_cpu=options.text("rings") == "cpu",
         cpu=options.number("cpu", 0) if options.is_set("cpu") else None,
+        maxloop=options.number("maxloop", default.maxloop),
         nspec=options.number("nspec", default.nspec),
         specsize=options.number("specsize", default.specsize),
     )

@@ -50,8 +50,9 @@ FAULTS = {
     10: "invalid size",
     11: "index out of bounds",
     12: "library-level fault",
+    13: "more iterations than maxloop allows",
 }
-"""DTRACEFLT_* codes; any other is an unknown fault."""
+"""DTRACEFLT_* codes, and one of ours, 13; any other is an unknown fault."""
 
 FAULT_CLAUSE = 0
 """The clause number of the record that reports a fault: after the header u32 clause, u32 probe, i64 pc, u64 code, u64

@@ -15,7 +15,7 @@ from sonde.lang.check.options import CheckOptions
 from sonde.lang.d.source import Macros, Source, command_line_source
 from sonde.lang.errors import DError, Position
 from sonde.lang.program import Clause, Program
-from sonde.options import OptionTable
+from sonde.options import NEWEST_VERSION, OptionTable, version_of
 from sonde.probes.registry import Registry
 from sonde.typed import NamedTuple
 
@@ -122,6 +122,7 @@ def check_options(options: OptionTable) -> CheckOptions:
         scratchsize=options.number("scratchsize", default.scratchsize),
         maxframes=options.number("maxframes", default.maxframes),
         amin=options.text("amin") or None,
+        branches=version_of(options) >= NEWEST_VERSION,
         parse_option=set_by_pragma,
     )
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from sonde.codegen import clock, commits, records, region
+from sonde.codegen import clock, commits, loops, records, region
 from sonde.codegen.generation import Fault, Generation
 from sonde.codegen.ir import Imm, Operand
 from sonde.codegen.names import MASK_BITS, clause_mask, probe_id
-from sonde.codegen.parts import Branching, Part, Parts, Straight, is_speculating
+from sonde.codegen.parts import Branching, Leaving, Looping, Part, Parts, Straight, is_speculating
 from sonde.codegen.plan import CLOSING
 from sonde.codegen.subroutines import searching
 from sonde.codegen.walk import nodes
@@ -34,6 +34,7 @@ def generate(g: Generation, planned: Planned, bit: int | None) -> None:
     g.finish = g.b.label()
     g.fault = Fault(failed, g.b.register(), g.b.register(), g.b.register())
     g.shares_clock = clock.is_shared(clause)
+    g.clock = None
     scratch_first = region.is_used_by_predicate(g, clause)
     if scratch_first:
         region.begin(g)
@@ -120,7 +121,19 @@ def _branching(g: Generation, part: Part) -> None:
     g.b.place(end)
 
 
-_PARTS = {Straight: _straight, Branching: _branching}
+def _looping(g: Generation, part: Part) -> None:
+    assert isinstance(part, Looping)
+    _prepare(g, part.statement)
+    loops.generate(g, part, _parts)
+
+
+def _leaving(g: Generation, part: Part) -> None:
+    assert isinstance(part, Leaving)
+    assert g.loop is not None
+    g.b.jump(g.loop.stop if part.statement.is_break else g.loop.step)
+
+
+_PARTS = {Straight: _straight, Branching: _branching, Looping: _looping, Leaving: _leaving}
 
 
 def _may_exit(clause: Clause) -> bool:

@@ -19,6 +19,8 @@ _CLOCKS = ("timestamp", "walltimestamp")
 
 def reading(g: Generation) -> Reg:
     """The clock, for all uses in the clause."""
+    if g.clock is not None:
+        return g.clock
     assert g.clause is not None
     return g.b.call(NUMBERS["ktime_get_ns"], pure=f"time{g.clause.id}")
 
@@ -40,6 +42,10 @@ def prepare(g: Generation, statement: tree.Statement) -> None:
         reading(g)
 
 
+def is_used(statement: tree.Statement) -> bool:
+    return _uses(*below(statement)) > 0
+
+
 def _conjuncts(predicate: tree.Expr) -> list[tree.Expr]:
     """The operands of the outermost &&: all of them have been evaluated where the clause's body runs."""
     if isinstance(predicate, tree.Binary) and predicate.op == "&&":
@@ -53,7 +59,7 @@ def _may_skip(part: Any) -> bool:
             return True
         if isinstance(node, tree.Binary) and node.op in ("&&", "||", "^^") and _uses(*below(node.right)):
             return True
-        if isinstance(node, tree.If) and _uses(*below(node)):
+        if isinstance(node, (tree.If, tree.Loop)) and _uses(*below(node)):
             return True
     return False
 

@@ -16,7 +16,7 @@ from sonde.codegen.context.internal import InternalContext
 from sonde.codegen.context.tracepoint import Fields
 from sonde.codegen.emit import TooLargeError
 from sonde.codegen.firings import Group, group
-from sonde.codegen.generation import Shared
+from sonde.codegen.generation import Generation, Shared
 from sonde.codegen.link import Place, link, optimize
 from sonde.codegen.maps import MapPool
 from sonde.codegen.names import fill_names, name_width
@@ -69,6 +69,7 @@ class Compilation:
         self.aggregations = tuple(describe(self.shared, a) for a in used)
         divider = Divider(self.shared, self.numbers, max((c.id for c in program.clauses), default=0) + 1)
         self.planned: list[Planned] = [(clause, divider.divide(clause)) for clause in program.clauses]
+        self._subprograms: dict[str, Generation] = {}
         self.groups = group(program.clauses, fields)
 
     def _add_maps(self, settings: Settings) -> None:
@@ -117,6 +118,7 @@ class Compilation:
         wanted = {clause.id for clause in each.clauses}
         main = generate(each.name, each.context, [p for p in self.planned if p[0].id in wanted], self.shared)
         try:
+            self._subprograms = dict(main.subprograms)
             spec = link(each.name, (main.b.function, main.positions), self._part, self._line)
         except TooLargeError as error:
             text = f"the clauses of {each.context.probes[0]} are too large: {error}"
@@ -131,10 +133,14 @@ class Compilation:
 
     def _part(self, name: str) -> Place:
         """A subprogram: the ERROR clauses or a routine of the library."""
+        if name in self._subprograms:
+            made = self._subprograms[name]
+            return made.b.function, made.positions
         if name != ERROR_ROUTINE:
             return routine(name), ()
         errors = [p for p in self.planned if ERROR in p[0].probes]
         made = generate_error_routine(InternalContext(ERROR), errors, self.shared)
+        self._subprograms.update(made.subprograms)
         return made.b.function, made.positions
 
     def _line(self, position: Position) -> str:

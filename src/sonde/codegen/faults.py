@@ -15,6 +15,7 @@ DIVIDE_BY_ZERO = 4
 OUT_OF_SCRATCH = 5
 BAD_SIZE = 10
 BAD_INDEX = 11
+LONG_LOOP = 13
 
 
 def fault(g: Generation, code: int, value: Operand) -> None:

@@ -119,6 +119,8 @@ class Generation:
         self.clause: Clause | None = None
         self.probe_index: Operand = Imm(0)
         self.mask_words = 0
+        self.table = f"probes_{name}"[:15]
+        self.in_memory: set[Variable] = set()
         self.leave = self.b.label()
         self.exit = self.b.label()
         self.record: Record | None = None
@@ -131,14 +133,18 @@ class Generation:
         self.fields: deque[Field] = deque()
         self.is_error_routine = False
         self.activity = ACTIVE
+        self.parameters: tuple[Reg, ...] = self.b.function.parameters
         self.finish = 0
+        self.loop: Loop | None = None
+        self.subprograms: dict[str, Generation] = {}
         self.shares_clock = False
+        self.clock: Reg | None = None
         self.speculation: Reg | None = None
         self.has_exited: Reg | None = None
 
     @property
     def ctx(self) -> Reg:
-        return self.b.function.parameters[0]
+        return self.parameters[0]
 
     # Nodes
 
@@ -281,12 +287,17 @@ STACK_TEMPORARIES = 160
 class Scratch:
     """The layout of this firing's frame of per-CPU scratch memory; `base` points to it once somebody needs it."""
 
-    def __init__(self) -> None:
-        self.base: Reg | None = None
+    def __init__(self, base: Reg | None = None, reserved: int = 0) -> None:
+        self.base = base
         self.slots: list[Slot] = []
-        self.size = 0
-        self._lasting = 0
-        self._next = 0
+        self.size = reserved
+        self._lasting = reserved
+        self._next = reserved
+
+    @property
+    def reserved(self) -> int:
+        """The bytes that `reset` does not give back."""
+        return self._lasting
 
     def take(self, size: int) -> int:
         offset = self._next
@@ -339,6 +350,16 @@ class Region(NamedTuple):
     def mask(self) -> int:
         """2**n - 1, at least `size`: what can be masked out of an offset within the region."""
         return (1 << self.size.bit_length()) - 1
+
+
+class Loop(NamedTuple):
+    """The function of a loop's body (`loops.py`): where `continue` and `break` go, and what it shares with the function
+    whose loop it is: a stack slot of that, and memory in the scratch frame."""
+
+    step: int
+    stop: int
+    environment: Reg
+    memory: Memory
 
 
 class Fault(NamedTuple):

@@ -43,6 +43,7 @@ class Linked:
     def __init__(self) -> None:
         self.code: list[Instruction] = []
         self.starts: dict[str, int] = {}
+        self.parameters: dict[str, int] = {}
         self.references: list[tuple[int, str]] = []
         self.stamps: list[Stamp] = []
         self.lines: list[tuple[int, Position]] = []
@@ -50,7 +51,9 @@ class Linked:
         self._frames: dict[str, tuple[int, set[str]]] = {}
         self.parameters: dict[str, int] = {}
 
-    def add(self, code: Code, positions: Sequence[Position | None]) -> None:
+    def add(self, function: ir.Function, positions: Sequence[Position | None]) -> None:
+        code = compile_function(function)
+        self.parameters[code.name] = len(function.parameters)
         start = len(self.code)
         self.starts[code.name] = start
         self.code.extend(code.instructions)
@@ -100,10 +103,10 @@ def link(
     `part` makes the subprograms that the code left after optimization still calls.
     """
     linked = Linked()
-    linked.add(compile_function(main[0]), main[1])
+    linked.add(main[0], main[1])
     while (wanted := linked.missing()) is not None:
         function, positions = part(wanted)
-        linked.add(compile_function(function), positions)
+        linked.add(function, positions)
     linked.check_stack()
     linked.resolve()
     lines = sorted(set(linked.lines), key=lambda pair: pair[0])

@@ -93,13 +93,9 @@ def _column(g: Generation, name: str) -> Operand:
 
 def _row(g: Generation) -> Reg:
     """The address of this probe's row; `Context.enter` has checked the index."""
-    base = g.b.map_value(table_name(g))
+    base = g.b.map_value(g.table)
     offset = g.b.alu("mul", g.probe_index, Imm(_row_size(g)))
     return g.b.in_register(g.b.alu("add", base, offset))
-
-
-def table_name(g: Generation) -> str:
-    return f"probes_{g.b.function.name}"[:15]
 
 
 def _row_size(g: Generation) -> int:

@@ -29,7 +29,17 @@ class Branching(NamedTuple):
     otherwise: Parts
 
 
-Part: TypeAlias = Straight | Branching
+class Looping(NamedTuple):
+    statement: tree.Loop
+    body: Parts
+    step: Parts
+
+
+class Leaving(NamedTuple):
+    statement: tree.Leave
+
+
+Part: TypeAlias = Straight | Branching | Looping | Leaving
 Parts: TypeAlias = "tuple[Part, ...]"
 
 
@@ -86,6 +96,14 @@ class Divider:
     def _alone(self, statement: tree.Statement) -> Part:
         if isinstance(statement, tree.If):
             return Branching(statement, self._parts(statement.then), self._parts(statement.otherwise))
+        if isinstance(statement, tree.Loop):
+            # What a loop records may come again, so it is not the clause's first record.
+            free, self._free = self._free, 0
+            loop = Looping(statement, self._parts(statement.body), self._parts(statement.step))
+            self._free = free
+            return loop
+        if isinstance(statement, tree.Leave):
+            return Leaving(statement)
         (part,) = self._straight([statement])
         return part
 
@@ -106,12 +124,15 @@ def records(parts: Parts) -> Iterator[Recorded]:
         if isinstance(part, Branching):
             yield from records(part.then)
             yield from records(part.otherwise)
-        elif part.record is not None:
+        elif isinstance(part, Looping):
+            yield from records(part.body)
+            yield from records(part.step)
+        elif isinstance(part, Straight) and part.record is not None:
             yield part.record
 
 
 def _stands_alone(statement: tree.Statement) -> bool:
-    return isinstance(statement, tree.If) or _is_act(statement, "speculate", *CLOSING)
+    return isinstance(statement, (tree.If, tree.Loop, tree.Leave)) or _is_act(statement, "speculate", *CLOSING)
 
 
 def _is_act(node: object, *names: str) -> bool:

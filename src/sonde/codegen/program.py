@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sonde.bpf import maps as kinds
-from sonde.codegen import clauses, records
+from sonde.codegen import clauses, loops, records
 from sonde.codegen.access import zero
 from sonde.codegen.clauses import ERROR_ROUTINE, Planned
 from sonde.codegen.generation import Context, Generation, Shared
 from sonde.codegen.handlers import HANDLERS
 from sonde.codegen.ir import Imm, MapDescriptor, SlotAddress
-from sonde.codegen.names import MASK_BITS, build_table, table_name
+from sonde.codegen.names import MASK_BITS, build_table
 from sonde.codegen.places import Held, Memory
 from sonde.codegen.variables import local_place, object_size
 from sonde.codegen.walk import nodes
@@ -38,9 +38,7 @@ def generate(name: str, context: Context, planned: Sequence[Planned], shared: Sh
     g.probe_index = context.enter(g)
     g.b.jump(setup)
     g.b.place(body)
-    variables = _local_variables(planned)
-    for variable in variables:
-        local_place(g, variable)
+    variables = _local_variables(g, planned)
     for item in planned:
         clauses.generate(g, item, bits.get(item[0].id))
     g.b.place(g.exit)
@@ -57,9 +55,7 @@ def generate_error_routine(context: Context, planned: Sequence[Planned], shared:
     setup, body = g.b.label(), g.b.label()
     g.b.jump(setup)
     g.b.place(body)
-    variables = _local_variables(planned)
-    for variable in variables:
-        local_place(g, variable)
+    variables = _local_variables(g, planned)
     for item in planned:
         clauses.generate(g, item, None)
     g.b.place(g.exit)
@@ -98,16 +94,20 @@ def _partial_clauses(g: Generation, planned: Sequence[Planned]) -> dict[int, int
                 bits.setdefault(identifier, []).append(partial[clause.id])
     g.mask_words = -(-len(partial) // MASK_BITS)
     if len(g.context.probes) > 1:
-        g.shared.maps.table(table_name(g), build_table(g, bits))
+        g.shared.maps.table(g.table, build_table(g, bits))
     return partial
 
 
-def _local_variables(planned: Sequence[Planned]) -> list[Variable]:
+def _local_variables(g: Generation, planned: Sequence[Planned]) -> list[Variable]:
+    """Those of all clauses, each with its place; what a loop uses is in memory."""
+    g.in_memory = loops.variables(clause for clause, _ in planned)
     found: dict[Variable, None] = {}
     for clause, *_ in planned:
         for node in nodes(clause):
             if isinstance(node, Var) and node.variable.scope == "this":
                 found[node.variable] = None
+    for variable in found:
+        local_place(g, variable)
     return list(found)
 
 

@@ -26,6 +26,7 @@ class Settings(NamedTuple):
     pcapsize: int = 1520
     cpu: int | None = None
     nspec: int = 1
+    maxloop: int = 1024
     specsize: int = 4 * MEGABYTE
 
     @property

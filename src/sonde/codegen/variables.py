@@ -104,7 +104,7 @@ def _thread_string(g: Generation, storage: Reg, offset: int) -> Reg:
 def local_place(g: Generation, variable: Variable) -> Place:
     """A clause-local variable; `clauses.py` sets them all to zero where the program begins."""
     if variable not in g.locals:
-        if is_scalar(variable.type):
+        if is_scalar(variable.type) and variable not in g.in_memory:
             g.locals[variable] = Held(g.b.register())
         else:
             g.locals[variable] = g.lasting(object_size(g.shared, variable.type))

@@ -350,9 +350,25 @@ class If(NamedTuple):
     otherwise: tuple[Statement, ...]
 
 
+class Loop(NamedTuple):
+    """Test, body, step, test ...; no `test` is a true one. `continue` goes to the step."""
+
+    position: Position
+    test: Expr | None
+    body: tuple[Statement, ...]
+    step: tuple[Statement, ...]
+
+
+class Leave(NamedTuple):
+    """`break`, or `continue`, of the innermost loop."""
+
+    position: Position
+    is_break: bool
+
+
 Statement: TypeAlias = (
     Evaluate | Aggregate | Trace | Printf | Print | Printa | Tracemem | Exit | Clear | Trunc | Normalize | SetOption
-    | FormattedCommand | Act | If
+    | FormattedCommand | Act | If | Loop | Leave
 )  # fmt: skip
 
 

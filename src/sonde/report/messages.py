@@ -6,7 +6,7 @@ from sonde.consume.events import Drop, Fault, Record
 from sonde.probe import Probe
 from sonde.spec import FAULTS
 
-_BAD_ADDRESS, _BAD_INDEX = 1, 11
+_BAD_ADDRESS, _BAD_INDEX, _LONG_LOOP = 1, 11, 13
 _WITH_ADDRESS = (_BAD_ADDRESS, 2, 9, 10)
 _NO_ADDRESS = (1 << 64) - 1
 
@@ -33,7 +33,7 @@ def fault_text(fault: Fault) -> str:
     text = FAULTS.get(fault.code, "unknown fault")
     if fault.code in _WITH_ADDRESS and not (fault.code == _BAD_ADDRESS and fault.value == _NO_ADDRESS):
         text += f" (0x{fault.value:x})"
-    elif fault.code == _BAD_INDEX:
+    elif fault.code in (_BAD_INDEX, _LONG_LOOP):
         text += f" ({fault.value})"
     if fault.pc >= 0:
         text += f" at BPF pc {fault.pc}"

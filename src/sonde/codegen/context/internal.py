@@ -37,7 +37,7 @@ class InternalContext:
         """
         if not g.is_error_routine or not 1 <= number <= 5:
             return Imm(0)
-        parameters = g.b.function.parameters
+        parameters = g.parameters
         if number == 1:
             return g.b.alu("rsh", parameters[1], Imm(32))
         if number == 2:

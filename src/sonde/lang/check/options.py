@@ -16,7 +16,7 @@ class CheckOptions(NamedTuple):
 
     `unused_arguments` (-xargref) allows that some of the command line's arguments are never named.
     `parse_option` turns an option's text into its value and raises ValueError with DTrace's words if it cannot.
-    The sizes are those in force before any pragma.
+    The sizes are those in force before any pragma. `branches`: statements may be conditional and loop.
     """
 
     zero_probes: bool = False
@@ -26,6 +26,7 @@ class CheckOptions(NamedTuple):
     scratchsize: int = 256
     maxframes: int = 127
     amin: str | None = None
+    branches: bool = True
     parse_option: Callable[[str, str | None], object] = _take_any
 
 

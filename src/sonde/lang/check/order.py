@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
 from sonde.lang.errors import DError, Position
 
 _AFTER_SPECULATE = {
@@ -22,7 +25,7 @@ _AFTER_DATA = {
 
 
 class ActionOrder:
-    """The kinds of action one clause has had so far.
+    """The kinds of action one clause has had so far, on any of the ways to the present statement.
 
     The kinds are `recording`, `aggregating`, `destructive`, `exit`, `speculate` and `commit`; a destructive action
     that also records data is noted as both.
@@ -30,9 +33,11 @@ class ActionOrder:
 
     def __init__(self) -> None:
         self._seen: set[str] = set()
+        self._noted: list[tuple[str, Position]] = []
 
     def note(self, kind: str, position: Position) -> None:
         """Add an action of that kind, or raise if it may not stand here."""
+        self._noted.append((kind, position))
         for earlier, rules in (
             ("speculate", _AFTER_SPECULATE),
             ("commit", _AFTER_COMMIT),
@@ -43,3 +48,20 @@ class ActionOrder:
                 tag, text = rules[kind]
                 raise DError(tag, text, position)
         self._seen.add(kind)
+
+    @contextmanager
+    def looping(self) -> Iterator[None]:
+        """The actions noted in the `with` block may each come behind all of them."""
+        start = len(self._noted)
+        yield
+        for kind, position in self._noted[start:]:
+            self.note(kind, position)
+
+    def branches(self, *branches: Callable[[], None]) -> None:
+        """Note what one of these notes: none of them comes behind another."""
+        before, after = self._seen, set()
+        for branch in branches:
+            self._seen = set(before)
+            branch()
+            after |= self._seen
+        self._seen = after

@@ -2,29 +2,82 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from sonde.lang.check.actions import action
 from sonde.lang.check.aggregations import aggregate
 from sonde.lang.check.expressions import expression
 from sonde.lang.check.kinds import is_recordable_opaque
 from sonde.lang.check.operands import ActionCall, AggregationUse, Operand, value_of
+from sonde.lang.check.operators import is_scalar_test
 from sonde.lang.check.order import ActionOrder
 from sonde.lang.check.prototypes import DESTRUCTIVE
 from sonde.lang.check.scope import Scope
 from sonde.lang.d import syntax
 from sonde.lang.errors import DError
-from sonde.lang.program import Call, Evaluate, Statement, Trace
+from sonde.lang.program import Call, Evaluate, Expr, If, Leave, Loop, Statement, Trace
 
 
 def statements(nodes: tuple[syntax.Statement, ...], scope: Scope) -> tuple[Statement, ...]:
     """All statements of one clause, in order."""
-    order = ActionOrder()
-    return tuple(_statement(node, order, scope) for node in nodes)
+    return _block(nodes, ActionOrder(), scope, False)
 
 
-def _statement(node: syntax.Statement, order: ActionOrder, scope: Scope) -> Statement:
+def _block(
+    nodes: tuple[syntax.Statement, ...], order: ActionOrder, scope: Scope, in_loop: bool
+) -> tuple[Statement, ...]:
+    return tuple(each for node in nodes for each in _statement(node, order, scope, in_loop))
+
+
+def _statement(node: syntax.Statement, order: ActionOrder, scope: Scope, in_loop: bool) -> tuple[Statement, ...]:
+    """A loop is two: what it begins with, and the loop."""
+    if isinstance(node, syntax.ExpressionStatement):
+        return (_simple(node.expression, order, scope),)
+    if not scope.options.branches:
+        raise DError("D_SYNTAX", f'syntax error near "{_keyword(node)}"', node.position)
     if isinstance(node, syntax.If):
-        raise DError("D_SYNTAX", "if is not supported; use predicates or ?:", node.position)
-    inner = node.expression
+        return (_if(node, order, scope, in_loop),)
+    if isinstance(node, syntax.Loop):
+        return _loop(node, order, scope)
+    if not in_loop:
+        raise DError("D_SYNTAX", f"{_keyword(node)} outside of a loop", node.position)
+    return (Leave(node.position, node.is_break),)
+
+
+def _keyword(node: syntax.If | syntax.Loop | syntax.Leave) -> str:
+    if isinstance(node, syntax.Leave):
+        return "break" if node.is_break else "continue"
+    return "if" if isinstance(node, syntax.If) else "for"
+
+
+def _if(node: syntax.If, order: ActionOrder, scope: Scope, in_loop: bool) -> Statement:
+    test = _condition(node.test, scope)
+    branches: list[tuple[Statement, ...]] = []
+
+    def check(nodes: tuple[syntax.Statement, ...]) -> Callable[[], None]:
+        return lambda: branches.append(_block(nodes, order, scope, in_loop))
+
+    order.branches(check(node.then), check(node.otherwise))
+    return If(node.position, test, *branches)
+
+
+def _loop(node: syntax.Loop, order: ActionOrder, scope: Scope) -> tuple[Statement, ...]:
+    initial = () if node.initial is None else (_simple(node.initial, order, scope),)
+    with order.looping():
+        test = None if node.test is None else _condition(node.test, scope)
+        body = _block(node.body, order, scope, True)
+        step = () if node.step is None else (_simple(node.step, order, scope),)
+    return (*initial, Loop(node.position, test, body, step))
+
+
+def _condition(node: syntax.Expr, scope: Scope) -> Expr:
+    operand = expression(node, scope)
+    if not is_scalar_test(operand):
+        raise DError("D_PRED_SCALAR", "condition must be of scalar type", node.position)
+    return value_of(operand)
+
+
+def _simple(inner: syntax.Expr, order: ActionOrder, scope: Scope) -> Statement:
     if isinstance(inner, syntax.Assign) and inner.op == "=" and isinstance(inner.target, syntax.Aggregation):
         return _aggregation(inner, order, scope)
     return _from_operand(expression(inner, scope), order, scope)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from sonde.lang.d.constants import integer
 from sonde.lang.d.descriptions import split_description
 from sonde.lang.d.expressions import expression
 from sonde.lang.d.lexer import NUMBER, PREDICATE_END, SPEC, Token
 from sonde.lang.d.stream import TokenStream
-from sonde.lang.d.syntax import Expr, ExpressionStatement, If, ProbeClause, ProbeSpec, Statement
+from sonde.lang.d.syntax import Expr, ExpressionStatement, If, Leave, Loop, ProbeClause, ProbeSpec, Statement
 from sonde.lang.errors import DError
 
 
@@ -75,13 +77,19 @@ def _statements(stream: TokenStream) -> tuple[Statement, ...]:
     while not stream.at("}"):
         if stream.accept(";"):
             continue
-        if stream.at("if"):
-            listed.append(_if(stream))
-            continue
-        listed.append(_expression_statement(stream))
-        if not stream.at("}"):
-            stream.expect(";")
+        listed.append(_statement(stream))
     return tuple(listed)
+
+
+def _statement(stream: TokenStream) -> Statement:
+    """One statement with what ends it; the last one before a brace needs no semicolon."""
+    compound = _COMPOUND.get(stream.token.kind)
+    if compound is not None:
+        return compound(stream)
+    statement = _leave(stream) if stream.token.kind in _LEAVING else _expression_statement(stream)
+    if not stream.at("}"):
+        stream.expect(";")
+    return statement
 
 
 def _expression_statement(stream: TokenStream) -> Statement:
@@ -103,16 +111,48 @@ def _if(stream: TokenStream) -> Statement:
 
 
 def _branch(stream: TokenStream) -> tuple[Statement, ...]:
-    """The block or the single statement that an `if` or `else` governs."""
+    """The block or the single statement that an `if`, an `else` or a loop governs."""
     if stream.accept("{"):
         statements = _statements(stream)
         stream.expect("}")
         return statements
-    if stream.at("if"):
-        return (_if(stream),)
-    if stream.accept(";"):
-        return ()
-    statement = _expression_statement(stream)
-    if not stream.at("}"):
-        stream.expect(";")
-    return (statement,)
+    return () if stream.accept(";") else (_statement(stream),)
+
+
+def _for(stream: TokenStream) -> Statement:
+    position = stream.expect("for").position
+    stream.expect("(")
+    if stream.starts_type(stream.token):
+        text = "no variable can be declared in a loop; use a clause-local one: for (this->i = 0; ...)"
+        raise DError("D_SYNTAX", text, stream.token.position)
+    initial = _optional(stream, ";")
+    test = _optional(stream, ";")
+    step = _optional(stream, ")")
+    with stream.nested():
+        return Loop(position, initial, test, step, _branch(stream))
+
+
+def _optional(stream: TokenStream, end: str) -> Expr | None:
+    """An expression, if there is one, and what must follow it."""
+    found = None if stream.at(end) else expression(stream)
+    stream.expect(end)
+    return found
+
+
+def _while(stream: TokenStream) -> Statement:
+    position = stream.expect("while").position
+    stream.expect("(")
+    test = expression(stream)
+    stream.expect(")")
+    with stream.nested():
+        return Loop(position, None, test, None, _branch(stream))
+
+
+def _leave(stream: TokenStream) -> Statement:
+    token = stream.token
+    stream.advance()
+    return Leave(token.position, token.kind == "break")
+
+
+_LEAVING = ("break", "continue")
+_COMPOUND: dict[str, Callable[[TokenStream], Statement]] = {"if": _if, "for": _for, "while": _while}

@@ -314,7 +314,24 @@ class If(NamedTuple):
     otherwise: tuple[Statement, ...]
 
 
-Statement: TypeAlias = ExpressionStatement | If
+class Loop(NamedTuple):
+    """`for (initial; test; step) body`, where any of the three may be missing, and `while (test) body`."""
+
+    position: Position
+    initial: Expr | None
+    test: Expr | None
+    step: Expr | None
+    body: tuple[Statement, ...]
+
+
+class Leave(NamedTuple):
+    """`break`, or `continue`."""
+
+    position: Position
+    is_break: bool
+
+
+Statement: TypeAlias = ExpressionStatement | If | Loop | Leave
 
 
 # The items of a program
