@@ -49,11 +49,8 @@ class Linked:
         self.lines: list[tuple[int, Position]] = []
         self._calls: list[tuple[int, str]] = []
         self._frames: dict[str, tuple[int, set[str]]] = {}
-        self.parameters: dict[str, int] = {}
 
-    def add(self, function: ir.Function, positions: Sequence[Position | None]) -> None:
-        code = compile_function(function)
-        self.parameters[code.name] = len(function.parameters)
+    def add(self, code: Code, positions: Sequence[Position | None]) -> None:
         start = len(self.code)
         self.starts[code.name] = start
         self.code.extend(code.instructions)
@@ -103,10 +100,10 @@ def link(
     `part` makes the subprograms that the code left after optimization still calls.
     """
     linked = Linked()
-    linked.add(main[0], main[1])
+    linked.add(compile_function(main[0]), main[1])
     while (wanted := linked.missing()) is not None:
         function, positions = part(wanted)
-        linked.add(function, positions)
+        linked.add(compile_function(function), positions)
     linked.check_stack()
     linked.resolve()
     lines = sorted(set(linked.lines), key=lambda pair: pair[0])
