@@ -10,6 +10,7 @@ from activity import activity
 from command import sonde, table
 from d_run import Run
 
+from sonde.engines.base import EngineError
 from sonde.lang.check import prototypes
 
 pytestmark = pytest.mark.every_kernel
@@ -41,7 +42,7 @@ def names_in(statements):
 @pytest.mark.parametrize("strsize", [256, 4096])
 def test_a_clause_with_every_subroutine(strsize):
     """Also those that need much of the stack, the scratch memory or the verifier's patience."""
-    statements = everything.supported(everything.subroutines(), STRING, strsize=strsize)
+    statements = [s for s in everything.supported(everything.subroutines(), STRING, strsize=strsize) if "out" not in s]
     assert {"copyin", "copyinstr", "strjoin", "substr", "strlen", "htonl", "stack"} <= names_in(statements)
     with fired(everything.program(statements, STRING), strsize=strsize) as run:
         assert len([record for record in run.raw_records() if record.probe]) >= 3
@@ -53,7 +54,19 @@ def test_a_clause_with_every_action():
     assert {"trace", "printf", "tracemem", "printa", "clear", "trunc"} <= names_in(statements)
     for statement in statements:
         with fired(everything.program([statement], before)) as run:
-            assert not run.faults()
+            # There is no packet here to capture.
+            assert not run.faults() or statement.startswith("pcap"), statement
+
+
+def test_writing_to_the_process_works_or_is_refused_in_words():
+    """Kernels that are locked down have no helper for it."""
+    for statement in everything.supported(["copyout(copyin(arg1, 4), arg1, 4)", 'copyoutstr("x", arg1, 2)'], ""):
+        try:
+            with fired(everything.program([statement])) as run:
+                assert not run.faults()
+        except EngineError as error:
+            if "bpf_probe_write_user" not in error.text:
+                raise
 
 
 def test_a_clause_with_every_variable():
@@ -87,7 +100,8 @@ def test_every_kind_of_firing():
             sdt:sched::sched_process_fork { @["event"] = count(); }
             sdt:sched::sched_process_exit /args[1] > 0/ { @["record"] = count(); }
             rawtp:::sched_process_e* { @["several"] = count(); }
-            tick-2s { exit(0); }
+            rawtp:::sched_process_exit { processes++; }
+            tick-1s /processes > 2 || seconds++ > 100/ { exit(0); }
             END { @["END"] = count(); }
             """,
             timeout=PATIENCE,

@@ -164,17 +164,24 @@ def _set_element(g: Generation, target: tree.Element, size: int, value: Operand)
     if value == Imm(0):
         g.call("map_delete_elem", MapDescriptor(name), address)
         return
-    entry = g.temporary((size + 7) & ~7)
+    entry = _entry(g, name, 0)
     remove, update, end = g.b.label(), g.b.label(), g.b.label()
     g.b.branch("eq", value, Imm(0), remove, update)
     g.b.place(remove)
     g.call("map_delete_elem", MapDescriptor(name), address)
     g.b.jump(end)
     g.b.place(update)
-    g.b.store(entry.base, entry.offset, 8, Imm(0))
     g.b.store(entry.base, entry.offset, size, value)
     _update(g, name, key, entry)
     g.b.place(end)
+
+
+def _entry(g: Generation, name: str, size: int) -> Memory:
+    """Memory for a value of an array's map: zeros but for the first `size` bytes, which are yet to be written."""
+    whole = g.shared.maps.specs[name].value_size
+    entry = g.temporary(whole)
+    zero(g, Memory(entry.base, entry.offset + size), whole - size)
+    return entry
 
 
 def _update(g: Generation, name: str, key: Memory, entry: Memory) -> None:
@@ -213,7 +220,9 @@ def assign_object(g: Generation, e: tree.Assign) -> None:
     with evaluated_once(g, e.target):
         if isinstance(e.target, tree.Element):
             name, key = element_key(g, e.target)
-            _update_object(g, e, name, key, _evaluated(g, e, size))
+            entry = _entry(g, name, size + 7 & ~7)
+            object_into(g, e.value, e.target.type, entry, size)
+            _update_object(g, e, name, key, entry)
         elif _is_plain(e):
             with _writable(g, e.target) as place:
                 assert isinstance(place, Memory)

@@ -13,6 +13,10 @@ from sonde.typed import NamedTuple
 STACK_LIMIT = 512
 """MAX_BPF_STACK (include/linux/filter.h): what a program and the subprograms it is calling may use together."""
 
+REACH = 8000
+"""Instructions that a forward jump may skip. The format allows 32767, but the verifier writes some calls out in place,
+and refuses the program if a jump over them gets too long for that."""
+
 _ALU = {
     "add": bpf.ADD, "sub": bpf.SUB, "mul": bpf.MUL, "div": bpf.DIV, "mod": bpf.MOD, "sdiv": bpf.DIV, "smod": bpf.MOD,
     "and": bpf.AND, "or": bpf.OR, "xor": bpf.XOR, "lsh": bpf.LSH, "rsh": bpf.RSH, "arsh": bpf.ARSH,
@@ -63,6 +67,7 @@ class _Emitter:
         self.out: list[Instruction] = []
         self.labels: dict[int, int] = {}
         self.jumps: list[tuple[int, int]] = []
+        self.next_island = REACH // 2
         stack = self._lay_out(allocation)
         self.code = Code(function.name, self.out, [], [], [], [], [], stack, len(function.parameters))
 
@@ -89,6 +94,8 @@ class _Emitter:
         self._parameters()
         blocks = self.function.blocks
         for index, block in enumerate(blocks):
+            if len(self.out) >= self.next_island:
+                self._island(block.number)
             self.labels[block.number] = len(self.out)
             following = blocks[index + 1].number if index + 1 < len(blocks) else -1
             for instruction, position in block.code:
@@ -101,6 +108,25 @@ class _Emitter:
                 raise TooLargeError(f"{self.function.name} has a jump over {offset} instructions")
             self.out[index] = self.out[index]._replace(offset=offset)
         return self.code
+
+    def _island(self, following: int) -> None:
+        """Before the block `following`: jumps that have come far to land on, each of which goes on from here."""
+        start = len(self.out)
+        self.next_island = start + REACH // 4
+        far: dict[int, list[int]] = {}
+        for index, label in self.jumps:
+            if label not in self.labels and label != following and start - index > REACH // 2:
+                far.setdefault(label, []).append(index)
+        if not far:
+            return
+        if not _is_final(self.out[-1]):
+            self._jump(following)
+        for label, indexes in far.items():
+            for index in indexes:
+                self.out[index] = self.out[index]._replace(offset=len(self.out) - index - 1)
+            self._jump(label)
+        landed = {index for indexes in far.values() for index in indexes}
+        self.jumps = [jump for jump in self.jumps if jump[0] not in landed]
 
     def _parameters(self) -> None:
         moves = []
@@ -349,6 +375,11 @@ class _Emitter:
                 dst, src = pending[0]
                 self._copy(bpf.R0, src)
                 pending = [(d, bpf.R0 if s == src else s) for d, s in pending]
+
+
+def _is_final(instruction: Instruction) -> bool:
+    """Whether what follows the instruction is not reached through it."""
+    return instruction == bpf.exit_() or instruction._replace(offset=0) == bpf.jump(0)
 
 
 def _slots_of(instruction: ir.Instruction) -> list[Slot]:

@@ -112,7 +112,9 @@ def _local_variables(g: Generation, planned: Sequence[Planned]) -> list[Variable
 
 
 def _set_up(g: Generation, setup: int, body: int, variables: Sequence[Variable]) -> None:
-    """Code between entry and clauses, made last, when it is known what they need."""
+    """Code between entry and clauses, made last, when it is known what they need, but laid out where it runs."""
+    blocks = g.b.function.blocks
+    start = len(blocks)
     g.b.place(setup)
     if g.scratch.base is not None:
         _take_frame(g)
@@ -124,6 +126,10 @@ def _set_up(g: Generation, setup: int, body: int, variables: Sequence[Variable])
             assert isinstance(place, Memory)
             zero(g, place, object_size(g.shared, variable.type))
     g.b.jump(body)
+    made = blocks[start:]
+    del blocks[start:]
+    at = next(index for index, block in enumerate(blocks) if block.number == body)
+    blocks[at:at] = made
 
 
 def _take_frame(g: Generation) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from sonde.codegen.settings import Settings
 from sonde.codegen.shapes import Use, key_fields
@@ -23,8 +23,29 @@ def gather_keys(clauses: Sequence[Clause], settings: Settings) -> Keys:
                 uses.setdefault(node.aggregation, []).append((node.keys, clause.probes))
             elif isinstance(node, tree.Element):
                 uses.setdefault(node.variable, []).append((node.keys, clause.probes))
-    starts = {what: 8 if isinstance(what, Variable) and what.scope == "self" else 0 for what in uses}
-    return {what: key_fields(found, settings, starts[what]) for what, found in uses.items()}
+    shared = shares_map(what for what in uses if isinstance(what, Variable))
+    keys = {what: key_fields(found, settings, _start(what, shared)) for what, found in uses.items()}
+    if shared:
+        size = max(size for what, (_, size) in keys.items() if isinstance(what, Variable))
+        keys |= {what: (fields, size) for what, (fields, _) in keys.items() if isinstance(what, Variable)}
+    return keys
+
+
+def shares_map(arrays: Iterable[Variable]) -> bool:
+    """Whether the associative arrays are too many for a hash map each: they are then in one, told apart by a number
+    that their keys begin with."""
+    return len(set(arrays)) > MAPS_FOR_ARRAYS
+
+
+MAPS_FOR_ARRAYS = 32
+"""A program may use 64 maps (MAX_USED_MAPS, include/linux/bpf_verifier.h), aggregations and its own included."""
+
+
+def _start(what: Variable | Aggregation, shared: bool) -> int:
+    """Where the elements of the tuple begin in a key: behind the array's number and the thread's."""
+    if not isinstance(what, Variable):
+        return 0
+    return (8 if shared else 0) + (8 if what.scope == "self" else 0)
 
 
 def gather_replaceable(clauses: Sequence[Clause]) -> frozenset[Aggregation]:

@@ -7,7 +7,7 @@ clause-locals are in scratch memory.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from sonde.bpf import maps as kinds
@@ -20,12 +20,13 @@ from sonde.codegen.layout import key_memory, thread_serial
 from sonde.codegen.maps import NULL_MARK
 from sonde.codegen.places import Held, Memory, Place, Remote, Trusted, at
 from sonde.codegen.strings import in_memory, is_nullable, mark
+from sonde.codegen.uses import shares_map
 from sonde.lang import program as tree
 from sonde.lang.program import Variable
 from sonde.lang.types import Array, String, Struct, Type, align_of, resolve, size_of
 from sonde.spec import MapSpec
 
-GLOBALS, THREADS = "globals", "threads"
+GLOBALS, THREADS, ARRAYS = "globals", "threads", "arrays"
 _CREATE = 1
 """BPF_LOCAL_STORAGE_GET_F_CREATE (include/uapi/linux/bpf.h)."""
 
@@ -40,9 +41,12 @@ def object_size(shared: Shared, type_: Type) -> int:
 def assign_storage(shared: Shared, variables: tuple[Variable, ...]) -> None:
     """Give every global and thread-local scalar its map and offset, every associative array its map."""
     ends = {GLOBALS: 0, THREADS: 8}
+    arrays: list[Variable] = []
     for variable in variables:
         if variable.keys is not None:
             shared.variables[variable] = (f"a{variable.id}_{variable.name}"[:15], 0)
+            if variable in shared.keys:
+                arrays.append(variable)
         elif variable.scope in ("global", "self"):
             name = GLOBALS if variable.scope == "global" else THREADS
             size = object_size(shared, variable.type)
@@ -52,6 +56,8 @@ def assign_storage(shared: Shared, variables: tuple[Variable, ...]) -> None:
                 offset += FLAG
             shared.variables[variable] = (name, offset)
             ends[name] = offset + size
+    if shares_map(arrays):
+        _share(shared, arrays)
     for name, end in ends.items():
         size = (end + 7) & ~7
         if name == GLOBALS:
@@ -67,6 +73,23 @@ but a string that was never set is NULL."""
 
 def has_flag(variable: Variable) -> bool:
     return variable.scope == "self" and isinstance(resolve(variable.type), String)
+
+
+def _share(shared: Shared, arrays: Sequence[Variable]) -> None:
+    """One map for all arrays; each has a number instead of an offset."""
+    key_size = shared.keys[arrays[0]][1]
+    value_size = max(_element_size(shared, variable) for variable in arrays)
+    shared.maps.add(MapSpec(ARRAYS, kinds.HASH, key_size, value_size, _entries(shared, key_size, value_size)))
+    shared.variables.update({variable: (ARRAYS, number) for number, variable in enumerate(arrays)})
+
+
+def _element_size(shared: Shared, variable: Variable) -> int:
+    return max(8, (object_size(shared, variable.type) + 7) & ~7)
+
+
+def _entries(shared: Shared, key_size: int, value_size: int) -> int:
+    """The elements that dynvarsize has room for."""
+    return max(16, shared.settings.dynvarsize // (key_size + value_size + 48))
 
 
 def variable_place(g: Generation, e: tree.Expr) -> Place:
@@ -181,15 +204,16 @@ def element_key(g: Generation, e: tree.Element) -> tuple[str, Memory]:
     variable = e.variable
     if variable.scope == "this":
         raise Unsupported("an associative array of clause-local scope", e.position)
-    name, _ = g.shared.variables[variable]
+    name, number = g.shared.variables[variable]
     assert variable.keys is not None
     fields, size = g.shared.keys[variable]
     key = key_memory(g, e.keys, fields, size)
+    if name == ARRAYS:
+        store(g, key, 8, Imm(number))
     if variable.scope == "self":
-        store(g, key, 8, thread_serial(g))
-    value_size = max(8, (object_size(g.shared, variable.type) + 7) & ~7)
-    entries = max(16, g.shared.settings.dynvarsize // (size + value_size + 48))
-    g.shared.maps.add(MapSpec(name, kinds.HASH, size, value_size, entries))
+        store(g, Memory(key.base, key.offset + (8 if name == ARRAYS else 0)), 8, thread_serial(g))
+    value_size = _element_size(g.shared, variable)
+    g.shared.maps.add(MapSpec(name, kinds.HASH, size, value_size, _entries(g.shared, size, value_size)))
     return name, key
 
 

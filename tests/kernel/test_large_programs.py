@@ -1,0 +1,31 @@
+"""Programs larger than one instruction, or one map for each thing, can reach."""
+
+from d_run import Run
+
+from sonde.codegen.uses import MAPS_FOR_ARRAYS
+
+
+def test_more_arrays_than_a_program_may_have_maps():
+    """Global and thread-local ones with keys and values of different sizes; each array's elements are its own."""
+    count = 2 * MAPS_FOR_ARRAYS
+    declared = "".join(f"string s{n}[int, string]; self int t{n}[string]; " for n in range(count))
+    set_all = "".join(f's{n}[1, "x"] = "v{n}"; a{n}[{n}] = {n}; self->t{n}["q"] = {n} + 1; ' for n in range(count))
+    with Run(
+        f"""
+        {declared} BEGIN {{ {set_all} }}
+        BEGIN {{ printf("%d %d %d %d", a7[7], a{count - 1}[{count - 1}], self->t7["q"], self->t{count - 1}["q"]); }}
+        BEGIN {{ a7[7] = 0; printf("%d %d %d", a7[7], a8[7], a8[8]); printf("%d", s3[1, "x"] == "v3"); }}
+        BEGIN {{ s3[1, "x"] = 0; printf("%d %d", s3[1, "x"] == "", s4[1, "x"] == "v4"); }}
+        """
+    ).begin() as run:
+        assert run.values() == [[7, count - 1, 8, count], [0, 0, 8, 1], [1, 1]]
+        assert not run.lost()
+
+
+def test_a_clause_longer_than_a_jump_reaches():
+    """Its faults, and its end, are tens of thousands of instructions away."""
+    body = "".join(f"c[{n}] = {n}; d[0] = c[{n}] + d[0]; " for n in range(450))
+    with Run(f'long long c[int], d[int]; BEGIN {{ {body} printf("%d", d[0]); }}') as run:
+        assert max(len(each.code) // 8 for each in run.spec.programs) > 16000
+        run.begin()
+        assert run.values() == [[sum(range(450))]]
