@@ -15,7 +15,7 @@ def test_more_arrays_than_a_program_may_have_maps():
         {declared} BEGIN {{ {set_all} }}
         BEGIN {{ printf("%d %d %d %d", a7[7], a{count - 1}[{count - 1}], self->t7["q"], self->t{count - 1}["q"]); }}
         BEGIN {{ a7[7] = 0; printf("%d %d %d", a7[7], a8[7], a8[8]); printf("%d", s3[1, "x"] == "v3"); }}
-        BEGIN {{ s3[1, "x"] = 0; printf("%d %d", s3[1, "x"] == "", s4[1, "x"] == "v4"); }}
+        BEGIN {{ s3[1, "x"] = 0; printf("%d %d", s3[1, "x"] == NULL, s4[1, "x"] == "v4"); }}
         """
     ).begin() as run:
         assert run.values() == [[7, count - 1, 8, count], [0, 0, 8, 1], [1, 1]]
