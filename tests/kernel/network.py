@@ -80,6 +80,15 @@ class Network:
     def command(self, name):
         return ["ip", "netns", "exec", name, sys.executable]
 
+    def bridge(self, name):
+        """Put the left interface below a bridge, which takes over its address."""
+        left = "-n", self.left
+        _ip(*left, "link", "add", name, "type", "bridge")
+        _ip(*left, "addr", "flush", "dev", self.left)
+        _ip(*left, "link", "set", self.left, "master", name)
+        _ip(*left, "addr", "add", f"{ADDRESSES[4][0]}/24", "dev", name)
+        _ip(*left, "link", "set", name, "up")
+
     def datagrams(self, version, port, count, size=10):
         self.run(self.left, DATAGRAMS, ADDRESSES[version][1], port, count, size)
 
@@ -102,11 +111,11 @@ class Network:
 
 
 @contextlib.contextmanager
-def network():
-    """Skips where there is no ip(8) or it may not make namespaces."""
+def network(tag=""):
+    """Skips where there is no ip(8) or it may not make namespaces; `tag` tells one network from another."""
     if not shutil.which("ip") or os.geteuid():
         pytest.skip("needs ip(8) and root")
-    left, right = f"l{os.getpid()}", f"r{os.getpid()}"
+    left, right = f"l{tag}{os.getpid()}", f"r{tag}{os.getpid()}"
     made = []
     try:
         for name in (left, right):

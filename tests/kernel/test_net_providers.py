@@ -205,3 +205,14 @@ def test_a_segment_sent_again_is_no_request_again(net):
     counts = {row[0]: int(row[1]) for row in rows(seen)[1:]}
     assert counts["0"] == 1
     assert counts["1"] >= 1
+
+
+def test_a_bridge_and_its_port_count_once():
+    """The bridge sends; its port, which the packet goes through as well, does not count."""
+    text = """udp:::send, udp:::receive /args[4]->udp_dport == 9004/ {
+        @[probename, stringof(((struct sk_buff *)arg0)->dev->name)] = count(); }"""
+    with network("b") as net:
+        net.bridge("bridge0")
+        with tracing(text) as seen:
+            net.datagrams(4, 9004, 7)
+        assert sorted(rows(seen)) == [("receive", net.right, "7"), ("send", "bridge0", "7")]
