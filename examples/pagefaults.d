@@ -12,7 +12,7 @@
 rawtp:exceptions::page_fault_user
 /!$target || pid == $target/
 {
-        @[execname, ufunc(ucaller)] = count();
+        @[execname, ufunc(args[1]->ip)] = count();
 }
 
 END

@@ -13,18 +13,25 @@
 
 #pragma D option quiet
 
-syscall::write:entry, syscall::pwrite64:entry, syscall::writev:entry
+syscall::write:entry, syscall::pwrite64:entry, syscall::writev:entry,
+syscall::sendfile64:entry
 {
         self->fd = arg0 + 1;
 }
 
-syscall::write:return, syscall::pwrite64:return, syscall::writev:return
+syscall::copy_file_range:entry
+{
+        self->fd = arg2 + 1;
+}
+
+syscall:::return
 /self->fd && arg0 > 0/
 {
         @bytes[execname, fds[self->fd - 1].fi_pathname] = sum(arg0);
 }
 
-syscall::write:return, syscall::pwrite64:return, syscall::writev:return
+syscall:::return
+/self->fd/
 {
         self->fd = 0;
 }

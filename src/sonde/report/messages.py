@@ -34,7 +34,7 @@ def fault_text(fault: Fault) -> str:
     if fault.code in _WITH_ADDRESS and not (fault.code == _BAD_ADDRESS and fault.value == _NO_ADDRESS):
         text += f" (0x{fault.value:x})"
     elif fault.code in (_BAD_INDEX, _LONG_LOOP):
-        text += f" ({fault.value})"
+        text += f" ({fault.value - (fault.value >> 63 << 64)})"
     if fault.pc >= 0:
         text += f" at BPF pc {fault.pc}"
     return f"{_where(fault.clause, fault.probe)}: {text}"

@@ -149,9 +149,10 @@ def _text(letters: str, argument: Argument) -> str:
 
 
 def _address(letters: str, argument: Argument) -> str:
-    """%a and %A; the process of a bare user address is not known."""
-    if argument.kind == "user_symbol":
-        return f"user({argument.source})"
+    """%a and %A; the process of a bare user address is not known. A symbol has the parts that its function gives: a
+    row of an aggregation stands for all addresses in it."""
+    if argument.kind in ("user_symbol", "symbol"):
+        return _string(argument)
     if letters == "A":
         return f"user((0, {_number(argument)}))"
     return f"kernel({_number(argument)})"
