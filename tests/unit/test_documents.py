@@ -62,3 +62,13 @@ def test_every_function_is_in_the_reference(name):
 @pytest.mark.parametrize("name", sorted(builtins.NAMES))
 def test_every_variable_is_in_the_reference(name):
     assert f"`{name}`" in REFERENCE or f"`{name}[" in REFERENCE or re.fullmatch(r"arg\d", name)
+
+
+def test_the_page_of_scripts_shows_them_as_they_are():
+    """Each script without its heading comment, which the page's own text stands for."""
+    page = (ROOT / "docs" / "scripts.md").read_text()
+    shown = dict(re.findall(r"^\[([\w-]+\.d)\]\(\.\./examples/[\w-]+\.d\):\n\n```c\n(.*?)\n```$", page, re.M | re.S))
+    assert len(shown) >= 20
+    for name, text in shown.items():
+        assert (ROOT / "examples" / name).read_text().partition("*/\n")[2].strip() == text
+        assert f"$ sonde -s {name}" in page
