@@ -46,7 +46,7 @@ these in the narrow type. Division and remainder truncate toward zero.
 **32-bit system calls have probes of their own**, in the module `ia32`, named
 by the 32-bit table; DTrace for Linux does not list them. A call is never
 taken for the one that has its number in the other table. A description that
-names one call and no module means the 64-bit one.
+names calls, be it by a pattern, and no module means the 64-bit ones.
 
 **Nothing is lost by clear() and trunc().** They take back exactly what was
 printed with them; increments made meanwhile, on any CPU, are kept. The price:

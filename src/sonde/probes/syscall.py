@@ -97,19 +97,23 @@ class SyscallProvider:
         return tuple(ProbeArgument(native, native, index) for index, native in enumerate(natives))
 
     def _calls(self, pattern: Pattern) -> list[tuple[str, Call]]:
+        """Who names calls without a table means the 64-bit ones, unless only the other table has such."""
         name = plain(pattern.function)
         if name:
             found = [(module, self._named(module, name)) for module in self._modules if matches(pattern.module, module)]
             calls = [(module, call) for module, call in found if call]
             return calls if pattern.module else calls[:1]
         test = matcher(pattern.function)
-        return [
+        found = [
             (module, call)
             for module in self._modules
             if matches(pattern.module, module)
             for call in self._present(module)
             if test(call.name)
         ]
+        if pattern.module or pattern.function in ("", "*"):
+            return found
+        return [(module, call) for module, call in found if module == NATIVE] or found
 
     def _named(self, module: str, name: str) -> Call | None:
         table = self._table(module)
