@@ -94,6 +94,11 @@ class MapSpec(NamedTuple):
     by_cpu: str = ""
 
 
+def element_name(name: str, index: int) -> str:
+    """What `read_map` and the like call an element of an array of maps: the first by the array's own name."""
+    return f"{name}[{index}]" if index else name
+
+
 class Stamp(NamedTuple):
     """A number that only the machine knows where the program is loaded: the LD_IMM64 at instruction `at` gets it.
 
@@ -283,7 +288,7 @@ class AggregationSpec(NamedTuple):
       count [n]; sum [sum]; avg [n, sum]; stddev [n, sum, low and high half of the sum of squares];
       min [n, INT64_MAX - min]; max [n, max - INT64_MIN] (unsigned);
       quantize [127 buckets, 63 is zero]; lquantize [below, levels ..., above]; llquantize as documented in records.md.
-    `replaceable`: the map is the only element of an array of maps and may be replaced by an empty one as a whole.
+    `replaceable`: the map is an element of an array of maps and may be replaced by an empty one as a whole.
     An aggregation without keys is an array of one element.
     """
 

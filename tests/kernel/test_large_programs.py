@@ -1,5 +1,6 @@
 """Programs larger than one instruction, or one map for each thing, can reach."""
 
+from command import sonde
 from d_run import Run
 
 from sonde.codegen.uses import MAPS_FOR_ARRAYS
@@ -29,3 +30,23 @@ def test_a_clause_longer_than_a_jump_reaches():
         assert max(len(each.code) // 8 for each in run.spec.programs) > 16000
         run.begin()
         assert run.values() == [[sum(range(450))]]
+
+
+def test_more_aggregations_than_a_program_may_have_maps():
+    """With and without keys, of several functions; each has its own values, and is cleared and truncated alone."""
+    functions = ("count()", "sum(7)", "max(9)", "quantize(3)", "count()")
+    keys = ("", "[1]", '["x"]')
+    update = "".join(f"@a{n}{keys[n % 3]} = {functions[n % 5]}; " for n in range(150))
+    show = "".join(rf'printa("a{n} %@d\n", @a{n}); ' for n in (5, 6, 7, 12, 17, 20, 147))
+    done = sonde(
+        "-qn",
+        f"""
+        BEGIN {{ {update} }}
+        BEGIN {{ trunc(@a5); clear(@a7); clear(@a20); exit(0); }}
+        END {{ @a6 = sum(4); @a7[1] = max(2); {show} }}
+        """,
+    )
+    assert [line for line in done.stdout.splitlines() if line.startswith("a")] == [
+        "a6 11", "a7 2", "a12 9", "a17 9", "a20 0", "a147 9",
+    ]  # fmt: skip
+    assert len([line for line in done.stdout.splitlines() if line.strip()]) > 150

@@ -57,6 +57,18 @@ def test_pcapsize_limits_what_is_captured_but_not_the_length(tmp_path):
     assert sizes == [(length, min(length, 64)) for length in lengths]
 
 
+def test_a_capture_may_be_as_long_as_a_packet_can_be(tmp_path):
+    """What is captured is what stands in one piece: of these packets all of the small ones, less of the large."""
+    text = DATAGRAMS.replace("char data[100]", "char data[60000]").replace("5 * i", "4600 * i")
+    program = build(tmp_path, "datagrams", text)
+    path = tmp_path / "out.pcap"
+    text = f'BEGIN {{ freopen("{path}"); }} rawtp:::net_dev_queue /pid == $target/ {{ pcap(args[0], PCAP_ETHER); }}'
+    sonde("-wqc", program, "-xpcapsize=65535", "-n", text)
+    sizes = [(int(length), int(captured)) for length, captured in read(path, "frame.len", "frame.cap_len")]
+    assert [length for length, _ in sizes] == [14 + 20 + 8 + 4600 * number for number in range(1, 14)]
+    assert [captured for _, captured in sizes[:3]] == [length for length, _ in sizes[:3]]
+
+
 def test_a_packet_that_is_none_is_a_fault():
     done = sonde("-qn", "BEGIN { pcap((void *)8, PCAP_IP); } BEGIN { exit(0); }")
     assert "invalid address" in done.stderr

@@ -7,56 +7,17 @@ firing or to a reader. The smallest value is kept as its distance from INT64_MAX
 from __future__ import annotations
 
 from sonde.bpf import maps as kinds
-from sonde.buckets import QUANTIZE_BUCKETS, llquantize_values, lquantize_values
-from sonde.codegen.generation import Generation, Shared
+from sonde.codegen.aggregation_maps import words
+from sonde.codegen.generation import Generation
 from sonde.codegen.ir import Atomic, Imm, MapDescriptor, Operand, Reg, SlotAddress
 from sonde.codegen.layout import key_memory
 from sonde.lang import program as tree
 from sonde.lang.program import Aggregation
-from sonde.spec import AggregationSpec, MapSpec
 
-_WORDS = {"count": 1, "sum": 1, "avg": 2, "min": 2, "max": 2, "stddev": 4, "quantize": QUANTIZE_BUCKETS}
 _TRIES = 4
 """How often a compare-and-exchange can fail on one CPU: once for each firing nested in this one."""
 
-ELEMENT_COST = 128
-"""Bytes of kernel memory that an element takes beside its key and value (struct htab_elem, the per-CPU pointer and
-chunk): part of what aggsize pays for."""
-
 _INT64_MAX = (1 << 63) - 1
-
-
-def words(aggregation: Aggregation) -> int:
-    """The u64 words of one value."""
-    if aggregation.function == "lquantize":
-        return len(lquantize_values(*aggregation.parameters)) + 2
-    if aggregation.function == "llquantize":
-        return 2 * len(llquantize_values(*aggregation.parameters)) + 3
-    return _WORDS[aggregation.function]
-
-
-def map_name(aggregation: Aggregation) -> str:
-    return f"@{aggregation.id}_{aggregation.name}".replace("@", "agg")[:15]
-
-
-def describe(shared: Shared, aggregation: Aggregation) -> AggregationSpec:
-    """The aggregation for the consumer; adds its map."""
-    fields, key_size = shared.keys[aggregation]
-    replaceable = aggregation in shared.replaceable
-    name = map_name(aggregation)
-    value_size = 8 * words(aggregation)
-    if fields:
-        entries = max(64, shared.settings.aggsize // (key_size + value_size + ELEMENT_COST))
-        spec = MapSpec(name, kinds.PERCPU_HASH, key_size, value_size, entries)
-    else:
-        spec = MapSpec(name, kinds.PERCPU_ARRAY, 4, value_size, 1)
-    if replaceable:
-        spec = MapSpec(name, kinds.ARRAY_OF_MAPS, 4, 4, 1, inner=spec._replace(name=f"in_{name}"[:15]))
-    shared.maps.add(spec)
-    return AggregationSpec(
-        aggregation.name, aggregation.function, aggregation.parameters, fields,
-        key_size if fields else 4, words(aggregation), name, replaceable,
-    )  # fmt: skip
 
 
 def aggregate(g: Generation, s: tree.Aggregate) -> None:
@@ -75,7 +36,7 @@ def aggregate(g: Generation, s: tree.Aggregate) -> None:
 def _instance(g: Generation, s: tree.Aggregate, lost: int) -> Reg:
     """The address of this CPU's value for the key; goes to `lost` where the map is full."""
     fields, size = g.shared.keys[s.aggregation]
-    name = map_name(s.aggregation)
+    name, number = g.shared.aggregations[s.aggregation]
     if not fields:
         index = g.temporary(8)
         g.b.store(index.base, index.offset, 8, Imm(0))
@@ -84,9 +45,9 @@ def _instance(g: Generation, s: tree.Aggregate, lost: int) -> Reg:
         memory = key_memory(g, s.keys, fields, size)
         key = g.argument_of(memory.base, memory.offset)
     map_: MapDescriptor | Reg = MapDescriptor(name)
-    if s.aggregation in g.shared.replaceable:
+    if number is not None:
         outer = g.b.slot(8)
-        g.b.store(outer, 0, 8, Imm(0))
+        g.b.store(outer, 0, 8, Imm(number))
         map_ = g.call("map_lookup_elem", MapDescriptor(name), SlotAddress(outer))
         g.b.release(outer)
         g.b.branch("eq", map_, Imm(0), lost)

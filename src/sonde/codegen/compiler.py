@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from sonde.bpf import maps as kinds
 from sonde.codegen import ir
-from sonde.codegen.aggregations import describe
+from sonde.codegen.aggregation_maps import describe
 from sonde.codegen.clauses import ERROR_ROUTINE, Planned
 from sonde.codegen.context.internal import InternalContext
 from sonde.codegen.context.tracepoint import Fields
@@ -57,7 +57,7 @@ class Compilation:
         self.sources = sources
         self.maps = MapPool()
         self.shared = Shared(
-            target, settings, self.maps, {}, gather_keys(program.clauses, settings),
+            target, settings, self.maps, {}, {}, gather_keys(program.clauses, settings),
             gather_replaceable(program.clauses), gather_nullable(program.clauses),
             dict.fromkeys(program.scratch, True), {}, kernel_type,
             name_width((p for c in program.clauses for p in c.probes), settings), TypeTable(settings),
@@ -66,7 +66,7 @@ class Compilation:
         assign_storage(self.shared, program.variables)
         used = [a for a in program.aggregations if a in self.shared.keys]
         self.numbers: dict[Aggregation, int] = {a: n for n, a in enumerate(used)}
-        self.aggregations = tuple(describe(self.shared, a) for a in used)
+        self.aggregations = describe(self.shared, used)
         divider = Divider(self.shared, self.numbers, max((c.id for c in program.clauses), default=0) + 1)
         self.planned: list[Planned] = [(clause, divider.divide(clause)) for clause in program.clauses]
         self._subprograms: dict[str, Generation] = {}
@@ -111,7 +111,7 @@ class Compilation:
     def _used_maps(self, programs: Sequence[ProgramSpec]) -> tuple[MapSpec, ...]:
         """Maps that some program refers to, and those the session reads."""
         used = {name for program in programs for _, name in program.map_references}
-        used |= {"state", "counters", RING, "rings"} | {a.map for a in self.aggregations}
+        used |= {"state", "counters", RING, "rings"} | {name for name, _ in self.shared.aggregations.values()}
         return tuple(spec for name, spec in self.maps.specs.items() if name in used)
 
     def _program(self, each: Group) -> ProgramSpec:

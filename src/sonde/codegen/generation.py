@@ -87,12 +87,14 @@ class Handlers(NamedTuple):
 
 class Shared(NamedTuple):
     """What all programs of one compilation have in common. `scratch` has the ids of variables that hold pointers into
-    scratch memory."""
+    scratch memory. `variables` has the map and offset of each, `aggregations` the map of each and, if that is an array
+    of maps, the index there."""
 
     target: Target
     settings: Settings
     maps: MapPool
     variables: dict[Variable, tuple[str, int]]
+    aggregations: dict[Aggregation, tuple[str, int | None]]
     keys: dict[Variable | Aggregation, tuple[tuple[Field, ...], int]]
     replaceable: frozenset[Aggregation]
     nullable: frozenset[Variable]

@@ -60,7 +60,8 @@ class Tracing(Protocol):
     def read_map(self, name: str) -> list[tuple[bytes, bytes]]:
         """All keys and values; a per-CPU value is the values of all possible CPUs, each padded to 8 bytes.
 
-        `spec.SKIPPED` is answered, too, with one u64.
+        An element of an array of maps is called as `spec.element_name` says. `spec.SKIPPED` is answered, too, with one
+        u64.
         """
 
     def write_map(self, name: str, key: bytes, value: bytes) -> None:

@@ -14,7 +14,7 @@ _OTHERS = 128
 
 def allow_descriptors(spec: TracingSpec) -> None:
     """Raise the soft limit of open files where the session needs more; as far as it may be raised."""
-    wanted = _OTHERS + len(spec.maps)
+    wanted = _OTHERS + sum(1 + (each.max_entries if each.inner is not None else 0) for each in spec.maps)
     for program in spec.programs:
         is_copied = any(stamp.kind == "cookie" for stamp in program.stamps)
         wanted += len(program.probes) * (2 if is_copied else 1) + len(online_cpus())

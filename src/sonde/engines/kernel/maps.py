@@ -76,7 +76,7 @@ class KernelMap:
 
 
 class KernelMapArray:
-    """An array of maps, each made from one template; owns them all. Reading and writing mean the first of them."""
+    """An array of maps, each made from one template; owns them all."""
 
     def __init__(self, spec: MapSpec, template: MapSpec, cpus: int) -> None:
         self.spec = spec
@@ -99,14 +99,8 @@ class KernelMapArray:
     def descriptor(self) -> int:
         return self._outer.descriptor if self._outer is not None else -1
 
-    def read(self) -> list[tuple[bytes, bytes]]:
-        return self.elements[0].read()
-
-    def write(self, key: bytes, value: bytes) -> None:
-        self.elements[0].write(key, value)
-
-    def replace(self) -> list[tuple[bytes, bytes]]:
-        """Put an empty map in the place of the first one; return what that one held at its end.
+    def replace(self, index: int) -> list[tuple[bytes, bytes]]:
+        """Put an empty map in the place of one; return what that one held at its end.
 
         The kernel returns from the update when every program that saw the old map has run to its end
         (maybe_wait_bpf_programs, kernel/bpf/syscall.c), so no count is lost.
@@ -114,11 +108,11 @@ class KernelMapArray:
         assert self._outer is not None
         fresh = KernelMap(self._template, self._cpus)
         try:
-            self._outer.write(_native(0), _native(fresh.descriptor))
+            self._outer.write(_native(index), _native(fresh.descriptor))
         except BaseException:
             fresh.close()
             raise
-        old, self.elements[0] = self.elements[0], fresh
+        old, self.elements[index] = self.elements[index], fresh
         try:
             return old.read()
         finally:

@@ -19,7 +19,7 @@ from sonde.engines.kernel.programs import NO_TYPE, LoadedProgram, TypeReference,
 from sonde.engines.kernel.ring import KernelRing
 from sonde.engines.kernel.stamps import StampValues
 from sonde.engines.kernel.syscalls import PollSet, current_cpu
-from sonde.spec import SKIPPED, ProgramSpec, TracingSpec
+from sonde.spec import SKIPPED, ProgramSpec, TracingSpec, element_name
 from sonde.target.machine import possible_cpus
 
 
@@ -31,6 +31,7 @@ class KernelTracing:
         self._values = values or StampValues()
         self.rings: list[KernelRing] = []
         self._maps: dict[str, KernelMap | KernelMapArray] = {}
+        self._elements: dict[str, tuple[KernelMapArray, int]] = {}
         self._programs: list[LoadedProgram] = []
         self._descriptors: list[int] = []
         self._attachments: list[Attachment] = []
@@ -47,7 +48,10 @@ class KernelTracing:
     def _create_maps(self, spec: TracingSpec) -> None:
         cpus = possible_cpus()
         for map_spec in spec.maps:
-            self._maps[map_spec.name] = create(map_spec, cpus)
+            made = self._maps[map_spec.name] = create(map_spec, cpus)
+            if isinstance(made, KernelMapArray):
+                found = {element_name(map_spec.name, index): (made, index) for index in range(len(made.elements))}
+                self._elements.update(found)
         for name in spec.rings:
             ring_map = self._maps[name]
             for element in ring_map.elements if isinstance(ring_map, KernelMapArray) else (ring_map,):
@@ -127,18 +131,26 @@ class KernelTracing:
         """All keys and values; a per-CPU value is the values of all possible CPUs, each padded to 8 bytes."""
         if name == SKIPPED:
             return [(b"", struct.pack("=Q", sum(commands.recursion_misses(p.descriptor) for p in self._programs)))]
-        return self._maps[name].read()
+        return self._map(name).read()
 
     def write_map(self, name: str, key: bytes, value: bytes) -> None:
         """Set one element, of a per-CPU map on all CPUs."""
-        self._maps[name].write(key, value)
+        self._map(name).write(key, value)
+
+    def _map(self, name: str) -> KernelMap:
+        if name in self._elements:
+            array, index = self._elements[name]
+            return array.elements[index]
+        found = self._maps[name]
+        assert isinstance(found, KernelMap)
+        return found
 
     def replace_map(self, name: str) -> list[tuple[bytes, bytes]]:
         """Put an empty map in the place of a replaceable one; return the old one's final contents."""
-        replaceable = self._maps[name]
-        if not isinstance(replaceable, KernelMapArray):
+        if name not in self._elements:
             raise ValueError(f"map {name} is not an array of maps")
-        return replaceable.replace()
+        array, index = self._elements[name]
+        return array.replace(index)
 
     def close(self) -> None:
         """Detach and free everything; closing twice is harmless."""
@@ -151,5 +163,5 @@ class KernelTracing:
             ring.close()
         for each in self._maps.values():
             each.close()
-        self.rings, self._attachments, self._descriptors, self._maps = [], [], [], {}
+        self.rings, self._attachments, self._descriptors, self._maps, self._elements = [], [], [], {}, {}
         self._programs, self._poll_set = [], None
