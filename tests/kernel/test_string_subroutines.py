@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 pytestmark = needs("CAP_BPF", "CAP_PERFMON")
-SIZES = (1, 7, 8, 9, 64, 255)
+SIZES = (1, 7, 8, 9, 64, 255, 4096)
 often = settings(
     max_examples=30, deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.function_scoped_fixture],

@@ -18,7 +18,7 @@ from sonde.codegen.ir import Imm, MapDescriptor, Operand, Reg
 from sonde.codegen.maps import NULL_MARK
 from sonde.codegen.places import Held, Memory, Place, Remote
 from sonde.codegen.region import bounded, span
-from sonde.codegen.strings import copy_string, in_memory, is_nullable, mark
+from sonde.codegen.strings import copy_string, in_memory, is_nullable, mark, string_length
 from sonde.codegen.variables import FLAG, element_key, evaluated_once, has_flag, object_size, thread_storage
 from sonde.codegen.walk import is_zero
 from sonde.lang import program as tree
@@ -282,7 +282,7 @@ def _store_string(g: Generation, text: Memory, capacity: int, place: Place, size
         copy_string(g, text, capacity, place, size)
         return
     assert isinstance(place, Remote)
-    length = g.routine("strlen", g.address(text), Imm(capacity))
+    length = string_length(g, text, capacity)
     bytes_ = g.b.alu("add", length, Imm(1))
     memory = span(g, place, bytes_)
     g.call("probe_read_kernel", g.address(memory), bounded(g, bytes_), g.address(text))

@@ -78,16 +78,22 @@ def unary(g: Generation, e: tree.Unary) -> Operand:
 
 
 def truth_value(g: Generation, e: tree.Expr) -> Operand:
-    """A condition as 0 or 1."""
-    result = g.b.register()
+    """A condition as 0 or 1.
+
+    The verifier must not know which, or it would follow both through the rest of the program. What is read from the
+    middle of a stack slot it takes for unknown (check_stack_read_fixed_off, kernel/bpf/verifier.c).
+    """
+    slot = g.b.slot(8)
     yes, no, end = g.b.label(), g.b.label(), g.b.label()
     g.branch(e, yes, no)
     g.b.place(yes)
-    g.b.move(result, Imm(1))
+    g.b.store(slot, 0, 8, Imm(1 << 16))
     g.b.jump(end)
     g.b.place(no)
-    g.b.move(result, Imm(0))
+    g.b.store(slot, 0, 8, Imm(0))
     g.b.place(end)
+    result = g.b.load(slot, 2, 2)
+    g.b.release(slot)
     return result
 
 

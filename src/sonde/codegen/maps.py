@@ -50,6 +50,17 @@ class MapPool:
         spec = MapSpec(name, kinds.ARRAY, 4, size, 1, kinds.F_RDONLY_PROG, contents=((bytes(4), padded),), frozen=True)
         return self.add(spec)
 
+    def text(self, text: bytes) -> tuple[str, int]:
+        """Where a constant text is, in the map that holds them all: padded with zeros to whole words, at least one."""
+        old = self.specs["texts"].contents[0][1] if "texts" in self.specs else b""
+        padded = text.ljust(len(text) + 8 & ~7, b"\0")
+        offset = old.find(padded)
+        if offset < 0:
+            offset = len(old)
+            self.specs.pop("texts", None)
+            self.table("texts", old + padded)
+        return "texts", offset
+
     def resize(self, name: str, value_size: int) -> None:
         """Settle the size of a map whose content was collected while code was generated."""
         self.specs[name] = self.specs[name]._replace(value_size=value_size)

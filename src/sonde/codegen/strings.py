@@ -11,7 +11,7 @@ temporaries hold it: who needs characters asks for them with `characters` or `ch
 from __future__ import annotations
 
 from sonde.codegen import execname
-from sonde.codegen.access import address_of, copy, zero
+from sonde.codegen.access import INLINE_WORDS, address_of, copy, zero
 from sonde.codegen.arithmetic import signed
 from sonde.codegen.faults import BAD_ADDRESS, fault_if
 from sonde.codegen.generation import Generation
@@ -22,10 +22,16 @@ from sonde.codegen.names import PROBE_NAMES, name_text, only_text, probe_name
 from sonde.codegen.nullable import can_be_null
 from sonde.codegen.places import Memory, Place, Remote
 from sonde.codegen.region import available
-from sonde.codegen.shapes import COMM_SIZE, string_capacity
+from sonde.codegen.shapes import COMM_SIZE, round_up, string_capacity
 from sonde.codegen.walk import is_zero
 from sonde.lang import program as tree
 from sonde.lang.types import Array, Pointer, String, resolve
+
+LOOPS_SINCE = (5, 17)
+"""The first kernel with bpf_loop."""
+
+_SHORT = 64
+"""Strings of up to so many bytes are compared by a plain loop, which is the fastest."""
 
 _RELATIONS = {"<": "slt", "<=": "sle", ">": "sgt", ">=": "sge", "==": "eq", "!=": "ne"}
 
@@ -38,6 +44,12 @@ def capacity(g: Generation, e: tree.Expr) -> int:
 def limit(g: Generation, size: int) -> int:
     """How many of `size` bytes a string may use with its NUL."""
     return min(size, g.shared.settings.strsize + 1)
+
+
+def has_loops(g: Generation) -> bool:
+    """Whether the kernel has bpf_loop."""
+    major, minor = g.shared.target.release.split("-")[0].split(".")[:2]
+    return (int(major), int(minor)) >= LOOPS_SINCE
 
 
 def in_memory(g: Generation, e: tree.Expr) -> tuple[Memory, int]:
@@ -87,6 +99,18 @@ def characters_into(g: Generation, e: tree.Expr, memory: Memory, size: int) -> N
         fault_if(g, "eq", mark(g, memory), Imm(NULL_MARK), BAD_ADDRESS, Imm(0))
 
 
+def copy_characters(g: Generation, source: Memory, size: int, target: Memory) -> Operand:
+    """Copy a string of at most `size` bytes; its length. What was behind it in `target` remains."""
+    copied = g.call("probe_read_kernel_str", g.argument_of(target.base, target.offset), Imm(size), g.address(source))
+    return g.b.alu("sub", copied, Imm(1))
+
+
+def string_length(g: Generation, source: Memory, size: int) -> Operand:
+    """The number of characters of a string of at most `size` bytes. Only copying tells it in one call."""
+    with g.released():
+        return copy_characters(g, source, size, g.temporary(size))
+
+
 # Into memory
 
 
@@ -96,11 +120,17 @@ def constant(g: Generation, e: tree.Expr, memory: Memory, size: int) -> None:
 
 
 def store_text(g: Generation, text: bytes, memory: Memory, size: int) -> None:
-    """Constant text, by stores of words."""
-    data = text[: limit(g, size) - 1].split(b"\0")[0].ljust(size, b"\0")
-    for start in range(0, size, 8):
-        word = int.from_bytes(data[start : start + 8], "little")
-        g.b.store(memory.base, memory.offset + start, 8, Imm(signed(word)))
+    """Constant text, by stores of words; a long one is copied from a map."""
+    text = text[: limit(g, size) - 1].split(b"\0")[0]
+    end = round_up(len(text) + 1)
+    if end > INLINE_WORDS * 8:
+        copy(g, Memory(g.b.map_value(*g.shared.maps.text(text)), 0), memory, end)
+    else:
+        padded = text.ljust(end, b"\0")
+        for start in range(0, end, 8):
+            word = int.from_bytes(padded[start : start + 8], "little")
+            g.b.store(memory.base, memory.offset + start, 8, Imm(signed(word)))
+    zero(g, Memory(memory.base, memory.offset + end), size - end)
 
 
 def builtin(g: Generation, e: tree.Expr, memory: Memory, size: int) -> None:
@@ -221,7 +251,11 @@ def compare(g: Generation, e: tree.Binary, then: int, otherwise: int) -> None:
             return
     a, a_size = in_memory(g, left)
     b, b_size = in_memory(g, right)
-    order = g.routine("compare_strings", g.address(a), g.address(b), Imm(min(a_size, b_size)))
+    size = min(a_size, b_size)
+    if size > _SHORT and has_loops(g):
+        order = g.routine(f"compare_long_{size}", g.address(a), g.address(b))
+    else:
+        order = g.routine("compare_strings", g.address(a), g.address(b), Imm(size))
     g.b.branch(_RELATIONS[e.op], order, Imm(0), then, otherwise)
 
 

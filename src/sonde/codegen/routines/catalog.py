@@ -21,7 +21,6 @@ _FIXED: dict[str, Callable[[], Function]] = {
     "namespace_pid": processes.namespace_pid,
     "quantize_bucket": buckets.quantize_bucket,
     "compare_strings": strings.compare_strings,
-    "strlen": strings.strlen,
 }
 
 _TEXTS: dict[str, Callable[[str], Function]] = {
@@ -46,6 +45,8 @@ _OF_STRINGS: dict[str, Callable[[str, int], Function]] = {
     "component": components.component,
     "clean_path": components.clean_path,
     "clean": components.clean,
+    "compare_long": strings.compare_long,
+    "compare_word": strings.compare_word,
 }
 """Their names end with the capacity of the strings they are for: `find_264`."""
 

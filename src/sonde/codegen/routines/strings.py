@@ -1,9 +1,10 @@
-"""String routines: loops over words of padded strings (`codegen/strings.py` says how strings are kept)."""
+"""Comparing padded strings word by word (`codegen/strings.py` says how strings are kept)."""
 
 from __future__ import annotations
 
+from sonde.bpf.helpers import NUMBERS
 from sonde.codegen.builder import Builder
-from sonde.codegen.ir import Function, Imm, Operand, Reg
+from sonde.codegen.ir import Function, FunctionAddress, Imm, Operand, SlotAddress
 
 
 def compare_strings() -> Function:
@@ -22,6 +23,53 @@ def compare_strings() -> Function:
     b.move(offset, b.alu("add", offset, Imm(8)))
     b.branch("lt", offset, capacity, loop, equal)
     b.place(differ)
+    _order(b, x, y)
+    b.place(equal)
+    b.ret(Imm(0))
+    return b.function
+
+
+_LEFT, _RIGHT, _X, _Y = range(0, 32, 8)
+"""What `compare_long` and its callback share, on the stack: both addresses, and the words that differ."""
+
+
+def compare_long(name: str, capacity: int) -> Function:
+    """(a, b): the same for two strings of `capacity` bytes, with bpf_loop: its callback is verified once, while of a
+    jump backwards the verifier follows every iteration."""
+    b = Builder(name, 2)
+    left, right = b.function.parameters
+    slot = b.slot(32)
+    for offset, value in ((_LEFT, left), (_RIGHT, right), (_X, Imm(0)), (_Y, Imm(0))):
+        b.store(slot, offset, 8, value)
+    step = FunctionAddress(f"compare_word_{capacity}")
+    b.call(NUMBERS["loop"], Imm(capacity // 8), step, SlotAddress(slot), Imm(0))
+    x, y = b.load(slot, _X, 8), b.load(slot, _Y, 8)
+    with b.when("eq", x, y):
+        b.ret(Imm(0))
+    _order(b, x, y)
+    return b.function
+
+
+def compare_word(name: str, capacity: int) -> Function:
+    """(index, what is shared): stop where the words differ."""
+    b = Builder(name, 2)
+    index, shared = b.function.parameters
+    with b.when("ge", index, Imm(capacity // 8)):
+        b.ret(Imm(1))
+    offset = b.alu("lsh", index, Imm(3))
+    x, y = (
+        b.load(b.in_register(b.alu("add", b.load(shared, text, 8), offset)), 0, 8) for text in (_LEFT, _RIGHT)
+    )  # fmt: skip
+    with b.when("ne", x, y):
+        b.store(shared, _X, 8, x)
+        b.store(shared, _Y, 8, y)
+        b.ret(Imm(1))
+    b.ret(Imm(0))
+    return b.function
+
+
+def _order(b: Builder, x: Operand, y: Operand) -> None:
+    """Return the order of two strings by the first of their words that differ."""
     # Of two strings without characters one is NULL and the less, though what marks it is not 0.
     none = b.alu("and", b.alu("or", x, y), Imm(0xFF))
     first, second = b.copy(b.swap(x, 8)), b.copy(b.swap(y, 8))
@@ -29,40 +77,3 @@ def compare_strings() -> Function:
         b.move(first, b.swap(y, 8))
         b.move(second, b.swap(x, 8))
     b.ret(b.choose("lt", first, second, lambda: Imm(-1), lambda: Imm(1)))
-    b.place(equal)
-    b.ret(Imm(0))
-    return b.function
-
-
-def strlen() -> Function:
-    """(string, capacity): the number of characters before the NUL."""
-    b = Builder("strlen", 2)
-    string, capacity = b.function.parameters
-    offset = b.copy(Imm(0))
-    loop, end = b.label(), b.label()
-    b.place(loop)
-    word = b.load(b.in_register(b.alu("add", string, offset)), 0, 8)
-    last = b.label()
-    b.branch("eq", b.alu("rsh", word, Imm(56)), Imm(0), last)
-    b.move(offset, b.alu("add", offset, Imm(8)))
-    b.branch("lt", offset, capacity, loop, end)
-    b.place(last)
-    rest = b.copy(word)
-    for _ in range(7):
-        b.branch("eq", b.alu("and", rest, Imm(0xFF)), Imm(0), end)
-        b.move(rest, b.alu("rsh", rest, Imm(8)))
-        b.move(offset, b.alu("add", offset, Imm(1)))
-    b.place(end)
-    b.ret(_forgotten(b, offset))
-    return b.function
-
-
-def _forgotten(b: Builder, length: Reg) -> Operand:
-    """The same number, of which the verifier knows no more than that it has 16 bits.
-
-    It follows every length through the rest of the program otherwise, and all pairs of two lengths. What is read from
-    the middle of a stack slot it takes for unknown (check_stack_read_fixed_off, kernel/bpf/verifier.c).
-    """
-    slot = b.slot(8)
-    b.store(slot, 0, 8, b.alu("lsh", length, Imm(16)))
-    return b.load(slot, 2, 2)

@@ -7,18 +7,14 @@ from sonde.codegen.generation import Generation, Unsupported
 from sonde.codegen.ir import Imm, Operand
 from sonde.codegen.places import Memory
 from sonde.codegen.routines.work import Work
-from sonde.codegen.strings import characters, limit
+from sonde.codegen.strings import LOOPS_SINCE, characters, copy_characters, has_loops, limit
 from sonde.lang import program as tree
-
-_LOOPS_SINCE = (5, 17)
-"""The first kernel with bpf_loop."""
 
 
 def require_loops(g: Generation, e: tree.Call) -> None:
     """Refuse the call where the kernel has no helper for its loop."""
-    major, minor = g.shared.target.release.split("-")[0].split(".")[:2]
-    if (int(major), int(minor)) < _LOOPS_SINCE:
-        raise Unsupported(f"{e.name}() before Linux {'.'.join(map(str, _LOOPS_SINCE))}", e.position)
+    if not has_loops(g):
+        raise Unsupported(f"{e.name}() before Linux {'.'.join(map(str, LOOPS_SINCE))}", e.position)
 
 
 def layout(g: Generation) -> Work:
@@ -34,17 +30,11 @@ def moved(memory: Memory, offset: int) -> Memory:
     return Memory(memory.base, memory.offset + offset)
 
 
-def copy_in(g: Generation, source: Memory, size: int, target: Memory) -> Operand:
-    """Copy a string of at most `size` bytes; its length. What was behind it in `target` remains."""
-    copied = g.call("probe_read_kernel_str", g.argument_of(target.base, target.offset), Imm(size), g.address(source))
-    return g.b.alu("sub", copied, Imm(1))
-
-
 def argument_in(g: Generation, e: tree.Expr, target: Memory) -> Operand:
     """The characters of an argument in working memory; their number."""
     with g.released():
         source, size = characters(g, e)
-        return copy_in(g, source, size, target)
+        return copy_characters(g, source, size, target)
 
 
 def put(g: Generation, work: Memory, word: int, value: Operand) -> None:

@@ -10,10 +10,9 @@ from sonde.codegen.ir import Imm, Operand
 from sonde.codegen.places import Memory
 from sonde.codegen.routines import tokens
 from sonde.codegen.routines.searching import FOUND, LENGTH, SOUGHT_LENGTH, START, STEP
-from sonde.codegen.strings import characters, store_null
+from sonde.codegen.strings import characters, copy_characters, store_null
 from sonde.codegen.subroutines.results import (
     argument_in,
-    copy_in,
     get,
     layout,
     moved,
@@ -146,7 +145,7 @@ def strtok(g: Generation, e: tree.Call, memory: Memory, size: int) -> None:
         put(g, state, tokens.STATE, Imm(1))
         put(g, state, tokens.POSITION, Imm(0))
     delimiters = g.framed(layout(g).capacity)
-    number = copy_in(g, *characters(g, e.arguments[1]), delimiters)
+    number = copy_characters(g, *characters(g, e.arguments[1]), delimiters)
     g.routine(routine_name(g, "token"), g.address(state), g.address(delimiters), g.b.in_register(number))
     missing, there, end = g.b.label(), g.b.label(), g.b.label()
     start = get(g, state, tokens.START)

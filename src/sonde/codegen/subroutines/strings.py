@@ -7,7 +7,7 @@ from sonde.codegen.faults import BAD_ADDRESS, fault_if
 from sonde.codegen.generation import Generation
 from sonde.codegen.ir import Imm, Operand
 from sonde.codegen.places import Memory, Remote
-from sonde.codegen.strings import characters, limit, read
+from sonde.codegen.strings import characters, copy_characters, limit, read, string_length
 from sonde.codegen.subroutines.results import part_into
 from sonde.lang import program as tree
 
@@ -17,8 +17,7 @@ def strlen(g: Generation, e: tree.Call) -> Operand:
     if isinstance(text, tree.StringConst):
         return Imm(min(len(text.value.split(b"\0")[0]), g.shared.settings.strsize))
     with g.released():
-        memory, size = characters(g, text)
-        return g.routine("strlen", g.address(memory), Imm(size))
+        return string_length(g, *characters(g, text))
 
 
 def copyinstr(g: Generation, e: tree.Call, memory: Memory, size: int) -> None:
@@ -44,8 +43,7 @@ def strjoin(g: Generation, e: tree.Call, memory: Memory, size: int) -> None:
     second, second_size = characters(g, e.arguments[1])
     whole = g.temporary(max(first_size + second_size, size))
     zero(g, whole, max(first_size + second_size, size))
-    g.call("probe_read_kernel", g.argument_of(whole.base, whole.offset), Imm(first_size), g.address(first))
-    length = g.routine("strlen", g.address(first), Imm(first_size))
+    length = copy_characters(g, first, first_size, whole)
     end = g.b.label()
     g.b.branch("gt", length, Imm(first_size), end)
     behind = g.b.in_register(g.b.alu("add", g.address(whole), length))
@@ -67,17 +65,9 @@ def substr(g: Generation, e: tree.Call, memory: Memory, size: int) -> None:
     A start before the beginning is the beginning, but for a negative length, which then gives nothing."""
     source, source_size = characters(g, e.arguments[0])
     start = g.value(e.arguments[1])
-    total = g.routine("strlen", g.address(source), Imm(source_size))
-    first, count = _range(g, e, start, total)
-    if memory.base == source.base and memory.offset == source.offset:
-        source = _aside(g, source, source_size)
-    part_into(g, source, first, count, memory, size)
-
-
-def _aside(g: Generation, source: Memory, size: int) -> Memory:
-    copy = g.temporary(size)
-    g.call("probe_read_kernel", g.argument_of(copy.base, copy.offset), Imm(size), g.address(source))
-    return copy
+    text = g.temporary(source_size)
+    first, count = _range(g, e, start, copy_characters(g, source, source_size, text))
+    part_into(g, text, first, count, memory, size)
 
 
 def _range(g: Generation, e: tree.Call, start: Operand, total: Operand) -> tuple[Operand, Operand]:
