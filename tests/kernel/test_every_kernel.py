@@ -136,6 +136,51 @@ def test_variables_of_every_scope():
         assert not run.lost()
 
 
+def test_branches_and_loops():
+    """Loops are callbacks of bpf_loop, in which registers and scratch memory are found again."""
+    with fired(
+        """
+        string s; int n[int];
+        BEGIN
+        {
+            s = "";
+            for (i = 0; i < 7; i++) {
+                if (i == 5) break; else if (i % 2) continue;
+                for (this->j = 0; this->j < i; this->j++) { s = strjoin(s, "x"); n[i] += this->j; @[i] = count(); }
+            }
+            while (i) i--;
+            printf("%d %d %d %d", i, strlen(s), n[2], n[4]);
+        }
+        """
+    ) as run:
+        assert run.values() == [[0, 6, 1, 6]]
+        assert len(run.aggregation()) == 2
+
+
+def test_speculations():
+    with fired(
+        """
+        syscall::write:entry /pid == $pid && arg0 == 99/ { self->id = speculation(); }
+        syscall::write:entry /self->id/ { speculate(self->id); trace(arg2); }
+        syscall::write:return /self->id/ { n++; }
+        syscall::write:return /self->id && n % 2/ { commit(self->id); self->id = 0; }
+        syscall::write:return /self->id/ { discard(self->id); self->id = 0; }
+        """,
+        nspec=4,
+    ) as run:
+        # Written, committed, written, discarded, written, committed.
+        assert [record.clause for record in run.raw_records()] == [2, 4, 2, 5, 2, 4]
+        assert not run.lost()
+
+
+def test_many_arrays_and_aggregations():
+    """More than a program may have maps."""
+    update = "".join(f"@a{n}[{n}] = sum({n}); b{n}[{n}] = {n}; " for n in range(45))
+    with fired(f"BEGIN {{ {update} trace(b44[44]); }}") as run:
+        assert run.values() == [[44]]
+        assert list(run.aggregation("a44").values()) == [(44,)]
+
+
 def test_the_records_of_each_cpu_have_a_ring():
     with fired(everything.program(["trace(arg2)"]), rings_per_cpu=True) as run:
         assert run.values() == [[18]] * 3
