@@ -103,11 +103,15 @@ class _Emitter:
                     self.code.positions.append((len(self.out), position))
                 self._one(instruction, following)
         for index, label in self.jumps:
-            offset = self.labels[label] - index - 1
-            if not -32768 <= offset <= 32767:
-                raise TooLargeError(f"{self.function.name} has a jump over {offset} instructions")
-            self.out[index] = self.out[index]._replace(offset=offset)
+            self._aim(index, self.labels[label])
         return self.code
+
+    def _aim(self, index: int, target: int) -> None:
+        """Let the jump at `index` lead to `target`."""
+        offset = target - index - 1
+        if not -32768 <= offset <= 32767:
+            raise TooLargeError(f"{self.function.name} has a jump over {offset} instructions")
+        self.out[index] = self.out[index]._replace(offset=offset)
 
     def _island(self, following: int) -> None:
         """Before the block `following`: jumps that have come far to land on, each of which goes on from here."""
@@ -123,7 +127,7 @@ class _Emitter:
             self._jump(following)
         for label, indexes in far.items():
             for index in indexes:
-                self.out[index] = self.out[index]._replace(offset=len(self.out) - index - 1)
+                self._aim(index, len(self.out))
             self._jump(label)
         landed = {index for indexes in far.values() for index in indexes}
         self.jumps = [jump for jump in self.jumps if jump[0] not in landed]
