@@ -103,6 +103,8 @@ def test_a_request_that_fails_is_done_with_an_error(tmp_path):
         path = tmp_path / "disk"
         path.touch()
         os.truncate(path, 4 << 20)
+        # No room at all: a loop device reports what it wrote in part as written.
+        (tmp_path / "other").write_bytes(bytes(64 << 10))
         with loop(str(path)) as device:
             name = os.path.basename(device)
             text = """io:::done /args[1]->dev_statname == "%s" && args[0]->b_flags & B_WRITE/ {
