@@ -1,5 +1,6 @@
 """The command without tracing: what needs no privilege."""
 
+import re
 import subprocess
 
 import pytest
@@ -203,6 +204,7 @@ def test_doctor_fits_a_terminal():
     done = run("doctor")
     assert all(len(line) < 80 for line in done.stdout.splitlines())
     assert "CAP_BPF" in done.stdout
+    assert re.search(r"^bpf_loop +(yes|no|refused) +loops, and most subroutines", done.stdout, re.MULTILINE)
 
 
 def test_raw_refuses_other_files(tmp_path):

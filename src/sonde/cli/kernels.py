@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from sonde.bpf.btf import BtfError
 from sonde.cli.arguments import Arguments
 from sonde.cli.messages import FatalError
 from sonde.probes.registry import Registry
 from sonde.target.machine import current_target, portable_target
+
+VMLINUX_BTF = "/sys/kernel/btf/vmlinux"
 
 _NOWHERE = os.devnull
 """Stands for a directory that is not there."""
@@ -28,6 +32,18 @@ def registry_of(arguments: Arguments) -> Registry:
         tracefs=path if os.path.isdir(os.path.join(path, "events")) else _NOWHERE,
         kallsyms=symbols if os.path.isfile(symbols) else None,
     )
+
+
+@contextmanager
+def without_btf(arguments: Arguments) -> Iterator[None]:
+    """In the `with` block a mistake in a program may be that this kernel has no types: the message then says so."""
+    try:
+        yield
+    except FatalError as error:
+        if arguments.btf is not None or os.path.exists(VMLINUX_BTF):
+            raise
+        text = "this kernel has no BTF (CONFIG_DEBUG_INFO_BTF): its types, and arguments of its probes, are unknown"
+        raise FatalError(error.text, error.status, "\n".join(filter(None, (error.hint, text)))) from None
 
 
 def require_only_compiling(arguments: Arguments) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Set
 from sonde.cli.arguments import Arguments
 from sonde.cli.destructive import is_destructive
 from sonde.cli.errors import compile_error
-from sonde.cli.kernels import registry_of, require_only_compiling
+from sonde.cli.kernels import registry_of, require_only_compiling, without_btf
 from sonde.cli.messages import FatalError, Messages
 from sonde.cli.output import show
 from sonde.cli.permission import require_permission
@@ -39,8 +39,9 @@ def trace(arguments: Arguments, options: OptionTable, messages: Messages) -> int
         variables = macros(arguments.operands, traced[0].pid if traced else 0, options)
         if arguments.save:
             variables = variables._replace(target=None)
-        compiled = compile_programs(given, options, registry, variables, messages.program)
-        compilation, spec = _generate(compiled, options, registry)
+        with without_btf(arguments):
+            compiled = compile_programs(given, options, registry, variables, messages.program)
+            compilation, spec = _generate(compiled, options, registry)
         _write_types(options, compiled)
         _announce(compiled, arguments, options, messages)
         _show_code(arguments.flags, options, compilation, spec, compiled)

@@ -100,8 +100,8 @@ class SyscallProvider:
         """Who names calls without a table means the 64-bit ones, unless only the other table has such."""
         name = plain(pattern.function)
         if name:
-            found = [(module, self._named(module, name)) for module in self._modules if matches(pattern.module, module)]
-            calls = [(module, call) for module, call in found if call]
+            named = [(module, self._named(module, name)) for module in self._modules if matches(pattern.module, module)]
+            calls = [(module, call) for module, call in named if call]
             return calls if pattern.module else calls[:1]
         test = matcher(pattern.function)
         found = [

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 
 from sonde.bpf import maps
+from sonde.engines.base import EngineError
 from sonde.engines.kernel import commands
 from sonde.engines.kernel.commands import Batch, TypedMap
 from sonde.engines.kernel.failures import NOT_SUPPORTED, explain
@@ -36,7 +37,7 @@ class KernelMap:
             self._fill()
         except OSError as error:
             self.close()
-            raise explain(error, f"cannot create map {spec.name}") from None
+            raise _refusal(spec, error) from None
 
     descriptor = -1
 
@@ -140,6 +141,16 @@ def _by_cpu(spec: MapSpec, cpus: int) -> MapSpec:
         contents = tuple((_native(n), _native(chip).ljust(spec.value_size, b"\0")) for n, chip in enumerate(chips()))
         spec = spec._replace(contents=contents)
     return spec._replace(max_entries=spec.max_entries * cpus)
+
+
+def _refusal(spec: MapSpec, error: OSError) -> EngineError:
+    what = f"cannot create map {spec.name}"
+    if error.errno in NOT_SUPPORTED:
+        from sonde.engines.kernel.requirements import MAPS, too_old  # an import that most runs do without
+
+        if spec.kind in MAPS and (text := too_old(MAPS[spec.kind])):
+            return EngineError(f"{what}: {text}")
+    return explain(error, what)
 
 
 def _native(number: int) -> bytes:

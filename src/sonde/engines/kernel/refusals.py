@@ -10,7 +10,8 @@ from sonde.bpf.programs import NAMES
 from sonde.engines.base import EngineError
 from sonde.engines.kernel import commands
 from sonde.engines.kernel.commands import Code
-from sonde.engines.kernel.failures import reason
+from sonde.engines.kernel.failures import NOT_SUPPORTED, reason
+from sonde.engines.kernel.requirements import PROGRAMS, missing_helper, too_old
 from sonde.spec import ProgramSpec
 
 _LOG_SIZES = (1 << 18, (1 << 24) - 1)
@@ -18,8 +19,6 @@ _LOG_SIZES = (1 << 18, (1 << 24) - 1)
 
 _LOG_TAIL = 20
 """Lines of the log's end that a user is shown."""
-
-_NO_WRITING = re.compile("(?:unknown func|cannot use helper) bpf_probe_write_user#")
 
 _STATISTICS = re.compile(r"processed \d+ insns|verification time|stack depth")
 _INSTRUCTION = re.compile(r"^(?:from \d+ to )?(\d+): \(", re.MULTILINE)
@@ -30,11 +29,13 @@ def refusal(spec: ProgramSpec, program: Code, error: OSError) -> EngineError:
     log = _log(program)
     what = f"the kernel refuses program {spec.name}"
     if not log:
+        requirement = PROGRAMS.get(spec.kind)
+        if error.errno in NOT_SUPPORTED and requirement and (text := too_old(requirement)):
+            return EngineError(f"{what}: {text}")
         kind = NAMES[spec.kind] if spec.kind < len(NAMES) else str(spec.kind)
         return EngineError(f"{what} (of type {kind}): {reason(error)}")
-    if _NO_WRITING.search(log):
-        text = "copyout() and copyoutstr() need bpf_probe_write_user, which this kernel has not or forbids"
-        return EngineError(f"{what}: {text}")
+    if text := missing_helper(log):
+        return EngineError(f"{what}: {text}", place=_place(spec, log))
     lines = [line for line in log.splitlines() if line and not _STATISTICS.match(line)]
     cause = lines[-1].strip() if lines else reason(error)
     return EngineError(f"{what}: {cause}", "\n".join(log.splitlines()[-_LOG_TAIL:]), _place(spec, log))

@@ -9,9 +9,10 @@ import os
 import struct
 from collections.abc import Sequence
 
+from sonde.bpf import programs
 from sonde.engines.base import EngineError
 from sonde.engines.kernel import commands, links, perf_events
-from sonde.engines.kernel.failures import explain
+from sonde.engines.kernel.failures import NOT_SUPPORTED, explain
 from sonde.engines.kernel.limits import allow_descriptors
 from sonde.engines.kernel.links import Attachment
 from sonde.engines.kernel.maps import KernelMap, KernelMapArray, create
@@ -87,7 +88,11 @@ class KernelTracing:
         try:
             finder = TypeFinder()
         except OSError as error:
-            raise explain(error, "cannot look up types of the kernel") from None
+            from sonde.engines.kernel.requirements import PROGRAMS, too_old
+
+            text = too_old(PROGRAMS[programs.SYSCALL]) if error.errno in NOT_SUPPORTED else ""
+            what = "cannot look up types of the kernel"
+            raise (EngineError(f"{what}: {text}") if text else explain(error, what)) from None
         try:
             for name in names:
                 targets[name] = finder.typedef(name)
