@@ -80,7 +80,7 @@ def _fields_of(registry: Registry) -> Callable:  # type: ignore[type-arg]
 
 
 _SWITCHES = ("aggpercpu", "aggsortkey", "aggsortrev", "droptags", "flowindent", "noresolve", "quiet", "rawbytes")
-_NUMBERS = ("aggrate", "aggsortkeypos", "aggsortpos", "printsize", "stackindent")
+_NUMBERS = ("aggrate", "aggsortkeypos", "aggsortpos", "printsize", "stackindent", "strsize")
 
 
 def display_options(options: OptionTable, shown: Options) -> Options:

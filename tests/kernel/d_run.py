@@ -30,7 +30,7 @@ def registry():
 def compilation(text, **settings):
     """The Compilation of a D program; `settings` are fields of Settings."""
     found = registry()
-    options = CheckOptions(strsize=settings.get("strsize", 256))
+    options = CheckOptions(**{name: settings[name] for name in ("strsize", "scratchsize") if name in settings})
     program = compile_sources([Source(text)], found, options)
     sources = {None: text.splitlines()}
     return Compilation(program, Settings(**settings), found.target, found.tagged_type, found.fields, sources)

@@ -3,6 +3,7 @@
 import os
 import struct
 
+import pytest
 from records import FUNCTION, FUNCTION_RETURN, READ, READ_RETURN, Session, conversions, integer, record
 
 from sonde.consume.events import Drop
@@ -86,17 +87,15 @@ def test_trace_of_memory():
     )
 
 
-def test_rawbytes_dumps_strings():
-    session = Session([(1, 24, (TraceAction(Field(16, 4, "string")),))], quiet=True)
+@pytest.mark.parametrize(("kind", "data"), [("string", b"read\0\0\0\0"), ("interned", bytes(4))])
+def test_rawbytes_dumps_strings_with_all_their_memory(kind, data):
+    """strsize characters and a NUL, however long the string and its field are."""
+    field = Field(16, len(data), kind)
+    session = Session([(1, 24, (TraceAction(field),))], strings=(b"read",), quiet=True)
     session.options.rawbytes = True
-    assert session.poll(record(1, b"ab\0\0")).endswith("0: 61 62 00 00                                      ab..\n")
-
-
-def test_rawbytes_dumps_names_of_probes_too():
-    session = Session([(1, 24, (TraceAction(Field(16, 4, "interned")),))], strings=(b"read",), quiet=True)
-    session.options.rawbytes = True
-    shown = session.poll(record(1, bytes(4)))
-    assert shown.endswith("0: 72 65 61 64 00                                   read.\n")
+    session.options.strsize = 8
+    shown = session.poll(record(1, data))
+    assert shown.endswith("0: 72 65 61 64 00 00 00 00 00                       read.....\n")
 
 
 def test_dump_of_several_rows():

@@ -18,7 +18,7 @@ from sonde.codegen.ir import Imm, MapDescriptor, Operand, Reg
 from sonde.codegen.maps import NULL_MARK
 from sonde.codegen.places import Held, Memory, Place, Remote
 from sonde.codegen.region import bounded, span
-from sonde.codegen.strings import copy_string, in_memory, is_nullable, mark, string_length
+from sonde.codegen.strings import copy_string, in_memory, is_member, is_nullable, mark, store_member, string_length
 from sonde.codegen.variables import FLAG, element_key, evaluated_once, has_flag, object_size, thread_storage
 from sonde.codegen.walk import is_zero
 from sonde.lang import program as tree
@@ -230,9 +230,9 @@ def assign_object(g: Generation, e: tree.Assign) -> None:
         elif isinstance(resolve(e.target.type), String):
             text, capacity = in_memory(g, e.value)
             with _writable(g, e.target) as place:
-                if isinstance(place, Remote) and is_nullable(g, e.value):
+                if not isinstance(e.target, tree.Var) and is_nullable(g, e.value):
                     fault_if(g, "eq", mark(g, text), Imm(NULL_MARK), BAD_ADDRESS, Imm(0))
-                _store_string(g, text, capacity, place, size)
+                _store_string(g, e.target, text, capacity, place)
                 if isinstance(e.target, tree.Var) and has_flag(e.target.variable):
                     assert isinstance(place, Memory)
                     g.b.store(place.base, place.offset - FLAG, 8, Imm(1))
@@ -249,9 +249,8 @@ def _is_plain(e: tree.Assign) -> bool:
     root = e.target
     while isinstance(root, (tree.MemberOf, tree.Index)):
         root = root.object
-    return (
-        not _is_dynamic(root) and isinstance(root, tree.Var) and isinstance(e.value, (tree.StringConst, tree.Builtin))
-    )
+    is_variable = isinstance(root, tree.Var) and not _is_dynamic(root) and not is_member(e.target)
+    return is_variable and isinstance(e.value, (tree.StringConst, tree.Builtin))
 
 
 def _evaluated(g: Generation, e: tree.Assign, size: int) -> Memory:
@@ -276,14 +275,20 @@ def _remove(g: Generation, target: tree.Expr) -> None:
             zero(g, Memory(storage, offset), object_size(g.shared, target.type))
 
 
-def _store_string(g: Generation, text: Memory, capacity: int, place: Place, size: int) -> None:
+def _store_string(g: Generation, target: tree.Expr, text: Memory, capacity: int, place: Place) -> None:
     """A string into a variable; into scratch memory its characters and a NUL, as strcpy() does."""
     if isinstance(place, Memory):
-        copy_string(g, text, capacity, place, size)
+        if is_member(target):
+            store_member(g, text, capacity, place)
+        else:
+            copy_string(g, text, capacity, place, g.shared.settings.string_capacity)
         return
     assert isinstance(place, Remote)
-    length = string_length(g, text, capacity)
-    bytes_ = g.b.alu("add", length, Imm(1))
+    bytes_ = g.b.copy(g.b.alu("add", string_length(g, text, capacity), Imm(1)))
+    if is_member(target):
+        most = Imm(g.shared.settings.strsize)
+        with g.b.when("gt", bytes_, most):
+            g.b.move(bytes_, most)
     memory = span(g, place, bytes_)
     g.call("probe_read_kernel", g.address(memory), bounded(g, bytes_), g.address(text))
 

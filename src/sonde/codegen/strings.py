@@ -55,7 +55,7 @@ def has_loops(g: Generation) -> bool:
 def in_memory(g: Generation, e: tree.Expr) -> tuple[Memory, int]:
     """The string where it is, if it is in memory, else in a temporary; with its capacity."""
     size = capacity(g, e)
-    if type(e) in (tree.Var, tree.Element, tree.MemberOf, tree.Index) and isinstance(resolve(e.type), String):
+    if isinstance(e, (tree.Var, tree.Element)):
         place = g.place(e)
         if isinstance(place, Memory):
             return place, size
@@ -64,6 +64,19 @@ def in_memory(g: Generation, e: tree.Expr) -> tuple[Memory, int]:
     memory = g.temporary(size)
     g.string_into(e, memory, size)
     return memory, size
+
+
+def is_member(e: tree.Expr) -> bool:
+    """Whether a string is part of a structure, where it has `strsize` bytes and a NUL only if it is shorter."""
+    return isinstance(e, tree.MemberOf)
+
+
+def store_member(g: Generation, source: Memory, size: int, memory: Memory) -> None:
+    """A string of `size` bytes into a member of a structure, which is at any address."""
+    whole = g.shared.settings.strsize
+    common = min(size, whole)
+    g.call("probe_read_kernel", g.argument_of(memory.base, memory.offset), Imm(common), g.address(source))
+    zero(g, Memory(memory.base, memory.offset + common), whole - common)
 
 
 # NULL
@@ -149,7 +162,9 @@ def builtin(g: Generation, e: tree.Expr, memory: Memory, size: int) -> None:
 
 def variable(g: Generation, e: tree.Expr, memory: Memory, size: int) -> None:
     place = g.place(e)
-    if isinstance(place, Memory):
+    if is_member(e):
+        read(g, place, memory, size, g.shared.settings.strsize)
+    elif isinstance(place, Memory):
         copy_string(g, place, g.shared.settings.string_capacity, memory, size)
     else:
         read(g, place, memory, size)

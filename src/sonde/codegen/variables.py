@@ -19,7 +19,7 @@ from sonde.codegen.ir import Imm, MapDescriptor, Reg
 from sonde.codegen.layout import key_memory, thread_serial
 from sonde.codegen.maps import NULL_MARK
 from sonde.codegen.places import Held, Memory, Place, Remote, Trusted, at
-from sonde.codegen.strings import in_memory, is_nullable, mark
+from sonde.codegen.strings import in_memory, is_member, is_nullable, mark
 from sonde.codegen.uses import shares_map
 from sonde.lang import program as tree
 from sonde.lang.program import Variable
@@ -239,17 +239,20 @@ def _index_place(g: Generation, e: tree.Index) -> Place:
     container = resolve(e.object.type)
     step = 1 if isinstance(container, String) else size_of(e.type)
     index = g.subscripts[id(e.subscript)] if id(e.subscript) in g.subscripts else g.value(e.subscript)
-    if isinstance(container, String):
+    if isinstance(container, String) and is_member(e.object):
+        place: Place = g.place(e.object)
+        bound: int | None = g.shared.settings.strsize
+    elif isinstance(container, String):
         memory, size = in_memory(g, e.object)
         if is_nullable(g, e.object):
             fault_if(g, "eq", mark(g, memory), Imm(NULL_MARK), BAD_ADDRESS, index)
-        place: Place = memory
-        bound: int | None = size
-        if isinstance(index, Imm) and not 0 <= index.value < size:
-            index = g.b.copy(index)
+        place = memory
+        bound = size
     else:
         place = g.place(e.object)
         bound = container.length if isinstance(container, Array) else None
+    if isinstance(container, String) and isinstance(index, Imm) and not 0 <= index.value < (bound or 0):
+        index = g.b.copy(index)
     if isinstance(index, Imm):
         return at(place, index.value * step)
     if bound:

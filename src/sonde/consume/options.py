@@ -7,7 +7,7 @@ class Options:
     """The dynamic options, read each time they are needed: setopt() may change them while tracing.
 
     `testing` leaves the CPU and ID columns out (the environment variable _DTRACE_TESTING). The aggsort positions count
-    from 0. `stackindent` is in columns, `printsize` in bytes, `aggrate` in
+    from 0. `stackindent` is in columns, `printsize` and `strsize` in bytes, `aggrate` in
     nanoseconds.
     """
 
@@ -25,6 +25,7 @@ class Options:
         "quiet",
         "rawbytes",
         "stackindent",
+        "strsize",
         "testing",
     )
 
@@ -42,4 +43,5 @@ class Options:
         self.quiet = False
         self.rawbytes = False
         self.stackindent = 14
+        self.strsize = 256
         self.testing = False

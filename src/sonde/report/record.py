@@ -23,16 +23,17 @@ HEADER_WORDS = ((RING_HEADER + 4, "probe"), (RING_HEADER + 8, "cpu"))
 
 
 class Style(NamedTuple):
-    """The options that decide what is compiled."""
+    """What options decide about the text: `string_memory` is the bytes of a string that trace() shows as memory, 0
+    where it shows characters."""
 
     quiet: bool
-    rawbytes: bool
+    string_memory: int
 
 
 def _action_fields(action: Action, style: Style) -> tuple[Field, ...]:
     match action:
         case TraceAction(field):
-            return (shown_field(field, style.rawbytes),)
+            return (shown_field(field),)
         case PrintAction(_, shown, address):
             return (shown,) if address is None else (shown, address)
         case TracememAction(field, dynamic):
@@ -47,8 +48,8 @@ def _action_pieces(action: Action, layout: Columns, style: Style) -> Iterable[Pi
     sources = layout.expressions
     match action:
         case TraceAction(field):
-            shown = shown_field(field, style.rawbytes)
-            return (trace_piece(shown, sources[shown], style.quiet, style.rawbytes),)
+            shown = shown_field(field)
+            return (trace_piece(shown, sources[shown], style.quiet, style.string_memory),)
         case PrintAction(number, shown, address):
             where = None if address is None else sources[address]
             return (Piece(b"%s", (f"typed({number}, {sources[shown]}, {where})",)),)

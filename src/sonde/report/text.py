@@ -99,7 +99,8 @@ class TextReport:
         return self._compile(layout.actions, stride, (self._record_head(layout), Piece(b"\n")))
 
     def _compile(self, actions: Sequence[Action], stride: int, around: tuple[Piece, Piece] | None = None) -> Formatter:
-        style = Style(self._options.quiet, self._options.rawbytes)
+        options = self._options
+        style = Style(options.quiet, options.strsize + 1 if options.rawbytes else 0)
         return compile_actions(actions, stride, self._strings, style, self._environment, around)
 
     def _record_head(self, layout: RecordLayout) -> Piece:

@@ -11,17 +11,17 @@ _KEY_WIDTHS = {1: b" %3d", 2: b" %5d", 4: b" %8d", 8: b" %16d"}
 STRINGS = ("string", "interned", "long_string")
 
 
-def shown_field(field: Field, rawbytes: bool) -> Field:
-    """The field as it is to be decoded: option rawbytes wants strings as memory, odd integers always are."""
-    if (field.kind == "string" and rawbytes) or (field.kind == "int" and field.size not in _SIGNED):
+def shown_field(field: Field) -> Field:
+    """The field as it is to be decoded: integers of odd sizes as memory."""
+    if field.kind == "int" and field.size not in _SIGNED:
         return field._replace(kind="bytes")
     return field
 
 
-def trace_piece(field: Field, source: str, quiet: bool, rawbytes: bool = False) -> Piece:
-    """One value as trace() shows it; without padding if quiet; with the option rawbytes strings as memory."""
-    if rawbytes and field.kind in STRINGS:
-        return Piece(b"%s", (f"dump({source} + b'\\0')",))
+def trace_piece(field: Field, source: str, quiet: bool, string_memory: int = 0) -> Piece:
+    """One value as trace() shows it; without padding if quiet; strings as so much memory, if it is not 0."""
+    if string_memory and field.kind in STRINGS:
+        return Piece(b"%s", (f"dump({source}[:{string_memory - 1}].ljust({string_memory}, b'\\0'))",))
     match field.kind:
         case "int":
             widths = _SIGNED if field.signed else _UNSIGNED
