@@ -129,6 +129,9 @@ EXTREMES = {
     "many stars": "*a" * 25 + "*b:::entry {}",
     "wide integer": "__int128 x; BEGIN { x = 1; trace(x); trace(x + 1); y = x; }",
     "floating point": "double x; float _Complex z; BEGIN { trace(x); y = x; trace(z); }",
+    "long program": "BEGIN { x++; }\n" * 100_000,
+    "empty clauses": "BEGIN{}" * 100_000,
+    "long format": f'BEGIN {{ printf("{"%d" * 100_000}"{",1" * 100_000}); }}',
     "far line": '#line 999999999 "x"\nBEGIN { trace(y); }',
 }
 

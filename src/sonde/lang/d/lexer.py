@@ -32,6 +32,10 @@ PREDICATE_END = "PREDICATE_END"
 END = "END"
 
 
+MAX_TOKENS = 80_000
+"""The most that one source may have: people's programs are far shorter, and more takes over a second to check."""
+
+
 class Token(NamedTuple):
     """`text` is as written; `offset` where it begins in the source. `value` is set for constants only."""
 
@@ -89,6 +93,7 @@ class Lexer:
         self._macros = macros
         self._file = source.file
         self._offset = 0
+        self._count = 0
         self._line = 1
         self._line_start = 0
         self._has_marker = False
@@ -165,7 +170,10 @@ class Lexer:
         return self.text[token.offset : end if end >= 0 else None]
 
     def _skip(self) -> None:
-        """Pass over blanks, comments and control lines."""
+        """Pass over blanks, comments and control lines: what comes before each token."""
+        self._count += 1
+        if self._count > MAX_TOKENS:
+            raise DError("D_UNKNOWN", f"program has more than {MAX_TOKENS:,} words and operators", self.position())
         text = self.text
         while True:
             match = _BLANK.match(text, self._offset)
