@@ -14,6 +14,7 @@ from sonde.codegen.ir import Imm
 from sonde.codegen.places import Memory
 from sonde.codegen.shapes import COMM_SIZE
 from sonde.lang.types import Struct
+from sonde.target.target import is_older
 
 PADDED_SINCE = (5, 17)
 
@@ -22,7 +23,7 @@ def store(g: Generation, memory: Memory, size: int) -> None:
     """The name at `memory`, its first `size` bytes if that is less than it has."""
     offset = _offset(g)
     taken = min(size, COMM_SIZE)
-    if offset is None or _release(g) < PADDED_SINCE:
+    if offset is None or is_older(g.shared.target, PADDED_SINCE):
         copy = g.temporary(COMM_SIZE)
         zero(g, copy, COMM_SIZE)
         g.call("get_current_comm", g.argument_of(copy.base, copy.offset), Imm(COMM_SIZE))
@@ -70,7 +71,3 @@ def _offset(g: Generation) -> int | None:
     task = g.shared.kernel_type("struct", "task_struct")
     member = task.find("comm") if isinstance(task, Struct) else None
     return None if member is None else member.offset // 8
-
-
-def _release(g: Generation) -> tuple[int, ...]:
-    return tuple(int(part) for part in g.shared.target.release.split("-")[0].split(".")[:2] if part.isdigit())

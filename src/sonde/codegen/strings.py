@@ -26,6 +26,7 @@ from sonde.codegen.shapes import COMM_SIZE, round_up, string_capacity
 from sonde.codegen.walk import is_zero
 from sonde.lang import program as tree
 from sonde.lang.types import Array, Pointer, String, resolve
+from sonde.target.target import is_older
 
 LOOPS_SINCE = (5, 17)
 """The first kernel with bpf_loop."""
@@ -47,9 +48,8 @@ def limit(g: Generation, size: int) -> int:
 
 
 def has_loops(g: Generation) -> bool:
-    """Whether the kernel has bpf_loop."""
-    major, minor = g.shared.target.release.split("-")[0].split(".")[:2]
-    return (int(major), int(minor)) >= LOOPS_SINCE
+    """Whether the kernel has bpf_loop, for all that is known."""
+    return not is_older(g.shared.target, LOOPS_SINCE)
 
 
 def in_memory(g: Generation, e: tree.Expr) -> tuple[Memory, int]:

@@ -20,3 +20,10 @@ class Target(NamedTuple):
     features: frozenset[str] = frozenset()
     initial_namespace: bool = True
     portable: bool = False
+
+
+def is_older(target: Target, version: tuple[int, int]) -> bool:
+    """Whether the kernel is known to be before (major, minor): with -k its release is only what a file is called."""
+    parts = target.release.split("-")[0].split(".")[:2]
+    numbers = tuple(int(part) for part in parts if part.isdecimal())
+    return len(numbers) == 2 and numbers < version
