@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
 
 from sonde.typed import NamedTuple
 
@@ -49,11 +50,7 @@ class TraceEvents:
     def groups(self) -> tuple[str, ...]:
         """The names of the groups, in tracefs's order."""
         if self._groups is None:
-            try:
-                with os.scandir(os.path.join(self._root, "events")) as entries:
-                    self._groups = tuple(entry.name for entry in entries if entry.is_dir())
-            except OSError:
-                self._groups = ()
+            self._groups = _directories(os.path.join(self._root, "events"))
         return self._groups
 
     def all(self) -> tuple[tuple[str, str], ...]:
@@ -61,12 +58,17 @@ class TraceEvents:
         if self._all is None:
             try:
                 with open(os.path.join(self._root, "available_events"), encoding="utf-8") as file:
-                    lines = file.read().split()
+                    pairs = (line.partition(":") for line in file.read().split())
+                    self._all = tuple((group, event) for group, _, event in pairs)
             except OSError:
-                lines = []
-            pairs = (line.partition(":") for line in lines)
-            self._all = tuple((group, event) for group, _, event in pairs)
+                self._all = tuple(self._found())
         return self._all
+
+    def _found(self) -> Iterator[tuple[str, str]]:
+        """The same from the directories alone, which are what a copy of them has; slower."""
+        for group in self.groups():
+            names = _directories(os.path.join(self._root, "events", group))
+            yield from ((group, name) for name in names if os.path.exists(self._path(group, name, "id")))
 
     def groups_of(self, event: str) -> list[str]:
         """The groups that have an event of this name."""
@@ -96,3 +98,12 @@ class TraceEvents:
 
     def _path(self, group: str, event: str, name: str) -> str:
         return os.path.join(self._root, "events", group, event, name)
+
+
+def _directories(path: str) -> tuple[str, ...]:
+    """The names of the directories in one, in its order; none where it cannot be read."""
+    try:
+        with os.scandir(path) as entries:
+            return tuple(entry.name for entry in entries if entry.is_dir())
+    except OSError:
+        return ()
