@@ -95,6 +95,9 @@ class FakeCatalog:
     def offers(self, what: str, name: str) -> bool:
         return name == ("syscall" if what == "provider" else "vmlinux")
 
+    def mismatch(self, provider: str, module: str, function: str, name: str) -> str:
+        return ""
+
     def absence(self, provider: str) -> str:
         return ""
 

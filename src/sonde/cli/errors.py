@@ -76,7 +76,7 @@ def _after_string(text: str, start: int) -> int:
 
 def _hint(error: DError, text: str) -> str:
     """The source line with a mark under the place, and what helps."""
-    hint = _HINTS.get(error.tag, "")
+    hint = "\n".join(filter(None, (error.hint, _HINTS.get(error.tag, ""))))
     position = error.position
     lines = text.split("\n")
     if position is None or not 0 < position.line <= len(lines) or _is_elsewhere(position):

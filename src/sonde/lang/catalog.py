@@ -54,6 +54,9 @@ class Catalog(Protocol):
     def absence(self, provider: str) -> str:
         """Why a description with this provider can match no probe, "" where it could."""
 
+    def mismatch(self, provider: str, module: str, function: str, name: str) -> str:
+        """Which field of a description that matches no probe is the one that none has, for people."""
+
     def offers(self, what: str, name: str) -> bool:
         """Whether there is a `provider` or a kernel `module` of that name."""
 

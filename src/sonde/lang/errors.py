@@ -18,10 +18,14 @@ class Position(NamedTuple):
 
 
 class DError(Exception):
-    """A mistake in a D program: `tag` is DTrace's name for it (`D_SYNTAX`), `text` the message without position."""
+    """A mistake in a D program: `tag` is DTrace's name for it (`D_SYNTAX`), `text` the message without position.
 
-    def __init__(self, tag: str, text: str, position: Position | None = None) -> None:
+    `hint` is what helps, for people: DTrace's own messages end with `text`.
+    """
+
+    def __init__(self, tag: str, text: str, position: Position | None = None, hint: str = "") -> None:
         super().__init__(text)
         self.tag = tag
         self.text = text
         self.position = position
+        self.hint = hint

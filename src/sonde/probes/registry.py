@@ -96,6 +96,12 @@ class Registry:
 
         return UNAVAILABLE
 
+    def mismatch(self, provider: str, module: str, function: str, name: str) -> str:
+        """Which field of a description that matches no probe is the one that none has, for people."""
+        from sonde.probes.mismatch import explained
+
+        return explained(Pattern(provider, module, function, name), tuple(_BLOCKS), self.match)
+
     def _is_of_process(self, provider: str) -> bool:
         """Whether the name is that of a process's own provider, as no other name ends."""
         return provider[:3] == "pid" and provider[3:].isdecimal() and provider.isascii()

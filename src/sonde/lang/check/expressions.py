@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sonde.lang.check import access, assignments, calls, casts, operators, translators
+from sonde.lang.check import access, alike, assignments, calls, casts, operators, translators
 from sonde.lang.check.arguments import probe_argument, register
 from sonde.lang.check.builtins import NAMES as BUILTINS
 from sonde.lang.check.conversions import constant
@@ -161,7 +161,7 @@ def _place(node: syntax.Expr, scope: Scope) -> Place | None:
     if not isinstance(node, syntax.Identifier) or node.module is not None or node.name in scope.bindings:
         return None
     if node.name in ("self", "this"):
-        raise undefined(node.name, node.position)
+        raise undefined(node.name, node.position, scope)
     return "global", node.name
 
 
@@ -187,7 +187,7 @@ def _named_element(place: Place, subscripts: tuple[Operand, ...], scope: Scope, 
         return element(variable, subscripts, position) if variable.keys is not None else None
     where, name = place
     if where != "global":
-        raise undefined(name, position)
+        raise undefined(name, position, scope, where)
     inline = scope.find_inline(name)
     if inline is not None and inline.parameters is not None:
         return expand_array(name, inline, subscripts, scope, position)
@@ -215,7 +215,7 @@ def _call(node: syntax.Call, scope: Scope) -> Operand:
 def _not_a_function(name: str, scope: Scope, position: Position) -> DError:
     if ("global", name) in scope.variables or scope.find_inline(name) is not None:
         return DError("D_FUNC_IDKIND", f"scalar '{name}' may not be referenced as function", position)
-    return DError("D_FUNC_UNDEF", f"undefined function name: {name}", position)
+    return DError("D_FUNC_UNDEF", f"undefined function name: {name}", position, alike.hint(name, FUNCTIONS))
 
 
 # Assignments

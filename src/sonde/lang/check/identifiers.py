@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from sonde.lang.check import derived
-from sonde.lang.check.builtins import ARRAYS, builtin_type
+from sonde.lang.check import alike, derived
+from sonde.lang.check.builtins import ARRAYS, NAMES, builtin_type
 from sonde.lang.check.conversions import constant
 from sonde.lang.check.cpu_time import cpu_time
 from sonde.lang.check.operands import Operand, function_name
@@ -13,9 +13,25 @@ from sonde.lang.errors import DError, Position
 from sonde.lang.program import Builtin, Const, KernelObject, Var, Variable
 from sonde.lang.types import INT, Type
 
+_NO_SYMBOL = "/proc/kallsyms has no such name; kernels built without CONFIG_KALLSYMS_ALL name no data there"
+_NO_TYPE = "the kernel's BTF has the types of functions and per-CPU variables; few kernels have others"
 
-def undefined(name: str, position: Position) -> DError:
-    return DError("D_IDENT_UNDEF", f"failed to resolve {name}: Unknown variable name", position)
+
+def undefined(name: str, position: Position, scope: Scope, prefix: str = "") -> DError:
+    """The error for a variable nobody has set; `prefix` is `self` or `this` for those of that scope."""
+    text = f"failed to resolve {name}: Unknown variable name"
+    return DError("D_IDENT_UNDEF", text, position, _what_helps(name, scope, prefix))
+
+
+def _what_helps(name: str, scope: Scope, prefix: str) -> str:
+    if not prefix and name in ("self", "this"):
+        return f"a variable of that scope is written {name}->NAME"
+    there = {known for in_scope, known in scope.variables if in_scope == (prefix or "global")}
+    if prefix:
+        return alike.hint(name, there)
+    if any(known == name for _, known in scope.variables):
+        return f"there is {' and '.join(sorted(f'{s}->{n}' for s, n in scope.variables if n == name))}"
+    return alike.hint(name, there | NAMES | set(scope.inlines))
 
 
 def bad_reference(what: str, name: str, use: str, position: Position) -> DError:
@@ -44,7 +60,7 @@ def identifier(name: str, scope: Scope, position: Position) -> Operand:
     enumerator = scope.enumerators.get(name) or scope.catalog.enumerator(name)
     if enumerator is not None:
         return constant(enumerator[1], position, enumerator[0])
-    raise undefined(name, position)
+    raise undefined(name, position, scope)
 
 
 def scalar(variable: Variable, position: Position) -> Var:
@@ -57,7 +73,7 @@ def scoped(scope_name: str, name: str, scope: Scope, position: Position) -> Var:
     """`self->name` or `this->name`."""
     variable = scope.variables.get((scope_name, name))
     if variable is None:
-        raise undefined(name, position)
+        raise undefined(name, position, scope, scope_name)
     return scalar(variable, position)
 
 
@@ -68,9 +84,11 @@ def kernel_object(name: str, module: str, scope: Scope, position: Position) -> O
     symbol = scope.catalog.symbol(name, module or None)
     spelled = f"{module}`{name}"
     if symbol is None:
-        raise DError("D_IDENT_UNDEF", f"failed to resolve {spelled}: Unknown symbol name", position)
+        text = f"failed to resolve {spelled}: Unknown symbol name"
+        raise DError("D_IDENT_UNDEF", text, position, hint=_NO_SYMBOL)
     if symbol.type is None:
-        raise DError("D_SYM_NOTYPES", f"no symbolic type information is available for {spelled}", position)
+        text = f"no symbolic type information is available for {spelled}"
+        raise DError("D_SYM_NOTYPES", text, position, hint=_NO_TYPE)
     return KernelObject(symbol.type, position, f"{symbol.module}`{symbol.name}")
 
 

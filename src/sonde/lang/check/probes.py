@@ -26,7 +26,8 @@ def matching_probes(spec: ProbeSpec, scope: Scope) -> tuple[Probe, ...]:
     if not found and not scope.options.zero_probes:
         text = f"probe description {':'.join(spec.fields)} does not match any probes"
         reason = scope.catalog.absence(spec.fields[0])
-        raise DError("D_PDESC_ZERO", f"{text}\n{reason}" if reason else text, spec.position)
+        hint = "" if reason else scope.catalog.mismatch(*spec.fields)
+        raise DError("D_PDESC_ZERO", f"{text}\n{reason}" if reason else text, spec.position, hint)
     return found
 
 

@@ -239,7 +239,8 @@ class Lexer:
             self._pass_to(text.find("\n", self._offset) + 1)
             tag, what = ("D_STR_NL", "string literal") if character == '"' else ("D_CHR_NL", "character constant")
             raise DError(tag, f"newline encountered in {what}", self.position())
-        raise DError("D_SYNTAX", f'syntax error near "{character}"', position)
+        hint = "the text that begins here does not end" if character in "\"'" else ""
+        raise DError("D_SYNTAX", f'syntax error near "{character}"', position, hint)
 
     def _operator(self, text: str, position: Position, offset: int) -> Token:
         if text in self.open:

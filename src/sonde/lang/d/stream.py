@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -144,7 +145,18 @@ class TokenStream:
         """The error that says where the parser stumbled: at the current token, unless told otherwise."""
         token = token or self.token
         near = "end-of-input" if token.kind == END else f'"{token.text}"'
-        return DError("D_SYNTAX", f"syntax error near {near}", token.position)
+        return DError("D_SYNTAX", f"syntax error near {near}", token.position, self._what_helps(token))
+
+    def _what_helps(self, token: Token) -> str:
+        """A hint for the commonest slips, "" for others."""
+        text, before = self.lexer.text, self.lexer.text[: token.offset].rstrip()
+        if text.startswith("//", token.offset):
+            return "comments are written /* ... */"
+        if self.lexer.open["{"] and before.endswith(("{", ";", "}")) and self.starts_type(token):
+            return "variables are declared outside of clauses"
+        if re.search(r"[\w)\]\"']$", before) and (token.kind == NAME or token.text == "@"):
+            return "is a semicolon missing before it?"
+        return ""
 
     @contextmanager
     def nested(self) -> Iterator[None]:

@@ -1,0 +1,30 @@
+"""Hints for names that are not known: what is spelled nearly so, and what other systems' DTrace has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+_ELSEWHERE = {
+    "illumos": ("getf", "json", "strtoll", "threadname", "tolower", "toupper", "vmregs", "zonename"),
+    "FreeBSD": (
+        "execargs", "jailname", "jid", "memref", "memstr", "printm", "printt", "regs", "sx_exclusive_held",
+        "sx_isexclusive", "sx_shared_held", "typeref",
+    ),
+}  # fmt: skip
+"""Variables and functions that DTrace for Linux does not have."""
+
+
+def hint(name: str, known: Iterable[str]) -> str:
+    """What may have been meant by `name`, "" if nothing is like it."""
+    system = next((system for system, names in _ELSEWHERE.items() if name in names), "")
+    if system:
+        return f"{name} is of DTrace on {system}; DTrace for Linux has nothing of the kind"
+    found = alike(name, known)
+    return f"did you mean {' or '.join(found)}?" if found else ""
+
+
+def alike(name: str, known: Iterable[str]) -> list[str]:
+    """At most three names spelled nearly so, the nearest first."""
+    from difflib import get_close_matches
+
+    return get_close_matches(name, sorted(set(known)), cutoff=0.75)
