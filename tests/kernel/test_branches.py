@@ -191,3 +191,11 @@ def test_random_programs(seed):
             assert {key: value & (1 << 64) - 1 for key, value in got.items()} == {
                 key: value & (1 << 64) - 1 for key, value in expected.sums.items()
             }
+
+
+def test_strtok_goes_on_in_a_loop():
+    body = 'this->t = strtok(NULL, ",;"); if (this->t == NULL) break; trace(this->t);'
+    with Run(f'BEGIN {{ trace(strtok("a,b;;c", ",;")); while (1) {{ {body} }} trace(9); }}') as run:
+        values = run.begin().values()
+        assert [text(value) for (value,) in values[:3]] == [b"a", b"b", b"c"]
+        assert values[3:] == [[9]]

@@ -121,3 +121,20 @@ def test_a_request_that_fails_is_done_with_an_error(tmp_path):
         assert row[2:] == [str(64 * BLOCK)] * 2
     finally:
         subprocess.run(["umount", "-l", tmp_path], check=True)
+
+
+def test_the_file_that_is_written(tmp_path):
+    """Its name is that of the first page's file; the path to it is not known."""
+    path = tmp_path / "written-by-this-test"
+    device = os.stat(tmp_path).st_dev
+    if not os.path.exists(f"/sys/dev/block/{os.major(device)}:{os.minor(device)}"):
+        pytest.skip("the directory is on no disk")
+    text = """io:::start { printf("%s %s %s %d\\n", args[2]->fi_name, args[2]->fi_fs, args[2]->fi_pathname,
+        args[0]->b_bcount); }"""
+    with tracing(text) as lines, path.open("wb") as file:
+        file.write(bytes(64 << 10))
+        file.flush()
+        os.fsync(file.fileno())
+    rows = [line.split() for line in lines if line.startswith(f"{path.name} ")]
+    assert sum(int(row[3]) for row in rows) == 64 << 10
+    assert {row[2] for row in rows} == {"<unknown>"}

@@ -53,6 +53,11 @@ def test_a_structure_ends_on_its_alignment() -> None:
     assert found.value == 16
 
 
+@pytest.mark.parametrize("text", ["string s[4];", "struct s { string s[4]; }; struct s x;"])
+def test_strings_have_no_arrays_with_dimensions(text: str) -> None:
+    assert "a dimension is not supported" in error(text + " BEGIN {}").text
+
+
 def test_bit_fields_begin_at_bytes() -> None:
     text = "struct s { int a : 12; int b : 10; int c : 3; }; struct s x;"
     assert members(text) == {"a": (0, 12), "b": (16, 10), "c": (32, 3)}

@@ -141,6 +141,7 @@ def _inherit(g: Generation, body: Generation, environment: Reg, memory: Memory) 
     body.has_exited = None if g.has_exited is None else body.b.register()
     body.speculation = None if g.speculation is None else body.b.register()
     body.table, body.subprograms = g.table, dict(g.subprograms)
+    body.tokens = None if g.tokens is None else Memory(base, g.tokens.offset)
     body.positions = list(g.positions)
     body.b.position = g.b.position
     _inherit_region(g, body)

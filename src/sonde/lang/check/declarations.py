@@ -35,6 +35,7 @@ from sonde.lang.types import (
     Enum,
     Function,
     Pointer,
+    String,
     Struct,
     Type,
     resolve,
@@ -97,6 +98,9 @@ def derive(base: Type, declarator: syntax.Declarator, scope: Scope) -> Declared:
             keys = prototype("array", part.keys or (), part.variadic, scope, part.position)
             names = tuple(p.declarator.name for p in part.keys or ())
         else:
+            if isinstance(resolve(kind), String):
+                text = "arrays of strings have keys, string name[int]; a dimension is not supported"
+                raise DError("D_UNKNOWN", text, part.position)
             kind = Array(kind, _dimension(part, declarator, scope))
             if object_size(kind, scope.strsize) > _SIZE_LIMIT:
                 raise DError("D_DECL_ARRBIG", "array dimension too big", part.position)

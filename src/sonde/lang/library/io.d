@@ -199,3 +199,29 @@ translator fileinfo_t < struct file *F > {
 inline fileinfo_t fds[int fd] = xlate <fileinfo_t> (
     curthread->files != NULL && fd >= 0 && fd < curthread->files->fdt->max_fds ?
     curthread->files->fdt->fd[fd] : NULL);
+
+/*
+ * The file that the first page of a transfer belongs to, if it is one of the page cache: folios are found by the low bit
+ * of compound_head, anonymous memory by that of mapping (include/linux/mm_types.h).
+ */
+inline struct page *io_tail[struct bio *b] = b == NULL || b->bi_io_vec == NULL || b->bi_vcnt == 0 ? NULL :
+    b->bi_io_vec->bv_page;
+inline struct page *io_page[struct page *p] =
+    p != NULL && (p->compound_head & 1) ? (struct page *)(p->compound_head - 1) : p;
+inline struct address_space *io_mapping[struct page *p] =
+    p == NULL || ((uint64_t)p->mapping & 3) ? NULL : p->mapping;
+inline struct inode *io_inode[struct address_space *m] = m == NULL ? NULL : m->host;
+inline struct inode *io_file[struct bio *b] = io_inode[io_mapping[io_page[io_tail[b]]]];
+inline struct dentry *io_dentry[struct hlist_node *n] =
+    n == NULL ? NULL : (struct dentry *)((uint64_t)n - offsetof(struct dentry, d_u));
+inline struct dentry *io_name[struct inode *i] = i == NULL ? NULL : io_dentry[i->i_dentry.first];
+
+translator fileinfo_t < struct bio *b > {
+	fi_name = io_name[io_file[b]] == NULL ? "<none>" : stringof(io_name[io_file[b]]->d_name.name);
+	fi_dirname = "<unknown>";
+	fi_pathname = "<unknown>";
+	fi_offset = 0;
+	fi_fs = io_file[b] == NULL ? "<none>" : stringof(io_file[b]->i_sb->s_type->name);
+	fi_mount = "<unknown>";
+	fi_oflags = 0;
+};
