@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sonde.lang.errors import DError
-from sonde.probes.pattern import Pattern, matcher, matches, parse, plain
+from sonde.probes.pattern import Pattern, is_word, matcher, matches, parse, plain
 
 
 @pytest.mark.parametrize(
@@ -78,3 +78,18 @@ def test_stars_and_marks_match_as_the_shell_has_them(glob, name):
 @given(st.text(max_size=10), st.text(max_size=10))
 def test_no_text_is_too_odd_for_a_glob(glob, name):
     assert matches(glob, name) in (True, False)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("sched_switch", True),
+        ("9p_client_req", True),
+        ("", False),
+        ("../x", False),
+        ("tick-1s", False),
+        ("\u00e4", False),
+    ],
+)
+def test_words(text, expected):
+    assert is_word(text) == expected

@@ -107,3 +107,9 @@ def _set(glob: str, at: int) -> tuple[str, int]:
     if at >= len(glob):
         return "(?!)", at
     return f"[{'^' if negated else ''}{''.join(members)}]", at + 1
+
+
+def is_word(text: str) -> bool:
+    """Whether it is letters, digits and underscores, as an event's name is, which may begin with a digit
+    (9p_client_req)."""
+    return text.isascii() and text.replace("_", "a").isalnum()

@@ -10,7 +10,7 @@ from collections.abc import Container, Iterator, Sequence
 from sonde.lang import types
 from sonde.lang.catalog import ProbeArgument
 from sonde.probe import Probe, RawTracepoint
-from sonde.probes.pattern import Pattern, matcher, matches, plain
+from sonde.probes.pattern import Pattern, is_word, matcher, matches, plain
 from sonde.probes.provider import RAWTP
 from sonde.probes.tracefs import TraceEvents
 from sonde.typed import TYPE_CHECKING
@@ -41,7 +41,7 @@ class Tracepoints:
         """
         name = plain(pattern.name)
         if name:
-            index = self._places().get(name) if name.isidentifier() else None
+            index = self._places().get(name) if is_word(name) else None
             if index is not None:
                 yield from self._named(index, name, pattern.module)
             return

@@ -11,7 +11,7 @@ from sonde.lang.catalog import Derivation, KernelSymbol, ProbeArgument
 from sonde.lang.types import Type
 from sonde.probe import Probe
 from sonde.probes import provider as blocks
-from sonde.probes.pattern import Pattern, matcher, plain
+from sonde.probes.pattern import Pattern, is_word, matcher, plain
 from sonde.probes.provider import Block, Provider, RecordField
 from sonde.target.target import Target
 from sonde.typed import TYPE_CHECKING
@@ -257,4 +257,4 @@ def _may_have(provider: str, name: str) -> bool:
         return exact.startswith(("profile-", "tick-"))
     if provider in _DERIVED:
         return exact not in _NEVER_EVENTS and not exact.startswith(("profile-", "tick-"))
-    return exact.isidentifier() and exact not in _NEVER_EVENTS
+    return is_word(exact) and exact not in _NEVER_EVENTS

@@ -15,7 +15,7 @@ from sonde.lang.catalog import ProbeArgument
 from sonde.lang.types import Array, Int, Type, resolve, size_of
 from sonde.probe import Probe, RawTracepoint, Tracepoint
 from sonde.probes import type_names
-from sonde.probes.pattern import Pattern, matcher, matches, plain
+from sonde.probes.pattern import Pattern, is_word, matcher, matches, plain
 from sonde.probes.provider import SDT, RecordField
 from sonde.probes.tracefs import FormatField, TraceEvents
 from sonde.typed import TYPE_CHECKING
@@ -68,7 +68,7 @@ class SdtProvider:
         """The group and name of each event the pattern matches."""
         group, name = plain(pattern.module), plain(pattern.name)
         if name:
-            if not name.isidentifier():
+            if not is_word(name):
                 return
             candidates = (group,) if group else filter(matcher(pattern.module), self._events.groups_of(name))
             yield from ((found, name) for found in candidates if _included(found))
