@@ -2,6 +2,7 @@
 
 import posixpath
 import re
+import socket
 
 
 def index(s, t, start=0):
@@ -55,3 +56,30 @@ def dirname(s):
 def cleanpath(s):
     """posixpath.normpath() keeps two slashes at the beginning, and makes a dot of nothing."""
     return re.sub(b"^//", b"/", posixpath.normpath(s)) if s else b""
+
+
+def substr(s, start, length=None):
+    """The characters from `start` on; where that is before the beginning, a length counts from there nevertheless."""
+    first = start + len(s) if start < 0 else start
+    if length is None:
+        end = len(s)
+    elif length >= 0:
+        end = first + length
+    else:
+        end = len(s) + length if first >= 0 else 0
+    return bytes(c for place, c in enumerate(s) if first <= place < end)
+
+
+def copyinstr(s, size):
+    """The size counts the NUL and is at least 1."""
+    return s[: max(size, 1) - 1]
+
+
+def inet_ntoa6(address, strict):
+    text = socket.inet_ntop(socket.AF_INET6, address)
+    embedded = text.rpartition(":")[2]
+    return embedded if "." in embedded and not strict else text
+
+
+def link_ntop(address):
+    return ":".join(f"{byte:02X}" for byte in address)

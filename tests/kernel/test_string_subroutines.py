@@ -6,16 +6,11 @@ import pytest
 import string_model as model
 from access import needs, require
 from d_run import Run, text
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from string_runs import SIZES, fire, often, strings
 
 pytestmark = needs("CAP_BPF", "CAP_PERFMON")
-SIZES = (1, 7, 8, 9, 64, 255, 4096)
-often = settings(
-    max_examples=30, deadline=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.function_scoped_fixture],
-)  # fmt: skip
-
 NUMBERS = ["index(a, b)", "rindex(a, b)", "index(a, b, n)", "rindex(a, b, n)", "strlen(a)"]
 TEXTS = ["basename(a)", "dirname(a)", "cleanpath(a)", "lltostr(n)"]
 FOUND = ["strchr(a, n)", "strrchr(a, n)", "strstr(a, b)", "strtok(a, b)", "strtok(NULL, b)", "strtok(NULL, a)"]
@@ -38,28 +33,6 @@ def run(request):
         yield loaded
 
 
-def fire(run, a, b, n):
-    """The values of one firing with these variables."""
-    ((key, data),) = run.tracing.read_map("globals")
-    content = bytearray(len(data))
-    places = {v.name: where for v, (_, where) in run.compilation.shared.variables.items()}
-    for name, value in (("a", a), ("b", b), ("n", n.to_bytes(8, "little", signed=True))):
-        content[places[name] : places[name] + len(value)] = value
-    run.tracing.write_map("globals", key, bytes(content))
-    run.begin()
-    (values,) = run.values()
-    return values
-
-
-def strings(size, alphabet):
-    """Short ones, and ones about as long as strings can be."""
-    characters = st.sampled_from(alphabet)
-    lengths = st.one_of(st.integers(0, min(size, 20)), st.integers(max(size - 9, 0), size))
-    return lengths.flatmap(lambda n: st.lists(characters, min_size=min(n, 40), max_size=min(n, 40)).map(
-        lambda part: (bytes(part) * (n // max(len(part), 1) + 1))[:n]
-    ))  # fmt: skip
-
-
 @often
 @given(st.data())
 def test_they_give_what_the_model_gives(run, data):
@@ -73,7 +46,7 @@ def test_they_give_what_the_model_gives(run, data):
     n = data.draw(
         st.one_of(st.integers(-3, size + 3), st.sampled_from((ord("a"), ord("/"), -(1 << 63), (1 << 63) - 1)))
     )
-    got = fire(run, a, b, n)
+    (got,) = fire(run, a=a, b=b, n=n)
     start = (n + (1 << 31)) % (1 << 32) - (1 << 31)
     assert got[: len(NUMBERS)] == [
         model.index(a, b), model.rindex(a, b), model.index(a, b, start), model.rindex(a, b, start), len(a)
@@ -95,14 +68,6 @@ def test_addresses(groups):
     address = b"".join(group.to_bytes(2, "big") for group in groups)
     program = 'string a; BEGIN { printf("%s%s", inet_ntop(10, (char *)a), inet_ntop(2, (char *)a)); }'
     with Run(program) as loaded:
-        six, four = fire_address(loaded, address)
-    assert six.decode() == socket.inet_ntop(socket.AF_INET6, address)
-    assert four.decode() == socket.inet_ntop(socket.AF_INET, address[:4])
-
-
-def fire_address(run, address):
-    ((key, data),) = run.tracing.read_map("globals")
-    run.tracing.write_map("globals", key, address.ljust(len(data), b"\0"))
-    run.begin()
-    (values,) = run.values()
-    return [text(value) for value in values]
+        ((six, four),) = fire(loaded, a=address)
+    assert text(six).decode() == socket.inet_ntop(socket.AF_INET6, address)
+    assert text(four).decode() == socket.inet_ntop(socket.AF_INET, address[:4])
