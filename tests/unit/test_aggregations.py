@@ -176,7 +176,8 @@ def session(function, keyed, replaceable, words=None):
 def measure(function, values):
     if function != "lquantize":
         return evaluate(function, values), 0
-    return sum(max(-1, min(value, 11)) for value in values), sum(value == 0 for value in values)
+    # What is beyond the range counts for one more, or less, than its bound.
+    return sum(11 if value >= 10 else max(-1, value) for value in values), sum(value == 0 for value in values)
 
 
 def apply(model, function, clause, keep):

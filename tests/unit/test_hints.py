@@ -22,6 +22,8 @@ UNITS = "N a rate or a time with a unit, ns to day"
         ("BEGIN { x = 1\n y = 2; }", "is a semicolon missing before it?"),
         ("BEGIN { x = 1\n @ = count(); }", "is a semicolon missing before it?"),
         ("BEGIN { x = ; }", ""),
+        ("BEGIN { switch (1) { } }", "D has no switch"),
+        ("BEGIN { do { } while (0); }", "D has no do"),
         ('BEGIN { "abc }', "the text that begins here does not end"),
         ("BEGIN { trace(exename); }", "did you mean execname?"),
         ("BEGIN { self->total = 1; trace(self->totl); }", "did you mean total?"),

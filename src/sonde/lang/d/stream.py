@@ -27,6 +27,9 @@ _KNOWN_TYPES = frozenset(BUILTIN_TYPEDEFS) | {"_Bool", "stack", "_symaddr", "_us
 MAX_NESTING = 100
 MAX_HEIGHT = 200
 
+_NOT_IN_D = ("case", "default", "do", "goto", "return", "switch")
+"""Words of C that are kept for nothing."""
+
 
 class TokenStream:
     """The current token and the way on.
@@ -152,6 +155,8 @@ class TokenStream:
         text, before = self.lexer.text, self.lexer.text[: token.offset].rstrip()
         if text.startswith("//", token.offset):
             return "comments are written /* ... */"
+        if token.kind in _NOT_IN_D:
+            return f"D has no {token.text}"
         if self.lexer.open["{"] and before.endswith(("{", ";", "}")) and self.starts_type(token):
             return "variables are declared outside of clauses"
         if re.search(r"[\w)\]\"']$", before) and (token.kind == NAME or token.text == "@"):
