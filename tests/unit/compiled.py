@@ -11,9 +11,9 @@ from sonde.target.target import Target
 TARGET = Target("x86_64", "6.18.0", frozenset(("raw_tp_cookie", "perf_cookie")))
 
 
-def compilation(text, **settings):
+def compilation(text, target=TARGET, **settings):
     return Compilation(
-        check(text), Settings(**settings), TARGET, lambda keyword, tag: TAGGED.get((keyword, tag)), lambda probe: (),
+        check(text), Settings(**settings), target, lambda keyword, tag: TAGGED.get((keyword, tag)), lambda probe: (),
         {None: text.splitlines()},
     )  # fmt: skip
 

@@ -11,19 +11,17 @@ from sonde.codegen.access import zero
 from sonde.codegen.arithmetic import signed
 from sonde.codegen.generation import Generation
 from sonde.codegen.ir import Imm
+from sonde.codegen.kernels import pads_names
 from sonde.codegen.places import Memory
 from sonde.codegen.shapes import COMM_SIZE
 from sonde.lang.types import Struct
-from sonde.target.target import is_older
-
-PADDED_SINCE = (5, 17)
 
 
 def store(g: Generation, memory: Memory, size: int) -> None:
     """The name at `memory`, its first `size` bytes if that is less than it has."""
     offset = _offset(g)
     taken = min(size, COMM_SIZE)
-    if offset is None or is_older(g.shared.target, PADDED_SINCE):
+    if offset is None or not pads_names(g):
         copy = g.temporary(COMM_SIZE)
         zero(g, copy, COMM_SIZE)
         g.call("get_current_comm", g.argument_of(copy.base, copy.offset), Imm(COMM_SIZE))

@@ -19,6 +19,7 @@ from sonde.codegen import clock
 from sonde.codegen.faults import LONG_LOOP, fault
 from sonde.codegen.generation import Fault, Generation, Loop, Scratch
 from sonde.codegen.ir import CallArgument, FunctionAddress, Imm, Reg, SlotAddress
+from sonde.codegen.kernels import require_loops
 from sonde.codegen.parts import Looping, Parts
 from sonde.codegen.places import Memory
 from sonde.codegen.walk import below, nodes
@@ -41,6 +42,7 @@ def variables(clauses: Iterable[Clause]) -> set[Variable]:
 
 def generate(g: Generation, part: Looping, parts: Callable[[Generation, Parts], None]) -> None:
     """The loop; `parts` generates what is in it."""
+    require_loops(g, "loops", part.statement.position)
     g.release_temporaries()
     memory = g.loop.memory if g.loop else g.lasting(_SIZE)
     reading = clock.reading(g) if clock.is_used(part.statement) else None

@@ -17,6 +17,7 @@ from sonde.codegen.faults import BAD_ADDRESS, fault_if
 from sonde.codegen.generation import Generation
 from sonde.codegen.integers import pointer_place
 from sonde.codegen.ir import Imm, Operand
+from sonde.codegen.kernels import has_loops
 from sonde.codegen.maps import NULL_MARK
 from sonde.codegen.names import PROBE_NAMES, name_text, only_text, probe_name
 from sonde.codegen.nullable import can_be_null
@@ -26,10 +27,6 @@ from sonde.codegen.shapes import COMM_SIZE, round_up, string_capacity
 from sonde.codegen.walk import is_zero
 from sonde.lang import program as tree
 from sonde.lang.types import Array, Pointer, String, resolve
-from sonde.target.target import is_older
-
-LOOPS_SINCE = (5, 17)
-"""The first kernel with bpf_loop."""
 
 _SHORT = 64
 """Strings of up to so many bytes are compared by a plain loop, which is the fastest."""
@@ -45,11 +42,6 @@ def capacity(g: Generation, e: tree.Expr) -> int:
 def limit(g: Generation, size: int) -> int:
     """How many of `size` bytes a string may use with its NUL."""
     return min(size, g.shared.settings.strsize + 1)
-
-
-def has_loops(g: Generation) -> bool:
-    """Whether the kernel has bpf_loop, for all that is known."""
-    return not is_older(g.shared.target, LOOPS_SINCE)
 
 
 def in_memory(g: Generation, e: tree.Expr) -> tuple[Memory, int]:

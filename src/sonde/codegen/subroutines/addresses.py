@@ -7,9 +7,10 @@ from sonde.codegen.faults import ILLEGAL_OPERATION, fault
 from sonde.codegen.generation import Generation
 from sonde.codegen.integers import pointer_place
 from sonde.codegen.ir import Imm, Operand
+from sonde.codegen.kernels import require_loops
 from sonde.codegen.places import Memory
 from sonde.codegen.routines.texts import BYTES, INPUT, LENGTH, MAPPED_ALONE, SIZE, TEXT
-from sonde.codegen.subroutines.results import get, moved, part_into, put, require_loops
+from sonde.codegen.subroutines.results import get, moved, part_into, put
 from sonde.lang import program as tree
 
 AF_INET, AF_INET6 = 2, 10
@@ -31,7 +32,7 @@ def inet_ntoa(g: Generation, e: tree.Call, memory: Memory, size: int) -> None:
 
 def inet_ntoa6(g: Generation, e: tree.Call, memory: Memory, size: int) -> None:
     """Without a second argument, or with 0, addresses that stand for IPv4 addresses are shown as these."""
-    require_loops(g, e)
+    require_loops(g, f"{e.name}()", e.position)
     work = g.framed(SIZE)
     strict = g.value(e.arguments[1]) if len(e.arguments) > 1 else Imm(0)
     alone = g.b.truth("eq", strict, Imm(0))
@@ -42,7 +43,7 @@ def inet_ntoa6(g: Generation, e: tree.Call, memory: Memory, size: int) -> None:
 
 def inet_ntop(g: Generation, e: tree.Call, memory: Memory, size: int) -> None:
     """As inet_ntop(3); another family is an illegal operation."""
-    require_loops(g, e)
+    require_loops(g, f"{e.name}()", e.position)
     work = g.framed(SIZE)
     family = g.value(e.arguments[0])
     six, four, other, end = g.b.label(), g.b.label(), g.b.label(), g.b.label()
@@ -65,7 +66,7 @@ def inet_ntop(g: Generation, e: tree.Call, memory: Memory, size: int) -> None:
 
 def link_ntop(g: Generation, e: tree.Call, memory: Memory, size: int) -> None:
     """An Ethernet or InfiniBand address; another kind of hardware is an illegal operation."""
-    require_loops(g, e)
+    require_loops(g, f"{e.name}()", e.position)
     work = g.framed(SIZE)
     hardware = g.value(e.arguments[0])
     end = g.b.label()

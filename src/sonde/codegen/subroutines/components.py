@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sonde.codegen.generation import Generation
 from sonde.codegen.ir import Imm, Operand
+from sonde.codegen.kernels import require_loops
 from sonde.codegen.places import Memory
 from sonde.codegen.routines.components import BEFORE, END, LENGTH, START, WRITTEN
 from sonde.codegen.strings import store_text
@@ -14,7 +15,6 @@ from sonde.codegen.subroutines.results import (
     moved,
     part_into,
     put,
-    require_loops,
     routine_name,
 )
 from sonde.lang import program as tree
@@ -22,7 +22,7 @@ from sonde.lang import program as tree
 
 def _worked(g: Generation, e: tree.Call, routine: str) -> Memory:
     """Working memory in which a routine has dealt with the argument."""
-    require_loops(g, e)
+    require_loops(g, f"{e.name}()", e.position)
     work = g.framed(layout(g).size)
     put(g, work, LENGTH, argument_in(g, e.arguments[0], moved(work, layout(g).first)))
     g.routine(routine_name(g, routine), g.address(work))

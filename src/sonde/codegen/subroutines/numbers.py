@@ -6,9 +6,10 @@ from collections.abc import Callable
 
 from sonde.codegen.generation import Generation
 from sonde.codegen.ir import Imm, Operand
+from sonde.codegen.kernels import require_loops
 from sonde.codegen.places import Memory
 from sonde.codegen.routines.texts import DIGITS, LENGTH, SIZE, TEXT
-from sonde.codegen.subroutines.results import get, moved, part_into, require_loops
+from sonde.codegen.subroutines.results import get, moved, part_into
 from sonde.lang import program as tree
 
 
@@ -37,7 +38,7 @@ def getminor(g: Generation, e: tree.Call) -> Operand:
 
 def lltostr(g: Generation, e: tree.Call, memory: Memory, size: int) -> None:
     """The decimal digits of a signed number."""
-    require_loops(g, e)
+    require_loops(g, f"{e.name}()", e.position)
     work = g.framed(SIZE)
     g.routine("decimal", g.address(work), g.b.in_register(g.value(e.arguments[0])))
     start = get(g, work, LENGTH)

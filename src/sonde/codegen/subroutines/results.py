@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 from sonde.codegen.access import as_number, zero
-from sonde.codegen.generation import Generation, Unsupported
+from sonde.codegen.generation import Generation
 from sonde.codegen.ir import Imm, Operand
 from sonde.codegen.places import Memory
 from sonde.codegen.routines.work import Work
-from sonde.codegen.strings import LOOPS_SINCE, characters, copy_characters, has_loops, limit
+from sonde.codegen.strings import characters, copy_characters, limit
 from sonde.lang import program as tree
-
-
-def require_loops(g: Generation, e: tree.Call) -> None:
-    """Refuse the call where the kernel has no helper for its loop."""
-    if not has_loops(g):
-        raise Unsupported(f"{e.name}() before Linux {'.'.join(map(str, LOOPS_SINCE))}", e.position)
 
 
 def layout(g: Generation) -> Work:

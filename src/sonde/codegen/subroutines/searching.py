@@ -7,6 +7,7 @@ from collections.abc import Callable
 from sonde.codegen.faults import BAD_ADDRESS, fault_if
 from sonde.codegen.generation import Generation
 from sonde.codegen.ir import Imm, Operand
+from sonde.codegen.kernels import require_loops
 from sonde.codegen.places import Memory
 from sonde.codegen.routines import tokens
 from sonde.codegen.routines.searching import FOUND, LENGTH, SOUGHT_LENGTH, START, STEP
@@ -18,7 +19,6 @@ from sonde.codegen.subroutines.results import (
     moved,
     part_into,
     put,
-    require_loops,
     routine_name,
 )
 from sonde.codegen.walk import is_zero, nodes
@@ -27,7 +27,7 @@ from sonde.lang import program as tree
 
 def _prepared(g: Generation, e: tree.Call) -> Memory:
     """Working memory with the first argument in it."""
-    require_loops(g, e)
+    require_loops(g, f"{e.name}()", e.position)
     work = g.framed(layout(g).size)
     put(g, work, LENGTH, argument_in(g, e.arguments[0], moved(work, layout(g).first)))
     return work
@@ -134,7 +134,7 @@ def begin_clause(g: Generation, clause: tree.Clause) -> None:
 
 def strtok(g: Generation, e: tree.Call, memory: Memory, size: int) -> None:
     """strtok(s, delimiters) begins with a text, strtok(NULL, delimiters) goes on with it, at the delimiter."""
-    require_loops(g, e)
+    require_loops(g, f"{e.name}()", e.position)
     state = g.tokens
     assert state is not None
     text = moved(state, layout(g).first)
