@@ -20,7 +20,7 @@ def code(text, release):
         ("BEGIN { while (1) { } }", "loops"),
         ('string s; BEGIN { trace(strstr(s, "x")); }', "strstr()"),
         ("string s; BEGIN { trace(basename(s)); }", "basename()"),
-        ("string s; BEGIN { trace(strtoll(s)); }", "strtoll()"),
+        ("BEGIN { trace(lltostr(5)); }", "lltostr()"),
     ],
 )
 def test_what_needs_the_helper_for_loops(text, what):
