@@ -22,6 +22,8 @@ UNITS = "N a rate or a time with a unit, ns to day"
         ("BEGIN { x = 1\n y = 2; }", "is a semicolon missing before it?"),
         ("BEGIN { x = 1\n @ = count(); }", "is a semicolon missing before it?"),
         ("BEGIN { x = ; }", ""),
+        ("BEGIN /1 == 1 { }", "the predicate before it has no / at its end"),
+        ("#define X 1\nBEGIN { }", "-C runs the C preprocessor"),
         ("BEGIN { switch (1) { } }", "D has no switch"),
         ("BEGIN { do { } while (0); }", "D has no do"),
         ('BEGIN { "abc }', "the text that begins here does not end"),

@@ -10,6 +10,8 @@ from sonde.typed import NamedTuple
 
 _WORD = re.compile(r'\s+|/\*.*?\*/|("(?:[^"\\]|\\.)*(?:"|\\?$)|(?:(?!/\*)[^\s"])+|.)')
 
+_OF_C = ("define", "elif", "else", "endif", "if", "ifdef", "ifndef", "include", "undef")
+
 
 class LineMarker(NamedTuple):
     """The next line has this number, in this file (None: the file stays)."""
@@ -40,7 +42,8 @@ def directive(text: str, position: Position) -> Pragma | LineMarker | None:
     if name == "ident":
         return None
     text = "invalid control directive"
-    raise DError("D_PRAGCTL_INVAL", text if name[0] == '"' else f"{text}: #{name}", position)
+    hint = "-C runs the C preprocessor" if name in _OF_C else ""
+    raise DError("D_PRAGCTL_INVAL", text if name[0] == '"' else f"{text}: #{name}", position, hint)
 
 
 def _line_marker(name: str, words: list[str], position: Position) -> LineMarker:

@@ -155,6 +155,8 @@ class TokenStream:
         text, before = self.lexer.text, self.lexer.text[: token.offset].rstrip()
         if text.startswith("//", token.offset):
             return "comments are written /* ... */"
+        if self.lexer.in_predicate and token.kind == "{":
+            return "the predicate before it has no / at its end"
         if token.kind in _NOT_IN_D:
             return f"D has no {token.text}"
         if self.lexer.open["{"] and before.endswith(("{", ";", "}")) and self.starts_type(token):
