@@ -50,3 +50,10 @@ def test_more_aggregations_than_a_program_may_have_maps():
         "a6 11", "a7 2", "a12 9", "a17 9", "a20 0", "a147 9",
     ]  # fmt: skip
     assert len([line for line in done.stdout.splitlines() if line.strip()]) > 150
+
+
+def test_aggregations_of_too_many_sizes_are_one_message():
+    update = "".join(f"@a{n} = lquantize(1, 0, {n + 1}, 1); " for n in range(70))
+    done = sonde("-n", f"BEGIN {{ {update} }}", status=1)
+    assert "the clauses of dtrace:::BEGIN need 7" in done.stderr
+    assert "maps, and a BPF program may use 64" in done.stderr

@@ -16,9 +16,8 @@ ELEMENT_COST = 128
 """Bytes of kernel memory that an element takes beside its key and value (struct htab_elem, the per-CPU pointer and
 chunk): part of what aggsize pays for."""
 
-MOST_MAPS = 40
-"""Maps for aggregations and associative arrays. A program may use 64 (MAX_USED_MAPS, include/linux/bpf_verifier.h),
-those for other things included, while the elements of an array of maps do not count."""
+_MOST_ALONE = 40
+"""Maps for aggregations and associative arrays; with those for other things a program may use `maps.MOST_MAPS`."""
 
 
 def words(aggregation: Aggregation) -> int:
@@ -33,7 +32,7 @@ def words(aggregation: Aggregation) -> int:
 def describe(shared: Shared, aggregations: Sequence[Aggregation]) -> tuple[AggregationSpec, ...]:
     """The aggregations for the consumer; adds their maps. The variables have theirs already."""
     arrays = {shared.variables[owner][0] for owner in shared.keys if isinstance(owner, Variable)}
-    most = MOST_MAPS - len(arrays)
+    most = _MOST_ALONE - len(arrays)
     if len(aggregations) > most:
         # They share the memory of as many as could have a map of their own.
         inner = [_map(shared, a, shared.settings.aggsize * most // len(aggregations)) for a in aggregations]

@@ -18,7 +18,7 @@ from sonde.codegen.emit import TooLargeError
 from sonde.codegen.firings import Group, group
 from sonde.codegen.generation import Generation, Shared
 from sonde.codegen.link import Place, link, optimize
-from sonde.codegen.maps import MapPool
+from sonde.codegen.maps import MOST_MAPS, MapPool
 from sonde.codegen.names import fill_names, name_width
 from sonde.codegen.nullable import gather_nullable
 from sonde.codegen.parts import Divider, records
@@ -123,6 +123,13 @@ class Compilation:
         except TooLargeError as error:
             text = f"the clauses of {each.context.probes[0]} are too large: {error}"
             raise DError("D_UNKNOWN", text, each.clauses[0].position) from None
+        used = len({name for _, name in spec.map_references})
+        if used > MOST_MAPS:
+            text = (
+                f"the clauses of {each.context.probes[0]} need {used} maps, and a BPF program may use {MOST_MAPS}: "
+                "many aggregations share maps only where the sizes of their keys and values are the same"
+            )
+            raise DError("D_UNKNOWN", text, each.clauses[0].position)
         context = main.context
         return spec._replace(
             kind=context.kind,

@@ -8,6 +8,9 @@ from sonde.spec import COUNTERS, MapSpec
 ZEROS_SIZE = 4352
 """What strings and aggregation values of usual sizes need for their initial zeros."""
 
+MOST_MAPS = 64
+"""Maps that one BPF program may use (MAX_USED_MAPS, include/linux/bpf_verifier.h), without the elements of arrays of
+maps."""
 
 NULL_MARK = 0xFF00
 """The first two bytes of a NULL string, little-endian: no characters, and then not the zeros of an empty string."""
