@@ -17,7 +17,10 @@ from sonde.probe import RawTracepoint, Timer
 from sonde.spec import Stamp
 from sonde.target.machine import current_target, parse_cpus, pid_namespace
 
-UNCONDITIONAL = {*FOR_PROGRAMS, "bpf", "perf_event", "ringbuf"} - {"tp_btf", "bpf_loop"}
+UNCONDITIONAL = {
+    *FOR_PROGRAMS, "bpf", "perf_event", "ringbuf", "task_storage", "bpf_strncmp", "get_ns_current_pid_tgid",
+    "ringbuf_dynptr", "sign_extension",
+}  # fmt: skip
 """Features that no kernel's configuration can leave out once there is bpf(2)."""
 
 

@@ -212,11 +212,8 @@ FEATURES = (
     Feature("kallsyms", "names of kernel addresses", "2.6", _kernel_symbols, "as root: sysctl kernel.kptr_restrict=1"),
 )  # fmt: skip
 
-FOR_PROGRAMS = (
-    "raw_tp_cookie", "perf_cookie", "tp_btf", "task_storage", "bpf_loop", "bpf_strncmp", "get_ns_current_pid_tgid",
-    "ringbuf_dynptr", "sign_extension",
-)  # fmt: skip
-"""Those on which the code that is generated depends."""
+FOR_PROGRAMS = ("raw_tp_cookie", "perf_cookie")
+"""Those on which the code that is generated depends: tried at each start, so no others."""
 
 
 def detect(names: Iterable[str] = FOR_PROGRAMS) -> frozenset[str]:
