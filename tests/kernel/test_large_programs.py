@@ -1,5 +1,6 @@
 """Programs larger than one instruction, or one map for each thing, can reach."""
 
+import pytest
 from command import sonde
 from d_run import Run
 
@@ -57,3 +58,24 @@ def test_aggregations_of_too_many_sizes_are_one_message():
     done = sonde("-n", f"BEGIN {{ {update} }}", status=1)
     assert "the clauses of dtrace:::BEGIN need 7" in done.stderr
     assert "maps, and a BPF program may use 64" in done.stderr
+
+
+NUMBERS = range(24)
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "if (g > {i}) {{ this->x{i} = 1; }} else {{ this->x{i} = 2; }}",
+        "if (g > {i}) {{ this->x{i} = g > 100 ? 3 : 1; }} if (g <= {i}) {{ this->x{i}++; this->x{i}++; }}",
+        "this->x{i} = g > {i} ? 1 : 2;",
+        "this->x{i} = 2 - (g > {i} && g < 100);",
+        "this->x{i} = g > {i} ? 1 : g + 2 - g;",
+    ],
+)
+def test_what_is_set_on_one_of_two_paths_does_not_double_them(form):
+    """The verifier would follow 2 to the 24th combinations of values otherwise."""
+    set_ = " ".join(form.format(i=i) for i in NUMBERS)
+    used = " ".join(f"if (this->x{i} == 1) {{ more += {1 << i}; }}" for i in NUMBERS)
+    with Run(f"int g; int more; BEGIN {{ g = 7; }} BEGIN {{ {set_} {used} }}") as run:
+        assert run.begin().globals()["more"] == (1 << 7) - 1

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from sonde.codegen import clock, commits, loops, records, region
 from sonde.codegen.generation import Fault, Generation
+from sonde.codegen.integers import can_be_forgotten, forgotten
 from sonde.codegen.ir import Imm, Operand
 from sonde.codegen.names import MASK_BITS, clause_mask, probe_id
 from sonde.codegen.parts import Branching, Leaving, Looping, Part, Parts, Straight, is_speculating
+from sonde.codegen.places import Held
 from sonde.codegen.plan import CLOSING
 from sonde.codegen.subroutines import searching
-from sonde.codegen.walk import nodes
+from sonde.codegen.walk import below, nodes
 from sonde.lang import program as tree
 from sonde.lang.program import Clause
+from sonde.lang.types import is_signed
 
 ERROR_ROUTINE = "error_clauses"
 
@@ -119,6 +122,18 @@ def _branching(g: Generation, part: Part) -> None:
     g.b.place(otherwise)
     _parts(g, part.otherwise)
     g.b.place(end)
+    _forget_assigned(g, part.statement)
+
+
+def _forget_assigned(g: Generation, *statements: tree.Statement) -> None:
+    """The clause-local integers that are set on one of two paths, where these come together (`integers.forgotten`)."""
+    targets = (node.target for statement in statements for node in below(statement)
+               if isinstance(node, (tree.Assign, tree.Increment)))  # fmt: skip
+    variables = dict.fromkeys(target.variable for target in targets if isinstance(target, tree.Var))
+    for variable in variables:
+        place = g.locals.get(variable)
+        if isinstance(place, Held) and can_be_forgotten(variable.type):
+            g.b.move(place.register, forgotten(g, place.register, is_signed(variable.type)))
 
 
 def _looping(g: Generation, part: Part) -> None:

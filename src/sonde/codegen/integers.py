@@ -10,14 +10,14 @@ from sonde.codegen.access import address_of, as_number, load, load_bits
 from sonde.codegen.arithmetic import signed
 from sonde.codegen.faults import DIVIDE_BY_ZERO, fault_if
 from sonde.codegen.generation import Generation, Unsupported
-from sonde.codegen.ir import Imm, Operand
+from sonde.codegen.ir import Imm, Operand, Reg
 from sonde.codegen.maps import NULL_MARK
 from sonde.codegen.nullable import can_be_null
 from sonde.codegen.places import Memory, Remote, Trusted
 from sonde.codegen.processors import cpu_place, user_register
 from sonde.lang import program as tree
 from sonde.lang.scratch import is_scratch
-from sonde.lang.types import Array, Int, Pointer, String, Struct, Type, is_signed, resolve, size_of
+from sonde.lang.types import Array, Enum, Int, Pointer, String, Struct, Type, is_signed, resolve, size_of
 
 _OPS = {"+": "add", "-": "sub", "*": "mul", "&": "and", "|": "or", "^": "xor", "<<": "lsh"}
 _KEEPS_RANGE = ("&", "|", "^")
@@ -78,23 +78,36 @@ def unary(g: Generation, e: tree.Unary) -> Operand:
 
 
 def truth_value(g: Generation, e: tree.Expr) -> Operand:
-    """A condition as 0 or 1.
-
-    The verifier must not know which, or it would follow both through the rest of the program. What is read from the
-    middle of a stack slot it takes for unknown (check_stack_read_fixed_off, kernel/bpf/verifier.c).
-    """
-    slot = g.b.slot(8)
+    """A condition as 0 or 1."""
+    result = g.b.register()
     yes, no, end = g.b.label(), g.b.label(), g.b.label()
     g.branch(e, yes, no)
     g.b.place(yes)
-    g.b.store(slot, 0, 8, Imm(1 << 16))
+    g.b.move(result, Imm(1))
     g.b.jump(end)
     g.b.place(no)
-    g.b.store(slot, 0, 8, Imm(0))
+    g.b.move(result, Imm(0))
     g.b.place(end)
-    result = g.b.load(slot, 2, 2)
+    return forgotten(g, result, False)
+
+
+def forgotten(g: Generation, value: Reg, is_signed_: bool) -> Operand:
+    """An integer of at most four bytes, of which the verifier no longer knows what it is on which path.
+
+    Where paths come together it would go on with each of them: a register that holds 1 on one and 2 on the other, and
+    is compared later, makes two ways of all that follows, and twenty such registers a million. What is read from the
+    middle of a stack slot it takes for unknown (check_stack_read_fixed_off, kernel/bpf/verifier.c).
+    """
+    slot = g.b.slot(8)
+    g.b.store(slot, 0, 8, g.b.alu("lsh", value, Imm(32)))
+    result = g.b.load(slot, 4, 4, is_signed_)
     g.b.release(slot)
     return result
+
+
+def can_be_forgotten(type_: Type) -> bool:
+    base = resolve(type_)
+    return isinstance(base, (Int, Enum)) and size_of(base) <= 4
 
 
 def conditional(g: Generation, e: tree.Conditional) -> Operand:
@@ -102,12 +115,15 @@ def conditional(g: Generation, e: tree.Conditional) -> Operand:
     yes, no, end = g.b.label(), g.b.label(), g.b.label()
     g.branch(e.test, yes, no)
     g.b.place(yes)
-    g.b.move(result, g.value(e.then))
+    then = g.value(e.then)
+    g.b.move(result, then)
     g.b.jump(end)
     g.b.place(no)
-    g.b.move(result, g.value(e.otherwise))
+    otherwise = g.value(e.otherwise)
+    g.b.move(result, otherwise)
     g.b.place(end)
-    return result
+    is_known = isinstance(then, Imm) or isinstance(otherwise, Imm)
+    return forgotten(g, result, is_signed(e.type)) if is_known and can_be_forgotten(e.type) else result
 
 
 def comma(g: Generation, e: tree.Comma) -> Operand:
