@@ -1,5 +1,7 @@
 """psinfo_t, lwpsinfo_t, fds[], cwd and root against what the process itself is told."""
 
+import subprocess
+
 import pytest
 from command import build, sonde
 
@@ -115,3 +117,19 @@ def test_the_command_line_of_another_process_is_its_name():
 def test_what_linux_does_not_tell_has_no_translation(member):
     done = sonde("-xerrtags", "-en", f"BEGIN {{ trace(curpsinfo->{member}); }}", status=1)
     assert "D_XLATE_NOCONV" in done.stderr
+
+
+def test_noresolve_shows_objects_and_offsets(tmp_path):
+    """The offset is the address that the program was linked at: behind the symbol's, by a call's length."""
+    text = (
+        "#include <unistd.h>\n__attribute__((noinline)) long caller(long n) { return getppid() + n; }\n"
+        "int main(int n) { return caller(n) == 0; }\n"
+    )
+    program = build(tmp_path, "calls", text, "-fno-omit-frame-pointer", "-fno-optimize-sibling-calls")
+    clause = 'syscall::getppid:entry /pid == $target/ { printf("%A %A", uaddr(ucaller), usym(ucaller)); }'
+    named = sonde("-q", "-c", program, "-n", clause).stdout.split()
+    shown = sonde("-q", "-xnoresolve", "-c", program, "-n", clause).stdout.split()
+    distance = int(named[0].partition("+")[2], 16)
+    symbols = subprocess.run(["nm", program], capture_output=True, text=True, check=True).stdout.splitlines()
+    starts = {line.split()[2]: int(line.split()[0], 16) for line in symbols if len(line.split()) == 3}
+    assert shown == [f"calls:{starts[named[1].partition('`')[2]] + distance:#x}", named[1]]

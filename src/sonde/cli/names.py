@@ -27,5 +27,8 @@ class Names:
     def user(self, pid: int, address: int) -> tuple[str, str | None, int] | None:
         return self._system().user(pid, address)
 
+    def place(self, pid: int, address: int) -> tuple[str, int] | None:
+        return self._system().place(pid, address)
+
     def remember(self, pid: int) -> bool:
         return self._system().remember(pid)

@@ -41,6 +41,8 @@ class Addresses:
     def user(self, place: tuple[int, int], detail: str = "") -> bytes:
         """An address in a process, (process, address); `umod`, `usym` and `ufunc` leave parts out."""
         pid, address = place
+        if self._options.noresolve and detail not in ("umod", "usym", "ufunc"):
+            return self._unresolved(pid, address)
         found = self._symbolizer.user(pid, address)
         if found is None:
             return b"0x%x" % address
@@ -49,9 +51,14 @@ class Addresses:
         if detail == "umod":
             return name
         if symbol is None:
-            return name + (b":0x%x" % offset if self._options.noresolve else b"`0x%x" % address)
+            return name + b"`0x%x" % address
         text = name + b"`" + _encoded(symbol)
         return text if detail in ("usym", "ufunc") else text + _plus(offset)
+
+    def _unresolved(self, pid: int, address: int) -> bytes:
+        """The object and the offset into it: what the option noresolve wants."""
+        found = self._symbolizer.place(pid, address)
+        return _encoded(found[0].rpartition("/")[2]) + b":0x%x" % found[1] if found else b"0x%x" % address
 
     def label(self, field: Field, value: Value) -> bytes:
         """The text of a field of kind `symbol` or `user_symbol`."""

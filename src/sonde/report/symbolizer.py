@@ -17,6 +17,9 @@ class Symbolizer(Protocol):
         The offset is into the symbol, or into the object where there is no symbol.
         """
 
+    def place(self, pid: int, address: int) -> tuple[str, int] | None:
+        """(path of the mapped object, offset into it), None if nothing is mapped there."""
+
 
 class NoNames:
     """A symbolizer that knows nothing: addresses are shown as numbers."""
@@ -25,4 +28,7 @@ class NoNames:
         return None
 
     def user(self, pid: int, address: int) -> tuple[str, str | None, int] | None:
+        return None
+
+    def place(self, pid: int, address: int) -> tuple[str, int] | None:
         return None

@@ -126,15 +126,12 @@ class ProcessSymbols:
         Without a symbol the distance is the address as the object was linked (its file offset if the object cannot be
         read). None for memory that is no file's, or if the process cannot be asked.
         """
-        mapping = self.mapping(address)
-        if mapping is None or not mapping.path or (mapping.path[0] == "[" and mapping.path != _VDSO):
+        mapping = self._of_object(address)
+        if mapping is None:
             return None
-        path = mapping.path.removesuffix(_DELETED)
-        offset = address - mapping.start + mapping.offset
-        file = self._objects.file(self._pid, mapping)
-        linked = file.address_at(offset) if file else None
-        if linked is None:
-            return path, None, offset
+        path, linked, is_linked = self._linked(mapping, address)
+        if not is_linked:
+            return path, None, linked
         for symbols in self._objects.symbols(self._pid, mapping):
             try:
                 found = symbols.symbolize(linked)
@@ -143,6 +140,26 @@ class ProcessSymbols:
             if found:
                 return path, *found
         return path, None, linked
+
+    def place(self, address: int) -> tuple[str, int] | None:
+        """The object of an address, and the distance that `symbolize` gives where there is no symbol."""
+        mapping = self._of_object(address)
+        return self._linked(mapping, address)[:2] if mapping else None
+
+    def _of_object(self, address: int) -> Mapping | None:
+        """The mapping of an object that an address is in."""
+        mapping = self.mapping(address)
+        if mapping is None or not mapping.path or (mapping.path[0] == "[" and mapping.path != _VDSO):
+            return None
+        return mapping
+
+    def _linked(self, mapping: Mapping, address: int) -> tuple[str, int, bool]:
+        """The object's path, the address as it was linked, and True; with the file offset, False."""
+        path = mapping.path.removesuffix(_DELETED)
+        offset = address - mapping.start + mapping.offset
+        file = self._objects.file(self._pid, mapping)
+        linked = file.address_at(offset) if file else None
+        return (path, offset, False) if linked is None else (path, linked, True)
 
     def _known(self, address: int) -> Mapping | None:
         at = bisect_right(self._starts, address) - 1

@@ -30,6 +30,10 @@ class SystemSymbolizer:
             self._user[key] = self._process(pid).symbolize(address)
         return self._user[key]
 
+    def place(self, pid: int, address: int) -> tuple[str, int] | None:
+        """The path of the object, and the offset from its start, whatever symbol is there."""
+        return self._process(pid).place(address)
+
     def remember(self, pid: int) -> bool:
         """Read a process's mappings now, so that its addresses can be named after it has ended; False if it is gone.
 
