@@ -6,6 +6,8 @@ are equal word by word, and no slot shows what it held before. A string has at m
 A string can also be NULL, where a subroutine found nothing or a variable was never set. Then it has no characters, and
 the byte behind the NUL is not zero (`NULL_MARK`), so it is equal to NULL and to nothing else. Only variables and
 temporaries hold it: who needs characters asks for them with `characters` or `characters_into`, and NULL is a fault.
+
+A member of a structure is neither padded nor NULL: it is read and written as what an address points to.
 """
 
 from __future__ import annotations
