@@ -21,6 +21,7 @@ UNITS = "N a rate or a time with a unit, ns to day"
         ('BEGIN { trace("a") trace("b"); }', "is a semicolon missing before it?"),
         ("BEGIN { x = 1\n y = 2; }", "is a semicolon missing before it?"),
         ("BEGIN { x = 1\n @ = count(); }", "is a semicolon missing before it?"),
+        ("BEGIN { this->x = 1 this->y = 2; }", "is a semicolon missing before it?"),
         ("BEGIN { x = ; }", ""),
         ("BEGIN /1 == 1 { }", "the predicate before it has no / at its end"),
         ("#define X 1\nBEGIN { }", "-C runs the C preprocessor"),

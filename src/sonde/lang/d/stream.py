@@ -27,6 +27,7 @@ _KNOWN_TYPES = frozenset(BUILTIN_TYPEDEFS) | {"_Bool", "stack", "_symaddr", "_us
 MAX_NESTING = 100
 MAX_HEIGHT = 200
 
+_BEGIN_STATEMENTS = ("@", "for", "if", "self", "this", "while")
 _NOT_IN_D = ("case", "default", "do", "goto", "return", "switch")
 """Words of C that are kept for nothing."""
 
@@ -161,7 +162,7 @@ class TokenStream:
             return f"D has no {token.text}"
         if self.lexer.open["{"] and before.endswith(("{", ";", "}")) and self.starts_type(token):
             return "variables are declared outside of clauses"
-        if re.search(r"[\w)\]\"']$", before) and (token.kind == NAME or token.text == "@"):
+        if re.search(r"[\w)\]\"']$", before) and (token.kind == NAME or token.text in _BEGIN_STATEMENTS):
             return "is a semicolon missing before it?"
         return ""
 
