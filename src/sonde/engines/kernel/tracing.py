@@ -88,7 +88,7 @@ class KernelTracing:
         try:
             finder = TypeFinder()
         except OSError as error:
-            from sonde.engines.kernel.requirements import PROGRAMS, too_old
+            from sonde.engines.kernel.requirements import PROGRAMS, too_old  # an import that most runs do without
 
             text = too_old(PROGRAMS[programs.SYSCALL]) if error.errno in NOT_SUPPORTED else ""
             what = "cannot look up types of the kernel"
