@@ -68,6 +68,7 @@ NUMBERS = range(24)
     [
         "if (g > {i}) {{ this->x{i} = 1; }} else {{ this->x{i} = 2; }}",
         "if (g > {i}) {{ this->x{i} = g > 100 ? 3 : 1; }} if (g <= {i}) {{ this->x{i}++; this->x{i}++; }}",
+        "if (g > {i}) {{ this->x{i}++; }}",
         "this->x{i} = g > {i} ? 1 : 2;",
         "this->x{i} = 2 - (g > {i} && g < 100);",
         "this->x{i} = g > {i} ? 1 : g + 2 - g;",

@@ -13,7 +13,7 @@ from sonde.codegen.plan import CLOSING
 from sonde.codegen.subroutines import searching
 from sonde.codegen.walk import below, nodes
 from sonde.lang import program as tree
-from sonde.lang.program import Clause
+from sonde.lang.program import Clause, Variable
 from sonde.lang.types import is_signed
 
 ERROR_ROUTINE = "error_clauses"
@@ -125,15 +125,32 @@ def _branching(g: Generation, part: Part) -> None:
     _forget_assigned(g, part.statement)
 
 
-def _forget_assigned(g: Generation, *statements: tree.Statement) -> None:
+def _forget_assigned(g: Generation, statement: tree.If) -> None:
     """The clause-local integers that are set on one of two paths, where these come together (`integers.forgotten`)."""
-    targets = (node.target for statement in statements for node in below(statement)
-               if isinstance(node, (tree.Assign, tree.Increment)))  # fmt: skip
-    variables = dict.fromkeys(target.variable for target in targets if isinstance(target, tree.Var))
-    for variable in variables:
+    known: dict[Variable, bool] = {}
+    for node in below(statement):
+        if isinstance(node, (tree.Assign, tree.Increment)) and isinstance(node.target, tree.Var):
+            variable = node.target.variable
+            known[variable] = known.get(variable, False) or _is_known(node)
+    for variable, is_known in known.items():
         place = g.locals.get(variable)
         if isinstance(place, Held) and can_be_forgotten(variable.type):
             g.b.move(place.register, forgotten(g, place.register, is_signed(variable.type)))
+        elif isinstance(place, Held) and is_known:
+            # It may be an address that the verifier tracks, which the stack would give back as such or not at all.
+            box = g.number_box()
+            g.b.store(box.base, box.offset, 8, place.register)
+            g.b.move(place.register, g.b.load(box.base, box.offset, 8))
+
+
+def _is_known(node: tree.Assign | tree.Increment) -> bool:
+    """Whether the verifier may know the value: a constant, or one more than what it knows."""
+    if isinstance(node, tree.Increment) or node.op is not None:
+        return True
+    value = node.value
+    while isinstance(value, tree.Cast):
+        value = value.operand
+    return isinstance(value, tree.Const)
 
 
 def _looping(g: Generation, part: Part) -> None:
