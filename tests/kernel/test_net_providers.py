@@ -3,6 +3,7 @@
 from ipaddress import ip_address
 
 import pytest
+from command import sonde
 from network import ADDRESSES, FIRST, LAST, network, tracing, tshark
 
 
@@ -216,3 +217,10 @@ def test_a_bridge_and_its_port_count_once():
         with tracing(text) as seen:
             net.datagrams(4, 9004, 7)
         assert sorted(rows(seen)) == [("receive", net.right, "7"), ("send", "bridge0", "7")]
+
+
+def test_what_all_probes_of_a_provider_show_can_be_used_for_all():
+    """They are made of different structures; what they show at that place is the same."""
+    sonde("-en", "tcp::: { @[probename, args[3]->tcps_state] = count(); }")
+    refused = sonde("-en", "tcp::: { trace(args[2]->ip_ver); }", status=1)
+    assert "unstable set of probes" in refused.stderr

@@ -80,14 +80,17 @@ def _common_argument(number: int, scope: Scope, enabling: Enabling, position: Po
                 raise _unstable(enabling, position)
             raise DError("D_ARGS_IDX", f"index {number} is out of range for {probe} args[ ]", position)
         candidate = arguments[number]
-        if common is not None and not _same(common, candidate):
+        if common is not None and not _same(common, candidate, enabling.derivation is not None):
             raise _unstable(enabling, position)
-        common = common or candidate
+        common = candidate if common is None or probe == enabling.derived else common
     assert common is not None
     return common
 
 
-def _same(left: ProbeArgument, right: ProbeArgument) -> bool:
+def _same(left: ProbeArgument, right: ProbeArgument, shown_alone: bool) -> bool:
+    """Derived probes have a clause each: what they are made from may differ as long as they show the same, by name."""
+    if shown_alone:
+        return spell(left.shown) == spell(right.shown)
     return left.source == right.source and compatible(left.native, right.native) and compatible(left.shown, right.shown)
 
 

@@ -135,7 +135,9 @@ class Checker:
             require_stability(spec, self._scope, end)
             probes = matching_probes(spec, self._scope)
             for own, derivation in derived.parts(probes, self._scope):
-                self._scope.enabling = Enabling(probes, ":".join(spec.fields), derivation)
+                self._scope.enabling = Enabling(
+                    probes, ":".join(spec.fields), derivation, own[0] if derivation else None
+                )
                 condition = derived.condition(self._scope, spec.position)
                 predicate, body = self._contents(node)
                 number = len(self._clauses) + 1

@@ -52,11 +52,12 @@ class ProbePrototype(NamedTuple):
 
 class Enabling(NamedTuple):
     """What the clause being checked is about: the probes described, how they were written and, if it is for one that
-    follows from another, how that does."""
+    follows from another, which one and how it does."""
 
     probes: tuple[Probe, ...]
     text: str
     derivation: Derivation | None = None
+    derived: Probe | None = None
 
 
 def _provide_nothing(_name: str) -> None:
