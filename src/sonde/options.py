@@ -177,6 +177,7 @@ _BOUNDS = {
     "nspec": (0, 1024),
     "pcapsize": (1, 65535),
     "printsize": (1, 65536),
+    "strsize": (0, 1 << 24),
 }
 _CHOICES = {
     "bufpolicy": ("ring", "fill", "switch"), "bufresize": ("auto", "manual"), "rings": ("cpu", "one"),

@@ -53,6 +53,7 @@ def test_values(name, text, value):
         ("useruid", "root", "Invalid value for specified option"),
         ("printsize", "0", "Invalid value for specified option"),
         ("printsize", "65537", "Invalid value for specified option"),
+        ("strsize", "1g", "Invalid value for specified option"),
         ("aggrate", "5parsecs", "Invalid value for specified option"),
         ("quiet", "perhaps", "Invalid value for specified option"),
         ("iregs", "9", "Invalid value for specified option"),
