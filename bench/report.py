@@ -1,6 +1,6 @@
 """Run the measurements and write docs/performance.md.
 
-    python bench/report.py [--runs N] [--seconds N] [--long N]
+    python bench/report.py [--runs N] [--seconds N] [--long N] [--costs N]
 
 Needs root and a C compiler. Peers that are installed (bpftrace, perf, strace) are measured in the same run.
 """
@@ -79,12 +79,13 @@ def main() -> None:
     parser.add_argument("--runs", default="11", help="runs of each tool at start-up")
     parser.add_argument("--seconds", default="5", help="seconds of each run for throughput")
     parser.add_argument("--long", default="60", help="seconds of each run for exactness")
+    parser.add_argument("--costs", default="5", help="runs of each clause for its cost")
     arguments = parser.parse_args()
     parts = [INTRODUCTION, "".join(f"- {line}\n" for line in machine())]
     parts += measure("startup.py", "--runs", arguments.runs)
     parts += measure("throughput.py", "--seconds", arguments.seconds)
     parts += measure("aggregation.py", "--seconds", arguments.long)
-    parts += measure("cost.py")
+    parts += measure("cost.py", "--runs", arguments.costs)
     TARGET.write_text("\n".join(parts))
     print(f"written: {TARGET.relative_to(HERE.parent)}")
 
