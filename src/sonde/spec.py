@@ -69,8 +69,9 @@ there back to FREE. The second has u64 records written with that number since tr
 given up again, and u64 bytes written since the speculation was taken; only programs write it.
 """
 
-FREE, CLAIMED, SPECULATING, CLOSED = range(4)
-"""States of a speculation: CLAIMED is being prepared, CLOSED was committed or discarded and waits for the consumer."""
+FREE, CLAIMED, SPECULATING, CLOSED, COMMITTED, DISCARDED = range(6)
+"""States of a speculation: CLAIMED is being prepared, CLOSED was committed or discarded and waits for the consumer. So
+do COMMITTED and DISCARDED, of which no record tells: the ring had no room for it."""
 
 
 class MapSpec(NamedTuple):

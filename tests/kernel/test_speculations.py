@@ -7,7 +7,7 @@ from access import needs
 from command import build, sonde
 from d_run import Run
 
-from sonde.spec import CLOSED, FREE, SPECULATING, SPECULATIONS
+from sonde.spec import CLOSED, COMMITTED, DISCARDED, FREE, SPECULATING, SPECULATIONS
 
 pytestmark = needs("CAP_BPF", "CAP_PERFMON")
 
@@ -77,11 +77,12 @@ def test_a_fault_gives_the_record_up():
         assert struct.unpack_from("<qq", commit.data, 16) == (1, 0)
 
 
-def test_a_full_ring_keeps_the_speculation_open():
+@pytest.mark.parametrize(("action", "state"), [("commit", COMMITTED), ("discard", DISCARDED)])
+def test_with_a_full_ring_the_state_alone_tells_of_the_end(action, state):
     filling = "BEGIN { trace(1); }" * 300
-    with Run(f"BEGIN {{ s = speculation(); }} {filling} BEGIN {{ commit(s); }}", bufsize=4096) as run:
+    with Run(f"BEGIN {{ s = speculation(); }} {filling} BEGIN {{ {action}(s); }}", bufsize=4096) as run:
         run.begin()
-        assert states(run) == [SPECULATING]
+        assert states(run) == [state]
 
 
 def test_a_speculative_record_that_finds_the_ring_full_is_a_speculative_drop():
@@ -175,3 +176,31 @@ def test_the_only_buffer_comes_back_after_each_commit(tmp_path, rings):
     done = traced(SHARED, program, "-xnspec=1", f"-xrings={rings}")
     assert done.stdout.count("x\n") > 20
     assert int(done.stdout.split()[-1]) > 20
+
+
+FLOOD = r"""
+#include <unistd.h>
+int main(void) {
+    for (int i = 0; i < 300000; i++) getpgid(0);
+    sleep(2);
+    for (int i = 0; i < 3; i++) { getppid(); usleep(300000); }
+    return 0;
+}
+"""
+
+
+def test_a_full_ring_keeps_no_speculation(tmp_path):
+    """What a commit() or discard() cannot say in the ring its state says: all are free again when the flood is over."""
+    program = build(tmp_path, "flood", FLOOD)
+    text = """
+        int got; int n; this int t;
+        syscall::getpgid:entry { self->s = speculation(); }
+        syscall::getpgid:entry { speculate(self->s); printf("%s %d\\n", execname, timestamp); }
+        syscall::getpgid:entry { printf("x%d\\n", timestamp); }
+        syscall::getpgid:return /self->s/ { commit(self->s); self->s = 0; }
+        syscall::getppid:entry /pid == $target/ { this->t = speculation(); n++; got += this->t > 0; discard(this->t); }
+        END { printf("%d of %d\\n", got, n); }
+    """
+    done = sonde("-b", "4k", "-xnspec=4", "-qc", program, "-n", text)
+    assert "drops on CPU" in done.stderr, "the ring was never full"
+    assert "3 of 3" in done.stdout.splitlines()

@@ -100,7 +100,7 @@ class Consumer:
         self._probes = {probe.id: probe for probe in spec.probes}
         self._aggregations = _aggregations(spec, tracing, options, label)
         self._counters = Counters(tracing)
-        self._speculations = Speculations(tracing, self._show_committed)
+        self._speculations = Speculations(tracing, self._show_committed, any(map(_closes, spec.records)))
         # With several rings only a look at all of them shows what was committed in its order.
         self._settle_at_once = len(tracing.rings) == 1
         self._readers: dict[tuple[tuple[Field, ...], int], Callable[[memoryview], list[tuple[Any, ...]]]] = {}
@@ -158,6 +158,8 @@ class Consumer:
         self._drops_due = time.monotonic() + self._status_rate
         for drop in self._counters.drops():
             self._sink.drop(drop)
+        # Where the ring was full, commit() and discard() could not tell.
+        self._speculations.find_untold()
 
     def _drain(self, data: memoryview, committed: bool = False) -> None:
         """Dispatch ring bytes; `committed` records are shown although they are speculative."""

@@ -11,7 +11,7 @@ import struct
 from collections.abc import Callable
 
 from sonde.engines.base import Tracing
-from sonde.spec import FREE, SPECULATION_COUNTS, SPECULATIONS
+from sonde.spec import COMMITTED, DISCARDED, FREE, SPECULATION_COUNTS, SPECULATIONS
 from sonde.typed import NamedTuple
 
 _KEY = struct.Struct("<I")
@@ -26,10 +26,13 @@ class _Closed(NamedTuple):
 
 
 class Speculations:
-    """Records by speculation, as they stood in the ring; `show` is given those that are committed."""
+    """Records by speculation, as they stood in the ring; `show` is given those that are committed.
 
-    def __init__(self, tracing: Tracing, show: Callable[[memoryview], None]) -> None:
+    A program that never commits nor discards is not `is_used`."""
+
+    def __init__(self, tracing: Tracing, show: Callable[[memoryview], None], is_used: bool) -> None:
         self._tracing = tracing
+        self._is_used = is_used
         self._show = show
         self._records: dict[int, bytearray] = {}
         self._seen: dict[int, int] = {}
@@ -65,8 +68,19 @@ class Speculations:
                 self._closed[speculation] = self._closed[speculation]._replace(written=_STATE.unpack_from(value)[0])
         self.settle()
 
+    def find_untold(self) -> None:
+        """Close what was committed or discarded when the ring had no room to say so."""
+        if not self._is_used:
+            return
+        for key, value in self._tracing.read_map(SPECULATIONS):
+            (speculation,), (state,) = _KEY.unpack(key), _STATE.unpack(value)
+            if state in (COMMITTED, DISCARDED) and speculation not in self._closed:
+                # Their number is not known yet; settle_late() asks for it.
+                self.close(speculation, state == COMMITTED, -1)
+
     def settle_all(self) -> None:
         """Nothing more will come."""
+        self.find_untold()
         for speculation in list(self._closed):
             self._finish(speculation)
 

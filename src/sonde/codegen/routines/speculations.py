@@ -24,7 +24,7 @@ def speculation(name: str, count: int) -> Function:
     b.branch("eq", state, Imm(0), none)
     before = _exchange(b, state, FREE, CLAIMED)
     b.branch("eq", before, Imm(FREE), taken)
-    with b.when("eq", before, Imm(CLOSED)):
+    with b.when("ge", before, Imm(CLOSED)):
         b.move(result, Imm(BUSY))
     b.move(number, b.alu("add", number, Imm(1)))
     b.jump(loop)
