@@ -2,6 +2,7 @@
 
 import importlib
 import os
+import time
 
 import pytest
 from access import needs, require
@@ -71,8 +72,10 @@ def test_kernels_without_perf_links_attach_the_old_way(monkeypatch):
     )
     try:
         tracing.attach()
-        while set(counts(tracing)) != {5, 6}:
+        patience = time.monotonic() + 20
+        while set(counts(tracing)) != {5, 6} and time.monotonic() < patience:
             tracing.wait(0.01)
+        assert set(counts(tracing)) == {5, 6}
     finally:
         tracing.close()
 

@@ -92,7 +92,7 @@ def test_contents_are_there_from_the_beginning_and_frozen(load, entries):
 
 
 def test_task_storage_gets_its_types(load):
-    load(MapSpec("locals", maps.TASK_STORAGE, 4, 24, 0, maps.F_NO_PREALLOC, typed=True))
+    assert load(MapSpec("locals", maps.TASK_STORAGE, 4, 24, 0, maps.F_NO_PREALLOC, typed=True))
 
 
 def test_a_map_the_kernel_refuses_is_named(load):
