@@ -117,12 +117,14 @@ CALLS = """
 #include <sched.h>
 #include <stdlib.h>
 #include <unistd.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
-/* 2 processes, on CPUs of their own where there are two, each calling getppid and getuid in turn. */
+/* 2 processes, on CPUs of their own where there are two, each calling getppid and getuid in turn: calls0 and calls1. */
 int main(int argc, char **argv) {
     for (int n = 0; n < 2; n++)
         if (!fork()) {
             cpu_set_t set;
+            prctl(PR_SET_NAME, n ? "calls1" : "calls0");
             CPU_ZERO(&set);
             CPU_SET(n % sysconf(_SC_NPROCESSORS_ONLN), &set);
             sched_setaffinity(0, sizeof set, &set);
@@ -135,7 +137,7 @@ int main(int argc, char **argv) {
 """
 
 OWN = """
-syscall::getppid:entry /execname == "calls"/ { self->s = speculation(); self->n++; }
+syscall::getppid:entry /progenyof($target)/ { self->s = speculation(); self->n++; }
 syscall::getppid:entry /self->s/ { speculate(self->s); printf("a %d %d\\n", tid, self->n); }
 syscall::getppid:return /self->s/ { speculate(self->s); printf("b %d %d\\n", tid, self->n); }
 syscall::getuid:entry /self->s && self->n % 2/ { commit(self->s); self->s = -1; }
@@ -163,11 +165,13 @@ def test_each_cpu_has_its_own_speculation_whole(tmp_path, rings):
 
 
 SHARED = """
-syscall::getppid:entry /execname == "calls" && !s/ { s = speculation(); }
-syscall::getppid:return /execname == "calls"/ { speculate(s); printf("x\\n"); }
-syscall::getuid:entry /execname == "calls" && s && n++ % 3 == 0/ { self->s = s; s = 0; commit(self->s); }
+syscall::getppid:entry /execname == "calls0" && !s/ { s = speculation(); }
+syscall::getppid:return /execname == "calls0" || execname == "calls1"/ { speculate(s); printf("x\\n"); }
+syscall::getuid:entry /execname == "calls0" && s && n++ % 3 == 0/ { self->s = s; s = 0; commit(self->s); }
 syscall::getuid:entry /self->s/ { self->s = 0; @ = count(); }
 """
+"""Both processes write records of the one speculation, which one of them takes and commits: if both did, the one that
+is refused could overwrite the number that the other was given."""
 
 
 @pytest.mark.parametrize("rings", ["one", "cpu"])

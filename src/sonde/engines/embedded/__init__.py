@@ -1,0 +1,1 @@
+"""The embedded engine: eBPF programs run in this process, without privilege."""

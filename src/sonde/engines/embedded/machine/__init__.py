@@ -1,0 +1,1 @@
+"""The eBPF machine: memory, and two executions that check each other."""
