@@ -27,8 +27,13 @@ def run(*words, program=SONDE, timeout=30, stdin=None, **changes):
     )
 
 
-def start(*words, program=SONDE, **changes):
-    """Start the command with its outputs in pipes."""
+def start(*words, program=SONDE, stdin=None, **changes):
+    """Start the command with its outputs in pipes, `stdin` as Popen takes it."""
     return subprocess.Popen(
-        [program, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(**changes)
+        [program, *words],
+        stdin=stdin,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment(**changes),
     )

@@ -113,14 +113,15 @@ def test_a_signal_is_the_end_with_all_that_belongs_to_it(number):
 
 
 def test_a_second_signal_leaves_at_once():
-    process = start("-wqn", 'BEGIN { printf("ready\\n"); } END { system("sleep 3"); }')
+    """Though END has not come to its own end: it waits for a line that nobody writes."""
+    text = 'BEGIN { printf("ready\\n"); } END { system("read line"); }'
+    process = start("-wqn", text, stdin=subprocess.PIPE)
     read_line(process)
     process.send_signal(signal.SIGINT)
     time.sleep(0.5)
-    begin = time.monotonic()
     process.send_signal(signal.SIGINT)
-    assert process.wait(10) == 128 + signal.SIGINT
-    assert time.monotonic() - begin < 1
+    assert process.wait(30) == 128 + signal.SIGINT
+    process.stdin.close()
     process.stdout.close()
     process.stderr.close()
 
@@ -141,15 +142,18 @@ def test_a_line_comes_through_a_pipe_within_200_ms():
     process = start("-qn", program, str(os.getpid()))
     read_line(process)
     time.sleep(0.3)
-    delays = []
-    for number in (os.getpid(), os.getppid(), os.getpid()):
+    delay = 1.0
+    # A busy machine may delay some, hardly all of twenty.
+    for number in (os.getpid(), os.getppid()) * 10:
         begin = time.monotonic()
         os.getpgid(number)
         assert read_line(process, f"{number}\n")
-        delays.append(time.monotonic() - begin)
+        delay = min(delay, time.monotonic() - begin)
+        if delay < 0.2:
+            break
     process.terminate()
     process.communicate(timeout=10)
-    assert min(delays) < 0.2
+    assert delay < 0.2
 
 
 def test_a_reader_that_goes_away_ends_it_quietly():

@@ -12,7 +12,8 @@ NAME = "sonde-work"
 
 BEGINNING = f"""
 import ctypes, errno, mmap, os, signal, subprocess, sys, time
-ctypes.CDLL(None).prctl(15, b"{NAME}", 0, 0, 0)
+NAME = "{NAME}"
+ctypes.CDLL(None).prctl(15, NAME.encode(), 0, 0, 0)
 """
 
 

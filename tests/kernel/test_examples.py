@@ -1,6 +1,7 @@
 """Every script in examples/, run against a workload whose counts are known."""
 
 import re
+import time
 from pathlib import Path
 
 import pytest
@@ -46,10 +47,21 @@ def test_syscall_latency(tmp_path):
 
 
 def test_slow_syscalls(tmp_path):
-    workload = "for n in range(7): time.sleep(0.06)\nfor n in range(13): time.sleep(0.01)"
-    slow = [row for row in rows(run("slow-syscalls.d", workload, tmp_path, "50")) if row[1] == "clock_nanosleep"]
-    assert len(slow) == 7
-    assert all(60 <= int(milliseconds) < 1000 and result == "0" for _, _, milliseconds, result in slow)
+    """The seven that sleep long enough, and of those whom a busy machine wakes late none that was not slow."""
+    workload = """
+times = []
+for seconds in [0.06] * 7 + [0.001] * 13:
+    begin = time.monotonic()
+    time.sleep(seconds)
+    times.append(time.monotonic() - begin)
+print(NAME, "all", sum(taken >= 0.05 for taken in times))
+"""
+    found = rows(run("slow-syscalls.d", workload, tmp_path, "50"))
+    ((_, most),) = (row for row in found if row[0] == "all")
+    slow = [row for row in found if row[1] == "clock_nanosleep"]
+    assert 7 <= len(slow) <= int(most)
+    assert all(int(milliseconds) >= 50 and result == "0" for _, _, milliseconds, result in slow)
+    assert sum(int(milliseconds) >= 60 for _, _, milliseconds, _ in slow) >= 7
 
 
 def test_errnos(tmp_path):
@@ -87,9 +99,10 @@ def test_processes(tmp_path):
 
 
 def test_offcpu(tmp_path):
+    begin = time.monotonic()
     ((switches, away),) = rows(run("offcpu.d", "for n in range(11): time.sleep(0.02)", tmp_path))
     assert int(switches) >= 11
-    assert 200 <= int(away) < 3000
+    assert 200 <= int(away) < 1000 * (time.monotonic() - begin)
 
 
 def test_runqueue(tmp_path):
