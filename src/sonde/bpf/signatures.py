@@ -154,7 +154,7 @@ _CALLERS = {
     "probe_read_str": _EVENTS,
     "get_stack": _EVENTS,
     "get_stackid": _EVENTS,
-    "get_func_ip": _EVENTS,
+    "get_func_ip": frozenset({programs.KPROBE}),
     "get_attach_cookie": _EVENTS - {programs.SYSCALL},
     "perf_prog_read_value": frozenset({programs.PERF_EVENT}),
     "read_branch_records": frozenset({programs.PERF_EVENT}),

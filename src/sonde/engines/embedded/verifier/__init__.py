@@ -1,0 +1,1 @@
+"""The verifier: what a program could do at worst, before it runs."""
