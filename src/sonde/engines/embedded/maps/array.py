@@ -1,0 +1,85 @@
+"""Arrays (kernel/bpf/arraymap.c): one value for each index, all there from the beginning."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from errno import E2BIG, EEXIST, EINVAL
+from struct import Struct
+from struct import error as StructError  # noqa: N812 - a class
+
+from sonde.bpf import maps
+from sonde.engines.embedded.machine.memory import OFFSET_BITS, OFFSET_MASK, AccessError, Memory
+from sonde.engines.embedded.maps.base import ANY, EXIST, LOCK, NOEXIST, allocate, read_only, rounded
+from sonde.spec import MapSpec
+
+_INDEX = Struct("=I")
+
+
+class Array:
+    """An array or, there being one CPU, a per-CPU array. Values lie `stride` bytes apart from `address` on."""
+
+    handle = 0
+
+    def __init__(self, spec: MapSpec, memory: Memory) -> None:
+        self.spec = spec
+        self.stride = rounded(spec.value_size)
+        self.buffer = allocate(self.stride * spec.max_entries)
+        # The map itself may write what programs may not.
+        self.address = memory.add(read_only(self.buffer) if spec.flags & maps.F_RDONLY_PROG else self.buffer)
+        self._memory = memory
+        self.lookup_at = self._make_lookup()
+        self.update_at = self._make_update()
+
+    def _make_lookup(self) -> Callable[[int], int]:
+        regions, count, address, stride = self._memory.regions, self.spec.max_entries, self.address, self.stride
+        unpack = _INDEX.unpack_from
+
+        def lookup_at(key: int) -> int:
+            try:
+                (index,) = unpack(regions[key >> OFFSET_BITS], key & OFFSET_MASK)
+            except (KeyError, StructError):
+                raise AccessError(key, 4) from None
+            return address + index * stride if index < count else 0
+
+        return lookup_at
+
+    def _make_update(self) -> Callable[[int, int, int], int]:
+        read, update, size = self._memory.read, self.update, self.spec.value_size
+
+        def update_at(key: int, value: int, flags: int) -> int:
+            return update(read(key, 4), read(value, size), flags)
+
+        return update_at
+
+    def delete_at(self, key: int) -> int:
+        return -EINVAL
+
+    def lookup(self, key: bytes) -> int:
+        (index,) = _INDEX.unpack(key)
+        return self.address + index * self.stride if index < self.spec.max_entries else 0
+
+    def update(self, key: bytes, value: bytes, flags: int = ANY) -> int:
+        (index,) = _INDEX.unpack(key)
+        if flags & ~LOCK > EXIST:
+            return -EINVAL
+        if index >= self.spec.max_entries:
+            return -E2BIG
+        if flags & NOEXIST:
+            return -EEXIST
+        if flags & LOCK:
+            return -EINVAL
+        at = index * self.stride
+        self.buffer[at : at + self.spec.value_size] = value[: self.spec.value_size]
+        return 0
+
+    def delete(self, key: bytes) -> int:
+        return -EINVAL
+
+    def items(self) -> list[tuple[bytes, bytes]]:
+        stride, pack = self.stride, _INDEX.pack
+        size = stride if self.spec.kind in maps.PER_CPU else self.spec.value_size
+        data = bytes(self.buffer)
+        return [(pack(n), data[n * stride : n * stride + size]) for n in range(self.spec.max_entries)]
+
+    def close(self) -> None:
+        self._memory.remove(self.address)

@@ -1,0 +1,109 @@
+"""What a map offers, and the table of a session's maps.
+
+A program's value pointers are addresses in `Memory`, so a map's values lie in regions of it and programs load and store
+through what `lookup_at` returned. There is one virtual CPU, number 0: a per-CPU map has one value a key.
+"""
+
+from __future__ import annotations
+
+import mmap
+from collections.abc import Callable
+
+from sonde.engines.embedded.machine.memory import Buffer
+from sonde.spec import MapSpec
+from sonde.typed import Protocol
+
+ANY, NOEXIST, EXIST, LOCK = 0, 1, 2, 4
+"""Flags of updates (include/uapi/linux/bpf.h)."""
+
+_FIRST_HANDLE = 0xFFFF_7000_0000_0000
+"""Where handles begin: outside of any region, so that a program's load through one faults."""
+
+_SMALL = 1 << 16
+"""Buffers larger than this come from mmap, whose pages cost nothing before they are used."""
+
+
+class Map(Protocol):
+    """One map. Programs' helpers use the three functions by address, which take the addresses of keys and values in
+    Memory and raise AccessError; everyone else uses those that take bytes.
+
+    Results are the kernel's: the address of a value or 0, respectively 0 or a negative errno. In a map of maps what is
+    looked up is the inner map's handle.
+    """
+
+    spec: MapSpec
+    handle: int
+
+    @property
+    def lookup_at(self) -> Callable[[int], int]:
+        """(key address) -> value address or 0"""
+
+    @property
+    def update_at(self) -> Callable[[int, int, int], int]:
+        """(key address, value address, flags) -> 0 or -errno"""
+
+    @property
+    def delete_at(self) -> Callable[[int], int]:
+        """(key address) -> 0 or -errno"""
+
+    def lookup(self, key: bytes) -> int: ...
+
+    def update(self, key: bytes, value: bytes, flags: int = ANY) -> int: ...
+
+    def delete(self, key: bytes) -> int: ...
+
+    def items(self) -> list[tuple[bytes, bytes]]:
+        """All keys and values, as they are at this moment; values of a per-CPU map padded to 8 bytes."""
+
+    def close(self) -> None:
+        """Take the values out of Memory."""
+
+
+class MapTable:
+    """The maps of a session by handle, and what helpers call by handle without touching the map itself."""
+
+    def __init__(self) -> None:
+        self.maps: dict[int, Map] = {}
+        self.lookups: dict[int, Callable[[int], int]] = {}
+        self.updates: dict[int, Callable[[int, int, int], int]] = {}
+        self.deletes: dict[int, Callable[[int], int]] = {}
+        self._next = _FIRST_HANDLE
+
+    def add(self, made: Map) -> Map:
+        """Give the map its handle."""
+        handle = made.handle = self._next
+        self._next += 1
+        self.maps[handle] = made
+        self.lookups[handle] = made.lookup_at
+        self.updates[handle] = made.update_at
+        self.deletes[handle] = made.delete_at
+        return made
+
+    def remove(self, made: Map) -> None:
+        """Take the map away for good. No program may run that could still use it."""
+        for table in (self.maps, self.lookups, self.updates, self.deletes):
+            table.pop(made.handle, None)
+        made.close()
+
+    def close(self) -> None:
+        for made in tuple(self.maps.values()):
+            self.remove(made)
+
+
+def allocate(size: int) -> Buffer:
+    """`size` bytes of zeros. Raises MemoryError."""
+    if size <= _SMALL:
+        return bytearray(size)
+    try:
+        return memoryview(mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS))
+    except (OSError, OverflowError) as error:
+        raise MemoryError(f"cannot have {size} bytes: {error}") from None
+
+
+def read_only(buffer: Buffer) -> memoryview:
+    return memoryview(buffer).toreadonly()
+
+
+def rounded(size: int) -> int:
+    """Up to a multiple of 8, as the kernel lays out values."""
+    return size + 7 & ~7

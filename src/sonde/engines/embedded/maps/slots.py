@@ -1,0 +1,52 @@
+"""Slots of one size for the values of a map whose elements come and go.
+
+A slot given back keeps its place in Memory and is given out again, so a pointer to a deleted value never leaves the map
+it came from, as with the kernel's preallocated elements (kernel/bpf/hashtab.c).
+"""
+
+from __future__ import annotations
+
+from sonde.engines.embedded.machine.memory import OFFSET_BITS, OFFSET_MASK, Buffer, Memory
+from sonde.engines.embedded.maps.base import allocate, rounded
+
+
+class Slots:
+    """`take` gives the address of a slot, whose bytes are whatever was left there."""
+
+    def __init__(self, memory: Memory, size: int, count: int) -> None:
+        """`count` slots of `size` bytes are in each region; another region is added when all are taken."""
+        self._memory = memory
+        self._stride = rounded(size)
+        self._count = count
+        self._free: list[int] = []
+        self._next = self._end = 0
+        self.buffers: dict[int, Buffer] = {}
+        """By region number, for reading and writing."""
+
+    def take(self) -> int:
+        if self._free:
+            return self._free.pop()
+        if self._next == self._end:
+            buffer = allocate(self._stride * self._count)
+            self._next = self._memory.add(buffer)
+            self._end = self._next + self._stride * self._count
+            self.buffers[self._next >> OFFSET_BITS] = buffer
+        address = self._next
+        self._next += self._stride
+        return address
+
+    def give_back(self, address: int) -> None:
+        self._free.append(address)
+
+    def read(self, address: int, size: int) -> bytes:
+        offset = address & OFFSET_MASK
+        return bytes(self.buffers[address >> OFFSET_BITS][offset : offset + size])
+
+    def write(self, address: int, value: bytes) -> None:
+        offset = address & OFFSET_MASK
+        self.buffers[address >> OFFSET_BITS][offset : offset + len(value)] = value
+
+    def close(self) -> None:
+        for number in self.buffers:
+            self._memory.remove(number << OFFSET_BITS)
+        self.buffers = {}
