@@ -1,0 +1,96 @@
+"""A sample on its way into a ring: what is known of the moment, and the record made of it (kernel/events/core.c)."""
+
+from __future__ import annotations
+
+import struct
+
+from sonde.engines.embedded.perf.attributes import Attributes
+from sonde.engines.embedded.perf.raw import SIZE_FIELD, Fragment, RawRecord, prepare
+from sonde.engines.embedded.perf.registers import user_registers
+from sonde.engines.embedded.perf.ring import Slot
+from sonde.formats import perf_events as perf
+
+_ABI_NONE, _ABI_64 = 0, 2
+_NO_RAW = struct.pack("=II", 4, 0)
+"""The raw part of a sample that has none."""
+
+
+class Sample:
+    """The values of the fields by the names of perf_events.FIXED_FIELDS; absent ones are 0.
+
+    `registers` is a struct pt_regs of x86-64 or empty, `callchain` the addresses, innermost first. `raw` is a record of
+    fragments. `misc` tells kernel from user.
+    """
+
+    __slots__ = ("_size", "callchain", "misc", "raw", "registers", "values")
+
+    def __init__(
+        self, values: dict[str, int] | None = None, raw: RawRecord | None = None, misc: int = perf.MISC_KERNEL,
+        registers: bytes = b"", callchain: tuple[int, ...] = (),
+    ) -> None:  # fmt: skip
+        self.values = values or {}
+        self.raw = raw
+        self.misc = misc
+        self.registers = registers
+        self.callchain = callchain
+        self._size = 0
+
+    def prepare(self, attributes: Attributes) -> int:
+        """The record's size: computed once, also where an overflow handler sees the sample before it is written."""
+        if not self._size:
+            if self.raw is not None:
+                prepare(self.raw)
+            self._size = self._measure(attributes)
+        return self._size
+
+    def _measure(self, attributes: Attributes) -> int:
+        wanted = attributes.sample_type
+        size = perf.HEADER_SIZE + 8 * sum(bool(wanted & bit) for bit, _, _ in perf.FIXED_FIELDS)
+        if wanted & perf.SAMPLE_CALLCHAIN:
+            size += 8 + 8 * len(self.callchain)
+        if wanted & perf.SAMPLE_RAW:
+            size += SIZE_FIELD + self.raw.size if self.raw else len(_NO_RAW)
+        if wanted & perf.SAMPLE_REGS_USER:
+            size += 8 + (8 * attributes.sample_regs_user.bit_count() if self.registers else 0)
+        return size
+
+    def write(self, slot: Slot, attributes: Attributes) -> None:
+        """Fill the slot of the size that `prepare` told."""
+        wanted = attributes.sample_type
+        head = struct.pack("=IHH", perf.RECORD_SAMPLE, self.misc, self._size)
+        head += fields(perf.FIXED_FIELDS, wanted, self.values)
+        if wanted & perf.SAMPLE_CALLCHAIN:
+            head += struct.pack(f"={1 + len(self.callchain)}Q", len(self.callchain), *self.callchain)
+        if wanted & perf.SAMPLE_RAW:
+            head += _NO_RAW if self.raw is None else struct.pack("=I", self.raw.size)
+        slot.copy(head)
+        if wanted & perf.SAMPLE_RAW and self.raw is not None:
+            _write_raw(slot, self.raw.fragment)
+        if wanted & perf.SAMPLE_REGS_USER:
+            slot.copy(self._user_registers(attributes.sample_regs_user))
+
+    def _user_registers(self, mask: int) -> bytes:
+        if not self.registers:
+            return struct.pack("=Q", _ABI_NONE)
+        return struct.pack("=Q", _ABI_64) + user_registers(self.registers, mask)
+
+
+def _write_raw(slot: Slot, fragment: Fragment) -> None:
+    while True:
+        if fragment.copy is not None:
+            slot.custom(fragment.copy, fragment.size)
+        elif fragment.data is not None:
+            slot.copy(fragment.data)
+        if not isinstance(fragment.next, Fragment):
+            break
+        fragment = fragment.next
+    slot.skip(fragment.next)
+
+
+def fields(table: tuple[tuple[int, str, str], ...], wanted: int, values: dict[str, int]) -> bytes:
+    """The fields of the table that `wanted` asks for."""
+    packed = b""
+    for bit, names, codes in table:
+        if wanted & bit:
+            packed += struct.pack("=" + codes, *(values.get(name, 0) for name in names.split()))
+    return packed

@@ -1,0 +1,1 @@
+"""Binary formats of other tools and of the kernel: bytes to values and back, no system calls."""

@@ -1,0 +1,70 @@
+"""Numbers of perf's mapped ring buffers and their records (include/uapi/linux/perf_event.h)."""
+
+from __future__ import annotations
+
+TYPE_SOFTWARE = 1
+SOFTWARE_CPU_CLOCK = 0
+SOFTWARE_BPF_OUTPUT = 10
+
+RECORD_LOST = 2
+RECORD_SAMPLE = 9
+
+MISC_KERNEL, MISC_USER = 1, 2
+"""Where a sample was taken: PERF_RECORD_MISC_*."""
+
+HEADER_SIZE = 8
+"""struct perf_event_header: u32 type, u16 misc, u16 size of the whole record."""
+
+MAX_RECORD = 0xFFF8
+"""The largest multiple of 8 that the size of a header can hold."""
+
+# Bits of attr.sample_type.
+SAMPLE_IP = 1 << 0
+SAMPLE_TID = 1 << 1
+SAMPLE_TIME = 1 << 2
+SAMPLE_ADDR = 1 << 3
+SAMPLE_READ = 1 << 4
+SAMPLE_CALLCHAIN = 1 << 5
+SAMPLE_ID = 1 << 6
+SAMPLE_CPU = 1 << 7
+SAMPLE_PERIOD = 1 << 8
+SAMPLE_STREAM_ID = 1 << 9
+SAMPLE_RAW = 1 << 10
+SAMPLE_BRANCH_STACK = 1 << 11
+SAMPLE_REGS_USER = 1 << 12
+SAMPLE_IDENTIFIER = 1 << 16
+
+FIXED_FIELDS = (
+    (SAMPLE_IDENTIFIER, "identifier", "Q"),
+    (SAMPLE_IP, "ip", "Q"),
+    (SAMPLE_TID, "pid tid", "II"),
+    (SAMPLE_TIME, "time", "Q"),
+    (SAMPLE_ADDR, "addr", "Q"),
+    (SAMPLE_ID, "id", "Q"),
+    (SAMPLE_STREAM_ID, "stream_id", "Q"),
+    (SAMPLE_CPU, "cpu reserved", "II"),
+    (SAMPLE_PERIOD, "period", "Q"),
+)
+"""What a PERF_RECORD_SAMPLE begins with, in this order: the bit, the names and their codes of `struct`."""
+
+TRAILER_FIELDS = (
+    (SAMPLE_TID, "pid tid", "II"),
+    (SAMPLE_TIME, "time", "Q"),
+    (SAMPLE_ID, "id", "Q"),
+    (SAMPLE_STREAM_ID, "stream_id", "Q"),
+    (SAMPLE_CPU, "cpu reserved", "II"),
+    (SAMPLE_IDENTIFIER, "identifier", "Q"),
+)
+"""What every other record ends with where attr.sample_id_all is set (struct sample_id)."""
+
+SUPPORTED = SAMPLE_CALLCHAIN | SAMPLE_RAW | SAMPLE_REGS_USER | sum(bit for bit, _, _ in FIXED_FIELDS)
+"""The bits of sample_type whose fields the reader understands and the embedded engine writes."""
+
+# Offsets in struct perf_event_mmap_page, the first page of the mapping.
+PAGE_CAPABILITIES = 40
+PAGE_SIZE_FIELD = 72
+PAGE_RESERVED = 96
+PAGE_DATA_HEAD = 1024
+PAGE_DATA_TAIL = 1032
+PAGE_DATA_OFFSET = 1040
+PAGE_DATA_SIZE = 1048
