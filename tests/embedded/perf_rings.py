@@ -4,13 +4,15 @@ import errno
 
 from sonde.engines.embedded.perf.attributes import Attributes
 from sonde.engines.embedded.perf.events import PerfEvent
-from sonde.engines.embedded.perf.ring import PAGE, PerfRing
+from sonde.engines.embedded.perf.ring import PAGE
 from sonde.engines.embedded.perf.sample import Sample
 from sonde.formats.perf_ring import PerfRingReader
 
 
 def event_with_ring(pages=1, **attributes):
-    return PerfEvent(Attributes(**attributes), number=7, ring=PerfRing(pages))
+    event = PerfEvent(Attributes(**attributes), number=7)
+    event.map(pages)
+    return event
 
 
 def reader_of(event):
@@ -24,7 +26,7 @@ def moved_to(event, offset):
     distance = (offset - writer.memory[:PAGE].cast("Q")[128]) % writer.size
     while distance:
         step = min(distance, writer.size // 2)
-        slot = writer.begin(step, event)
+        slot = writer.begin(step, event, {})
         slot.copy(b"\x09\0\0\0\0\0" + step.to_bytes(2, "little"))
         slot.skip(step - 8)
         slot.end()

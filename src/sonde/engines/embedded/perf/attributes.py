@@ -11,9 +11,10 @@ from sonde.typed import NamedTuple
 
 
 class Attributes(NamedTuple):
-    """`sample_type` and `sample_regs_user` are bit masks, `wakeup_events` counts samples; 0 means `wakeup_watermark`
-    bytes, and 0 in that half of the ring. `handler` says that `config1` is the number of a program that handles the
-    event's overflows. `inherit`: tasks that a task of the event starts have it, too."""
+    """`sample_type` and `sample_regs_user` are bit masks. A sleeping reader is woken after `wakeup_events` samples, 0
+    for none, and after `wakeup_watermark` bytes, 0 for half of the ring. `handler` says that `config1` is the number of
+    a program that handles the event's overflows. `inherit`: what a task of the event starts has it, too.
+    """
 
     type: int = perf.TYPE_SOFTWARE
     config: int = perf.SOFTWARE_BPF_OUTPUT

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import struct
+from collections.abc import Mapping
 
 from sonde.engines.embedded.perf.attributes import Attributes, check
 from sonde.engines.embedded.perf.ring import PerfRing
@@ -17,13 +18,18 @@ class PerfEvent:
     `lost` counts the samples that found the ring full.
     """
 
-    def __init__(self, attributes: Attributes, number: int = 1, cpu: int = 0, ring: PerfRing | None = None) -> None:
+    def __init__(self, attributes: Attributes, number: int = 1, cpu: int = 0) -> None:
         check(attributes)
         self.attributes = attributes
         self.number = number
         self.cpu = cpu
-        self.ring = ring
+        self.ring: PerfRing | None = None
         self.lost = 0
+
+    def map(self, pages: int) -> memoryview:
+        """Make the ring, with `pages` of data, a power of 2: its control page and data. Raises ValueError."""
+        self.ring = PerfRing(pages, self.attributes.wakeup_watermark)
+        return self.ring.memory
 
     @property
     def lost_size(self) -> int:
@@ -31,12 +37,12 @@ class PerfEvent:
         wanted = self.attributes.sample_type if self.attributes.sample_id_all else 0
         return 24 + 8 * sum(bool(wanted & bit) for bit, _, _ in perf.TRAILER_FIELDS)
 
-    def lost_record(self, count: int) -> bytes:
+    def lost_record(self, count: int, values: Mapping[str, int]) -> bytes:
         """PERF_RECORD_LOST: u64 id, u64 how many, and what tells whose it is where attr.sample_id_all asks for that."""
         record = struct.pack("=IHHQQ", perf.RECORD_LOST, 0, self.lost_size, self.number, count)
         if not self.attributes.sample_id_all:
             return record
-        return record + fields(perf.TRAILER_FIELDS, self.attributes.sample_type, self._identity())
+        return record + fields(perf.TRAILER_FIELDS, self.attributes.sample_type, values)
 
     def _identity(self) -> dict[str, int]:
         return dict.fromkeys(("id", "stream_id", "identifier"), self.number) | {"cpu": self.cpu}
@@ -51,7 +57,7 @@ class PerfEvent:
         ring = self.ring
         if ring is None:
             return -errno.ENOSPC
-        slot = ring.begin(size, self)
+        slot = ring.begin(size, self, sample.values)
         if slot is None:
             self.lost += 1
             return -errno.ENOSPC

@@ -8,6 +8,8 @@ head moves when the outermost one ends.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from sonde.engines.embedded.perf.raw import Copy
 from sonde.formats import perf_events as perf
 from sonde.typed import Protocol
@@ -23,8 +25,8 @@ class Writer(Protocol):
     def lost_size(self) -> int:
         """How long its PERF_RECORD_LOST is."""
 
-    def lost_record(self, count: int) -> bytes:
-        """That record."""
+    def lost_record(self, count: int, values: Mapping[str, int]) -> bytes:
+        """That record; `values` are those of the sample that found room again."""
 
 
 class PerfRing:
@@ -54,8 +56,11 @@ class PerfRing:
         self._words[perf.PAGE_DATA_OFFSET >> 3] = PAGE
         self._words[perf.PAGE_DATA_SIZE >> 3] = self.size
 
-    def begin(self, size: int, writer: Writer) -> Slot | None:
-        """Room for `size` bytes, a multiple of 8, behind a report of what was lost before; None if there is none."""
+    def begin(self, size: int, writer: Writer, values: Mapping[str, int]) -> Slot | None:
+        """Room for `size` bytes, a multiple of 8, behind a report of what was lost before; None if there is none.
+
+        `values` are those of the sample, by the names of perf_events.FIXED_FIELDS.
+        """
         lost = self.lost
         whole = size + writer.lost_size if lost else size
         if not self._has_space(whole):
@@ -70,7 +75,7 @@ class PerfRing:
             self._wakeup += self._watermark
         if lost:
             self.lost = 0
-            slot.copy(writer.lost_record(lost))
+            slot.copy(writer.lost_record(lost, values))
         return slot
 
     def _has_space(self, size: int) -> bool:

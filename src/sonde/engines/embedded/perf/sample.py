@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Mapping
 
 from sonde.engines.embedded.perf.attributes import Attributes
 from sonde.engines.embedded.perf.raw import SIZE_FIELD, Fragment, RawRecord, prepare
@@ -87,7 +88,7 @@ def _write_raw(slot: Slot, fragment: Fragment) -> None:
     slot.skip(fragment.next)
 
 
-def fields(table: tuple[tuple[int, str, str], ...], wanted: int, values: dict[str, int]) -> bytes:
+def fields(table: tuple[tuple[int, str, str], ...], wanted: int, values: Mapping[str, int]) -> bytes:
     """The fields of the table that `wanted` asks for."""
     packed = b""
     for bit, names, codes in table:
