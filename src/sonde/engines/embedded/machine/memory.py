@@ -69,8 +69,21 @@ class Memory:
 
     def read(self, address: int, size: int) -> bytes:
         """A copy of `size` bytes at `address`. Raises AccessError."""
-        return bytes(self.view(address, size))
+        buffer = self.regions.get(address >> OFFSET_BITS)
+        offset = address & OFFSET_MASK
+        if buffer is None or size < 0 or offset + size > len(buffer):
+            raise AccessError(address, size)
+        return bytes(buffer[offset : offset + size])
 
     def write(self, address: int, data: bytes | bytearray | memoryview) -> None:
         """Copy `data` to `address`. Raises AccessError."""
-        self.view(address, len(data), is_write=True)[:] = data
+        buffer = self.regions.get(address >> OFFSET_BITS)
+        offset = address & OFFSET_MASK
+        end = offset + len(data)
+        # Without this check an assignment behind the end would make a bytearray longer.
+        if buffer is None or end > len(buffer):
+            raise AccessError(address, len(data), is_write=True)
+        try:
+            buffer[offset:end] = data
+        except TypeError:
+            raise AccessError(address, len(data), is_write=True) from None

@@ -1,0 +1,80 @@
+"""What BPF helpers ask of the world: the session's memory and maps, and the firing that is under way.
+
+The engine sets the fields of the firing before it runs a program; helpers are closures over the one Environment and
+read them when they are called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from sonde.engines.embedded.machine.memory import Memory
+from sonde.engines.embedded.maps.base import MapTable
+from sonde.typed import Any, Protocol
+
+
+class Task(Protocol):
+    """A thread as programs see it. Numbers are those that sonde's own pid namespace has."""
+
+    @property
+    def tid(self) -> int: ...
+
+    @property
+    def pid(self) -> int:
+        """The thread group's, which user space calls the process."""
+
+    @property
+    def comm(self) -> bytes:
+        """At most 15 bytes, without NUL."""
+
+    @property
+    def uid(self) -> int: ...
+
+    @property
+    def gid(self) -> int: ...
+
+    @property
+    def address(self) -> int:
+        """Of its struct task_struct in Memory."""
+
+    @property
+    def registers(self) -> int:
+        """The address of its struct pt_regs in Memory."""
+
+    def read_memory(self, address: int, size: int) -> bytes:
+        """Exactly `size` bytes of the process's memory. Raises OSError if any of them cannot be read."""
+
+    def write_memory(self, address: int, data: bytes) -> None:
+        """Raises OSError."""
+
+    def user_stack(self, depth: int) -> Sequence[int]:
+        """Return addresses, at most `depth`, the program counter first; empty if they cannot be told."""
+
+
+class Environment:
+    """The fields up to `functions` stay as they are; the others are the firing's."""
+
+    def __init__(self, memory: Memory, table: MapTable, task: Task) -> None:
+        self.memory = memory
+        self.table = table
+        self.functions: dict[int, Callable[..., int]] = {}
+        """What a program may hand to a helper to be called: by the handles that linking gives them."""
+        self.task = task
+        self.cookie = 0
+        """The attach cookie of the probe that fires."""
+        self.now = 0
+        """When it fired, in ns of CLOCK_MONOTONIC; 0: while the program runs."""
+        self.tail_calls = 0
+        """How many the run has made."""
+        self.packet: Any = None
+        """The packet that a program of a network type looks at."""
+        self.event: Any = None
+        """The perf event whose overflow runs the program."""
+        self.namespace = (0, 0)
+        """Device and inode of the pid namespace whose numbers tasks have, as stat(2) shows them."""
+        self.send_signal: Callable[[Task, int, bool], int] = _send_no_signal
+        """(task, number, whether only to the thread) -> 0 or -errno."""
+
+
+def _send_no_signal(task: Task, number: int, thread: bool) -> int:
+    return -1

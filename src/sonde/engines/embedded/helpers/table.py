@@ -1,0 +1,55 @@
+"""Which helpers the engine has, and where they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from sonde.bpf.helpers import NAMES, NUMBERS, name_of
+from sonde.engines.base import EngineError
+from sonde.engines.embedded.environment import Environment
+from sonde.typed import Any, TypeAlias
+
+Helpers: TypeAlias = dict[int, Callable[..., Any]]
+"""By number. Each takes exactly the helper's arguments, as u64, and returns an int of any sign."""
+
+SUBJECTS = {
+    "map_access": "map_lookup_elem map_update_elem map_delete_elem map_lookup_percpu_elem",
+    "probe_read": (
+        "probe_read probe_read_str probe_read_user probe_read_user_str probe_read_kernel probe_read_kernel_str "
+        "probe_write_user copy_from_user copy_from_user_task"
+    ),
+    "rings": "ringbuf_output ringbuf_reserve ringbuf_submit ringbuf_discard ringbuf_query",
+    "tasks": (
+        "get_current_pid_tgid get_current_uid_gid get_current_comm get_current_task get_current_task_btf task_pt_regs "
+        "get_ns_current_pid_tgid get_smp_processor_id get_numa_node_id get_attach_cookie get_prandom_u32 send_signal "
+        "send_signal_thread"
+    ),
+    "storage": "task_storage_get task_storage_delete",
+    "time": "ktime_get_ns ktime_get_boot_ns ktime_get_coarse_ns ktime_get_tai_ns jiffies64",
+    "loops": "loop for_each_map_elem",
+}
+"""The helpers of each file of this package."""
+
+_SUBJECT_OF = {NUMBERS[name]: subject for subject, names in SUBJECTS.items() for name in names.split()}
+
+SUPPORTED = frozenset(_SUBJECT_OF)
+"""The numbers of all helpers there are."""
+
+
+def make_helpers(numbers: Iterable[int], environment: Environment) -> Helpers:
+    """The helpers with these numbers, and maybe others. Raises EngineError for one that there is not."""
+    from importlib import import_module
+
+    made: Helpers = {}
+    for number in numbers:
+        if number in made:
+            continue
+        subject = _SUBJECT_OF.get(number)
+        if subject is None:
+            raise EngineError(f"the embedded engine has no helper {name_of(number)}; run as root with --engine kernel")
+        make = import_module(f"sonde.engines.embedded.helpers.{subject}").make
+        made.update((NUMBERS[name], function) for name, function in make(environment).items())
+    return made
+
+
+__all__ = ["NAMES", "SUBJECTS", "SUPPORTED", "Helpers", "make_helpers"]
