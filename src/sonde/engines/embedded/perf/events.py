@@ -4,32 +4,78 @@ from __future__ import annotations
 
 import errno
 import struct
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from sonde.engines.embedded.perf.attributes import Attributes, check
+from sonde.engines.embedded.perf.handlers import HandlerSlot, Program
 from sonde.engines.embedded.perf.ring import PerfRing
 from sonde.engines.embedded.perf.sample import Sample, fields
 from sonde.formats import perf_events as perf
 
 
 class PerfEvent:
-    """One event. `number` is what its records call it, `cpu` the one it counts on; `ring` is None until it is mapped.
+    """One event. `number` is what its records call it, `cpu` the one it counts on.
 
-    `lost` counts the samples that found the ring full.
+    `handlers` is the place of a program that handles its overflows, `original` what handles them without one, or when
+    the program says so too. `lost` counts the samples, also of inherited events, that found the ring
+    full.
     """
 
-    def __init__(self, attributes: Attributes, number: int = 1, cpu: int = 0) -> None:
+    def __init__(
+        self, attributes: Attributes, number: int = 1, cpu: int = 0, parent: PerfEvent | None = None,
+        original: Callable[[Sample], int] | None = None,
+    ) -> None:  # fmt: skip
         check(attributes)
         self.attributes = attributes
         self.number = number
         self.cpu = cpu
-        self.ring: PerfRing | None = None
+        self.parent = parent
+        self.handlers: HandlerSlot = HandlerSlot() if parent is None else parent.handlers
+        self.original = original or self.output
         self.lost = 0
+        self._ring: PerfRing | None = None
+
+    def inherit(self, number: int) -> PerfEvent | None:
+        """The event of a task that a task of this one started, None where attr.inherit is not set.
+
+        It writes into the ring of the event it comes from, under that one's number, and has its handler: the same one,
+        whatever becomes of it (inherit_event, kernel/events/core.c, and one slot for all).
+        """
+        if not self.attributes.inherit:
+            return None
+        root = self.parent or self
+        original = None if root.original == root.output else root.original
+        return PerfEvent(self.attributes, number, self.cpu, root, original)
+
+    def attach(self, program: Program, cookie: int = 0) -> None:
+        """Make the program the overflow handler, as the ioctl PERF_EVENT_IOC_SET_BPF does.
+
+        Raises OSError: EINVAL, EEXIST (handlers.py); EINVAL for an inherited event, which is not anybody's to change.
+        """
+        self._owned().attach(program, cookie)
+
+    def replace(self, program: Program, cookie: int = 0, expected: Program | None = None) -> None:
+        """Another program in the place of the handler, between two samples. Raises OSError (handlers.py)."""
+        self._owned().replace(program, cookie, expected)
+
+    def detach(self) -> None:
+        """Take the program off, here and from all that inherited it. Raises OSError (handlers.py)."""
+        self._owned().detach()
+
+    def _owned(self) -> HandlerSlot:
+        if self.parent is not None:
+            raise OSError(errno.EINVAL, "an inherited event has the overflow handler of the event it comes from")
+        return self.handlers
 
     def map(self, pages: int) -> memoryview:
         """Make the ring, with `pages` of data, a power of 2: its control page and data. Raises ValueError."""
-        self.ring = PerfRing(pages, self.attributes.wakeup_watermark)
-        return self.ring.memory
+        self._ring = PerfRing(pages, self.attributes.wakeup_watermark)
+        return self._ring.memory
+
+    @property
+    def ring(self) -> PerfRing | None:
+        """Where its records go, None as long as nobody has mapped it."""
+        return self.parent._ring if self.parent else self._ring
 
     @property
     def lost_size(self) -> int:
@@ -39,13 +85,14 @@ class PerfEvent:
 
     def lost_record(self, count: int, values: Mapping[str, int]) -> bytes:
         """PERF_RECORD_LOST: u64 id, u64 how many, and what tells whose it is where attr.sample_id_all asks for that."""
-        record = struct.pack("=IHHQQ", perf.RECORD_LOST, 0, self.lost_size, self.number, count)
+        record = struct.pack("=IHHQQ", perf.RECORD_LOST, 0, self.lost_size, self._identity()["id"], count)
         if not self.attributes.sample_id_all:
             return record
         return record + fields(perf.TRAILER_FIELDS, self.attributes.sample_type, values)
 
     def _identity(self) -> dict[str, int]:
-        return dict.fromkeys(("id", "stream_id", "identifier"), self.number) | {"cpu": self.cpu}
+        number = self.parent.number if self.parent else self.number
+        return {"id": number, "identifier": number, "stream_id": self.number, "cpu": self.cpu}
 
     def output(self, sample: Sample) -> int:
         """Write the sample into the ring: 0 or -errno (perf_event_output)."""
@@ -59,10 +106,24 @@ class PerfEvent:
             return -errno.ENOSPC
         slot = ring.begin(size, self, sample.values)
         if slot is None:
-            self.lost += 1
+            (self.parent or self).lost += 1
             return -errno.ENOSPC
         sample.write(slot, self.attributes)
         if self.attributes.wakeup_events:
             ring.count_event(self.attributes.wakeup_events)
         slot.end()
         return 0
+
+
+def open_event(attributes: Attributes, programs: Mapping[int, Program], number: int = 1, cpu: int = 0) -> PerfEvent:
+    """An event with the overflow handler that its attributes name, if they do: `config1` is its number in `programs`.
+
+    Raises OSError: EINVAL (attributes.py, handlers.py), EBADF if there is no such program.
+    """
+    event = PerfEvent(attributes, number, cpu)
+    if attributes.handler:
+        program = programs.get(attributes.config1)
+        if program is None:
+            raise OSError(errno.EBADF, f"config1 names no program: {attributes.config1}")
+        event.attach(program)
+    return event
