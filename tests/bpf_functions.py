@@ -17,7 +17,7 @@ WIDE_NUMBERS = (
 
 
 class Span(NamedTuple):
-    """Memory that a pointer leads to: `size` bytes at `start` from it. `slot` is a stack slot it is kept in, or 0."""
+    """Memory that a pointer leads to: `size` bytes at `start` from it. `number` tells equal ones apart."""
 
     number: int
     kind: str

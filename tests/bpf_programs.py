@@ -6,7 +6,9 @@
 import random as random_module
 from typing import NamedTuple
 
-import bpf_memory as memory
+import bpf_access
+import bpf_calls
+import bpf_maps
 import bpf_statements as statements
 from bpf_functions import Function, Span
 from hypothesis import strategies as st
@@ -26,25 +28,25 @@ _STATEMENTS = (
     (4, statements.store_stack),
     (4, statements.load_stack),
     (1, statements.atomic_stack),
-    (4, memory.access_spans),
-    (2, memory.context_access),
-    (1, memory.spill),
+    (4, bpf_access.access_spans),
+    (2, bpf_access.context_access),
+    (1, bpf_access.spill),
 )
 _COMPOUND = (
     (5, statements.branch),
     (2, statements.loop),
-    (2, memory.direct_value),
-    (4, memory.lookup),
-    (1, memory.nested_lookup),
-    (2, memory.update),
-    (1, memory.delete),
-    (2, memory.record),
-    (1, memory.output),
-    (5, memory.packet),
-    (3, memory.helper),
-    (1, memory.tail_call),
-    (2, memory.local_call),
-    (1, memory.callback),
+    (2, bpf_maps.direct_value),
+    (4, bpf_maps.lookup),
+    (1, bpf_maps.nested_lookup),
+    (2, bpf_maps.update),
+    (1, bpf_maps.delete),
+    (2, bpf_maps.record),
+    (1, bpf_maps.output),
+    (5, bpf_access.packet),
+    (3, bpf_calls.helper),
+    (1, bpf_calls.tail_call),
+    (2, bpf_calls.local_call),
+    (1, bpf_calls.callback),
 )
 
 
@@ -126,7 +128,7 @@ class Generation:
         f.number()
         live = sorted(f.scalars)[:8]
         base = next(r for r in range(9, -1, -1) if r not in live)
-        f.load_map_value(base, memory.RESULTS)
+        f.load_map_value(base, bpf_maps.RESULTS)
         for place, register in enumerate(live):
             f.emit(i.store_reg(8, base, 8 * place, register))
         if 0 not in live:
@@ -174,7 +176,7 @@ class Generation:
                 code[start + at] = code[start + at]._replace(imm=starts[callee] - start - at - 1)
         used = tuple(sorted({name for _, name in references}))
         btf, func_info = _types(starts) if self.has_callback else (b"", b"")
-        specs = tuple(memory.SPECS[name] for name in used)
+        specs = tuple(bpf_maps.SPECS[name] for name in used)
         return Sample(self.kind, tuple(code), tuple(references), specs, data, btf, func_info)
 
 
@@ -217,4 +219,4 @@ def touches_memory(sample):
     reads_packet = any(
         one.opcode == i.LDX | i.MEM | i.W and (sample.kind, one.offset) in packets for one in sample.code
     )
-    return reads_packet or any(name != memory.RESULTS for _, name in sample.map_references)
+    return reads_packet or any(name != bpf_maps.RESULTS for _, name in sample.map_references)
