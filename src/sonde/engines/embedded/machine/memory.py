@@ -10,23 +10,18 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
+from sonde.engines.embedded.machine.faults import AccessError
+
 Buffer: TypeAlias = bytearray | memoryview
 
 OFFSET_BITS = 32
 OFFSET_MASK = (1 << OFFSET_BITS) - 1
 
 _FIRST = 0xFFFF_8000
-_NUMBERS = 1 << 15
+_NUMBERS = (1 << 15) - 1
+"""The last region is none, so that a negative error number is no address, nor what lies just below or above zero."""
 
-
-class AccessError(Exception):
-    """An access to `size` bytes at `address` that no region has, or a write to one that is read-only."""
-
-    def __init__(self, address: int, size: int, is_write: bool = False) -> None:
-        super().__init__(f"invalid {'write' if is_write else 'read'} of {size} bytes at {address:#x}")
-        self.address = address
-        self.size = size
-        self.is_write = is_write
+__all__ = ["OFFSET_BITS", "OFFSET_MASK", "AccessError", "Buffer", "Memory"]
 
 
 class Memory:
