@@ -27,6 +27,10 @@ SUBJECTS = {
     "storage": "task_storage_get task_storage_delete",
     "time": "ktime_get_ns ktime_get_boot_ns ktime_get_coarse_ns ktime_get_tai_ns jiffies64",
     "loops": "loop for_each_map_elem",
+    "queues": "map_push_elem map_pop_elem map_peek_elem",
+    "stacks": "get_stack get_stackid get_task_stack",
+    "output": "perf_event_output skb_output xdp_output",
+    "tail_call": "tail_call",
 }
 """The helpers of each file of this package."""
 

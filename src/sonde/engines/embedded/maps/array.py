@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from errno import E2BIG, EEXIST, EINVAL
+from errno import E2BIG, EEXIST, EINVAL, EPERM
 from struct import Struct
 from struct import error as StructError  # noqa: N812 - a class
 
 from sonde.bpf import maps
 from sonde.engines.embedded.machine.memory import OFFSET_BITS, OFFSET_MASK, AccessError, Memory
-from sonde.engines.embedded.maps.base import ANY, EXIST, LOCK, NOEXIST, allocate, read_only, rounded
+from sonde.engines.embedded.maps.base import ANY, EXIST, LOCK, NOEXIST, allocate, fill, read_only, rounded
 from sonde.spec import MapSpec
 
 _INDEX = Struct("=I")
@@ -22,6 +22,7 @@ class Array:
 
     def __init__(self, spec: MapSpec, memory: Memory) -> None:
         self.spec = spec
+        self.is_frozen = spec.frozen or bool(spec.flags & maps.F_RDONLY)
         self.stride = rounded(spec.value_size)
         self.buffer = allocate(self.stride * spec.max_entries)
         # The map itself may write what programs may not.
@@ -29,6 +30,11 @@ class Array:
         self._memory = memory
         self.lookup_at = self._make_lookup()
         self.update_at = self._make_update()
+        try:
+            fill(spec, self._set)
+        except BaseException:
+            self.close()
+            raise
 
     def _make_lookup(self) -> Callable[[int], int]:
         regions, count, address, stride = self._memory.regions, self.spec.max_entries, self.address, self.stride
@@ -44,7 +50,7 @@ class Array:
         return lookup_at
 
     def _make_update(self) -> Callable[[int, int, int], int]:
-        read, update, size = self._memory.read, self.update, self.spec.value_size
+        read, update, size = self._memory.read, self._set, self.spec.value_size
 
         def update_at(key: int, value: int, flags: int) -> int:
             return update(read(key, 4), read(value, size), flags)
@@ -59,6 +65,9 @@ class Array:
         return self.address + index * self.stride if index < self.spec.max_entries else 0
 
     def update(self, key: bytes, value: bytes, flags: int = ANY) -> int:
+        return -EPERM if self.is_frozen else self._set(key, value, flags)
+
+    def _set(self, key: bytes, value: bytes, flags: int) -> int:
         (index,) = _INDEX.unpack(key)
         if flags & ~LOCK > EXIST:
             return -EINVAL
@@ -76,6 +85,8 @@ class Array:
         return -EINVAL
 
     def items(self) -> list[tuple[bytes, bytes]]:
+        if self.spec.flags & maps.F_WRONLY:
+            raise PermissionError(EPERM, f"map {self.spec.name} can only be written")
         stride, pack = self.stride, _INDEX.pack
         size = stride if self.spec.kind in maps.PER_CPU else self.spec.value_size
         data = bytes(self.buffer)

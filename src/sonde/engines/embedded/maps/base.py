@@ -7,9 +7,10 @@ through what `lookup_at` returned. There is one virtual CPU, number 0: a per-CPU
 from __future__ import annotations
 
 import mmap
+import os
 from collections.abc import Callable
 
-from sonde.engines.embedded.machine.memory import Buffer
+from sonde.engines.embedded.machine.memory import OFFSET_MASK, Buffer
 from sonde.spec import MapSpec
 from sonde.typed import Protocol
 
@@ -90,10 +91,24 @@ class MapTable:
             self.remove(made)
 
 
+class ContentsError(Exception):
+    """An element of a map's contents could not be set."""
+
+
+def fill(spec: MapSpec, update: Callable[[bytes, bytes, int], int]) -> None:
+    """Set the contents. Raises ContentsError."""
+    for key, value in spec.contents:
+        result = update(key, value, ANY)
+        if result:
+            raise ContentsError(f"an element of its contents: {os.strerror(-result).lower()}")
+
+
 def allocate(size: int) -> Buffer:
     """`size` bytes of zeros. Raises MemoryError."""
     if size <= _SMALL:
         return bytearray(size)
+    if size > OFFSET_MASK:
+        raise MemoryError(f"{size} bytes are more than a region can have")
     try:
         return memoryview(mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS))
     except (OSError, OverflowError) as error:

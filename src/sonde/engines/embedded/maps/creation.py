@@ -2,49 +2,68 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable
+from errno import E2BIG
+from importlib import import_module
 
 from sonde.bpf import maps
 from sonde.engines.base import EngineError
 from sonde.engines.embedded.machine.memory import Memory
-from sonde.engines.embedded.maps.array import Array
-from sonde.engines.embedded.maps.base import Map, MapTable
-from sonde.engines.embedded.maps.hash import Hash
-from sonde.engines.embedded.maps.map_array import MapArray
-from sonde.engines.embedded.maps.ring_buffer import RingBuffer
-from sonde.engines.embedded.maps.task_storage import TaskStorage
+from sonde.engines.embedded.maps.base import ContentsError, Map, MapTable
+from sonde.engines.embedded.maps.limits import check
 from sonde.spec import MapSpec
+from sonde.typed import cast
 
-_KINDS: dict[int, Callable[[MapSpec, Memory], Map]] = {
-    maps.HASH: Hash,
-    maps.ARRAY: Array,
-    maps.PERCPU_HASH: Hash,
-    maps.PERCPU_ARRAY: Array,
-    maps.RINGBUF: RingBuffer,
-    maps.TASK_STORAGE: TaskStorage,
+_CLASSES = {
+    maps.HASH: "hash.Hash",
+    maps.PERCPU_HASH: "hash.Hash",
+    maps.LRU_HASH: "hash.Hash",
+    maps.LRU_PERCPU_HASH: "hash.Hash",
+    maps.ARRAY: "array.Array",
+    maps.PERCPU_ARRAY: "array.Array",
+    maps.PROG_ARRAY: "object_array.ObjectArray",
+    maps.PERF_EVENT_ARRAY: "object_array.ObjectArray",
+    maps.STACK_TRACE: "stack_trace.StackTrace",
+    maps.QUEUE: "queue.Queue",
+    maps.STACK: "queue.Queue",
+    maps.RINGBUF: "ring_buffer.RingBuffer",
+    maps.TASK_STORAGE: "task_storage.TaskStorage",
 }
+"""File and class of each kind, imported when the first one is made."""
+
+_WITH_CONTENTS = frozenset(
+    {maps.ARRAY, maps.PERCPU_ARRAY, maps.HASH, maps.PERCPU_HASH, maps.LRU_HASH, maps.LRU_PERCPU_HASH}
+)
 
 
 def create(spec: MapSpec, memory: Memory, table: MapTable) -> Map:
     """The map for `spec`, in the table, filled with its `contents`. Raises EngineError."""
+    what = f"cannot create map {spec.name}"
     if spec.by_cpu == "chip":
         # The only CPU is on the only chip.
         spec = spec._replace(contents=((bytes(4), bytes(spec.value_size)),))
+    if spec.kind not in _CLASSES and spec.kind != maps.ARRAY_OF_MAPS:
+        name = maps.NAMES[spec.kind] if spec.kind < len(maps.NAMES) else f"number {spec.kind}"
+        raise EngineError(f"{what}: the embedded engine has no maps of kind {name}; use --engine kernel, as root")
+    refused = check(spec)
+    if refused or (spec.contents and spec.kind not in _WITH_CONTENTS):
+        reason = "it is larger than the kernel allows" if refused == E2BIG else "the kernel does not allow its shape"
+        raise EngineError(f"{what}: {reason}")
     try:
-        made = table.add(_make(spec, memory, table))
-    except (OSError, MemoryError):
-        raise EngineError(f"cannot create map {spec.name}: not enough memory") from None
-    for key, value in spec.contents:
-        result = made.update(key, value)
-        if result:
-            raise EngineError(f"cannot create map {spec.name}: an element of its contents: {os.strerror(-result)}")
-    return made
+        return table.add(_make(spec, memory, table))
+    except ContentsError as error:
+        raise EngineError(f"{what}: {error}") from None
+    except MemoryError:
+        raise EngineError(f"{what}: not enough memory") from None
+    except OSError as error:
+        raise EngineError(f"{what}: {(error.strerror or str(error)).lower()}") from None
 
 
 def _make(spec: MapSpec, memory: Memory, table: MapTable) -> Map:
-    if spec.kind == maps.ARRAY_OF_MAPS and (inner := spec.inner) is not None:
+    if spec.kind == maps.ARRAY_OF_MAPS:
+        from sonde.engines.embedded.maps.map_array import MapArray  # an import that most runs do without
+
+        assert spec.inner is not None
+        inner = spec.inner
         return MapArray(spec, memory, table, lambda: create(inner, memory, table))
-    if spec.kind not in _KINDS:
-        raise EngineError(f"cannot create map {spec.name}: the embedded engine has no maps of kind {spec.kind}")
-    return _KINDS[spec.kind](spec, memory)
+    file, _, name = _CLASSES[spec.kind].partition(".")
+    return cast("Map", getattr(import_module(f"sonde.engines.embedded.maps.{file}"), name)(spec, memory))

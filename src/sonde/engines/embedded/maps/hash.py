@@ -1,15 +1,16 @@
-"""Hash maps (kernel/bpf/hashtab.c)."""
+"""Hash maps (kernel/bpf/hashtab.c); the LRU ones, when they are full, forget what was not used for longest."""
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable
-from errno import E2BIG, EEXIST, EINVAL, ENOENT
+from errno import E2BIG, EEXIST, EINVAL, ENOENT, ENOMEM, EPERM
 from struct import Struct
 from struct import error as StructError  # noqa: N812 - a class
 
 from sonde.bpf import maps
 from sonde.engines.embedded.machine.memory import OFFSET_BITS, OFFSET_MASK, AccessError, Memory
-from sonde.engines.embedded.maps.base import ANY, EXIST, NOEXIST, rounded
+from sonde.engines.embedded.maps.base import ANY, EXIST, NOEXIST, fill, rounded
 from sonde.engines.embedded.maps.slots import Slots
 from sonde.spec import MapSpec
 
@@ -18,20 +19,31 @@ class Hash:
     """A hash or, there being one CPU, a per-CPU hash.
 
     An update of an element that exists puts a fresh value in its place, as the kernel does, so that a pointer that was
-    looked up before goes on seeing the old one; values of a per-CPU hash are written in place.
+    looked up before goes on seeing the old one; values of a per-CPU hash are written in place. A value counts as used
+    when a program looks it up or it is updated, not when it is read from outside.
     """
 
     handle = 0
 
     def __init__(self, spec: MapSpec, memory: Memory) -> None:
         self.spec = spec
-        self.per_cpu = spec.kind in maps.PER_CPU
+        self.is_frozen = spec.frozen or bool(spec.flags & maps.F_RDONLY)
+        self._in_place = spec.kind in maps.PER_CPU
         self._memory = memory
-        self._values: dict[bytes, int] = {}
-        self._slots = Slots(memory, spec.value_size, spec.max_entries + 1)
-        self.lookup_at = self._make_lookup()
+        self._recent: OrderedDict[bytes, int] | None = None
+        if spec.kind in (maps.LRU_HASH, maps.LRU_PERCPU_HASH):
+            self._recent = OrderedDict()
+        self._values: dict[bytes, int] = {} if self._recent is None else self._recent
+        # One more than elements: an update takes a slot before it gives one back.
+        self._slots = Slots(memory, spec.value_size, spec.max_entries + 1, bool(spec.flags & maps.F_RDONLY_PROG))
+        self.lookup_at = self._make_lookup() if self._recent is None else self._make_marking_lookup(self._recent)
         self.update_at = self._make_update()
         self.delete_at = self._make_delete()
+        try:
+            fill(spec, self._set)
+        except BaseException:
+            self.close()
+            raise
 
     def _make_lookup(self) -> Callable[[int], int]:
         regions, get, size = self._memory.regions, self._values.get, self.spec.key_size
@@ -46,8 +58,20 @@ class Hash:
 
         return lookup_at
 
+    def _make_marking_lookup(self, recent: OrderedDict[bytes, int]) -> Callable[[int], int]:
+        read, get, mark, size = self._memory.read, recent.get, recent.move_to_end, self.spec.key_size
+
+        def lookup_at(key: int) -> int:
+            found = read(key, size)
+            address = get(found, 0)
+            if address:
+                mark(found)
+            return address
+
+        return lookup_at
+
     def _make_update(self) -> Callable[[int, int, int], int]:
-        read, update, key_size, value_size = self._memory.read, self.update, self.spec.key_size, self.spec.value_size
+        read, update, key_size, value_size = self._memory.read, self._set, self.spec.key_size, self.spec.value_size
 
         def update_at(key: int, value: int, flags: int) -> int:
             return update(read(key, key_size), read(value, value_size), flags)
@@ -55,44 +79,64 @@ class Hash:
         return update_at
 
     def _make_delete(self) -> Callable[[int], int]:
-        read, delete, size = self._memory.read, self.delete, self.spec.key_size
+        read, delete, size = self._memory.read, self._take, self.spec.key_size
 
         def delete_at(key: int) -> int:
             return delete(read(key, size))
 
         return delete_at
 
+    def _set(self, key: bytes, value: bytes, flags: int) -> int:
+        if flags > EXIST:
+            return -EINVAL
+        values, slots = self._values, self._slots
+        old = values.get(key, 0)
+        if not old:
+            if flags == EXIST:
+                return -ENOENT
+            if len(values) >= self.spec.max_entries:
+                if self._recent is None:
+                    return -E2BIG
+                slots.give_back(self._recent.popitem(last=False)[1])
+        elif flags == NOEXIST:
+            return -EEXIST
+        elif self._recent is not None:
+            self._recent.move_to_end(key)
+        if old and self._in_place:
+            slots.write(old, value)
+            return 0
+        try:
+            address = slots.take()
+        except MemoryError:
+            return -ENOMEM
+        slots.write(address, value)
+        values[key] = address
+        if old:
+            slots.give_back(old)
+        return 0
+
     def lookup(self, key: bytes) -> int:
         return self._values.get(key, 0)
 
     def update(self, key: bytes, value: bytes, flags: int = ANY) -> int:
-        if flags > EXIST:
-            return -EINVAL
-        old = self._values.get(key)
-        if old is None:
-            if flags == EXIST:
-                return -ENOENT
-            if len(self._values) >= self.spec.max_entries:
-                return -E2BIG
-        elif flags == NOEXIST:
-            return -EEXIST
-        slots = self._slots
-        address = old if old is not None and self.per_cpu else slots.take()
-        slots.write(address, value[: self.spec.value_size])
-        self._values[key] = address
-        if old is not None and old != address:
-            slots.give_back(old)
-        return 0
+        if self.is_frozen:
+            return -EPERM
+        return self._set(bytes(key), value[: self.spec.value_size], flags)
 
     def delete(self, key: bytes) -> int:
-        address = self._values.pop(key, None)
-        if address is None:
+        return -EPERM if self.is_frozen else self._take(key)
+
+    def _take(self, key: bytes) -> int:
+        address = self._values.pop(key, 0)
+        if not address:
             return -ENOENT
         self._slots.give_back(address)
         return 0
 
     def items(self) -> list[tuple[bytes, bytes]]:
-        size = rounded(self.spec.value_size) if self.per_cpu else self.spec.value_size
+        if self.spec.flags & maps.F_WRONLY:
+            raise PermissionError(EPERM, f"map {self.spec.name} can only be written")
+        size = rounded(self.spec.value_size) if self._in_place else self.spec.value_size
         read = self._slots.read
         return [(key, read(address, size)) for key, address in self._values.items()]
 

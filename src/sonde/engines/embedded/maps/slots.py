@@ -7,17 +7,21 @@ it came from, as with the kernel's preallocated elements (kernel/bpf/hashtab.c).
 from __future__ import annotations
 
 from sonde.engines.embedded.machine.memory import OFFSET_BITS, OFFSET_MASK, Buffer, Memory
-from sonde.engines.embedded.maps.base import allocate, rounded
+from sonde.engines.embedded.maps.base import allocate, read_only, rounded
+
+_LARGEST_REGION = 1 << 26
 
 
 class Slots:
-    """`take` gives the address of a slot, whose bytes are whatever was left there."""
+    """`take` gives the address of a slot, whose bytes are whatever was left there. It raises MemoryError."""
 
-    def __init__(self, memory: Memory, size: int, count: int) -> None:
-        """`count` slots of `size` bytes are in each region; another region is added when all are taken."""
+    def __init__(self, memory: Memory, size: int, count: int, is_read_only: bool = False) -> None:
+        """Room for `count` slots of `size` bytes, or a part of it if that is much, is in each region; another region is
+        added when all are taken. Programs may not write to them if `is_read_only`."""
         self._memory = memory
+        self._is_read_only = is_read_only
         self._stride = rounded(size)
-        self._count = count
+        self._count = min(count, max(1, _LARGEST_REGION // self._stride))
         self._free: list[int] = []
         self._next = self._end = 0
         self.buffers: dict[int, Buffer] = {}
@@ -28,7 +32,7 @@ class Slots:
             return self._free.pop()
         if self._next == self._end:
             buffer = allocate(self._stride * self._count)
-            self._next = self._memory.add(buffer)
+            self._next = self._memory.add(read_only(buffer) if self._is_read_only else buffer)
             self._end = self._next + self._stride * self._count
             self.buffers[self._next >> OFFSET_BITS] = buffer
         address = self._next

@@ -35,8 +35,12 @@ class TaskStorage:
         if flags != CREATE or not task:
             return 0
         initial = self._memory.read(value, self.spec.value_size) if value else self._zeros
-        address = self._values[task] = self._slots.take()
+        try:
+            address = self._slots.take()
+        except MemoryError:
+            return 0
         self._slots.write(address, initial)
+        self._values[task] = address
         return address
 
     def delete_of(self, task: int) -> int:
