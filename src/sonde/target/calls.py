@@ -1,0 +1,64 @@
+"""Stops of system calls: by a filter, or at each entry and exit."""
+
+from __future__ import annotations
+
+from sonde.target import ptrace, stops
+from sonde.target.plan import ENTRY, HOLD_ENTRY, HOLD_RETURN, RETURN
+from sonde.target.threads import Threads
+
+_NATIVE = 0xC000003E
+"""AUDIT_ARCH_X86_64 (include/uapi/linux/audit.h)."""
+
+_OPERATION, _NUMBER, _DATA = 0, 3, 10
+"""Words of struct ptrace_syscall_info: operation and, 32 bits up, architecture; a call's number; a filter's data."""
+
+
+def filtered(threads: Threads, tid: int) -> None:
+    """A filter stopped the thread at a system call: the filter's data says what is wanted of it."""
+    if not threads.tracing or threads.ptrace(ptrace.GET_SYSCALL_INFO, tid, ptrace.INFO_SIZE, threads.info) < 0:
+        threads.ptrace(ptrace.CONT, tid, 0, 0)
+        return
+    words = threads.writer.info_words
+    wanted = words[_DATA] & 0xF
+    if wanted & RETURN:
+        threads.inside[tid] = words[_NUMBER] << 4 | wanted
+    if wanted & ENTRY:
+        threads.tell(tid, stops.ENTRY, wanted & HOLD_ENTRY)
+    else:
+        threads.proceed(tid)
+
+
+def called(threads: Threads, tid: int) -> None:
+    """The thread enters or leaves a system call."""
+    wanted = threads.inside.pop(tid, None)
+    if wanted == 0 or not threads.tracing:
+        threads.proceed(tid)
+    elif threads.ptrace(ptrace.GET_SYSCALL_INFO, tid, ptrace.INFO_SIZE, threads.info) < 0:
+        return
+    elif threads.writer.info_words[_OPERATION] & 0xFF == ptrace.INFO_ENTRY:
+        _enters(threads, tid)
+    else:
+        _leaves(threads, tid, wanted)
+
+
+def _enters(threads: Threads, tid: int) -> None:
+    """The plan says what is wanted, for calls of this architecture."""
+    words = threads.writer.info_words
+    number = words[_NUMBER]
+    wanted = threads.plan.calls.get(number, 0) if words[_OPERATION] >> 32 == _NATIVE else 0
+    threads.inside[tid] = number << 4 | wanted if wanted & RETURN else 0
+    if wanted & ENTRY:
+        threads.tell(tid, stops.ENTRY, wanted & HOLD_ENTRY)
+    else:
+        threads.proceed(tid)
+
+
+def _leaves(threads: Threads, tid: int, wanted: int | None) -> None:
+    """`wanted` is None where the thread was in the call when tracing began."""
+    if wanted is None and threads.writer.info_words[_OPERATION] >> 32 == _NATIVE:
+        number = ptrace.called(tid)
+        wanted = number << 4 | threads.plan.calls.get(number, 0)
+    if wanted is not None and wanted & RETURN:
+        threads.tell(tid, stops.RETURN, wanted & HOLD_RETURN, wanted >> 4)
+    else:
+        threads.proceed(tid)

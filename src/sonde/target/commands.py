@@ -1,0 +1,84 @@
+"""What sonde asks of its guardian through a pipe, and what the guardian answers while processes are being started."""
+
+from __future__ import annotations
+
+import os
+import struct
+
+_ENOUGH = 1 << 16
+
+PLAN = 1
+"""A plan (plan.py) of `argument` bytes follows."""
+
+SEIZE_COMMAND = 2
+"""Trace the thread that will exec the command: answered by SEIZED, and by STOPPED when the program is in place."""
+
+SEIZE_PROCESS = 3
+"""Trace all threads of the process: answered by SEIZED."""
+
+RUN_TO = 4
+"""Let the command run to the address `argument`: answered by STOPPED or ENDED."""
+
+GO = 5
+"""From here on stops are told; what is held since it was started goes on."""
+
+RESUME = 6
+"""The thread, held by the record of number `argument`, may go on."""
+
+INTERRUPT = 7
+"""Stop the thread (INTERRUPTED)."""
+
+ROOM = 8
+"""There is room in the ring."""
+
+COMMAND = struct.Struct("=IIQ")
+"""What is asked, of which thread, the argument."""
+
+SEIZED = 1
+"""The value is 0 or an errno."""
+
+STOPPED = 2
+ENDED = 3
+"""The command ended first, with that status of wait(2)."""
+
+BROKEN = 4
+"""The guardian found an error of its own: the value is the length of the text that follows. It traces no more."""
+
+ANSWER = struct.Struct("=IIq")
+"""What it is, of which thread, the value."""
+
+
+class SondeEnded(Exception):  # noqa: N818 - it is no error
+    """The pipe of commands is closed."""
+
+
+class CommandReader:
+    """The guardian's end: `received` counts the commands read, as sonde counts those it sends."""
+
+    def __init__(self, pipe: int) -> None:
+        self._pipe = pipe
+        self._buffer = b""
+        self.received = 0
+
+    def read(self) -> list[tuple[int, int, int, bytes]]:
+        """Wait for commands: what is asked, of which thread, the argument, what follows. Raises SondeEnded."""
+        data = os.read(self._pipe, _ENOUGH)
+        if not data:
+            raise SondeEnded
+        self._buffer += data
+        found = []
+        while command := self._next():
+            found.append(command)
+        self.received += len(found)
+        return found
+
+    def _next(self) -> tuple[int, int, int, bytes] | None:
+        """The first complete command of the buffer, taken off it."""
+        if len(self._buffer) < COMMAND.size:
+            return None
+        asked, tid, argument = COMMAND.unpack_from(self._buffer)
+        end = COMMAND.size + (argument if asked == PLAN else 0)
+        if len(self._buffer) < end:
+            return None
+        payload, self._buffer = self._buffer[COMMAND.size : end], self._buffer[end:]
+        return asked, tid, argument, payload

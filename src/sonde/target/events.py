@@ -1,0 +1,157 @@
+"""Stops that are not of system calls: threads made, started, ended, exec, signals, job control."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+from sonde.target import commands, ptrace, stops
+from sonde.target.threads import Threads
+
+GROUP_STOPS = (signal.SIGSTOP, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU)
+FORKS = (ptrace.EVENT_FORK, ptrace.EVENT_VFORK, ptrace.EVENT_CLONE)
+
+
+def handle(threads: Threads, tid: int, status: int) -> None:
+    """One status of wait(2). A thread that turns out to be gone is left to the report of its end."""
+    if not os.WIFSTOPPED(status):
+        _ended(threads, tid, status)
+        return
+    event, number = status >> 16, status >> 8 & 0xFF
+    try:
+        if event == ptrace.EVENT_STOP:
+            _stop(threads, tid, number)
+        elif event:
+            _event(threads, tid, event)
+        else:
+            _signal(threads, tid, number)
+    except ProcessLookupError:
+        return
+
+
+def _event(threads: Threads, tid: int, event: int) -> None:
+    message = ptrace.event_message(tid)
+    if event in FORKS:
+        _made(threads, tid, message, event)
+    elif event == ptrace.EVENT_EXEC:
+        _exec(threads, tid, message)
+    elif event == ptrace.EVENT_EXIT:
+        _tell(threads, tid, stops.EXIT, message)
+    else:
+        threads.proceed(tid)
+
+
+def _tell(threads: Threads, tid: int, kind: int, a: int, b: int = 0, c: int = 0, deliver: int = 0) -> None:
+    """Tell of what the plan may want, and let the thread go on."""
+    if threads.tracing and kind in threads.plan.events:
+        threads.ptrace(ptrace.GET_SYSCALL_INFO, tid, ptrace.INFO_SIZE, threads.info)
+        threads.tell(tid, kind, kind in threads.plan.held, a, b, c, deliver)
+    else:
+        threads.proceed(tid, deliver)
+
+
+def _tell_always(threads: Threads, tid: int, kind: int, a: int, b: int = 0, c: int = 0) -> None:
+    """Tell of what sonde must know of, whatever the plan says."""
+    threads.ptrace(ptrace.GET_SYSCALL_INFO, tid, ptrace.INFO_SIZE, threads.info)
+    threads.tell(tid, kind, threads.tracing and kind in threads.plan.held, a, b, c)
+
+
+def _made(threads: Threads, tid: int, made: int, event: int) -> None:
+    """The maker's stop; the child's own may have come first."""
+    is_thread = event == ptrace.EVENT_CLONE and os.path.exists(f"/proc/{tid}/task/{made}")
+    inside = threads.inside.get(tid, 0)
+    if made not in threads.requests:
+        threads.requests[made] = threads.requests.get(tid, ptrace.CONT)
+        threads.announced[made] = (tid, int(is_thread), inside >> 4 if inside else -1)
+    _tell(threads, tid, stops.FORK, made, int(is_thread))
+    if made in threads.early:
+        threads.early.discard(made)
+        _starts(threads, made)
+
+
+def _starts(threads: Threads, tid: int) -> None:
+    maker, is_thread, number = threads.announced.pop(tid)
+    _tell_always(threads, tid, stops.START, maker, is_thread, number)
+
+
+def _stop(threads: Threads, tid: int, number: int) -> None:
+    """PTRACE_EVENT_STOP: group-stop, a child's first stop, or what PTRACE_INTERRUPT leads to."""
+    if tid in threads.announced:
+        _starts(threads, tid)
+    elif tid not in threads.requests:
+        threads.early.add(tid)
+    elif number in GROUP_STOPS:
+        threads.ptrace(ptrace.LISTEN, tid, 0, 0)
+        if threads.tracing and stops.GROUP_STOP in threads.plan.events:
+            threads.note(tid, stops.GROUP_STOP, number)
+    elif tid in threads.asked:
+        threads.asked.discard(tid)
+        _tell_always(threads, tid, stops.INTERRUPTED, 0)
+    else:
+        threads.proceed(tid)
+
+
+def _exec(threads: Threads, tid: int, former: int) -> None:
+    """All other threads are gone, some without a word: the old leader has given its number to the caller."""
+    threads.forget_hold(tid)
+    threads.breakpoints.pop(tid, None)
+    if former != tid:
+        for known in (threads.requests, threads.inside):
+            known.pop(tid, None)
+            if former in known:
+                known[tid] = known.pop(former)
+        threads.announced.pop(former, None)
+    if tid in threads.starting:
+        threads.starting.discard(tid)
+        wait_for_go(threads, tid)
+    else:
+        _tell_always(threads, tid, stops.EXEC, former)
+
+
+def wait_for_go(threads: Threads, tid: int) -> None:
+    """A command has come to where it waits until all may go on."""
+    if threads.tracing:
+        threads.proceed(tid)
+    else:
+        threads.waiting.add(tid)
+    threads.answer(commands.STOPPED, tid, 0)
+
+
+def _signal(threads: Threads, tid: int, number: int) -> None:
+    """A signal is about to be delivered, if it is not the breakpoint at the command's entry."""
+    if number == signal.SIGTRAP and tid in threads.breakpoints and remove_breakpoint(threads, tid):
+        wait_for_go(threads, tid)
+        return
+    code = sender = 0
+    if threads.tracing and stops.SIGNAL in threads.plan.events:
+        code, sender = ptrace.signal_information(tid)
+    _tell(threads, tid, stops.SIGNAL, number, code, sender, deliver=number)
+
+
+def remove_breakpoint(threads: Threads, tid: int) -> bool:
+    """Put back what was at the entry of the stopped thread; whether it had come there. Raises OSError."""
+    address, word = threads.breakpoints.pop(tid)
+    ptrace.call(ptrace.POKEDATA, tid, address, word)
+    return ptrace.step_back_to(tid, address)
+
+
+def _ended(threads: Threads, tid: int, status: int) -> None:
+    """The thread has been reaped: its number may be another's from here on."""
+    if tid in threads.starting or tid in threads.breakpoints:
+        threads.answer(commands.ENDED, tid, status)
+    threads.forget_hold(tid)
+    request = threads.requests.get(tid, ptrace.CONT)
+    for known in (threads.requests, threads.inside, threads.announced, threads.breakpoints):
+        known.pop(tid, None)
+    for group in (threads.starting, threads.waiting, threads.asked, threads.early):
+        group.discard(tid)
+    threads.note(tid, stops.END, status)
+    for child in sorted(threads.early):
+        _orphan(threads, child, request)
+
+
+def _orphan(threads: Threads, tid: int, request: int) -> None:
+    """A maker that is killed in the act tells of no child. If it was another that ended, FORK follows START."""
+    threads.early.discard(tid)
+    threads.requests[tid] = request
+    _tell_always(threads, tid, stops.START, 0, int(not os.path.exists(f"/proc/{tid}/task/{tid}")), -1)

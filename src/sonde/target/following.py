@@ -1,0 +1,66 @@
+"""Following threads from stop to stop: the guardian's loop."""
+
+from __future__ import annotations
+
+import os
+import signal
+import traceback
+
+from sonde.target import calls, commands, events, obeying, ptrace, stops
+from sonde.target.threads import Threads
+
+WAIT = 0x40000000 | os.WUNTRACED
+"""__WALL of wait(2), also children of clone; and the stops of children that are not traced: the watcher's."""
+
+
+class Follower:
+    """The loop and the commands that reach it. `threads` is set before anything else is done."""
+
+    threads: Threads
+
+    def __init__(self, pipe: int, watcher: int) -> None:
+        self._reader = commands.CommandReader(pipe)
+        self._watcher = watcher
+
+    def follow(self) -> tuple[int, int]:
+        """Until sonde ends: the thread whose stop is being handled then, 0 if none, and its status of wait(2)."""
+        threads, reader, wait = self.threads, self._reader, os.waitpid
+        words, held, known = threads.writer.words, threads.held, threads.requests
+        tid = status = 0
+        try:
+            while True:
+                tid = 0
+                if words[stops.SENT] != reader.received or (held and len(held) == len(known)):
+                    self.listen()
+                    continue
+                tid, status = wait(-1, WAIT)
+                if status == ptrace.SECCOMP_STOP:
+                    calls.filtered(threads, tid)
+                elif status == ptrace.SYSCALL_STOP:
+                    calls.called(threads, tid)
+                elif tid == self._watcher:
+                    _knocked(tid, status)
+                else:
+                    events.handle(threads, tid, status)
+        except commands.SondeEnded:
+            return tid, status
+        except Exception:
+            threads.broken(traceback.format_exc().encode())
+            return tid, status
+
+    def listen(self) -> None:
+        """Wait for commands and carry them out. Raises SondeEnded."""
+        words = self.threads.writer.words
+        words[stops.LISTENING] = 1
+        found = self._reader.read()
+        words[stops.LISTENING] = 0
+        os.getppid()
+        for command in found:
+            obeying.obey(self.threads, *command)
+
+
+def _knocked(watcher: int, status: int) -> None:
+    """Sonde has, or it has ended; somebody may have killed the watcher, which cannot be told from that."""
+    if not os.WIFSTOPPED(status):
+        raise commands.SondeEnded
+    os.kill(watcher, signal.SIGCONT)

@@ -1,0 +1,76 @@
+"""The guardian: a small process of its own session that traces threads for sonde, and outlives it.
+
+It makes ptrace calls and nothing else. What stops a thread it writes into a ring of shared memory (stops.py) and lets
+the thread go on at once, or, where the plan says so, when sonde says so. Where sonde ends, however that comes about,
+the pipes to it close, and the guardian undoes what was done to the threads (outliving.py).
+
+Nothing that a thread does can be waited for together with a pipe; hence watch.py.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+from mmap import mmap
+
+from sonde.target import watch
+from sonde.target.following import Follower
+from sonde.target.outliving import outlive
+from sonde.target.threads import Threads
+from sonde.typed import NamedTuple
+
+
+class Ends(NamedTuple):
+    """The guardian's ends of the pipes to sonde: commands to read, bytes in `knocks` where it may not be reading,
+    answers to write; and the eventfd that wakes sonde.
+    """
+
+    commands: int
+    knocks: int
+    answers: int
+    bell: int
+
+
+def start(memory: mmap, ends: Ends) -> int:
+    """Fork the guardian; its pid."""
+    pid = os.fork()
+    if pid == 0:
+        try:
+            _guard(memory, ends)
+        finally:
+            os._exit(1)
+    return pid
+
+
+def _guard(memory: mmap, ends: Ends) -> None:
+    """In the guardian: never returns."""
+    os.setsid()
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGPIPE, signal.SIGTSTP):
+        signal.signal(number, signal.SIG_IGN)
+    _close_others(ends)
+    _name(b"sonde-guardian")
+    gc.disable()
+    follower = Follower(ends.commands, watch.start(ends.knocks))
+    os.close(ends.knocks)
+    threads = follower.threads = Threads(memory, ends.bell, ends.answers, follower.listen)
+    outlive(threads, *follower.follow())
+    os._exit(0)
+
+
+def _close_others(ends: Ends) -> None:
+    """Keep nothing of sonde's open: what reads its output, say, waits for the end of all who hold it."""
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for descriptor in (0, 1, 2):
+        os.dup2(nothing, descriptor)
+    first = 3
+    for descriptor in sorted(ends):
+        os.closerange(first, descriptor)
+        first = descriptor + 1
+    os.closerange(first, os.sysconf("SC_OPEN_MAX"))
+
+
+def _name(name: bytes) -> None:
+    """What ps shows."""
+    with open("/proc/self/comm", "wb", buffering=0) as file:
+        file.write(name)

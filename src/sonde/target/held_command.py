@@ -1,0 +1,72 @@
+"""A command that waits before exec, with its pid known, until it is traced and its filter is known."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import struct
+
+from sonde.target import launch, seccomp
+
+_PR_SET_PTRACER = 0x59616D61
+_LENGTH = struct.Struct("=I")
+
+
+class HeldCommand:
+    """A child of sonde that has not exec'ed."""
+
+    def __init__(self, text: str, tracer: int, private: tuple[int, ...]) -> None:
+        """`private`: descriptors that the child must not hold open while it waits. Raises CommandError."""
+        self._arguments = launch.words(text)
+        reader, self._writer = os.pipe2(os.O_CLOEXEC)
+        unwanted = (*private, self._writer)
+        self.pid, self._problem = launch.fork(self._arguments, lambda: _wait(reader, tracer, unwanted))
+        os.close(reader)
+
+    def exec(self, filter_: bytes) -> None:
+        """Let it exec, behind that filter, if it is not empty."""
+        os.write(self._writer, _LENGTH.pack(len(filter_)) + filter_)
+        os.close(self._writer)
+
+    def refusal(self) -> launch.CommandError:
+        """Why it has ended and not exec'ed."""
+        text = launch.problem(self._problem) or "it ended at once"
+        return launch.CommandError(f"failed to run {self._arguments[0]}: {text}")
+
+    def forget(self) -> None:
+        """It has exec'ed."""
+        os.close(self._problem)
+
+
+def _wait(pipe: int, tracer: int, unwanted: tuple[int, ...]) -> None:
+    """In the child. If sonde ends before it says what to do, the command is never run."""
+    for descriptor in unwanted:
+        os.close(descriptor)
+    if not _is_foreground():
+        os.setpgid(0, 0)
+    # Where there is no Yama this fails, and is not needed.
+    ctypes.CDLL(None).prctl(_PR_SET_PTRACER, tracer, 0, 0, 0)
+    with os.fdopen(pipe, "rb") as file:
+        head = file.read(_LENGTH.size)
+        filter_ = file.read(_LENGTH.unpack(head)[0]) if len(head) == _LENGTH.size else b""
+    if len(head) < _LENGTH.size or len(filter_) < _LENGTH.unpack(head)[0]:
+        os._exit(127)
+    if filter_:
+        seccomp.install(filter_)
+
+
+def _is_foreground() -> bool:
+    """Whether a terminal's keys go to this process group: the command stays in it then, to get them too.
+
+    Elsewhere it has a group of its own, so that what ends sonde's does not end the command.
+    """
+    try:
+        terminal = os.open("/dev/tty", os.O_RDWR | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        return os.tcgetpgrp(terminal) == os.getpgrp()
+    except OSError:
+        return False
+    finally:
+        os.close(terminal)

@@ -1,0 +1,52 @@
+"""Starting a command: what both ways of holding it until tracing has begun have in common."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+from collections.abc import Callable
+
+
+class CommandError(Exception):
+    """The command cannot be started, or the process is not there."""
+
+
+def words(text: str) -> list[str]:
+    """A command's arguments. Raises CommandError."""
+    try:
+        arguments = shlex.split(text)
+    except ValueError as error:
+        raise CommandError(f"failed to run {text}: {str(error).lower()}") from None
+    if not arguments:
+        raise CommandError("failed to run: the command is empty")
+    return arguments
+
+
+def fork(arguments: list[str], prepare: Callable[[], object]) -> tuple[int, int]:
+    """A child that calls `prepare` and then execs; and a pipe with what went wrong before, which exec closes."""
+    reader, writer = os.pipe2(os.O_CLOEXEC)
+    pid = os.fork()
+    if pid == 0:
+        _become(arguments, prepare, writer)
+    os.close(writer)
+    return pid, reader
+
+
+def problem(pipe: int) -> str:
+    """What went wrong, "" if nothing; waits for exec or the child's end, and closes the pipe."""
+    with os.fdopen(pipe, "rb") as file:
+        return file.read().decode(errors="replace")
+
+
+def _become(arguments: list[str], prepare: Callable[[], object], writer: int) -> None:
+    """In the child: never returns."""
+    try:
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        prepare()
+        os.execvp(arguments[0], arguments)
+    except OSError as error:
+        os.write(writer, (error.strerror or "unknown error").encode())
+    finally:
+        os._exit(127)

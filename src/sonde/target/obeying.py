@@ -1,0 +1,104 @@
+"""Commands of sonde, carried out by the guardian."""
+
+from __future__ import annotations
+
+import errno
+import os
+
+from sonde.target import commands, plan, ptrace, stops
+from sonde.target.events import wait_for_go
+from sonde.target.threads import Threads
+
+_FOLLOW = ptrace.O_SYSGOOD | ptrace.O_FORK | ptrace.O_VFORK | ptrace.O_CLONE | ptrace.O_EXEC
+
+
+def obey(threads: Threads, asked: int, tid: int, argument: int, payload: bytes) -> None:
+    """One command (commands.py)."""
+    if asked == commands.RESUME:
+        threads.release(tid, argument)
+    elif asked == commands.INTERRUPT:
+        if threads.ptrace(ptrace.INTERRUPT, tid, 0, 0) == 0:
+            threads.asked.add(tid)
+    elif asked == commands.PLAN:
+        threads.plan = plan.from_bytes(payload)
+    elif asked == commands.SEIZE_COMMAND:
+        threads.answer(commands.SEIZED, tid, _seize_command(threads, tid))
+    elif asked == commands.SEIZE_PROCESS:
+        threads.answer(commands.SEIZED, tid, _seize_process(threads, tid))
+    elif asked == commands.RUN_TO:
+        _run_to(threads, tid, argument)
+    elif asked == commands.GO:
+        _go(threads)
+
+
+def _seize(threads: Threads, tid: int, options: int, request: int) -> int:
+    """0 or an errno."""
+    try:
+        ptrace.call(ptrace.SEIZE, tid, 0, options)
+    except OSError as error:
+        return error.errno or errno.EPERM
+    threads.requests[tid] = request
+    return 0
+
+
+def _seize_command(threads: Threads, tid: int) -> int:
+    """The thread runs on, to where it calls exec. With a filter it ends if the guardian does: its calls would fail."""
+    options = _FOLLOW
+    if stops.EXIT in threads.plan.events:
+        options |= ptrace.O_EXIT
+    if threads.plan.seccomp:
+        problem = _seize(threads, tid, options | ptrace.O_SECCOMP | ptrace.O_EXITKILL, ptrace.CONT)
+    else:
+        problem = _seize(threads, tid, options, ptrace.SYSCALL)
+    if not problem:
+        threads.starting.add(tid)
+        threads.note(tid, stops.START, 0, 0, -1)
+    return problem
+
+
+def _seize_process(threads: Threads, pid: int) -> int:
+    """All its threads, which run on; those that they make meanwhile are either found here or traced by themselves."""
+    tried: set[int] = set()
+    problem, found = errno.ESRCH, False
+    while new := _tasks(pid) - tried:
+        for tid in sorted(new, key=lambda tid: (tid != pid, tid)):
+            tried.add(tid)
+            if tid in threads.requests:
+                continue
+            result = _seize(threads, tid, _FOLLOW | ptrace.O_EXIT, ptrace.SYSCALL)
+            if not result:
+                found = True
+                threads.note(tid, stops.START, 0, int(tid != pid), -1)
+            elif tid == pid:
+                problem = result
+    return 0 if found else problem
+
+
+def _tasks(pid: int) -> set[int]:
+    try:
+        return {int(name) for name in os.listdir(f"/proc/{pid}/task")}
+    except FileNotFoundError:
+        return set()
+
+
+def _run_to(threads: Threads, tid: int, address: int) -> None:
+    """Put a breakpoint there. A command that cannot have one waits where it is."""
+    threads.waiting.discard(tid)
+    try:
+        word = ptrace.set_breakpoint(tid, address)
+    except OSError:
+        wait_for_go(threads, tid)
+        return
+    threads.breakpoints[tid] = (address, word)
+    threads.proceed(tid)
+
+
+def _go(threads: Threads) -> None:
+    """Those that no filter stops are stopped once, so that their system calls do from then on."""
+    threads.tracing = True
+    for tid in threads.waiting:
+        threads.proceed(tid)
+    for tid, request in threads.requests.items():
+        if request == ptrace.SYSCALL and tid not in threads.waiting:
+            threads.ptrace(ptrace.INTERRUPT, tid, 0, 0)
+    threads.waiting.clear()

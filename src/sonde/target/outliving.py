@@ -1,0 +1,71 @@
+"""What the guardian does when sonde has ended: undo what was done to the threads, and let them run.
+
+A thread without a filter is stopped once and left. A filter stays until its process ends, and makes system calls fail
+if nobody is there to be told of them: so such threads are followed on, each stop continued at once.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+
+from sonde.target import events, ptrace
+from sonde.target.threads import Threads
+
+_WAIT = 0x40000000
+"""__WALL of wait(2)."""
+
+
+def outlive(threads: Threads, tid: int, status: int) -> None:
+    """Until no thread is left to look after. `tid` stopped with `status` and is not yet continued; 0: none is."""
+    if tid in threads.held:
+        tid = 0
+    for held, how in list(threads.held.items()):
+        _let_go(threads, held, how.signal)
+    for stopped in (*threads.waiting, *threads.early):
+        _let_go(threads, stopped, 0)
+    if tid and os.WIFSTOPPED(status):
+        _stopped(threads, tid, status)
+    for each, request in list(threads.requests.items()):
+        if request == ptrace.SYSCALL:
+            threads.ptrace(ptrace.INTERRUPT, each, 0, 0)
+    while True:
+        try:
+            tid, status = os.waitpid(-1, _WAIT)
+        except ChildProcessError:
+            return
+        if os.WIFSTOPPED(status):
+            _stopped(threads, tid, status)
+        else:
+            threads.requests.pop(tid, None)
+
+
+def _stopped(threads: Threads, tid: int, status: int) -> None:
+    event, number = status >> 16, status >> 8 & 0xFF
+    try:
+        if event in events.FORKS:
+            _made(threads, tid, ptrace.event_message(tid))
+        if tid in threads.breakpoints and events.remove_breakpoint(threads, tid) and number == signal.SIGTRAP:
+            number = 0
+    except ProcessLookupError:
+        return
+    if event == ptrace.EVENT_STOP and number in events.GROUP_STOPS and threads.requests.get(tid) != ptrace.SYSCALL:
+        threads.ptrace(ptrace.LISTEN, tid, 0, 0)
+    elif event or number == signal.SIGTRAP | 0x80:
+        _let_go(threads, tid, 0)
+    else:
+        _let_go(threads, tid, number)
+
+
+def _made(threads: Threads, tid: int, made: int) -> None:
+    """A child is traced as its maker is."""
+    request = threads.requests.get(tid, ptrace.CONT)
+    threads.requests[made] = request
+    if request == ptrace.SYSCALL:
+        threads.ptrace(ptrace.INTERRUPT, made, 0, 0)
+
+
+def _let_go(threads: Threads, tid: int, deliver: int) -> None:
+    """The stopped thread runs on: for good if there is no filter."""
+    request = threads.requests.get(tid, ptrace.CONT)
+    threads.ptrace(ptrace.DETACH if request == ptrace.SYSCALL else ptrace.CONT, tid, 0, deliver)

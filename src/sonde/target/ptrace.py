@@ -1,0 +1,113 @@
+"""ptrace(2): requests, options, the statuses of stops, and calls prepared once.
+
+Numbers are those of include/uapi/linux/ptrace.h and arch/x86/include/uapi/asm/ptrace-abi.h.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import struct
+from collections.abc import Callable
+
+from sonde.typed import Any
+
+PEEKDATA, POKEDATA, PEEKUSER, CONT, GETREGS, SETREGS, DETACH, SYSCALL = 2, 5, 3, 7, 12, 13, 17, 24
+TRACEME = 0
+SETOPTIONS, GETEVENTMSG, GETSIGINFO = 0x4200, 0x4201, 0x4202
+SEIZE, INTERRUPT, LISTEN, GET_SYSCALL_INFO = 0x4206, 0x4207, 0x4208, 0x420E
+
+O_SYSGOOD, O_FORK, O_VFORK, O_CLONE, O_EXEC, O_EXIT = 0x1, 0x2, 0x4, 0x8, 0x10, 0x40
+O_SECCOMP, O_EXITKILL = 0x80, 0x100000
+
+EVENT_FORK, EVENT_VFORK, EVENT_CLONE, EVENT_EXEC, EVENT_EXIT, EVENT_SECCOMP = 1, 2, 3, 4, 6, 7
+EVENT_STOP = 128
+"""Of a tracee that was seized: the first stop of a child, a group-stop, or the answer to INTERRUPT."""
+
+SYSCALL_STOP = 0x857F
+"""waitpid's status of an entry to or exit from a system call (SIGTRAP | 0x80, PTRACE_O_TRACESYSGOOD)."""
+
+SECCOMP_STOP = 0x7057F
+"""waitpid's status where a filter said SECCOMP_RET_TRACE."""
+
+INFO_SIZE = 88
+"""sizeof(struct ptrace_syscall_info): operation u8, architecture u32 at 4, ip, sp u64 at 8, then at 24 for an entry or
+seccomp stop: the number and six arguments u64, then for the latter the filter's data u32; for an exit: the result s64
+and a byte that tells whether it is an error."""
+
+INFO_ENTRY, INFO_EXIT, INFO_SECCOMP = 1, 2, 3
+
+REGISTERS_SIZE = 27 * 8
+"""sizeof(struct user_regs_struct); its first 21 words are those of struct pt_regs."""
+
+_BREAKPOINT = 0xCC
+ORIG_RAX, RIP = 15 * 8, 16 * 8
+"""Offsets in struct user_regs_struct."""
+
+
+def prepared() -> Callable[..., int]:
+    """ptrace as fast as ctypes calls it: arguments of at most 31 bits as they are, addresses as c_void_p.
+
+    It returns what libc's ptrace does cut to 32 bits, -1 where it failed, and keeps no errno.
+    """
+    function: Any = ctypes.PyDLL(None)["ptrace"]
+    return function  # type: ignore[no-any-return]
+
+
+def call(request: int, tid: int, address: int = 0, data: int = 0) -> int:
+    """One request with 64-bit arguments. Raises OSError: ProcessLookupError if the thread is gone or not stopped."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    function = libc["ptrace"]
+    function.restype = ctypes.c_long
+    function.argtypes = (ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p)
+    ctypes.set_errno(0)
+    result = function(request, tid, address, data)
+    if result == -1 and ctypes.get_errno():
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    return int(result)
+
+
+def event_message(tid: int) -> int:
+    """What the kernel has to say about the event that the thread stopped at (PTRACE_GETEVENTMSG). Raises OSError."""
+    word = ctypes.c_ulong()
+    call(GETEVENTMSG, tid, 0, ctypes.addressof(word))
+    return word.value
+
+
+def peek(tid: int, address: int) -> int:
+    """A word of the thread's memory, unsigned. Raises OSError."""
+    return call(PEEKDATA, tid, address) & 0xFFFFFFFFFFFFFFFF
+
+
+def called(tid: int) -> int:
+    """The number of the system call that the stopped thread is in (orig_rax). Raises OSError."""
+    return call(PEEKUSER, tid, ORIG_RAX)
+
+
+def signal_information(tid: int) -> tuple[int, int]:
+    """si_code and si_pid, which is 0 if no process sent it, of the signal about to be delivered. Raises OSError."""
+    information = ctypes.create_string_buffer(128)
+    call(GETSIGINFO, tid, 0, ctypes.addressof(information))
+    _, _, code, sender = struct.unpack_from("=iii4xi", information)
+    return code, sender if code <= 0 else 0
+
+
+def set_breakpoint(tid: int, address: int) -> int:
+    """Put a breakpoint there, for the stopped thread; the word that was there. Raises OSError."""
+    word = peek(tid, address)
+    call(POKEDATA, tid, address, word & ~0xFF | _BREAKPOINT)
+    return word
+
+
+def step_back_to(tid: int, address: int) -> bool:
+    """If the thread has run onto a breakpoint at `address`, let it go on from there, else do nothing and return False.
+
+    Raises OSError.
+    """
+    registers = ctypes.create_string_buffer(REGISTERS_SIZE)
+    call(GETREGS, tid, 0, ctypes.addressof(registers))
+    if struct.unpack_from("=Q", registers, RIP)[0] != address + 1:
+        return False
+    struct.pack_into("=Q", registers, RIP, address)
+    call(SETREGS, tid, 0, ctypes.addressof(registers))
+    return True

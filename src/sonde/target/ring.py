@@ -1,0 +1,125 @@
+"""The ring of stop records (stops.py): the guardian's side, which writes, and sonde's, which reads.
+
+Neither makes a system call for a record while the other is awake. What one side stores before it looks at a word of the
+other's, and the other way round, needs a full barrier in between, on both sides; here that is a system call.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Callable
+from mmap import mmap
+
+from sonde.target import stops
+
+
+class RecordWriter:
+    """The guardian's side. `wait` is called while the ring is full and returns when a command has come."""
+
+    def __init__(self, memory: mmap, bell: int, wait: Callable[[], None]) -> None:
+        self.words = memoryview(memory).cast("Q")
+        self.info = (ctypes.c_char * 128)()
+        """Where ptrace writes what the next record ends with."""
+
+        self.info_words = memoryview(self.info).cast("B").cast("Q")
+        self._bytes = memoryview(memory)
+        self._end = memoryview(self.info).cast("B")[: stops.SIZE - stops.INFO_OFFSET]
+        self._pack = stops.HEADER.pack_into
+        self._slots = (len(memory) - stops.RING) // stops.SIZE
+        self._bell = bell
+        self._wait = wait
+        self._full = self._slots
+        self._half = self._slots // 2
+        self.head = 0
+
+    def write(self, kind: int, flags: int, tid: int, when: int, a: int = 0, b: int = 0, c: int = 0) -> None:
+        """Add a record; waits while there is no room."""
+        head = self.head
+        if head >= self._full:
+            self._wait_for_room()
+        place = stops.RING + head % self._slots * stops.SIZE
+        self._pack(self._bytes, place, kind, flags, tid, when, a, b, c)
+        self._bytes[place + stops.INFO_OFFSET : place + stops.SIZE] = self._end
+        self.head = self.words[stops.HEAD] = head + 1
+
+    def wake(self, held: bool = False) -> None:
+        """Wake sonde if it sleeps and should know. To be called after a system call that followed the last record."""
+        rest = self.words[stops.REST]
+        if rest and (held or rest == stops.ASLEEP or (self.head >= self._half and self._is_half_full())):
+            self.words[stops.REST] = stops.AWAKE
+            os.eventfd_write(self._bell, 1)
+
+    def _look(self) -> int:
+        tail = self.words[stops.TAIL]
+        self._full = tail + self._slots
+        self._half = tail + self._slots // 2
+        return tail
+
+    def _is_half_full(self) -> bool:
+        self._look()
+        return self.head >= self._half
+
+    def _wait_for_room(self) -> None:
+        self._look()
+        while self.head >= self._full:
+            self.words[stops.FULL] = 1
+            os.getppid()
+            self._look()
+            if self.head >= self._full:
+                self.wake(held=True)
+                self._wait()
+            self.words[stops.FULL] = 0
+            self._look()
+
+
+class RecordReader:
+    """Sonde's side."""
+
+    def __init__(self, memory: mmap, bell: int) -> None:
+        self.words = memoryview(memory).cast("Q")
+        self._bytes = memoryview(memory)
+        self._slots = (len(memory) - stops.RING) // stops.SIZE
+        self._bell = bell
+        self.tail = 0
+
+    def records(self) -> memoryview:
+        """The records that wait, as far as they lie in a row, from number `tail` on; they stay until consumed()."""
+        tail = self.tail
+        count = min(self.words[stops.HEAD] - tail, self._slots - tail % self._slots)
+        place = stops.RING + tail % self._slots * stops.SIZE
+        return self._bytes[place : place + count * stops.SIZE]
+
+    def consumed(self, count: int) -> None:
+        """Give back the first `count` records."""
+        self.tail += count
+        self.words[stops.TAIL] = self.tail
+
+    def is_guardian_waiting(self) -> bool:
+        """Whether it has to be told that there is room."""
+        return bool(self.words[stops.FULL])
+
+    def rest(self, how: int) -> bool:
+        """Announce how this side is about to wait for the eventfd; False if there are records, so that it shall not."""
+        self.words[stops.REST] = how
+        os.getppid()
+        if self.words[stops.HEAD] == self.tail:
+            return True
+        self.words[stops.REST] = stops.AWAKE
+        return False
+
+    def awake(self) -> None:
+        """After a rest."""
+        self.words[stops.REST] = stops.AWAKE
+        try:
+            os.eventfd_read(self._bell)
+        except BlockingIOError:
+            return
+
+    def registers(self, flags: int) -> bytes:
+        """struct user_regs_struct of a held stop by its flags, b"" if it came without; until it is resumed."""
+        slot = flags >> stops.REGISTERS_SHIFT
+        if not slot:
+            return b""
+        place = stops.REGISTERS + (slot - 1) * stops.REGISTER_SLOT
+        return bytes(self._bytes[place : place + 216])

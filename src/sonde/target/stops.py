@@ -1,0 +1,108 @@
+"""What the guardian tells sonde of a stop, and how: records of a fixed size in a ring of shared memory.
+
+A record (128 bytes, native order):
+
+    offset  size
+    0       2     kind: ENTRY ... END below
+    2       2     flags: HELD, and REGISTERS_SHIFT bits up the number of its registers' slot, from 1, or 0
+    4       4     thread
+    8       8     CLOCK_MONOTONIC in ns, taken at the stop
+    16      24    three numbers that mean what the kind says, called a, b and c
+    40      88    struct ptrace_syscall_info (ptrace.py); without a call outside of ENTRY and RETURN, nothing for END
+
+The memory begins with a page of words that both sides look at (HEAD ... SENT), each in a cache line of its own. Then
+come the slots for registers, then the ring, of a power of two records.
+"""
+
+from __future__ import annotations
+
+import struct
+
+from sonde.typed import NamedTuple
+
+ENTRY = 1
+"""A system call begins: `value` is its number, `arguments` its six arguments."""
+
+RETURN = 2
+"""A system call returns. a: its number; `value`: the result, as the kernel has it (-errno for an error)."""
+
+FORK = 3
+"""A thread or process is made; in its maker. a: the thread made; b: 1 if it is a thread of the same process."""
+
+START = 4
+"""The first stop of what was made, behind its FORK. a: its maker, 0 if that was killed in the act; b: as in FORK; c:
+the number of the maker's system call if that is known, else -1."""
+
+EXEC = 5
+"""A new program is in place, before its first instruction. a: the former number of its thread."""
+
+EXIT = 6
+"""A thread is about to end, its memory still there. a: its status as wait(2) gives it."""
+
+END = 7
+"""A thread is gone. a: its status as wait(2) gives it. There is nothing to hold."""
+
+SIGNAL = 8
+"""A signal is about to be delivered. a: its number; b: si_code; c: si_pid, if a process sent it."""
+
+GROUP_STOP = 9
+"""Job control stopped the thread. a: the signal. It stays stopped until SIGCONT, held or not."""
+
+INTERRUPTED = 10
+"""The thread stopped because sonde asked for it."""
+
+HELD = 1
+"""The thread stays stopped until sonde says that it may go on."""
+
+REGISTERS_SHIFT = 4
+
+RECORD = struct.Struct("=HHIQqqqB3xIQQq6QI4x")
+HEADER = struct.Struct("=HHIQqqq")
+INFO_OFFSET = 40
+SIZE = 128
+
+WORD = 8
+HEAD, TAIL, REST, FULL, LISTENING, SENT = (index * 8 for index in range(6))
+"""Indexes of the words shared, which each count or are 0 and 1 if nothing else is said.
+
+HEAD: records written; TAIL: records consumed; REST: how sonde waits, AWAKE, NAPPING or ASLEEP; FULL: the guardian waits
+for room; LISTENING: the guardian waits for a command and not for a thread; SENT: commands sent.
+"""
+
+AWAKE, NAPPING, ASLEEP = 0, 1, 2
+"""ASLEEP: wake sonde for every record. NAPPING: only for what is held, or if the ring is half full."""
+
+PAGE = 4096
+REGISTERS = PAGE
+REGISTER_SLOTS = 256
+REGISTER_SLOT = 256
+RING = REGISTERS + REGISTER_SLOTS * REGISTER_SLOT
+
+
+class Stop(NamedTuple):
+    """A record's fields in their order (RECORD.iter_unpack gives them as tuples)."""
+
+    kind: int
+    flags: int
+    tid: int
+    time: int
+    a: int
+    b: int
+    c: int
+    operation: int
+    architecture: int
+    ip: int
+    sp: int
+    value: int
+    arg0: int
+    arg1: int
+    arg2: int
+    arg3: int
+    arg4: int
+    arg5: int
+    wanted: int
+
+
+def memory_size(slots: int) -> int:
+    """Bytes of shared memory for a ring of that many records, a power of two."""
+    return RING + slots * SIZE

@@ -1,0 +1,116 @@
+"""What the guardian knows of the threads it traces, and how it tells of their stops and lets them go on."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import time
+from collections.abc import Callable
+from mmap import mmap
+
+from sonde.target import commands, ptrace, stops
+from sonde.target.plan import Plan
+from sonde.target.ring import RecordWriter
+from sonde.typed import NamedTuple
+
+
+class Held(NamedTuple):
+    """Why a thread is held: the number of its record, the signal it will get, its slot of registers from 1, or 0."""
+
+    record: int
+    signal: int
+    slot: int
+
+
+class Threads:
+    """What is known of the threads traced.
+
+    `requests`: how each goes on, PTRACE_CONT where a filter stops it, PTRACE_SYSCALL where each of its calls does.
+    `inside`: what is to be told of the exit of the system call each is in: number << 4 | what is wanted.
+    `announced`: what FORK told of those that have not started: maker, whether a thread, number of the maker's call.
+    `early`: started before FORK. `starting`: commands before exec; `waiting`: behind it, until all may go.
+    `breakpoints`: address and the word that was there. `asked`: sonde wants them stopped.
+    """
+
+    def __init__(self, memory: mmap, bell: int, answering: int, listen: Callable[[], None]) -> None:
+        self.ptrace = ptrace.prepared()
+        self.writer = RecordWriter(memory, bell, listen)
+        self.plan = Plan()
+        self.tracing = False
+        self.requests: dict[int, int] = {}
+        self.inside: dict[int, int] = {}
+        self.held: dict[int, Held] = {}
+        self.announced: dict[int, tuple[int, int, int]] = {}
+        self.early: set[int] = set()
+        self.starting: set[int] = set()
+        self.waiting: set[int] = set()
+        self.asked: set[int] = set()
+        self.breakpoints: dict[int, tuple[int, int]] = {}
+        self._answering = answering
+        self._listen = listen
+        self.info = ctypes.c_void_p(ctypes.addressof(self.writer.info))
+        self._free = list(range(stops.REGISTER_SLOTS, 0, -1))
+        start = ctypes.addressof((ctypes.c_char * len(memory)).from_buffer(memory)) + stops.REGISTERS
+        self._slots = [ctypes.c_void_p(start + (n - 1) * stops.REGISTER_SLOT) for n in range(stops.REGISTER_SLOTS + 1)]
+
+    def answer(self, what: int, tid: int, value: int) -> None:
+        os.write(self._answering, commands.ANSWER.pack(what, tid, value))
+
+    def tell(self, tid: int, kind: int, hold: int | bool, a: int = 0, b: int = 0, c: int = 0, deliver: int = 0) -> None:
+        """Write the record of a stop. The thread goes on, with signal `deliver`, at once or, if held, when it may."""
+        writer = self.writer
+        if hold:
+            slot = self._registers(tid)
+            self.held[tid] = Held(writer.head, deliver, slot)
+            writer.write(kind, stops.HELD | slot << stops.REGISTERS_SHIFT, tid, time.monotonic_ns(), a, b, c)
+            os.getppid()
+            writer.wake(held=True)
+            return
+        writer.write(kind, 0, tid, time.monotonic_ns(), a, b, c)
+        self.proceed(tid, deliver)
+        if writer.words[stops.REST]:
+            writer.wake()
+
+    def proceed(self, tid: int, deliver: int = 0) -> None:
+        """Let the thread run to its next stop. It may be gone."""
+        request = self.requests.get(tid, ptrace.CONT)
+        if not self.tracing:
+            request = ptrace.CONT
+        elif tid in self.inside:
+            request = ptrace.SYSCALL
+        self.ptrace(request, tid, 0, deliver)
+
+    def release(self, tid: int, record: int) -> None:
+        """The thread may go on, if that is the record it is held by."""
+        held = self.held.get(tid)
+        if held is not None and held.record == record:
+            self.forget_hold(tid)
+            self.proceed(tid, held.signal)
+
+    def forget_hold(self, tid: int) -> None:
+        """The thread is not held, or it has gone."""
+        held = self.held.pop(tid, None)
+        if held is not None and held.slot:
+            self._free.append(held.slot)
+
+    def _registers(self, tid: int) -> int:
+        """Put the thread's registers where sonde finds them: the slot; 0 if not wanted or if the thread is gone."""
+        if not self.plan.registers:
+            return 0
+        while not self._free:
+            self._listen()
+        slot = self._free.pop()
+        if self.ptrace(ptrace.GETREGS, tid, 0, self._slots[slot]) < 0:
+            self._free.append(slot)
+            return 0
+        return slot
+
+    def note(self, tid: int, kind: int, a: int = 0, b: int = 0, c: int = 0) -> None:
+        """Tell of a thread that does not wait for it."""
+        self.writer.write(kind, 0, tid, time.monotonic_ns(), a, b, c)
+        os.getppid()
+        self.writer.wake()
+
+    def broken(self, text: bytes) -> None:
+        """Tell sonde of an error of the guardian itself."""
+        os.write(self._answering, commands.ANSWER.pack(commands.BROKEN, 0, len(text)) + text)

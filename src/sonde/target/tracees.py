@@ -1,0 +1,159 @@
+"""The processes traced without the kernel's help, as sonde has them: it asks the guardian, which is their tracer."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from mmap import mmap
+
+from sonde.target import commands, guardian, plan, proc, seccomp, stops
+from sonde.target.held_command import HeldCommand
+from sonde.target.launch import CommandError
+from sonde.target.plan import Plan
+from sonde.target.ring import RecordReader
+
+_NAP = 0.005
+"""Seconds: how long sonde waits while records keep coming, not to be woken for each."""
+
+_SLOTS = 1 << 14
+
+
+class GuardianError(Exception):
+    """The guardian has failed or was killed; what it says of it."""
+
+
+class Tracees:
+    """Commands and processes, their threads and all that they make.
+
+    First start() and grab(), then begin() once it is known what is wanted, then go(). After rest() `descriptor` is
+    readable when there are records.
+    """
+
+    def __init__(self, slots: int = _SLOTS) -> None:
+        """Fork the guardian; `slots`: room for so many records, a power of two."""
+        self._memory = mmap(-1, stops.memory_size(slots))
+        self.descriptor = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
+        listening, self._commands = os.pipe2(os.O_CLOEXEC)
+        watching, self._knocks = os.pipe2(os.O_CLOEXEC)
+        self._answers, answering = os.pipe2(os.O_CLOEXEC)
+        os.set_blocking(self._knocks, False)
+        self._reader = RecordReader(self._memory, self.descriptor)
+        self._held: dict[int, HeldCommand] = {}
+        self._busy = False
+        self._sent = 0
+        self.guardian = guardian.start(self._memory, guardian.Ends(listening, watching, answering, self.descriptor))
+        for descriptor in (listening, watching, answering):
+            os.close(descriptor)
+
+    def start(self, text: str) -> int:
+        """A command's pid; it does not run yet. Raises CommandError."""
+        command = HeldCommand(text, self.guardian, (self._commands, self._knocks, self._answers, self.descriptor))
+        self._held[command.pid] = command
+        return command.pid
+
+    def grab(self, pid: int) -> None:
+        """Trace a process that somebody else started; it runs on. Raises CommandError."""
+        self._send(commands.SEIZE_PROCESS, pid)
+        self._seized(pid)
+
+    def begin(self, wanted: Plan, evaluation: str = "exec") -> None:
+        """Bring the commands to where they wait for go(), exec or else their entry points. Raises CommandError."""
+        data = plan.to_bytes(wanted)
+        self._send(commands.PLAN, 0, len(data), data)
+        filter_ = seccomp.filter_for(wanted.calls) if wanted.seccomp else b""
+        for pid, command in self._held.items():
+            self._send(commands.SEIZE_COMMAND, pid)
+            self._seized(pid)
+            command.exec(filter_)
+            if self._answer(pid, commands.STOPPED, commands.ENDED)[0] == commands.ENDED:
+                raise command.refusal()
+            command.forget()
+            if evaluation != "exec" and (entry := proc.entry_point(pid)) is not None:
+                self._send(commands.RUN_TO, pid, entry)
+                self._answer(pid, commands.STOPPED, commands.ENDED)
+        self._held.clear()
+
+    def go(self) -> None:
+        """From here on stops are recorded, and all run."""
+        self._send(commands.GO)
+
+    def take(self, most: int = 1024) -> tuple[int, Sequence[tuple[int, ...]]]:
+        """Up to so many records, whose fields are those of stops.Stop, and the number of the first."""
+        reader = self._reader
+        number = reader.tail
+        records = reader.records()[: most * stops.SIZE]
+        found = list(stops.RECORD.iter_unpack(records))
+        if found:
+            self._busy = True
+            reader.consumed(len(found))
+        if reader.is_guardian_waiting():
+            self._send(commands.ROOM)
+        return number, found
+
+    def resume(self, number: int, tid: int) -> None:
+        """Let a thread go on that is held by the record of that number."""
+        self._send(commands.RESUME, tid, number)
+
+    def interrupt(self, tid: int) -> None:
+        """Have the thread stop (stops.INTERRUPTED)."""
+        self._send(commands.INTERRUPT, tid)
+
+    def registers(self, flags: int) -> bytes:
+        """struct user_regs_struct of a held stop by its record's flags; b"" if none came with it."""
+        return self._reader.registers(flags)
+
+    def rest(self) -> float | None:
+        """To be called before waiting for `descriptor`: how long to wait at most, in seconds; None: for ever."""
+        how = stops.NAPPING if self._busy else stops.ASLEEP
+        self._busy = False
+        if not self._reader.rest(how) or self._reader.is_guardian_waiting():
+            return 0
+        return _NAP if how == stops.NAPPING else None
+
+    def awake(self) -> None:
+        """To be called after waiting."""
+        self._reader.awake()
+
+    def close(self) -> None:
+        """Let all processes go. The guardian stays as long as there is a filter."""
+        for descriptor in (self._commands, self._knocks, self._answers, self.descriptor):
+            os.close(descriptor)
+
+    def _send(self, asked: int, tid: int = 0, argument: int = 0, payload: bytes = b"") -> None:
+        words = self._reader.words
+        self._sent += 1
+        words[stops.SENT] = self._sent
+        try:
+            os.write(self._commands, commands.COMMAND.pack(asked, tid, argument) + payload)
+        except BrokenPipeError:
+            raise self._lost() from None
+        if not words[stops.LISTENING]:
+            self._knock()
+
+    def _knock(self) -> None:
+        try:
+            os.write(self._knocks, b"k")
+        except BlockingIOError:
+            return
+        except BrokenPipeError:
+            raise self._lost() from None
+
+    def _seized(self, pid: int) -> None:
+        _, problem = self._answer(pid, commands.SEIZED)
+        if problem:
+            raise CommandError(f"failed to grab pid {pid}: {os.strerror(problem)}")
+
+    def _answer(self, pid: int, *wanted: int) -> tuple[int, int]:
+        """The next of these about the process: which it is, its value. Raises GuardianError."""
+        while True:
+            data = os.read(self._answers, commands.ANSWER.size)
+            if len(data) < commands.ANSWER.size:
+                raise self._lost()
+            what, tid, value = commands.ANSWER.unpack(data)
+            if what == commands.BROKEN:
+                raise GuardianError(os.read(self._answers, value).decode())
+            if what in wanted and tid == pid:
+                return what, value
+
+    def _lost(self) -> GuardianError:
+        return GuardianError("the guardian, which traces the processes, was killed: what it traced may have failed")

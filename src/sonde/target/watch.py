@@ -1,0 +1,27 @@
+"""How the guardian, who sleeps in waitpid, is woken by a pipe: a child that reads from it and stops itself.
+
+waitpid reports the child's stop like any other. So nothing can be missed between a look at the pipe and the wait, as a
+signal could, and there is no second thing to wait for. Where the pipe is closed the child ends.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+
+_ENOUGH = 4096
+
+
+def start(pipe: int) -> int:
+    """The pid of a child that stops whenever `pipe` has something, which it reads, and ends where `pipe` does.
+
+    Of all other descriptors none may be left open in this process that keeps the other end of `pipe` open.
+    """
+    pid = os.fork()
+    if pid:
+        return pid
+    try:
+        while os.read(pipe, _ENOUGH):
+            os.kill(os.getpid(), signal.SIGSTOP)
+    finally:
+        os._exit(0)
