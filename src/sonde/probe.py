@@ -49,7 +49,13 @@ class Tracepoint(NamedTuple):
     is_tracepoint: bool = False
 
 
-Firing: TypeAlias = Internal | Syscall | Timer | RawTracepoint | Tracepoint
+class General(NamedTuple):
+    """Whatever calls the probe's program by a tail call, in an engine that has general probes: `name` tells which."""
+
+    name: str = ""
+
+
+Firing: TypeAlias = Internal | Syscall | Timer | RawTracepoint | Tracepoint | General
 
 
 class Probe(NamedTuple):

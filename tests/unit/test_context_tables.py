@@ -6,7 +6,7 @@ from sonde.bpf import programs
 from sonde.engines.embedded.verifier.contexts import CONTEXTS, ContextError, field_named, find, tracing
 
 
-@pytest.mark.parametrize("kind", CONTEXTS, ids=lambda kind: programs.NAMES[kind])
+@pytest.mark.parametrize("kind", CONTEXTS, ids=programs.name_of)
 def test_fields_have_places_of_their_own(kind):
     context = CONTEXTS[kind]
     taken = set()
@@ -17,7 +17,7 @@ def test_fields_have_places_of_their_own(kind):
     assert max(taken) < context.size
 
 
-@pytest.mark.parametrize("kind", CONTEXTS, ids=lambda kind: programs.NAMES[kind])
+@pytest.mark.parametrize("kind", CONTEXTS, ids=programs.name_of)
 def test_accesses_stay_aligned_where_they_are_rewritten(kind):
     context = CONTEXTS[kind]
     for field in context.fields:

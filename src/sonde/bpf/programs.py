@@ -24,6 +24,18 @@ STRUCT_OPS = 27
 LSM = 29
 SYSCALL = 31
 
+PROBE = 1 << 16
+"""A general probe: the embedded engine's own type, beyond all that the kernel will ever have. Programs of other types
+call it by tail call; its context is described in `probe_context`."""
+
+
+def name_of(kind: int) -> str:
+    """The type's name, its number where it has none."""
+    if kind == PROBE:
+        return "probe"
+    return NAMES[kind] if kind < len(NAMES) else str(kind)
+
+
 # Attach types.
 ATTACH_NONE = 0
 TRACE_RAW_TP = 23

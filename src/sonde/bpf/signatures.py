@@ -143,7 +143,7 @@ xdp_adjust_tail           scalar          context scalar
 
 _EVENTS = frozenset({
     programs.KPROBE, programs.TRACEPOINT, programs.PERF_EVENT, programs.RAW_TRACEPOINT, programs.TRACING,
-    programs.SYSCALL,
+    programs.SYSCALL, programs.PROBE,
 })  # fmt: skip
 _XDP = frozenset({programs.XDP})
 _SKB = frozenset({programs.SOCKET_FILTER, programs.SCHED_CLS})

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from sonde.bpf.disassembler import disassemble, listing
 from sonde.bpf.instructions import decode
-from sonde.bpf.programs import NAMES
+from sonde.bpf.programs import name_of
 from sonde.codegen.compiler import Compilation
 from sonde.codegen.ir import show
 from sonde.spec import ProgramSpec, TracingSpec
@@ -28,7 +28,7 @@ def machine_code(spec: TracingSpec, lines: Lines) -> str:
 
 def _program(program: ProgramSpec, lines: Lines) -> str:
     code = decode(program.code)
-    kind = NAMES[program.kind] if program.kind < len(NAMES) else str(program.kind)
+    kind = name_of(program.kind)
     probes = [str(each.probe) for each in program.probes]
     shown = ", ".join(probes[:_PROBES_SHOWN])
     if len(probes) > _PROBES_SHOWN:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sonde.codegen.context.general import GeneralContext
 from sonde.codegen.context.internal import InternalContext
 from sonde.codegen.context.syscall import SyscallContext
 from sonde.codegen.context.timer import TimerContext
@@ -11,7 +12,7 @@ from sonde.codegen.context.tracepoint import Fields, RawTracepointContext, Trace
 from sonde.codegen.generation import Context
 from sonde.codegen.uses import uses_arguments
 from sonde.lang.program import Clause
-from sonde.probe import Internal, Probe, RawTracepoint, Syscall, Timer, Tracepoint
+from sonde.probe import General, Internal, Probe, RawTracepoint, Syscall, Timer, Tracepoint
 from sonde.typed import NamedTuple
 
 
@@ -74,6 +75,8 @@ def _shape(probe: Probe, clauses: Sequence[Clause]) -> tuple[object, ...]:
         return ("syscall", firing.is_return)
     if isinstance(firing, Timer):
         return ("timer", which)
+    if isinstance(firing, General):
+        return ("general", which)
     typed = uses_arguments(clauses)
     kind = "raw" if isinstance(firing, RawTracepoint) else "event"
     return (kind, probe.provider, typed, probe.id if typed else 0, which)
@@ -95,6 +98,8 @@ def _context(shape: tuple[object, ...], probes: Sequence[Probe], fields: Fields)
         return SyscallContext(tuple(probes))
     if isinstance(firing, Timer):
         return TimerContext(tuple(probes))
+    if isinstance(firing, General):
+        return GeneralContext(tuple(probes))
     if isinstance(firing, RawTracepoint):
         return RawTracepointContext(tuple(probes), by_btf=bool(shape[2]))
     assert isinstance(firing, Tracepoint)

@@ -60,6 +60,10 @@ class Environment:
         self.functions: dict[int, Callable[..., int]] = {}
         """What a program may hand to a helper to be called: by the handles that linking gives them."""
         self.task = task
+        self.kind = 0
+        """The type of the program that runs (enum bpf_prog_type, programs.PROBE)."""
+        self.tracepoint = ""
+        """The name of the raw tracepoint that fired, "" for other firings."""
         self.cookie = 0
         """The attach cookie of the probe that fires."""
         self.now = 0

@@ -14,7 +14,7 @@ from sonde.engines.base import EngineError
 from sonde.engines.kernel import commands, perf_events
 from sonde.engines.kernel.failures import NOT_SUPPORTED, explain
 from sonde.engines.kernel.programs import LoadedProgram
-from sonde.probe import Internal, Probe, RawTracepoint, Syscall, Timer, Tracepoint
+from sonde.probe import General, Internal, Probe, RawTracepoint, Syscall, Timer, Tracepoint
 from sonde.target.machine import online_cpus
 from sonde.target.tracefs import find_tracefs
 from sonde.typed import NamedTuple
@@ -54,6 +54,8 @@ def attach(program: LoadedProgram, own: Callable[[Attachment], None], cpu: int |
                 case Tracepoint(group=group, name=name):
                     event = perf_events.open_trace_event(_event_number(group, name), online_cpus()[0])
                     own(Attachment(_perf_event(program, event, cookie), closing_waits=True))
+                case General():
+                    raise EngineError(f"{probe} is a general probe, which only --engine embedded has")
         except OSError as error:
             raise _failure(probe, error) from None
 

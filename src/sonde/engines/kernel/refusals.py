@@ -6,7 +6,7 @@ import errno
 import os
 import re
 
-from sonde.bpf.programs import NAMES
+from sonde.bpf.programs import name_of
 from sonde.engines.base import EngineError
 from sonde.engines.kernel import commands
 from sonde.engines.kernel.commands import Code
@@ -32,7 +32,7 @@ def refusal(spec: ProgramSpec, program: Code, error: OSError) -> EngineError:
         requirement = PROGRAMS.get(spec.kind)
         if error.errno in NOT_SUPPORTED and requirement and (text := too_old(requirement)):
             return EngineError(f"{what}: {text}")
-        kind = NAMES[spec.kind] if spec.kind < len(NAMES) else str(spec.kind)
+        kind = name_of(spec.kind)
         return EngineError(f"{what} (of type {kind}): {reason(error)}")
     if text := missing_helper(log):
         return EngineError(f"{what}: {text}", place=_place(spec, log))

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from sonde.bpf import programs
+from sonde.bpf import probe_context, programs
 from sonde.typed import NamedTuple
 
 SCALAR, POINTER = "scalar", "pointer"
@@ -135,6 +135,18 @@ _PERF_EVENT = Context(
     16 + _REGISTERS_SIZE,
 )
 
+_PROBE = Context(
+    "the probe's context",
+    (
+        Field("registers", probe_context.REGISTERS, _REGISTERS_SIZE, 96, reads=frozenset({8})),
+        Field("arguments", probe_context.ARGUMENTS, 8 * probe_context.MAX_ARGUMENTS, 16, reads=frozenset({8})),
+        Field("cookie", probe_context.COOKIE, 8, 0),
+        Field("count", probe_context.COUNT, 4, 8),
+        Field("errno", probe_context.ERRNO, 4, 12),
+    ),
+    96 + _REGISTERS_SIZE,
+)
+
 _SYSCALL = Context("the context", (Field("bytes", 0, _SYSCALL_SIZE, 0, writes=_ANY),), _SYSCALL_SIZE, is_memory=True)
 
 _XDP_MD = """
@@ -205,5 +217,6 @@ CONTEXTS: dict[int, Context] = {
     programs.SCHED_CLS: _packet("struct __sk_buff", _SK_BUFF, _CLASSIFIER_WRITES, frozenset(), True),
     programs.XDP: _packet("struct xdp_md", _XDP_MD, frozenset(), frozenset(), False),
     programs.SYSCALL: _SYSCALL,
+    programs.PROBE: _PROBE,
 }
 """Tables by program type; TRACING has one for each tracepoint, which `tracing` makes."""
