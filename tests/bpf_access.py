@@ -114,13 +114,13 @@ def context_access(g):
         return access(g, context, g.span("value", 0, 96, False, False))
     dst = f.free(but=(context,))
     if g.kind == programs.XDP:
-        f.emit(i.load(4, dst, context, 12))
+        f.emit_access(i.load(4, dst, context, 12))
     else:
         place = random.choice(((0, 4), (8, 4), (48, 20)))
         if place[0] == 48 and random.random() < 0.5:
-            f.emit(i.store_reg(4, context, 48 + 4 * random.randrange(5), f.number(but=(context,))))
+            f.emit_access(i.store_reg(4, context, 48 + 4 * random.randrange(5), f.number(but=(context,))))
             return None
-        f.emit(i.load(4, dst, context, place[0] + random.randrange(0, place[1], 4)))
+        f.emit_access(i.load(4, dst, context, place[0] + random.randrange(0, place[1], 4)))
     f.set_scalar(dst)
     return None
 
@@ -137,7 +137,8 @@ def packet(g):
         return g.statement()
     data, limit, edge = random.sample(free, 3)
     size = random.choice((1, 2, 4, 8, 14, 14, 20, 34, 60, 64, 200))
-    f.emit(i.load(4, data, context, at), i.load(4, limit, context, end))
+    f.emit_access(i.load(4, data, context, at))
+    f.emit_access(i.load(4, limit, context, end))
     f.forget([data, limit, edge])
     if random.random() < 0.3:
         index = f.number(but=(data, limit))

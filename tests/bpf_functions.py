@@ -37,6 +37,7 @@ class Function:
         self.code = []
         self.calls = []
         self.references = []
+        self.context_accesses = []
         self.scalars = set(range(1, 1 + arguments))
         self.pointers = {}
         self.slots = set()
@@ -45,6 +46,11 @@ class Function:
 
     def emit(self, *instructions):
         self.code += instructions
+
+    def emit_access(self, instruction):
+        """Emit an access to the context."""
+        self.context_accesses.append(len(self.code))
+        self.emit(instruction)
 
     # Registers.
 

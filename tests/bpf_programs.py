@@ -51,7 +51,8 @@ _COMPOUND = (
 
 
 class Sample(NamedTuple):
-    """A program, its maps, and what it runs on: the packet, or the bytes of the context."""
+    """A program, its maps, and what it runs on: the packet, or the bytes of the context. `context_accesses` are the
+    indexes of instructions that access the context of a packet."""
 
     kind: int
     code: tuple[i.Instruction, ...]
@@ -60,6 +61,7 @@ class Sample(NamedTuple):
     data: bytes
     btf: bytes = b""
     func_info: bytes = b""
+    context_accesses: tuple[int, ...] = ()
 
     def spec(self) -> ProgramSpec:
         return ProgramSpec(
@@ -177,7 +179,10 @@ class Generation:
         used = tuple(sorted({name for _, name in references}))
         btf, func_info = _types(starts) if self.has_callback else (b"", b"")
         specs = tuple(bpf_maps.SPECS[name] for name in used)
-        return Sample(self.kind, tuple(code), tuple(references), specs, data, btf, func_info)
+        accesses = tuple(
+            start + at for start, f in zip(starts, self.functions, strict=True) for at in f.context_accesses
+        )
+        return Sample(self.kind, tuple(code), tuple(references), specs, data, btf, func_info, tuple(accesses))
 
 
 def _types(starts):

@@ -3,9 +3,10 @@
 import os
 import struct
 from contextlib import ExitStack, contextmanager
-from typing import NamedTuple
 
-from sonde.bpf import maps, programs
+from outcomes import Outcome, elements, is_shown, records_of
+
+from sonde.bpf import programs
 from sonde.bpf.instructions import encode
 from sonde.engines.kernel import commands
 from sonde.engines.kernel import maps as kernel_maps
@@ -17,15 +18,6 @@ from sonde.target.machine import possible_cpus
 SLEEPABLE = 1 << 4
 LOG_SIZE = 1 << 20
 OUTPUT_SIZE = 4096
-
-
-class Outcome(NamedTuple):
-    """What a run left: the low 32 bits of r0, the packet or context, the maps' elements, the ring's records."""
-
-    result: int
-    data: bytes
-    maps: dict[str, list[tuple[bytes, bytes]]]
-    records: tuple[bytes, ...]
 
 
 class RefusedError(Exception):
@@ -48,30 +40,8 @@ class KernelProgram:
         finally:
             if ring is not None:
                 ring.close()
-        contents = {name: elements(m) for name, m in self._maps.items() if is_shown(m.spec)}
+        contents = {name: elements(m.spec, m.read()) for name, m in self._maps.items() if is_shown(m.spec)}
         return Outcome(result, data, contents, records)
-
-
-def is_shown(spec):
-    """Whether the map's contents can be compared."""
-    return spec.kind not in (maps.RINGBUF, maps.PROG_ARRAY, maps.ARRAY_OF_MAPS) and not spec.frozen
-
-
-def elements(made):
-    """Keys and values in order; of a per-CPU map the value of CPU 0."""
-    return sorted((key, value[: made.spec.value_size]) for key, value in made.read())
-
-
-def records_of(data):
-    """The submitted records of a ring buffer's bytes: u32 length and flags, u32 page, the record, padding to 8."""
-    records, at = [], 0
-    while at < len(data):
-        (word,) = struct.unpack_from("<I", data, at)
-        length = word & 0x3FFFFFFF
-        if not word >> 30:
-            records.append(data[at + 8 : at + 8 + length])
-        at += 8 + (length + 7 & ~7)
-    return tuple(records)
 
 
 @contextmanager

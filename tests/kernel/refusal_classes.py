@@ -25,7 +25,8 @@ _PATTERNS = (
              r"expected=|frame pointer is read only|leaks addr|NULL pointer|variable-offset|variable offset|expected|"
              r"different pointers|corrupt|invalid size of register|cannot pass|partial copy|comparison|arithmetic|"
              r"cannot use helper|unknown func|invalid func|supports? only|only supports|is not a |must be a|"
-             r"invalid stack|pointer|off=|helper access|cannot overwrite|allowed|cannot return stack|not a scalar|only read from"),
+             r"invalid stack|pointer|off=|helper access|cannot overwrite|allowed|cannot return stack|"
+             r"not a scalar|only read from"),
 )  # fmt: skip
 
 
