@@ -1,12 +1,13 @@
 """Random programs in the machine of the embedded engine, by either execution."""
 
+import os
 from contextlib import ExitStack, contextmanager
 from typing import NamedTuple
 
 from outcomes import Outcome, elements, is_shown, records_of
 
 from sonde.bpf import instructions as i
-from sonde.bpf import programs
+from sonde.bpf import maps, programs
 from sonde.engines.embedded.environment import Environment
 from sonde.engines.embedded.helpers.table import SUPPORTED, make_helpers
 from sonde.engines.embedded.machine.interpreter import Interpreter
@@ -18,6 +19,10 @@ from sonde.engines.embedded.perf.packets import SkbPacket, XdpPacket
 from sonde.engines.embedded.verifier.contexts import CONTEXTS, field_named, find
 from sonde.engines.kernel.ring import KernelRing
 
+MAPS = frozenset({
+    maps.HASH, maps.ARRAY, maps.PERCPU_HASH, maps.PERCPU_ARRAY, maps.RINGBUF, maps.ARRAY_OF_MAPS,
+})  # fmt: skip
+EXECUTIONS = {"interpreter": Interpreter}
 ETHERNET_HEADER = 14
 PACKETS = frozenset({programs.XDP, programs.SCHED_CLS, programs.SOCKET_FILTER})
 
@@ -40,8 +45,19 @@ def helpers_of(code):
 
 
 def can_run(sample):
-    """Whether the engine has all helpers that the program calls."""
-    return helpers_of(sample.code) <= SUPPORTED
+    """Whether the engine has all helpers that the program calls, and all its maps."""
+    return helpers_of(sample.code) <= SUPPORTED and all(spec.kind in MAPS for spec in sample.maps)
+
+
+@contextmanager
+def single_processor():
+    """Stay on CPU 0, as programs of the engine always are."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {0})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
 
 
 def rewritten(sample):

@@ -82,7 +82,10 @@ class MapTable:
 
     def remove(self, made: Map) -> None:
         """Take the map away for good. No program may run that could still use it."""
-        for table in (self.maps, self.lookups, self.updates, self.deletes):
+        if self.maps.pop(made.handle, None) is None:
+            # Another map held it, and took it along.
+            return
+        for table in (self.lookups, self.updates, self.deletes):
             table.pop(made.handle, None)
         made.close()
 
