@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 
 from sonde.typed import NamedTuple
 
-KIND_INT, KIND_PTR, KIND_ARRAY, KIND_STRUCT, KIND_UNION = 1, 2, 3, 4, 5
+KIND_INT, KIND_PTR, KIND_ARRAY, KIND_STRUCT, KIND_UNION, KIND_ENUM = 1, 2, 3, 4, 5, 6
 KIND_TYPEDEF, KIND_CONST, KIND_FUNC, KIND_FUNC_PROTO = 8, 10, 12, 13
 
 INT_SIGNED, INT_CHAR, INT_BOOL = 1, 2, 4
@@ -77,6 +77,11 @@ class BtfBuilder:
 
     def add_union(self, name: str, size: int, members: Sequence[Member]) -> int:
         return self._add_members(name, KIND_UNION, size, members)
+
+    def add_enum(self, name: str, values: Sequence[tuple[str, int]]) -> int:
+        """An enumeration of four bytes: (name, value) of each of its constants."""
+        tail = b"".join([struct.pack("<Ii", self.string(each), value) for each, value in values])
+        return self._add(name, KIND_ENUM, len(values), 4, tail)
 
     def add_typedef(self, name: str, type_id: int) -> int:
         return self._add(name, KIND_TYPEDEF, 0, type_id)

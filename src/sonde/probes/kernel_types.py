@@ -26,6 +26,8 @@ from sonde.typed import TypeVar
 _T = TypeVar("_T")
 
 VMLINUX = "vmlinux"
+_OWN = ""
+"""The source that describes an engine, as a module."""
 _TRACEPOINT = "btf_trace_"
 _CALLER = "__traceiter_"
 
@@ -56,24 +58,31 @@ class KernelTypes:
     `union`, `enum`, `typedef`, `enumerator`, `variable`.
     """
 
-    def __init__(self, path: str = "/sys/kernel/btf") -> None:
+    def __init__(self, path: str = "/sys/kernel/btf", own: bytes | None = None) -> None:
         """`path` is a directory with a file `vmlinux` and one for each module, or the kernel's BTF alone, as it is or
-        in an ELF file."""
+        in an ELF file.
+
+        `own` is the BTF of an engine that takes the kernel's place: it has all tracepoints, functions and data there
+        are, and the kernel only has more types, as programs may find them in processes.
+        """
         self._path = path
+        self._main = VMLINUX if own is None else _OWN
         self.asked: set[tuple[str, str]] = set()
         self._sources: dict[str, _Source | None] = {}
         self._looked_up: dict[tuple[str, str], Type | None] = {}
         self._tracepoints: dict[str, Type] = {}
+        if own is not None:
+            self._sources[_OWN] = _Source(_OWN, Btf(own), None, self.asked)
 
     def type_named(self, name: str, module: str | None = None) -> Type | None:
         """A typedef or base type."""
         name = _DWARF_NAMES.get(name, name)
-        found = self._find(name, module, (btf.TYPEDEF, btf.INT, btf.FLOAT))
+        found = self._find_type(name, module, (btf.TYPEDEF, btf.INT, btf.FLOAT))
         return self._noted("typedef", name, found)
 
     def tagged_type(self, keyword: str, name: str, module: str | None = None) -> Type | None:
         """A `struct`, `union` or `enum` by its tag."""
-        return self._noted(keyword, name, self._find(name, module, _TAGGED[keyword]))
+        return self._noted(keyword, name, self._find_type(name, module, _TAGGED[keyword]))
 
     def lookup(self, keyword: str, name: str) -> Type | None:
         """The type of a keyword ("" for a typedef) and a name, as `type_names.parse` asks."""
@@ -84,7 +93,9 @@ class KernelTypes:
 
     def enumerator(self, name: str) -> tuple[Type, int] | None:
         """An enumeration constant: its type and value."""
-        found = self._locate(None, lambda data: data.find_enumerator(name))
+        found = self._locate(None, lambda data: data.find_enumerator(name)) or (
+            self._locate(VMLINUX, lambda data: data.find_enumerator(name)) if self._main == _OWN else None
+        )
         if found is None:
             return None
         self.asked.add(("enumerator", name))
@@ -128,16 +139,19 @@ class KernelTypes:
 
     def type_id(self, name: str, *kinds: int) -> int | None:
         """The kernel's BTF id of a name, as attach_btf_id takes it; None if it has none."""
-        found = self._locate(VMLINUX, lambda data: data.find(name, *kinds))
+        found = self._locate(self._main, lambda data: data.find(name, *kinds))
         return found[1] if found else None
 
-    def names(self, prefix: str, module: str = VMLINUX) -> list[str]:
-        """What follows `prefix` in the names that a module's BTF has with it, whatever they name."""
-        source = self._source(module)
+    def names(self, prefix: str, module: str | None = None) -> list[str]:
+        """What follows `prefix` in the names that the BTF of the kernel, or of a module, has with it, whatever they
+        name."""
+        source = self._source(self._main if module is None else module)
         return [name[len(prefix) :] for name in source.btf.names(prefix)] if source else []
 
     def modules(self) -> list[str]:
         """The loaded modules that have BTF, the kernel first."""
+        if self._main == _OWN:
+            return [_OWN]
         try:
             names = sorted(os.listdir(self._path))
         except NotADirectoryError:
@@ -148,13 +162,18 @@ class KernelTypes:
 
     def build(self) -> str:
         """What tells one build of the kernel from another: a hash of its BTF, "" if it has none."""
-        source = self._source(VMLINUX)
+        source = self._source(self._main)
         return source.btf.digest() if source else ""
 
     def _noted(self, kind: str, name: str, found: Type | None) -> Type | None:
         if found is not None:
             self.asked.add((kind, name))
         return found
+
+    def _find_type(self, name: str, module: str | None, kinds: tuple[int, ...]) -> Type | None:
+        """A type that may be the kernel's where an engine's own description has none of that name."""
+        found = self._find(name, module, kinds)
+        return found or (self._find(name, VMLINUX, kinds) if self._main == _OWN else None)
 
     def _find(self, name: str, module: str | None, kinds: tuple[int, ...]) -> Type | None:
         found = self._locate(module, lambda data: data.find(name, *kinds))

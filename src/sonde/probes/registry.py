@@ -11,6 +11,7 @@ from sonde.lang.catalog import Derivation, KernelSymbol, ProbeArgument
 from sonde.lang.types import Type
 from sonde.probe import Probe
 from sonde.probes import provider as blocks
+from sonde.probes.offer import Offer
 from sonde.probes.pattern import Pattern, is_word, matcher, plain
 from sonde.probes.provider import Block, Provider, RecordField
 from sonde.target.target import Target
@@ -58,13 +59,16 @@ class Registry:
         btf: str = "/sys/kernel/btf",
         tracefs: str | None = None,
         kallsyms: str | None = "/proc/kallsyms",
+        offer: Offer | None = None,
     ) -> None:
         """`btf` is the directory of the BTF files or the kernel's file alone, `tracefs` where tracefs is mounted (None:
-        found, or mounted, when it is needed), `kallsyms` the symbol list (None: kernel data is what BTF has)."""
+        found, or mounted, when it is needed), `kallsyms` the symbol list (None: kernel data is what BTF has). `offer` is
+        what an engine has that takes the kernel's place."""
         self.target = target
         self._btf_path = btf
         self._tracefs_path = tracefs
         self._kallsyms_path = kallsyms
+        self._offer = offer
         self._providers: dict[str, Provider] = {}
         self._derived_providers: dict[str, DerivedProvider] = {}
 
@@ -77,10 +81,18 @@ class Registry:
 
             check(pattern)
         if single:
-            return self._provider(single).match(pattern) if single in _BLOCKS else ()
+            return self._matching(single, pattern) if single in _BLOCKS else ()
         test = matcher(provider)
         known = [each for each in _BLOCKS if test(each) and _may_have(each, name)]
-        return [probe for each in known for probe in self._provider(each).match(pattern)]
+        return [probe for each in known for probe in self._matching(each, pattern)]
+
+    def _matching(self, provider: str, pattern: Pattern) -> Sequence[Probe]:
+        """The provider's probes that match and can fire."""
+        if self._offer is None:
+            return self._provider(provider).match(pattern)
+        if not self._offer.has_provider(provider):
+            return ()
+        return [probe for probe in self._provider(provider).match(pattern) if self._offer.fires(probe)]
 
     def offers(self, what: str, name: str) -> bool:
         """Whether there is a `provider` of that name, or a kernel `module`, loaded or built in."""
@@ -90,11 +102,15 @@ class Registry:
 
     def absence(self, provider: str) -> str:
         """Why a description with this provider can match no probe, "" where it could."""
-        if not self._is_of_process(provider):
-            return ""
-        from sonde.probes.pid import UNAVAILABLE
+        if self._is_of_process(provider):
+            from sonde.probes.pid import UNAVAILABLE
 
-        return UNAVAILABLE
+            return UNAVAILABLE
+        return self._offer.absence(provider) if self._offer else ""
+
+    def lacks(self, what: str, name: str) -> str:
+        """Why a program may not use something that D has, "" where it may."""
+        return self._offer.lacks(what, name) if self._offer else ""
 
     def mismatch(self, provider: str, module: str, function: str, name: str) -> str:
         """Which field of a description that matches no probe is the one that none has, for people."""
@@ -110,8 +126,13 @@ class Registry:
         """The probe with this identifier."""
         for name, block in _BLOCKS.items():
             if block.first <= identifier <= block.last:
-                return self._provider(name).by_id(identifier)
+                return self._offered(self._provider(name).by_id(identifier))
         return None
+
+    def _offered(self, probe: Probe | None) -> Probe | None:
+        if probe is None or self._offer is None:
+            return probe
+        return probe if self._offer.has_provider(probe.provider) and self._offer.fires(probe) else None
 
     def arguments(self, probe: Probe) -> tuple[ProbeArgument, ...] | None:
         """The probe's `args[]`; None where its provider has no typed arguments."""
@@ -169,7 +190,7 @@ class Registry:
         """The kernel's types, for those who need more than the Catalog asks."""
         from sonde.probes.kernel_types import KernelTypes
 
-        return KernelTypes(self._btf_path)
+        return KernelTypes(self._btf_path, self._offer.types() if self._offer else None)
 
     @cached_property
     def _tracefs(self) -> str:

@@ -18,6 +18,7 @@ from sonde.lang.types import STACK, Pointer, Type, resolve
 
 def call(name: str, arguments: tuple[Operand, ...], scope: Scope, position: Position) -> Operand:
     """A call of one of the functions D knows; actions and aggregating functions remain to be placed."""
+    scope.require_offered("function", name, position)
     shape = prototypes.prototype(name, scope)
     check_count(f"{name}( )", len(arguments), shape, position)
     if name in prototypes.AGGREGATING or name in prototypes.ACTIONS:

@@ -59,6 +59,7 @@ class Checker:
         self._scope.provide = Libraries(find, self._add_library_text).provide
 
     def _add_library_text(self, source: Source) -> None:
+        self._scope.library_files.add(source.file)
         self.add_library(Parser(source, NO_MACROS, self.is_type_name).items())
 
     def is_type_name(self, name: str) -> bool:

@@ -86,12 +86,12 @@ def builtin(name: str, kind: Type, scope: Scope, position: Position) -> Expr | N
 @contextmanager
 def aside(scope: Scope, enabling: Enabling | None = None) -> Iterator[None]:
     """Within the `with` block the scope is that of something else than the clause being checked."""
-    outer, bindings = scope.enabling, scope.bindings
-    scope.enabling, scope.bindings = enabling, {}
+    outer, bindings, was_aside = scope.enabling, scope.bindings, scope.is_aside
+    scope.enabling, scope.bindings, scope.is_aside = enabling, {}, True
     try:
         yield
     finally:
-        scope.enabling, scope.bindings = outer, bindings
+        scope.enabling, scope.bindings, scope.is_aside = outer, bindings, was_aside
 
 
 def _evaluate(text: str, derivation: Derivation, scope: Scope, position: Position) -> Expr:

@@ -48,6 +48,7 @@ def identifier(name: str, scope: Scope, position: Position) -> Operand:
         return scalar(variable, position)
     kind = builtin_type(name, scope)
     if kind is not None:
+        scope.require_offered("variable", name, position)
         if name == "vtimestamp":
             return cpu_time(scope, position)
         return derived.builtin(name, kind, scope, position) or Builtin(kind, position, name)
@@ -81,6 +82,7 @@ def kernel_object(name: str, module: str, scope: Scope, position: Position) -> O
     """A name with a backquote: kernel data, or the program's own variable by the module C or D."""
     if module in USER_MODULES and module and ("global", name) in scope.variables:
         return scalar(scope.variables["global", name], position)
+    scope.require_offered("data", f"{module}`{name}", position)
     symbol = scope.catalog.symbol(name, module or None)
     spelled = f"{module}`{name}"
     if symbol is None:

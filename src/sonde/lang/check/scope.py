@@ -11,7 +11,7 @@ from sonde.lang.check.operands import Operand, Translator
 from sonde.lang.check.options import CheckOptions
 from sonde.lang.check.stability import Attributes, parse_attributes
 from sonde.lang.d import syntax
-from sonde.lang.errors import Position
+from sonde.lang.errors import DError, Position
 from sonde.lang.program import Aggregation, Variable
 from sonde.lang.types import BOOL, BUILTIN_TYPEDEFS, STRING, Enum, Struct, Type
 from sonde.probe import Probe
@@ -93,6 +93,10 @@ class Scope:
         self.require: Callable[[str], None] = _provide_nothing
         """Called with a D source that the clause being checked depends on, to be added to the program unseen."""
         self._expansions = Expansions()
+        self.library_files: set[str | None] = set()
+        """Where the libraries used so far are."""
+        self.is_aside = False
+        """Whether what is being checked was not written by the program's author."""
         self.scratch: dict[int, bool] = {}
         """Variables known to hold pointers: True those made by alloca() and its like, False any others."""
 
@@ -113,6 +117,12 @@ class Scope:
             self.bindings = outer
             if hidden is not None:
                 self.inlines[name] = hidden
+
+    def require_offered(self, what: str, name: str, position: Position) -> None:
+        """Refuse what the engine does not offer to programs, though libraries may use it. Raises DError."""
+        why = self.catalog.lacks(what, name)
+        if why and not self.is_aside and position.file not in self.library_files:
+            raise DError("D_UNAVAIL", why, position)
 
     def constant(self, node: syntax.Expr) -> int | None:
         """The value of an integer constant expression, None if it is not one."""

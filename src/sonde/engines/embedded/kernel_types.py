@@ -1,0 +1,212 @@
+"""The embedded engine described as a kernel: the BTF that programs for it are compiled with.
+
+Its structures have the names that Linux gives them and the few members that can be known from outside of the kernel;
+what is not in here does not exist for a program. Layouts are those of C on x86-64. `thread_info` and `pt_regs` are as
+Linux has them (arch/x86/include/asm/thread_info.h, ptrace.h), signals' information as the system passes it to users
+(include/uapi/asm-generic/siginfo.h); the others are this engine's own.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from sonde.bpf.btf_writer import INT_BOOL, INT_CHAR, INT_SIGNED, BtfBuilder, Member
+from sonde.typed import NamedTuple
+
+_REGISTERS = "r15 r14 r13 r12 bp bx r11 r10 r9 r8 ax cx dx si di orig_ax ip cs flags sp ss".split()
+
+_SIGNAL_INFORMATION = (
+    ("si_signo", "int"), ("si_errno", "int"), ("si_code", "int"), ("_sifields", "union __sifields"),
+)  # fmt: skip
+
+_STRUCTURES: dict[str, tuple[tuple[str, str], ...]] = {
+    "struct thread_info": (
+        ("flags", "unsigned long"), ("syscall_work", "unsigned long"), ("status", "unsigned int"),
+        ("cpu", "unsigned int"),
+    ),
+    "struct pid_namespace": (("level", "unsigned int"),),
+    "struct upid": (("nr", "int"), ("ns", "struct pid_namespace *")),
+    "struct pid": (("level", "unsigned int"), ("numbers", "struct upid[1]")),
+    "struct kuid": (("val", "unsigned int"),),
+    "struct kgid": (("val", "unsigned int"),),
+    "struct cred": (
+        ("uid", "struct kuid"), ("gid", "struct kgid"), ("suid", "struct kuid"), ("sgid", "struct kgid"),
+        ("euid", "struct kuid"), ("egid", "struct kgid"), ("fsuid", "struct kuid"), ("fsgid", "struct kgid"),
+    ),
+    "struct mm_struct": (
+        ("arg_start", "unsigned long"), ("arg_end", "unsigned long"), ("env_start", "unsigned long"),
+        ("env_end", "unsigned long"), ("start_stack", "unsigned long"),
+    ),
+    "struct tty_struct": (("index", "int"),),
+    "struct signal_struct": (
+        ("nr_threads", "int"), ("flags", "unsigned int"), ("group_exit_code", "int"), ("pids", "struct pid *[4]"),
+        ("tty", "struct tty_struct *"),
+    ),
+    "struct task_struct": (
+        ("thread_info", "struct thread_info"), ("comm", "char[16]"), ("pid", "int"), ("tgid", "int"),
+        ("real_parent", "struct task_struct *"), ("parent", "struct task_struct *"),
+        ("group_leader", "struct task_struct *"), ("cred", "struct cred *"), ("real_cred", "struct cred *"),
+        ("mm", "struct mm_struct *"), ("signal", "struct signal_struct *"), ("__state", "unsigned int"),
+        ("exit_state", "int"), ("exit_code", "int"), ("prio", "int"),
+    ),
+    "struct pt_regs": tuple((name, "unsigned long") for name in _REGISTERS),
+    "union sigval": (("sival_int", "int"), ("sival_ptr", "void *")),
+    "struct __sikill": (("_pid", "int"), ("_uid", "unsigned int")),
+    "struct __sitimer": (
+        ("_tid", "int"), ("_overrun", "int"), ("_sigval", "union sigval"), ("_sys_private", "int"),
+    ),
+    "struct __sirt": (("_pid", "int"), ("_uid", "unsigned int"), ("_sigval", "union sigval")),
+    "struct __sichild": (
+        ("_pid", "int"), ("_uid", "unsigned int"), ("_status", "int"), ("_utime", "long"), ("_stime", "long"),
+    ),
+    "struct __sifault": (("_addr", "void *"),),
+    "struct __sipoll": (("_band", "long"), ("_fd", "int")),
+    "struct __sisys": (("_call_addr", "void *"), ("_syscall", "int"), ("_arch", "unsigned int")),
+    "union __sifields": (
+        ("_kill", "struct __sikill"), ("_timer", "struct __sitimer"), ("_rt", "struct __sirt"),
+        ("_sigchld", "struct __sichild"), ("_sigfault", "struct __sifault"), ("_sigpoll", "struct __sipoll"),
+        ("_sigsys", "struct __sisys"),
+    ),
+    "struct kernel_siginfo": _SIGNAL_INFORMATION,
+    "struct siginfo": _SIGNAL_INFORMATION,
+}  # fmt: skip
+"""Members by structure, each structure behind those that it contains."""
+
+_TYPEDEFS = {
+    "pid_t": "int", "uid_t": "unsigned int", "gid_t": "unsigned int", "mode_t": "unsigned short", "size_t":
+    "unsigned long", "ssize_t": "long", "umode_t": "unsigned short", "loff_t": "long long", "off_t": "long",
+    "key_t": "int", "clockid_t": "int", "u64": "unsigned long long", "u32": "unsigned int", "siginfo_t":
+    "struct siginfo",
+}  # fmt: skip
+
+_ENUMERATORS = {"pid_type": ("PIDTYPE_PID", "PIDTYPE_TGID", "PIDTYPE_PGID", "PIDTYPE_SID", "PIDTYPE_MAX")}
+"""By enumeration, counted from 0 (include/linux/pid_types.h)."""
+
+TRACEPOINTS: dict[str, tuple[tuple[str, str], ...]] = {
+    "sys_enter": (("regs", "struct pt_regs *"), ("id", "long")),
+    "sys_exit": (("regs", "struct pt_regs *"), ("ret", "long")),
+    "sched_process_fork": (("parent", "struct task_struct *"), ("child", "struct task_struct *")),
+    "sched_process_exec": (("p", "struct task_struct *"), ("old_pid", "int")),
+    "sched_process_exit": (("p", "struct task_struct *"), ("group_dead", "_Bool")),
+    "signal_generate": (
+        ("sig", "int"), ("info", "struct kernel_siginfo *"), ("task", "struct task_struct *"), ("group", "int"),
+        ("result", "int"),
+    ),
+    "signal_deliver": (("sig", "int"), ("info", "struct kernel_siginfo *")),
+}  # fmt: skip
+"""The tracepoints that the engine fires, with their arguments: those of the kernel's that can be known."""
+
+_INTEGERS = {
+    "char": (1, INT_SIGNED | INT_CHAR), "short": (2, INT_SIGNED), "unsigned short": (2, 0), "int": (4, INT_SIGNED),
+    "unsigned int": (4, 0), "long": (8, INT_SIGNED), "unsigned long": (8, 0), "long long": (8, INT_SIGNED),
+    "unsigned long long": (8, 0), "_Bool": (1, INT_BOOL),
+}  # fmt: skip
+_DWARF_NAMES = {
+    "short": "short int", "unsigned short": "short unsigned int", "long": "long int",
+    "unsigned long": "long unsigned int", "long long": "long long int",
+    "unsigned long long": "long long unsigned int", "_Bool": "bool",
+}  # fmt: skip
+"""What compilers, and so BTF, call them."""
+
+_POINTER = 8
+_ARRAY = re.compile(r"(.*)\[(\d+)\]")
+
+
+class Layout(NamedTuple):
+    """Size, alignment and members' offsets, in bytes."""
+
+    size: int
+    alignment: int
+    offsets: dict[str, int]
+
+
+@cache
+def layout(structure: str) -> Layout:
+    """The layout of a `struct NAME` or `union NAME`."""
+    offsets, end, size, strictest = {}, 0, 0, 1
+    for name, kind in _STRUCTURES[structure]:
+        taken, alignment = _measure(kind)
+        start = 0 if structure.startswith("union ") else -(-end // alignment) * alignment
+        offsets[name], end = start, start + taken
+        size, strictest = max(size, end), max(strictest, alignment)
+    return Layout(-(-size // strictest) * strictest, strictest, offsets)
+
+
+def _measure(kind: str) -> tuple[int, int]:
+    """Size and alignment of a type."""
+    array = _ARRAY.fullmatch(kind)
+    if array:
+        size, alignment = _measure(array[1].strip())
+        return size * int(array[2]), alignment
+    if kind.endswith("*"):
+        return _POINTER, _POINTER
+    if kind in _INTEGERS:
+        return _INTEGERS[kind][0], _INTEGERS[kind][0]
+    return layout(kind)[:2]
+
+
+class _Writer:
+    """Adds each type once; what a structure points to may follow it."""
+
+    def __init__(self) -> None:
+        self.builder = BtfBuilder()
+        self._ids: dict[str, int] = {"void": 0}
+        # A type may point to what stands behind it, so structures have their numbers before all else.
+        self._ids |= {name: number for number, name in enumerate(self._first(), 1)}
+        for name, (size, encoding) in _INTEGERS.items():
+            self.builder.add_int(_DWARF_NAMES.get(name, name), size, encoding)
+        pending = [kind for kind in self._pointers_and_arrays() if kind not in self._ids]
+        self._ids |= {kind: len(self._ids) + index for index, kind in enumerate(pending)}
+        for name, members in _STRUCTURES.items():
+            self._add_structure(name, members)
+        for kind in pending:
+            self._add_compound(kind)
+
+    def _first(self) -> list[str]:
+        return [*_INTEGERS, *_STRUCTURES]
+
+    def _pointers_and_arrays(self) -> list[str]:
+        """All that are mentioned, each behind what it is made of."""
+        lists = (*_STRUCTURES.values(), *TRACEPOINTS.values())
+        mentioned = [kind for members in lists for _, kind in members]
+        found: dict[str, None] = {"void *": None}
+        for kind in mentioned:
+            array = _ARRAY.fullmatch(kind)
+            for part in (array[1].strip(), kind) if array else (kind,):
+                if part not in _INTEGERS and part not in _STRUCTURES:
+                    found[part] = None
+        return list(found)
+
+    def _add_structure(self, name: str, members: tuple[tuple[str, str], ...]) -> None:
+        keyword, _, tag = name.partition(" ")
+        size, _, offsets = layout(name)
+        add = self.builder.add_struct if keyword == "struct" else self.builder.add_union
+        add(tag, size, [Member(own, self._ids[kind], 8 * offsets[own]) for own, kind in members])
+
+    def _add_compound(self, kind: str) -> None:
+        array = _ARRAY.fullmatch(kind)
+        if array:
+            self.builder.add_array(self._ids[array[1].strip()], self._ids["unsigned int"], int(array[2]))
+        else:
+            self.builder.add_pointer(self._ids[kind[:-1].strip()])
+
+    def add_named(self) -> None:
+        """Typedefs, enumerations, and for each tracepoint what Linux declares: a typedef of a pointer to a function
+        with its arguments behind a `void *`, and a function that has them with their names."""
+        for name, kind in _TYPEDEFS.items():
+            self.builder.add_typedef(name, self._ids[kind])
+        for name, values in _ENUMERATORS.items():
+            self.builder.add_enum(name, list(zip(values, range(len(values)), strict=True)))
+        for name, arguments in TRACEPOINTS.items():
+            parameters = [("__data", self._ids["void *"]), *((own, self._ids[kind]) for own, kind in arguments)]
+            function = self.builder.add_function_type(self._ids["int"], parameters)
+            self.builder.add_typedef(f"btf_trace_{name}", self.builder.add_pointer(function))
+            self.builder.add_func(f"__traceiter_{name}", function)
+
+
+def description() -> bytes:
+    """The BTF: the same bytes each time."""
+    writer = _Writer()
+    writer.add_named()
+    return writer.builder.build()

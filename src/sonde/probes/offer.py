@@ -1,0 +1,24 @@
+"""What an engine has that describes itself to the compiler as if it were a kernel: its types, and what it can fire."""
+
+from __future__ import annotations
+
+from sonde.probe import Probe
+from sonde.typed import Protocol
+
+
+class Offer(Protocol):
+    def types(self) -> bytes:
+        """BTF of the structures that programs see and of the tracepoints that fire."""
+
+    def has_provider(self, name: str) -> bool:
+        """Whether any of the provider's probes can fire."""
+
+    def fires(self, probe: Probe) -> bool:
+        """Whether the probe, of a provider that it has, can fire."""
+
+    def absence(self, provider: str) -> str:
+        """Why a description with this provider can match no probe and what would help, "" where it could."""
+
+    def lacks(self, what: str, name: str) -> str:
+        """Why there is no such built-in `variable`, `function` or kernel `data`, and what would help; "" where there
+        is."""
