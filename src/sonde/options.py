@@ -16,10 +16,12 @@ _COMPILE = {
     "aggpercpu": _SWITCH, "amin": _TEXT, "argref": _SWITCH, "core": _SWITCH, "cpp": _SWITCH, "cppargs": _TEXT,
     "cpphdrs": _SWITCH, "cpppath": _TEXT, "ctfpath": _TEXT, "ctypes": _TEXT, "debug": _SWITCH, "debugassert": _TEXT,
     "defaultargs": _SWITCH, "define": _TEXT, "disasm": _COUNT, "dofstashpath": _TEXT, "droptags": _SWITCH,
-    "dtypes": _TEXT, "empty": _SWITCH, "errtags": _SWITCH, "evaltime": _TEXT, "incdir": _TEXT, "iregs": _COUNT,
+    "dtypes": _TEXT, "empty": _SWITCH, "engine": _TEXT, "errtags": _SWITCH, "evaltime": _TEXT, "incdir": _TEXT,
+    "iregs": _COUNT,
     "kdefs": _SWITCH, "knodefs": _SWITCH, "late": _TEXT, "lazyload": _SWITCH, "ldpath": _TEXT, "libdir": _TEXT,
     "linkmode": _TEXT, "linktype": _TEXT, "linknommap": _SWITCH, "modpath": _TEXT, "nolibs": _SWITCH,
-    "pgmax": _COUNT, "preallocate": _SIZE, "procfspath": _TEXT, "pspec": _SWITCH, "stdc": _TEXT, "strip": _SWITCH,
+    "pgmax": _COUNT, "preallocate": _SIZE, "procfspath": _TEXT, "pspec": _SWITCH, "seccomp": _SWITCH, "stdc": _TEXT,
+    "strip": _SWITCH,
     "syslibdir": _TEXT, "sysslice": _TEXT, "tree": _COUNT, "tregs": _COUNT, "udefs": _SWITCH, "undef": _TEXT,
     "unodefs": _SWITCH, "useruid": _COUNT, "verbose": _SWITCH, "version": _TEXT, "zdefs": _SWITCH,
 }  # fmt: skip
@@ -42,11 +44,14 @@ _DYNAMIC = {
 """May also be set while tracing, by setopt()."""
 
 _AFTER_COMPILING = frozenset(
-    ("aggpercpu", "bpflog", "bpflogsize", "destructive", "droptags", "evaltime", "noresolve", "statusrate")
-)
+    (
+        "aggpercpu", "bpflog", "bpflogsize", "destructive", "droptags", "engine", "evaltime", "noresolve", "seccomp",
+        "statusrate",
+    )
+)  # fmt: skip
 """Options besides the dynamic ones that are not compiled in."""
 
-_ONLY_OUTSIDE = frozenset(("cpp", "cpphdrs", "cpppath", "cppargs", "define", "incdir", "undef", "stdc"))
+_ONLY_OUTSIDE = frozenset(("cpp", "cpphdrs", "cpppath", "cppargs", "define", "engine", "incdir", "undef", "stdc"))
 """Options that a pragma comes too late for."""
 
 _REPEATED = frozenset(("cppargs", "define", "incdir", "libdir", "undef"))
@@ -182,6 +187,7 @@ _BOUNDS = {
 _CHOICES = {
     "bufpolicy": ("ring", "fill", "switch"), "bufresize": ("auto", "manual"), "rings": ("cpu", "one"),
     "stdc": ("a", "c", "t", "s"), "evaltime": ("exec", "preinit", "postinit", "main"),
+    "engine": ("auto", "kernel", "embedded"),
     "debugassert": ("mutexes",),
     "linkmode": ("kernel", "dynamic", "static"), "linktype": ("elf", "dof"), "late": ("static", "dynamic"),
 }  # fmt: skip

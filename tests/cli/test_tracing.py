@@ -301,7 +301,7 @@ def as_nobody(*words, capabilities="-all"):
 
 
 def test_an_ordinary_user_is_told_what_is_missing():
-    done = as_nobody("-n", "BEGIN { exit(0) }")
+    done = as_nobody("--engine=kernel", "-n", "BEGIN { exit(0) }")
     assert (done.returncode, done.stdout) == (2, "")
     first, second = done.stderr.splitlines()
     assert first == "sonde: tracing is not permitted: this user lacks CAP_BPF and CAP_PERFMON"

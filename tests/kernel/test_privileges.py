@@ -89,7 +89,7 @@ def test_sdt_and_others_work_by_btf(probe):
 def test_what_is_missing_is_said_once(given, missing, tmp_path):
     """One message with what to do, no output, dtrace's status; a command is not even started."""
     tmp_path.chmod(0o777)
-    done = sonde("-c", f"touch {tmp_path}/made", "-n", "BEGIN { exit(0); }", capabilities=given)
+    done = sonde("--engine", "kernel", "-c", f"touch {tmp_path}/made", "-n", "BEGIN { exit(0); }", capabilities=given)
     assert (done.returncode, done.stdout) == (2, "")
     first, second = done.stderr.splitlines()
     assert first == f"sonde: tracing is not permitted: this user lacks {missing}"

@@ -22,10 +22,11 @@ _WITH_VALUE = frozenset("36bcDfiIkLmnopPsUxX")
 _VALUES = {"k": "btf", "o": "output"}
 
 _LONG = {
-    "--btf": "btf", "--disasm": "disassemble", "--dry-run": "dry_run", "--help": "help", "--raw": "raw",
+    "--btf": "btf", "--disasm": "disassemble", "--dry-run": "dry_run", "--engine": "engine", "--help": "help",
+    "--raw": "raw",
     "--save": "save", "--spec": "spec", "--version": "version_of_sonde",
 }  # fmt: skip
-_LONG_WITH_VALUE = frozenset(("--btf", "--raw", "--save", "--spec"))
+_LONG_WITH_VALUE = frozenset(("--btf", "--engine", "--raw", "--save", "--spec"))
 
 _MODES = ("object", "header", "list", "version", "anonymous")
 
@@ -140,7 +141,11 @@ def _long(word: str, remaining: list[str], collected: _Collected) -> None:
     if name not in _LONG_WITH_VALUE:
         collected.flags.add(_LONG[name])
     elif equals or remaining:
-        collected.values[_LONG[name]] = value if equals else remaining.pop()
+        text = value if equals else remaining.pop()
+        if name == "--engine":
+            collected.settings.append(Setting(name, "engine", text))
+        else:
+            collected.values[_LONG[name]] = text
     else:
         raise UsageError(f"option requires an argument -- {word[2:]}")
 

@@ -8,8 +8,10 @@ from contextlib import contextmanager
 
 from sonde.bpf.btf import BtfError
 from sonde.cli.arguments import Arguments
+from sonde.cli.engines import EMBEDDED, KERNEL
 from sonde.cli.messages import FatalError
 from sonde.probes.registry import Registry
+from sonde.target import tracefs
 from sonde.target.machine import current_target, portable_target
 
 VMLINUX_BTF = "/sys/kernel/btf/vmlinux"
@@ -18,8 +20,13 @@ _NOWHERE = os.devnull
 """Stands for a directory that is not there."""
 
 
-def registry_of(arguments: Arguments) -> Registry:
-    """The probes and types to compile with. Raises FatalError where -k names no BTF."""
+def registry_of(arguments: Arguments, engine: str = KERNEL, follows: bool = True) -> Registry:
+    """The probes and types to compile with. Raises FatalError where -k names no BTF.
+
+    `follows`: there are processes to trace, or nothing is to be run.
+    """
+    if engine == EMBEDDED:
+        return _embedded(arguments, follows)
     if arguments.btf is None:
         return Registry(portable_target() if arguments.save else current_target())
     path = arguments.btf
@@ -32,6 +39,16 @@ def registry_of(arguments: Arguments) -> Registry:
         tracefs=path if os.path.isdir(os.path.join(path, "events")) else _NOWHERE,
         kallsyms=symbols if os.path.isfile(symbols) else None,
     )
+
+
+def _embedded(arguments: Arguments, follows: bool) -> Registry:
+    """What the embedded engine has, on this machine: for it every pid namespace is the first."""
+    from sonde.engines.embedded.offer import Offer
+
+    if arguments.btf is not None:
+        raise FatalError("-k compiles for another kernel; the embedded engine is none")
+    target = current_target()._replace(initial_namespace=True)
+    return Registry(target, tracefs=tracefs.PLACE, offer=Offer(follows))
 
 
 @contextmanager

@@ -23,7 +23,8 @@ Usage: {name} [-BCeFHlqSvVwZ] [-b bufsz] [-c cmd] [-D name[=def]] [-I path]
        [-f [[ provider: ] module: ] func [[ predicate ] action ]]
        [-n [[[ provider: ] module: ] func: ] name [[ predicate ] action ]]
        [-i probe-id [[ predicate ] action ]]
-       [-k btf] [--save file] [--raw file] [--disasm] [--dry-run] [ args ... ]
+       [-k btf] [--save file] [--raw file] [--disasm] [--dry-run]
+       [--engine kernel|embedded|auto] [ args ... ]
        --spec file [-c cmd] [-p pid] [-o output] [-Fqw] [-x opt[=val]]
 """
 
@@ -42,6 +43,8 @@ EXPLANATION = """
   --dry-run           compile everything, load nothing
   -k btf              compile for the kernel with this BTF, not for this one
   --save, --spec file write what was compiled to a file; run such a file
+  --engine name       run in the kernel, in sonde itself (embedded: no
+                      privilege, for -c and -p), or where it can (auto)
   --raw file          write the records to a file as well, for `{name} raw file`
 
 Other commands: `{name} doctor` tells what this kernel and this user can do,

@@ -1,15 +1,21 @@
-"""Whether this user may trace at all."""
+"""Whether this user may trace with the kernel at all."""
 
 from __future__ import annotations
 
-from sonde.cli.messages import FatalError
 from sonde.target.machine import capabilities
 
 
-def require_permission() -> None:
-    """Raise FatalError if tracing programs cannot be loaded, before anything is started or compiled."""
+def refusal() -> str:
+    """Why programs cannot be loaded into the kernel, "" if they can for all that is known: it can be asked before
+    anything is started or compiled."""
     held = capabilities()
     missing = [f"CAP_{name.upper()}" for name in ("bpf", "perfmon") if not held & {name, "sys_admin"}]
     if missing:
-        text = f"tracing is not permitted: this user lacks {' and '.join(missing)}"
-        raise FatalError(text, 2, "run as root, or give sonde these capabilities; `sonde doctor` tells more")
+        return f"this user lacks {' and '.join(missing)}"
+    # Where the capabilities are there a container or the kernel's configuration may still forbid it.
+    from sonde.engines.kernel.features import FEATURES, is_available
+
+    for feature in FEATURES:
+        if feature.name in ("bpf", "ringbuf") and not is_available(feature):
+            return f"this kernel, or a container, does not let sonde use BPF ({feature.name}: {feature.purpose})"
+    return ""

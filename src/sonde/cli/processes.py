@@ -12,7 +12,7 @@ from sonde.session import Traced
 
 
 @contextmanager
-def processes(arguments: Arguments, options: OptionTable) -> Iterator[Sequence[Traced]]:
+def processes(arguments: Arguments, options: OptionTable, engine: str) -> Iterator[Sequence[Traced]]:
     """Those of -c, started and held, before those of -p; given up at the end. Raises FatalError."""
     if not arguments.commands and not arguments.pids:
         yield ()

@@ -1,4 +1,4 @@
-"""One compiled program run in the kernel, with the files of -o and --raw."""
+"""One compiled program run, with the files of -o and --raw."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from contextlib import contextmanager
 
 from sonde.cli.arguments import Arguments
 from sonde.cli.destructive import require_allowed
+from sonde.cli.engines import make
 from sonde.cli.errors import engine_error
 from sonde.cli.messages import FatalError, Messages
 from sonde.cli.names import Names
 from sonde.engines.base import EngineError
-from sonde.engines.kernel.engine import KernelEngine
-from sonde.engines.kernel.stamps import StampValues
 from sonde.options import OptionTable
 from sonde.session import Session, Traced
 from sonde.spec import TracingSpec
@@ -25,7 +24,7 @@ _RECORD_OVERHEAD = 40
 
 def run(
     spec: TracingSpec, destructive: bool, arguments: Arguments, options: OptionTable, messages: Messages,
-    traced: Sequence[Traced],
+    traced: Sequence[Traced], engine: str,
 ) -> int:  # fmt: skip
     """Trace to the end; returns the exit status. `destructive`: there are actions that need -w. Raises FatalError."""
     require_allowed(destructive, options)
@@ -33,9 +32,8 @@ def run(
     names = Names()
     with opened(arguments.output, "output file ") as output, _raw_file(arguments.raw) as raw:
         try:
-            values = StampValues(traced[0].pid if traced else 0)
-            engine = KernelEngine(options.number("cpu", 0) if options.is_set("cpu") else None, values)
-            session = Session(spec, engine, options, names, traced, output, messages.program, raw, names.remember)
+            made = make(engine, options, traced)
+            session = Session(spec, made, options, names, traced, output, messages.program, raw, names.remember)
             if options.on("destructive") and not options.on("quiet"):
                 messages.error("allowing destructive actions")
             return session.run().status & 0xFF

@@ -8,16 +8,16 @@ from collections.abc import Iterable
 from sonde import __version__
 from sonde.cli.arguments import Arguments
 from sonde.cli.destructive import does_harm
+from sonde.cli.engines import EMBEDDED, choose
+from sonde.cli.kernels import registry_of
 from sonde.cli.messages import FatalError, Messages
 from sonde.cli.output import show
-from sonde.cli.permission import require_permission
 from sonde.cli.processes import processes
 from sonde.cli.settings import option_table
 from sonde.options import OptionTable
 from sonde.probes.registry import Registry
 from sonde.spec import TracingSpec
 from sonde.specfile import CompiledFor, Fact, Part, Setting, SpecFile, SpecFileError, from_text, to_text
-from sonde.target.machine import current_target
 
 _NAMED = 3
 """How many of the types that differ a message names."""
@@ -53,7 +53,9 @@ def run_file(arguments: Arguments, messages: Messages) -> int:
         raise FatalError("--spec runs a program that is compiled already: it takes no other, and no macro arguments")
     content = _read(path)
     options = _options(arguments, content)
-    _require_suitable(path, content.compiled_for)
+    only_shows = bool(arguments.flags & {"compile_only", "dry_run"})
+    engine = _engine(content.compiled_for, options, messages, only_shows)
+    _require_suitable(path, content.compiled_for, registry_of(arguments, engine))
     if not options.on("quiet"):
         for part in content.parts:
             messages.error(f"{part.title} matched {part.probes} probe{'' if part.probes == 1 else 's'}")
@@ -61,14 +63,13 @@ def run_file(arguments: Arguments, messages: Messages) -> int:
         from sonde.cli.disassembly import machine_code
 
         show(machine_code(content.spec, {}))
-    if arguments.flags & {"compile_only", "dry_run"}:
+    if only_shows:
         return 0
-    require_permission()
     from sonde.cli.run import run
 
-    with processes(arguments, options) as traced:
+    with processes(arguments, options, engine) as traced:
         destructive = content.destructive or does_harm(content.spec)
-        return run(content.spec, destructive, arguments, options, messages, traced)
+        return run(content.spec, destructive, arguments, options, messages, traced, engine)
 
 
 def _read(path: str) -> SpecFile:
@@ -93,11 +94,20 @@ def _options(arguments: Arguments, content: SpecFile) -> OptionTable:
     return given
 
 
-def _require_suitable(path: str, made_for: CompiledFor) -> None:
+def _engine(made_for: CompiledFor, options: OptionTable, messages: Messages, only_shows: bool) -> str:
+    """A program compiled for the embedded engine runs there wherever it is."""
+    from sonde.bpf.btf import Btf
+    from sonde.engines.embedded.kernel_types import description
+
+    if options.text("engine", "auto") == "auto" and made_for.btf == Btf(description()).digest():
+        return EMBEDDED
+    return choose(options, messages, only_shows)
+
+
+def _require_suitable(path: str, made_for: CompiledFor, registry: Registry) -> None:
     """Raise FatalError where this kernel is not as the program was compiled to find it."""
     if made_for.architecture != os.uname().machine:
         raise FatalError(f"{path} is for {made_for.architecture}, this machine is {os.uname().machine}")
-    registry = Registry(current_target())
     if registry.types.build() == made_for.btf:
         return
     different = [fact for fact in made_for.facts if registry.fact(fact.kind, fact.name) != fact.value]

@@ -6,18 +6,16 @@ from collections.abc import Set
 
 from sonde.cli.arguments import Arguments
 from sonde.cli.destructive import is_destructive
+from sonde.cli.engines import choose, features
 from sonde.cli.errors import compile_error
 from sonde.cli.kernels import registry_of, require_only_compiling, without_btf
 from sonde.cli.messages import FatalError, Messages
 from sonde.cli.output import show
-from sonde.cli.permission import require_permission
 from sonde.cli.processes import processes
 from sonde.cli.programs import Compiled, compile_programs, macros, read
 from sonde.codegen.compiler import Compilation
 from sonde.lang.errors import DError
-from sonde.lang.program import Program
 from sonde.options import OptionTable
-from sonde.probe import Internal
 from sonde.probes.registry import Registry
 from sonde.session import compile_session
 from sonde.spec import TracingSpec
@@ -30,18 +28,18 @@ def trace(arguments: Arguments, options: OptionTable, messages: Messages) -> int
         return _nothing(arguments, only_compiles)
     if not only_compiles:
         require_only_compiling(arguments)
-        require_permission()
     if arguments.save and (arguments.commands or arguments.pids):
         raise FatalError("-c and -p are for running: give them with --spec")
+    engine = choose(options, messages, only_compiles)
     given = [read(each, options) for each in arguments.programs]
-    with processes(arguments, options) as traced:
-        registry = registry_of(arguments)
+    with processes(arguments, options, engine) as traced:
+        registry = registry_of(arguments, engine, bool(traced) or only_compiles)
         variables = macros(arguments.operands, traced[0].pid if traced else 0, options)
         if arguments.save:
             variables = variables._replace(target=None)
         with without_btf(arguments):
             compiled = compile_programs(given, options, registry, variables, messages.program)
-            compilation, spec = _generate(compiled, options, registry)
+            compilation, spec = _generate(compiled, options, registry, engine)
         _write_types(options, compiled)
         _announce(compiled, arguments, options, messages)
         _show_code(arguments.flags, options, compilation, spec, compiled)
@@ -55,7 +53,7 @@ def trace(arguments: Arguments, options: OptionTable, messages: Messages) -> int
             raise FatalError("no probes matched")
         from sonde.cli.run import run
 
-        return run(spec, is_destructive(compiled.program), arguments, options, messages, traced)
+        return run(spec, is_destructive(compiled.program), arguments, options, messages, traced, engine)
 
 
 def _nothing(arguments: Arguments, only_compiles: bool) -> int:
@@ -65,10 +63,12 @@ def _nothing(arguments: Arguments, only_compiles: bool) -> int:
     raise FatalError("no probes specified", hint="name some with -n, -s, -P, -m, -f or -i; -l lists them")
 
 
-def _generate(compiled: Compiled, options: OptionTable, registry: Registry) -> tuple[Compilation, TracingSpec]:
+def _generate(
+    compiled: Compiled, options: OptionTable, registry: Registry, engine: str
+) -> tuple[Compilation, TracingSpec]:
     target = registry.target
     if not target.portable:
-        target = target._replace(features=_features(compiled.program))
+        target = target._replace(features=features(engine, compiled.program))
     try:
         compilation = compile_session(compiled.program, options, target, registry, compiled.lines)
         return compilation, compilation.spec()
@@ -76,15 +76,6 @@ def _generate(compiled: Compiled, options: OptionTable, registry: Registry) -> t
         given = compiled.containing(error.position)
         with_tag = options.on("errtags")
         raise compile_error(error, given.failure, given.original, given.is_script, with_tag) from None
-
-
-def _features(program: Program) -> frozenset[str]:
-    """What the kernel offers to programs; not looked into where nothing but BEGIN and END is to run."""
-    if all(isinstance(probe.firing, Internal) for clause in program.clauses for probe in clause.probes):
-        return frozenset()
-    from sonde.engines.kernel.features import detect
-
-    return detect()
 
 
 def _parts(compiled: Compiled) -> list[tuple[str, int]]:

@@ -62,7 +62,7 @@ class Registry:
         offer: Offer | None = None,
     ) -> None:
         """`btf` is the directory of the BTF files or the kernel's file alone, `tracefs` where tracefs is mounted (None:
-        found, or mounted, when it is needed), `kallsyms` the symbol list (None: kernel data is what BTF has). `offer` is
+        found, or mounted, when it is needed), `kallsyms` the symbol list (None: kernel data is what BTF has), `offer`
         what an engine has that takes the kernel's place."""
         self.target = target
         self._btf_path = btf

@@ -14,7 +14,7 @@ from functools import cache
 from sonde.bpf.btf_writer import INT_BOOL, INT_CHAR, INT_SIGNED, BtfBuilder, Member
 from sonde.typed import NamedTuple
 
-_REGISTERS = "r15 r14 r13 r12 bp bx r11 r10 r9 r8 ax cx dx si di orig_ax ip cs flags sp ss".split()
+_REGISTERS = "r15 r14 r13 r12 bp bx r11 r10 r9 r8 ax cx dx si di orig_ax ip cs flags sp ss"
 
 _SIGNAL_INFORMATION = (
     ("si_signo", "int"), ("si_errno", "int"), ("si_code", "int"), ("_sifields", "union __sifields"),
@@ -50,7 +50,7 @@ _STRUCTURES: dict[str, tuple[tuple[str, str], ...]] = {
         ("mm", "struct mm_struct *"), ("signal", "struct signal_struct *"), ("__state", "unsigned int"),
         ("exit_state", "int"), ("exit_code", "int"), ("prio", "int"),
     ),
-    "struct pt_regs": tuple((name, "unsigned long") for name in _REGISTERS),
+    "struct pt_regs": tuple((name, "unsigned long") for name in _REGISTERS.split()),
     "union sigval": (("sival_int", "int"), ("sival_ptr", "void *")),
     "struct __sikill": (("_pid", "int"), ("_uid", "unsigned int")),
     "struct __sitimer": (

@@ -41,8 +41,10 @@ class Offer(NamedTuple):
 
     def fires(self, probe: Probe) -> bool:
         match probe.firing:
-            case Internal() | Syscall():
+            case Internal():
                 return True
+            case Syscall(compat=compat):
+                return not compat
             case Timer(every_cpu=every_cpu):
                 return self.follows or not every_cpu
             case RawTracepoint(name=name):

@@ -77,6 +77,12 @@ DEFINITIONS: Definitions = {
             ),
             (Shown("int", 0), Shown("siginfo_t *", 1), Shown("void (*)(void)", 2)),
         ),
+        Definition(
+            "signal_deliver",
+            "",
+            (Value("int", _HANDLED), Value("siginfo_t *", "args->info")),
+            (Shown("int", 0), Shown("siginfo_t *", 1)),
+        ),
     ),
     "signal-clear": (
         Definition(
@@ -94,4 +100,5 @@ DEFINITIONS: Definitions = {
         Definition("sched_process_exit", "args->p->pid == args->p->tgid", _EXIT, _EXIT_SHOWN),
     ),
 }
-"""Where the tracepoint of an end does not tell which thread is the last one, the process ends with its first thread."""
+"""Who cannot tell the handler of a signal leaves it out. Where the tracepoint of an end does not tell which thread is
+the last one, the process ends with its first thread."""

@@ -1,0 +1,59 @@
+"""Programs made ready to run: verified, linked with the session's maps, translated, their helpers bound."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+from sonde.bpf.instructions import CALL, JMP, decode
+from sonde.engines.base import EngineError
+from sonde.engines.embedded.environment import Environment
+from sonde.engines.embedded.helpers.table import make_helpers
+from sonde.engines.embedded.machine.interpreter import Interpreter
+from sonde.engines.embedded.machine.linking import LinkError, link
+from sonde.engines.embedded.maps.base import Map
+from sonde.spec import ProbeSpec, ProgramSpec, Stamp
+from sonde.typed import NamedTuple
+
+Run = Callable[[int], int]
+"""Runs a program with the address of its context."""
+
+
+class ReadyProgram(NamedTuple):
+    """A program, the probes that this copy of it serves, and how to run it."""
+
+    spec: ProgramSpec
+    probes: tuple[ProbeSpec, ...]
+    run: Run
+
+
+def called_helpers(spec: ProgramSpec) -> frozenset[int]:
+    """The numbers of the helpers that a program calls."""
+    return frozenset(each.imm for each in decode(spec.code) if each.opcode == JMP | CALL and each.src == 0)
+
+
+def prepare(
+    specs: Iterable[ProgramSpec], maps: Mapping[str, Map], environment: Environment, values: Callable[[Stamp], int]
+) -> list[ReadyProgram]:
+    """Make each ready once or, if cookies are stamped in, once for each probe. Raises EngineError."""
+    ready = []
+    for spec in specs:
+        is_stamped = any(stamp.kind == "cookie" for stamp in spec.stamps)
+        for served in [(probe,) for probe in spec.probes] if is_stamped else [spec.probes]:
+            cookie = served[0].cookie if served else 0
+
+            def value(stamp: Stamp, cookie: int = cookie) -> int:
+                return cookie if stamp.kind == "cookie" else values(stamp)
+
+            ready.append(ReadyProgram(spec, served, _run(spec, maps, environment, value)))
+    return ready
+
+
+def _run(
+    spec: ProgramSpec, maps: Mapping[str, Map], environment: Environment, value: Callable[[Stamp], int]
+) -> Run:  # fmt: skip
+    try:
+        linked = link(spec, maps, value, environment.functions)
+    except LinkError as error:
+        raise EngineError(f"cannot load program {spec.name}: {error}") from None
+    helpers = make_helpers(called_helpers(spec), environment)
+    return Interpreter(linked, environment.memory, helpers, environment.functions).run

@@ -1,0 +1,1 @@
+"""What fires programs: stops of traced threads, and timers."""

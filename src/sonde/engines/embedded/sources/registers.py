@@ -1,0 +1,83 @@
+"""Which programs look at registers that the record of a stop does not tell.
+
+A record has a system call's arguments, the instruction and the stack pointer. A program that loads another member of
+the struct pt_regs that task_pt_regs returned needs the thread to be held and all its registers to be read.
+"""
+
+from __future__ import annotations
+
+from sonde.bpf import instructions as i
+from sonde.bpf.helpers import NUMBERS
+from sonde.bpf.instructions import Instruction, decode
+from sonde.engines.embedded.kernel_types import layout
+from sonde.spec import ProgramSpec
+
+_TOLD = frozenset(
+    layout("struct pt_regs").offsets[name]
+    for name in ("di", "si", "dx", "r10", "r8", "r9", "ax", "orig_ax", "ip", "sp", "cs", "ss")
+)
+_PT_REGS = i.JMP | i.CALL
+_FRAME = 10
+_SLOTS = 512
+
+State = frozenset[int]
+"""What may hold the pointer: registers by number, stack slots by their offset from the frame pointer, below 0."""
+
+
+def needs_all_registers(program: ProgramSpec) -> bool:
+    """Whether the program may load a register that records do not tell: an answer on the safe side."""
+    code = decode(program.code)
+    starts = [n + 1 for n, x in enumerate(code) if _is_call(x)]
+    if not starts:
+        return False
+    seen: dict[int, State] = {}
+    pending: list[tuple[int, State]] = [(start, frozenset((0,))) for start in starts]
+    while pending:
+        slot, state = pending.pop()
+        known = seen.get(slot)
+        if known is not None:
+            state |= known
+            if state == known:
+                continue
+        if slot >= len(code):
+            continue
+        seen[slot] = state
+        x = code[slot]
+        if x.opcode & 7 == i.LDX and x.src in state and x.offset not in _TOLD:
+            return True
+        after = _after(x, state)
+        if after:
+            pending += [(following, after) for following in _following(x, slot)]
+    return False
+
+
+def _is_call(x: Instruction) -> bool:
+    return x.opcode == _PT_REGS and x.src == i.CALL_HELPER and x.imm == NUMBERS["task_pt_regs"]
+
+
+def _after(x: Instruction, state: State) -> State:
+    kind = x.opcode & 7
+    if kind in (i.ALU64, i.ALU):
+        moves = x.opcode & 0xF0 == i.MOV and x.opcode & i.X and x.src in state
+        return state | {x.dst} if moves else state - {x.dst} if x.opcode & 0xF0 == i.MOV else state
+    if kind == i.LDX:
+        reloads = x.src == _FRAME and x.offset in state
+        return state | {x.dst} if reloads else state - {x.dst}
+    if kind == i.LD:
+        return state - {x.dst}
+    if kind == i.STX and x.dst == _FRAME:
+        return state | {x.offset} if x.src in state else state - {x.offset}
+    if x.opcode == i.JMP | i.CALL:
+        return (state - frozenset(range(6))) | (frozenset((0,)) if _is_call(x) else frozenset())
+    return state
+
+
+def _following(x: Instruction, slot: int) -> tuple[int, ...]:
+    if x.opcode & 7 not in (i.JMP, i.JMP32) or x.opcode == i.JMP | i.CALL:
+        return (slot + 2 if x.opcode == i.LD_IMM64 else slot + 1,)
+    operation = x.opcode & 0xF0
+    if operation == i.EXIT & 0xF0:
+        return ()
+    if operation == i.JA:
+        return (slot + 1 + (x.offset if x.opcode & 7 == i.JMP else x.imm),)
+    return (slot + 1, slot + 1 + x.offset)

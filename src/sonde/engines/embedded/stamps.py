@@ -1,0 +1,26 @@
+"""The numbers that stamps stand for here: pid namespaces are none of the engine's business."""
+
+from __future__ import annotations
+
+from sonde.engines.base import EngineError
+from sonde.spec import Stamp
+from sonde.target import machine
+
+
+class StampValues:
+    """What each stamp but a cookie is. `target` is the process of -c or -p."""
+
+    def __init__(self, target: int = 0) -> None:
+        self._target = target
+
+    def value(self, stamp: Stamp) -> int:
+        """64 bits. Raises EngineError for what only a kernel has."""
+        match stamp.kind:
+            case "realtime_offset":
+                return machine.realtime_offset()
+            case "namespace_device" | "namespace_inode":
+                return 0
+            case "target":
+                return self._target
+        what = stamp.name or stamp.kind
+        raise EngineError(f"the program needs the kernel's {what}, which only the kernel engine has")

@@ -1,0 +1,183 @@
+"""Who is who: the traced threads and their processes, kept up to date from the ordered stream of stops.
+
+What a new thread or process is follows from its maker; /proc is read only where that is not known: for what was there
+before tracing began, for their ancestors, and behind exec, while the thread is held.
+"""
+
+from __future__ import annotations
+
+from sonde.engines.embedded.structures import Structures
+from sonde.engines.embedded.task import Access, Process, Task
+from sonde.target import facts as proc
+from sonde.target.facts import Facts
+
+_DEPTH = 256
+"""Ancestors of a process that are looked up at most."""
+
+
+class Threads:
+    """`by_tid` are the threads that are traced. `registers` is the address of the struct pt_regs that they all have, as
+    only that of the thread that fires a program is looked at."""
+
+    def __init__(self, structures: Structures, registers: int, access: Access) -> None:
+        self.by_tid: dict[int, Task] = {}
+        self._structures = structures
+        self._registers = registers
+        self._access = access
+        self._processes: dict[int, Process] = {}
+        """Traced ones, and the others that traced ones descend from."""
+
+    def adopt(self, tid: int) -> Task | None:
+        """A thread whose making was not seen; None if it is gone already."""
+        known = self.by_tid.get(tid)
+        found = None if known else proc.facts(tid)
+        return self._add(tid, self._process(found), found.comm) if found else known
+
+    def outsider(self, pid: int) -> Task | None:
+        """What stands for a process that is not traced: sonde's own, or one that sends a signal."""
+        found = proc.facts(pid)
+        return self._process(found).leader if found else None
+
+    def made(self, tid: int, maker: Task, is_thread: bool) -> Task:
+        """A thread that `maker` has just made, of its own process or as the first one of another."""
+        known = self.by_tid.get(tid)
+        if known is not None:
+            return known
+        if is_thread:
+            return self._add(tid, maker.process, maker.comm)
+        process = self._new_process(tid)
+        self._structures.copy_shared(maker.process.shared, process.shared, tid)
+        process.uid, process.gid = maker.process.uid, maker.process.gid
+        self._set_parent(process, maker.process)
+        return self._add(tid, process, maker.comm)
+
+    def executed(self, tid: int, former: int) -> Task | None:
+        """The thread `former` has become the only one of its process by exec, with the process's number."""
+        task = self.by_tid.get(tid) or self.adopt(tid)
+        if task is None:
+            return None
+        for other in [each for each in task.process.threads.values() if each is not task]:
+            self._remove(other)
+        task.is_compat = task.is_ending = False
+        task.process.live = 1
+        self._structures.set_compat(task.address, False)
+        found = proc.facts(tid)
+        if found is not None:
+            self.rename(task, found.comm)
+            self._describe(task.process, found)
+        return task
+
+    def rename(self, task: Task, comm: bytes) -> None:
+        task.comm = comm[:15].partition(b"\0")[0]
+        self._structures.set_name(task.address, task.comm)
+
+    def look_again(self, task: Task) -> None:
+        """Something of the process has changed that /proc tells: whom it is of, its group."""
+        found = proc.facts(task.tid)
+        if found is not None:
+            self._describe(task.process, found)
+
+    def ending(self, task: Task, status: int) -> bool:
+        """The thread begins to end; whether it is the last one of its process."""
+        if not task.is_ending:
+            task.is_ending = True
+            task.process.live -= 1
+        is_last = task.process.live <= 0
+        self._structures.set_exit(task.address, status)
+        return is_last
+
+    def ended(self, tid: int) -> Task | None:
+        """The thread is gone; its structures may be another's from here on."""
+        task = self.by_tid.get(tid)
+        if task is not None:
+            if not task.is_ending:
+                task.process.live -= 1
+            self._remove(task)
+        return task
+
+    def _add(self, tid: int, process: Process, comm: bytes) -> Task:
+        leader = process.leader
+        if leader is not None and leader.tid == tid and tid not in process.threads:
+            # It stood there already for those that descend from it.
+            task = leader
+        else:
+            task = self._new_task(tid, process, comm)
+        if tid == process.pid or leader is None:
+            process.leader = task
+        self.by_tid[tid] = process.threads[tid] = task
+        process.live += 1
+        self._structures.set_threads(process.shared, len(process.threads))
+        self._link(process)
+        return task
+
+    def _new_task(self, tid: int, process: Process, comm: bytes) -> Task:
+        address = self._structures.add_task(tid, process.pid, process.shared)
+        task = Task(tid, process, comm, address, self._registers, self._access)
+        self.rename(task, comm)
+        return task
+
+    def _remove(self, task: Task) -> None:
+        process = task.process
+        self.by_tid.pop(task.tid, None)
+        process.threads.pop(task.tid, None)
+        if process.threads:
+            self._structures.set_threads(process.shared, len(process.threads))
+            if process.leader is not task:
+                self._structures.remove_task(task.address)
+            return
+        if process.leader is not None:
+            self._structures.remove_task(process.leader.address)
+        if process.leader is not task:
+            self._structures.remove_task(task.address)
+        self._forget(process)
+
+    def _forget(self, process: Process) -> None:
+        """The process is gone: its children are another's, as /proc tells."""
+        self._processes.pop(process.pid, None)
+        if process.parent is not None:
+            process.parent.children.discard(process)
+        for child in tuple(process.children):
+            found = proc.facts(child.pid)
+            parent = proc.facts(found.ppid) if found and found.ppid != process.pid else None
+            self._set_parent(child, self._process(parent) if parent else None)
+        self._structures.remove_process(process.shared)
+
+    def _process(self, found: Facts) -> Process:
+        """The process of a thread, made known with its ancestors if it is not known yet."""
+        known = self._processes.get(found.pid)
+        if known is not None:
+            return known
+        process = self._new_process(found.pid)
+        self._describe(process, found)
+        comm = found.comm if found.tid == found.pid else b""
+        process.leader = self._new_task(found.pid, process, comm)
+        parent = proc.facts(found.ppid) if found.ppid and len(self._processes) < _DEPTH else None
+        self._set_parent(process, self._process(parent) if parent else None)
+        return process
+
+    def _new_process(self, pid: int) -> Process:
+        process = self._processes[pid] = Process(pid, self._structures.add_process())
+        return process
+
+    def _describe(self, process: Process, found: Facts) -> None:
+        process.uid, process.gid = found.uid, found.gid
+        structures = self._structures
+        structures.set_identity(process.shared, found.uid, found.gid, found.euid, found.egid)
+        structures.set_groups(process.shared, found.pid, found.group, found.session)
+        structures.set_mapping(process.shared, found.arguments, found.environment, found.stack)
+
+    def _set_parent(self, process: Process, parent: Process | None) -> None:
+        if process.parent is not None:
+            process.parent.children.discard(process)
+        process.parent = parent
+        if parent is not None:
+            parent.children.add(process)
+        self._link(process)
+
+    def _link(self, process: Process) -> None:
+        """Tell the structures of a process's threads who is their parent and who leads them."""
+        leader = process.leader
+        parent = process.parent.leader if process.parent is not None else None
+        tasks = {*process.threads.values(), *([leader] if leader else [])}
+        for task in tasks:
+            self._structures.set_family(task.address, parent.address if parent else 0, leader.address if leader else 0)

@@ -1,0 +1,76 @@
+"""What /proc tells of processes and threads (proc(5)), as sonde's own pid namespace numbers them."""
+
+from __future__ import annotations
+
+import os
+
+from sonde.typed import NamedTuple
+
+
+class Facts(NamedTuple):
+    """A thread: `pid` is its process, `arguments` and `environment` are where these begin and end in its memory, 0
+    where that is hidden."""
+
+    tid: int
+    pid: int
+    ppid: int
+    comm: bytes
+    uid: int
+    euid: int
+    gid: int
+    egid: int
+    group: int
+    session: int
+    threads: int
+    arguments: tuple[int, int] = (0, 0)
+    environment: tuple[int, int] = (0, 0)
+    stack: int = 0
+
+
+_PGRP, _SESSION, _THREADS, _STACK, _ARGUMENTS, _ENVIRONMENT = 2, 3, 17, 25, 45, 47
+"""Places in /proc/TID/stat, counted from the state, which is behind the name in parentheses."""
+
+
+def facts(tid: int) -> Facts | None:
+    """What is known of a thread; None if it is gone."""
+    try:
+        status = _read(f"/proc/{tid}/status")
+        stat = _read(f"/proc/{tid}/stat")
+        comm = _read(f"/proc/{tid}/comm")[:-1]
+    except OSError:
+        return None
+    lines = dict(line.split(b":\t", 1) for line in status.split(b"\n") if b":\t" in line)
+    words = [int(word) if word.lstrip(b"-").isdigit() else 0 for word in stat[stat.rindex(b")") + 2 :].split()]
+    uid, euid, *_ = map(int, lines[b"Uid"].split())
+    gid, egid, *_ = map(int, lines[b"Gid"].split())
+    return Facts(
+        tid, int(lines[b"Tgid"]), int(lines[b"PPid"]), comm, uid, euid, gid, egid, words[_PGRP], words[_SESSION],
+        words[_THREADS], (words[_ARGUMENTS], words[_ARGUMENTS + 1]), (words[_ENVIRONMENT], words[_ENVIRONMENT + 1]),
+        words[_STACK],
+    )  # fmt: skip
+
+
+def state(tid: int) -> str:
+    """The letter of a thread's state, `R` if it runs; "" if it is gone."""
+    try:
+        stat = _read(f"/proc/{tid}/stat")
+    except OSError:
+        return ""
+    at = stat.rindex(b")") + 2
+    return stat[at : at + 1].decode()
+
+
+def threads(pid: int) -> list[int]:
+    """The threads of a process; none if it is gone."""
+    try:
+        return sorted(map(int, os.listdir(f"/proc/{pid}/task")))
+    except OSError:
+        return []
+
+
+def _read(path: str) -> bytes:
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        return os.read(descriptor, 8192)
+    finally:
+        os.close(descriptor)
