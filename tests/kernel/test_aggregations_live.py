@@ -119,3 +119,12 @@ def test_trunc_keeps_the_highest(calls):
     text = OURS + " { @[arg0 - 1000000000] = sum(arg0 - 1000000000); } END { trunc(@, 3); }"
     seen = table(sonde("-qc", f"{calls} 1000 0", "-n", text).stdout)
     assert seen == {("7",): 700, ("8",): 800, ("9",): 900}
+
+
+def test_a_probes_name_and_a_shorter_string_are_keys_of_one_aggregation():
+    """And of one array: the name is not cut to the shorter one's size."""
+    text = """
+    BEGIN { @[probename] = count(); @["x"] = count(); a[probeprov] = 3; a["y"] = 2; self->b["z"] = 1; }
+    BEGIN { self->b[probename] = 4; printf("%d", a["dtrace"] + a["y"] + self->b["BEGIN"] + self->b["BEGI"]); exit(0); }
+    """
+    assert sonde("-qn", text).stdout.split() == ["9", "BEGIN", "1", "x", "1"]

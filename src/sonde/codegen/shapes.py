@@ -129,17 +129,18 @@ Use = tuple[tuple[tree.Expr, ...], tuple[Probe, ...]]
 
 def key_fields(uses: Iterable[Use], settings: Settings, start: int = 0) -> tuple[tuple[Field, ...], int]:
     """The fields of a tuple, wide enough for all its uses, and the size of the key."""
-    shapes = [[shape(key, probes, settings) for key in keys] for keys, probes in uses]
+    columns = zip(*([(key, probes) for key in keys] for keys, probes in uses), strict=True)
     fields: list[Field] = []
     end = start
-    for column in zip(*shapes, strict=True):
-        kinds = {kind for kind, *_ in column}
-        kind, _, signed, detail = column[0]
-        if len(kinds) > 1:
-            kind = "string"
+    for column in columns:
+        shapes = [shape(key, probes, settings) for key, probes in column]
+        kind, _, signed, detail = shapes[0]
+        size = max(size for _, size, _, _ in shapes)
+        if len({kind for kind, *_ in shapes}) > 1:
+            # A probe's name here, another string there: not the number of an interned one, but its characters.
+            kind, size = "string", max(string_size(key, probes, settings) for key, probes in column)
         if kind == "stack":
-            detail = str(max(int(frames) for *_, frames in column))
-        size = max(size for _, size, _, _ in column)
+            detail = str(max(int(frames) for *_, frames in shapes))
         field = _placed(end, kind, size, signed, detail)
         fields.append(field)
         end = end_of(field)
