@@ -4,10 +4,10 @@ import struct
 import threading
 
 import pytest
+from embedded_world import World
 from perf_rings import reader_of
 
 from sonde.bpf import programs
-from sonde.engines.embedded.machine.memory import Memory
 from sonde.engines.embedded.perf.attributes import Attributes
 from sonde.engines.embedded.perf.events import PerfEvent, open_event
 from sonde.engines.embedded.perf.overflow import Overflows
@@ -38,13 +38,13 @@ class Answers:
 
 
 @pytest.fixture
-def memory():
-    return Memory()
+def environment():
+    return World().environment
 
 
 @pytest.fixture
-def overflows(memory):
-    return Overflows(memory)
+def overflows(environment):
+    return Overflows(environment)
 
 
 def event_of(attributes=CLOCK, **others):
@@ -251,7 +251,7 @@ def test_records_of_an_inherited_event_bear_the_number_of_the_one_it_comes_from(
     assert decode_sample(record.body, wanted).fields == {"identifier": 7, "id": 7, "stream_id": 8}
 
 
-def test_the_context_is_a_meta_structure_of_registers_sample_period_and_addr(memory, overflows):
+def test_the_context_is_a_meta_structure_of_registers_sample_period_and_addr(environment, overflows):
     """What a program asks for at the offsets of struct bpf_perf_event_data is where the verifier's table says."""
     seen = {}
     context_table = CONTEXTS[programs.PERF_EVENT]
@@ -259,7 +259,7 @@ def test_the_context_is_a_meta_structure_of_registers_sample_period_and_addr(mem
     def look(context):
         for offset in (*range(0, 168, 8), 168, 176):
             access = find(context_table, offset, 8)
-            seen[offset] = int.from_bytes(memory.read(context + access.at, access.size), "little")
+            seen[offset] = int.from_bytes(environment.memory.read(context + access.at, access.size), "little")
 
     event = event_of()
     event.attach(Answers(0, look))
@@ -281,7 +281,7 @@ def test_a_program_that_overflows_itself_is_not_entered_again(overflows):
     assert written(event) == [1]
 
 
-def test_a_program_that_fails_leaves_the_cpu_to_the_next(overflows):
+def test_a_program_that_fails_leaves_the_cpu_to_the_next(environment, overflows):
     def fail(context):
         raise ZeroDivisionError
 
@@ -290,4 +290,4 @@ def test_a_program_that_fails_leaves_the_cpu_to_the_next(overflows):
     for _ in range(2):
         with pytest.raises(ZeroDivisionError):
             overflows.overflow(event, Sample())
-    assert (overflows.skipped, overflows.current) == (0, None)
+    assert (overflows.skipped, environment.event) == (0, None)

@@ -27,7 +27,7 @@ from sonde.lang.types import (
     Type,
     Typedef,
 )
-from sonde.probe import Internal, Probe, RawTracepoint, Syscall, Timer
+from sonde.probe import General, Internal, Probe, RawTracepoint, Syscall, Timer
 
 PATH = Struct("struct", "path", 16, lambda: (Member("mnt", ULONG, 0), Member("dentry", ULONG, 64)))
 TASK = Struct(
@@ -63,6 +63,8 @@ PROBES = (
     Probe(9, "derived", "vmlinux", "", "born", RawTracepoint("fork", 3)),
     Probe(10, "derived", "vmlinux", "", "named", RawTracepoint("fork", 3)),
     Probe(11, "twice", "vmlinux", "", "begun", RawTracepoint("fork", 3)),
+    Probe(12, "general", "", "", "any", General("any")),
+    Probe(13, "general", "", "", "other", General("other")),
 )
 FORK = Probe(0, "rawtp", "", "", "fork", RawTracepoint("fork", 3))
 SPAWN = Probe(0, "rawtp", "", "", "spawn", RawTracepoint("spawn", 1))

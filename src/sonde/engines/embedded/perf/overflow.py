@@ -10,7 +10,7 @@ import struct
 from _thread import allocate_lock
 
 from sonde.bpf import programs
-from sonde.engines.embedded.machine.memory import Memory
+from sonde.engines.embedded.environment import Environment
 from sonde.engines.embedded.perf.events import PerfEvent
 from sonde.engines.embedded.perf.sample import Sample
 from sonde.engines.embedded.verifier.contexts import CONTEXTS, field_named
@@ -22,19 +22,19 @@ _REGISTERS_SIZE = 168
 class Overflows:
     """Where overflows happen: the engine's one CPU, on which one overflow program runs at a time.
 
-    `current` is the event whose program runs, for the helpers that ask of it; `skipped` counts samples that came while
-    one ran and were dropped, as the kernel does (bpf_prog_active).
+    While it runs, its event is the environment's. `skipped` counts samples that came while one ran and were dropped, as
+    the kernel does (bpf_prog_active).
     """
 
-    def __init__(self, memory: Memory) -> None:
+    def __init__(self, environment: Environment) -> None:
         context = CONTEXTS[programs.PERF_EVENT]
         self._bytes = bytearray(context.size)
         self._registers, self._period, self._addr = (
             field_named(context, name).at for name in ("regs", "sample_period", "addr")
         )
-        self._address = memory.add(self._bytes)
+        self._address = environment.memory.add(self._bytes)
         self._running = allocate_lock()
-        self.current: PerfEvent | None = None
+        self._environment = environment
         self.skipped = 0
 
     def overflow(self, event: PerfEvent, sample: Sample) -> int:
@@ -45,13 +45,13 @@ class Overflows:
         if not self._running.acquire(blocking=False):
             self.skipped += 1
             return 0
+        before, self._environment.event = self._environment.event, event
         try:
             sample.prepare(event.attributes)
             self._fill(sample)
-            self.current = event
             chained = handler.program.run(self._address, handler.cookie)
         finally:
-            self.current = None
+            self._environment.event = before
             self._running.release()
         return event.original(sample) if chained else 0
 

@@ -1,0 +1,254 @@
+"""General probes: clauses compiled once, called by tail call from programs of other types."""
+
+import struct
+
+import pytest
+from compiled import spec as compile_d
+from embedded_world import World
+
+from sonde.bpf import maps, probe_context, programs
+from sonde.bpf.assembler import assemble
+from sonde.bpf.instructions import decode, encode
+from sonde.engines.embedded.helpers.table import SUPPORTED, make_helpers
+from sonde.engines.embedded.machine.interpreter import Interpreter
+from sonde.engines.embedded.machine.linking import link
+from sonde.engines.embedded.maps.creation import create
+from sonde.engines.embedded.perf.attributes import Attributes
+from sonde.engines.embedded.perf.events import PerfEvent
+from sonde.engines.embedded.perf.loaded import LoadedProgram
+from sonde.engines.embedded.perf.overflow import Overflows
+from sonde.engines.embedded.perf.packets import SkbPacket, XdpPacket
+from sonde.engines.embedded.perf.program_types import CALLERS, may_call
+from sonde.engines.embedded.perf.sample import Sample
+from sonde.engines.embedded.verifier.contexts import CONTEXTS, field_named, find
+from sonde.formats import perf_events as perf
+from sonde.spec import ACTIVE, ProgramSpec
+
+CALL = """
+    r2 = map[programs]
+    r3 = {index}
+    call bpf_tail_call
+    r0 = 77
+    exit
+"""
+"""Returns 77 if the tail call fails."""
+
+CLAUSES = "general:::any { @seen[arg0, arg1, arg2, arg3, arg4, arg5] = count(); @errors[errno] = count(); }"
+
+
+def pt_regs(**values):
+    places = {"r10": 56, "r9": 64, "r8": 72, "ax": 80, "cx": 88, "dx": 96, "si": 104, "di": 112, "ip": 128, "cs": 136}
+    registers = bytearray(168)
+    for name, value in values.items():
+        struct.pack_into("=Q", registers, places[name], value)
+    return bytes(registers)
+
+
+class Probes:
+    """A world with one compiled clause program in the program array, element 0, and callers of any type."""
+
+    def __init__(self, source=CLAUSES):
+        self.world = World()
+        self.environment = self.world.environment
+        self.array = self.world.map(maps.PROG_ARRAY, 4, 4, 4)
+        self.spec = compile_d(source)
+        self.maps = {m.name: create(m, self.world.memory, self.world.table) for m in self.spec.maps}
+        self.maps["programs"] = self.array
+        assert self.maps["state"].update(bytes(4), struct.pack("=II", ACTIVE, 0).ljust(self.size("state"), b"\0")) == 0
+        (clauses,) = self.spec.programs
+        assert clauses.kind == programs.PROBE
+        self.array.set(0, self.load(clauses._replace(code=rewritten(clauses))))
+
+    def size(self, name):
+        return self.maps[name].spec.value_size
+
+    def load(self, program):
+        environment = self.environment
+        helpers = make_helpers(SUPPORTED, environment)
+        linked = link(program, self.maps, lambda stamp: 0, environment.functions)
+        return LoadedProgram(
+            environment, program.kind, Interpreter(linked, self.world.memory, helpers, environment.functions)
+        )
+
+    def caller(self, kind, index=0):
+        code, references = assemble(CALL.format(index=index))
+        return self.load(ProgramSpec("caller", kind, 0, encode(code), references, ()))
+
+    def seen(self, name="seen"):
+        """{key words: count} of an aggregation."""
+        aggregation = next(a for a in self.spec.aggregations if a.name == name)
+        values = dict(self.maps[aggregation.map].items())
+        found = {}
+        for key, value in values.items():
+            words = tuple(int.from_bytes(key[f.offset : f.offset + f.size], "little") for f in aggregation.keys)
+            found[words] = struct.unpack_from("=Q", value)[0]
+        return found
+
+
+def rewritten(program):
+    """The code with its context accesses moved to the engine's layout, as the verifier does: here the context is in
+    whatever register the entry copies r1 to."""
+    code, table = decode(program.code), CONTEXTS[programs.PROBE]
+    holders = {1}
+    for n, x in enumerate(code):
+        if x.opcode == 0xBF and x.src in holders:
+            holders.add(x.dst)
+        elif x.opcode & 7 == 1 and x.src in holders:
+            access = find(table, x.offset, {0: 4, 8: 2, 16: 1, 24: 8}[x.opcode & 0x18])
+            code[n] = x._replace(offset=access.at)
+            holders.discard(x.dst)
+        elif x.opcode & 7 in (0, 1, 4, 7):
+            holders.discard(x.dst)
+        if x.opcode == 0x85:
+            holders -= {0, 1, 2, 3, 4, 5}
+    return encode(code)
+
+
+def sys_enter(probes):
+    registers = probes.world.place(pt_regs(di=3, si=0x7000, dx=5, r10=6, r8=7, r9=8, cx=99))
+    probes.environment.tracepoint = "sys_enter"
+    context = probes.world.place(struct.pack("=12Q", registers, 1, *[0] * 10))
+    return probes.caller(programs.RAW_TRACEPOINT).run(context)
+
+
+def overflow(probes):
+    event = PerfEvent(Attributes(config=perf.SOFTWARE_CPU_CLOCK, sample_type=perf.SAMPLE_PERIOD), 7)
+    event.map(1)
+    event.attach(probes.caller(programs.PERF_EVENT))
+    sample = Sample({"period": 4000, "addr": 55}, registers=pt_regs(ip=0x401000, cs=0x33))
+    return Overflows(probes.environment).overflow(event, sample)
+
+
+def packet_context(kind, **values):
+    table = CONTEXTS[kind]
+    context = bytearray(table.size)
+    for name, value in values.items():
+        field = field_named(table, name)
+        context[field.at : field.at + field.size] = value.to_bytes(field.size, "little")
+    return context
+
+
+def xdp(probes):
+    probes.environment.packet = XdpPacket(memoryview(bytes(60)), (memoryview(bytes(40)),))
+    context = packet_context(programs.XDP, ingress_ifindex=4, rx_queue_index=2)
+    return probes.caller(programs.XDP).run(probes.world.place(context))
+
+
+def classifier(probes):
+    probes.environment.packet = SkbPacket(memoryview(bytes(60)), (memoryview(bytes(1)),))
+    context = packet_context(programs.SCHED_CLS, ifindex=4, protocol=8, mark=11)
+    return probes.caller(programs.SCHED_CLS).run(probes.world.place(context))
+
+
+def function(probes):
+    return probes.caller(programs.KPROBE).run(probes.world.place(pt_regs(di=3, si=4, dx=5, cx=6, r8=7, r9=8, r10=99)))
+
+
+FIRINGS = {
+    "system_call": (sys_enter, (3, 0x7000, 5, 6, 7, 8), 0),
+    "perf_event_overflow": (overflow, (0, 0x401000, 4000, 55, 0, 0), 0),
+    "xdp": (xdp, (100, 4, 2, 0, 0, 0), 2),
+    "sched_cls": (classifier, (61, 4, 8, 11, 0, 0), 0xFFFFFFFF),
+    "kprobe": (function, (3, 4, 5, 6, 7, 8), 0),
+}
+
+
+@pytest.mark.parametrize("firing", FIRINGS)
+def test_the_callers_context_is_converted(firing):
+    fire, arguments, result = FIRINGS[firing]
+    probes = Probes()
+    assert fire(probes) == result
+    assert probes.seen() == {arguments: 1}
+
+
+def test_d_clauses_compiled_once_run_from_any_kind_of_probe():
+    probes = Probes()
+    for fire, _, _ in FIRINGS.values():
+        fire(probes)
+    fire(probes)
+    assert sum(probes.seen().values()) == len(FIRINGS) + 1
+    assert {key for key, count in probes.seen().items()} == {arguments for _, arguments, _ in FIRINGS.values()}
+
+
+def test_a_returning_system_call_has_its_result_and_error():
+    probes = Probes()
+    registers = probes.world.place(pt_regs(di=3))
+    probes.environment.tracepoint = "sys_exit"
+    caller = probes.caller(programs.RAW_TRACEPOINT)
+    for result in (17, -2):
+        caller.run(probes.world.place(struct.pack("=Qq10Q", registers, result, *[0] * 10)))
+    minus = (1 << 64) - 2
+    assert probes.seen() == {(17, 17, 0, 0, 0, 0): 1, (minus, minus, 0, 0, 0, 0): 1}
+    assert probes.seen("errors") == {(0,): 1, (2,): 1}
+
+
+def test_another_tracepoint_has_its_own_arguments():
+    probes = Probes()
+    probes.environment.tracepoint = "sched_switch"
+    probes.caller(programs.RAW_TRACEPOINT).run(probes.world.place(struct.pack("=12Q", *range(1, 13))))
+    assert probes.seen() == {(1, 2, 3, 4, 5, 6): 1}
+
+
+def test_the_cookie_tells_which_of_its_probes_fired():
+    probes = Probes("general::: { @names[probename] = count(); }")
+    caller = probes.caller(programs.KPROBE)
+    context = probes.world.place(pt_regs())
+    for cookie in (0, 1, 1, 2):
+        caller.run(context, cookie)
+    assert sorted(probes.seen("names").values()) == [1, 2], "and a cookie of none is no probe's"
+
+
+def test_a_type_that_is_not_declared_may_not_call():
+    assert not may_call(programs.TRACEPOINT, programs.PROBE)
+    assert not may_call(programs.PROBE, programs.KPROBE)
+    assert not may_call(programs.XDP, programs.SCHED_CLS)
+    probes = Probes()
+    assert probes.caller(programs.TRACEPOINT).run(probes.world.place(bytes(8192))) == 77
+    assert probes.seen() == {}
+
+
+@pytest.mark.parametrize("kind", [programs.XDP, programs.PROBE, programs.TRACEPOINT], ids=programs.name_of)
+def test_every_type_may_be_called_from_its_own_with_the_context_as_it_is(kind):
+    assert may_call(kind, kind)
+    probes = Probes()
+    code, _ = assemble("r0 = r1\nexit")
+    probes.array.set(1, probes.load(ProgramSpec("called", kind, 0, encode(code), (), ())))
+    assert probes.caller(kind, 1).run(0x1234) == 0x1234
+
+
+def test_a_general_probe_calls_on_and_the_callers_verdict_stays():
+    """XDP, then a probe, then another: the packet passes whatever they return."""
+    probes = Probes()
+    probes.array.set(1, probes.caller(programs.PROBE, index=0))
+    code, references = assemble(CALL.format(index=1))
+    first = probes.load(ProgramSpec("caller", programs.XDP, 0, encode(code), references, ()))
+    probes.environment.packet = XdpPacket(memoryview(bytes(9)))
+    context = probes.world.place(packet_context(programs.XDP))
+    assert first.run(context) == 2
+    assert probes.seen() == {(9, 0, 0, 0, 0, 0): 1}
+    regions = len(probes.world.memory.regions)
+    assert first.run(context) == 2
+    assert len(probes.world.memory.regions) == regions, "converted contexts go when the run ends"
+
+
+def test_tail_calls_across_types_are_counted_like_others():
+    probes = Probes()
+    probes.array.set(1, probes.caller(programs.PROBE, index=1))
+    assert probes.caller(programs.KPROBE, 1).run(probes.world.place(pt_regs())) == 77
+    assert probes.environment.tail_calls == 0
+    assert probes.environment.kind == 0
+
+
+def test_every_declared_caller_has_a_context_table():
+    for called, callers in CALLERS.items():
+        assert {called, *callers} <= set(CONTEXTS)
+        assert called not in callers
+
+
+def test_the_probes_context_is_what_its_documentation_says():
+    table = CONTEXTS[programs.PROBE]
+    ends = {f.name: (f.offset, f.size) for f in table.fields}
+    assert ends == {
+        "registers": (0, 168), "arguments": (168, 80), "cookie": (248, 8), "count": (256, 4), "errno": (260, 4),
+    }  # fmt: skip
+    assert probe_context.SIZE == 264
