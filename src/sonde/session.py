@@ -122,13 +122,6 @@ class Signals:
         os.close(self._writer)
 
 
-def _sleep(seconds: float, descriptors: Sequence[int]) -> list[int]:
-    """Sleep until one of the descriptors is readable; those that are."""
-    import select
-
-    return select.select(descriptors, (), (), seconds)[0]
-
-
 def _names_user_addresses(spec: TracingSpec) -> bool:
     """Whether the report may ask for names in a process."""
     groups = [aggregation.keys for aggregation in spec.aggregations]
@@ -233,7 +226,7 @@ class Session:
                 # The record of exit() may have found the ring full.
                 return
             if not self._options.number("switchrate", 0) and self._consumer.exit_status is None and not signals.asked:
-                time.sleep(BATCH)
+                self._tracing.pause(BATCH)
 
     def _pause(self, descriptors: tuple[int, ...]) -> list[int]:
         """Until there is something to do; those of the descriptors that are readable.
@@ -241,12 +234,12 @@ class Session:
         With the option switchrate the rings are read that often, not as soon as there is something in them.
         """
         rate = self._options.number("switchrate", 0)
-        return _sleep(rate / 1e9, descriptors) if rate else self._tracing.wait(IDLE, descriptors)
+        return self._tracing.pause(rate / 1e9, descriptors) if rate else self._tracing.wait(IDLE, descriptors)
 
     def _wait_for_status(self, signals: Signals) -> None:
         """With the option statusrate it is seen that often, not at once, that exit() was called."""
         if self._options.is_set("statusrate") and not signals.asked:
-            _sleep(max(self._consumer.status_due - time.monotonic(), 0), (signals.descriptor,))
+            self._tracing.pause(max(self._consumer.status_due - time.monotonic(), 0), (signals.descriptor,))
 
     def _stop(self, signals: Signals) -> None:
         self._set_activity(DRAINING)

@@ -78,6 +78,9 @@ class FakeTracing:
     def wait(self, timeout: float | None, others: Sequence[int] = ()) -> list[int]:
         return []
 
+    def pause(self, seconds: float, others: Sequence[int] = ()) -> list[int]:
+        return []
+
     def close(self) -> None:
         pass
 

@@ -54,11 +54,13 @@ def features(engine: str, program: Program) -> frozenset[str]:
 
 
 def make(engine: str, options: OptionTable, traced: Sequence[Traced]) -> Engine:
-    """The engine itself, which may fail only when it loads programs."""
+    """The engine itself, for these processes; it may fail only when it loads programs."""
     if engine == EMBEDDED:
         from sonde.engines.embedded.engine import EmbeddedEngine
+        from sonde.engines.embedded.followed import Followed
 
-        return EmbeddedEngine(traced[0].pid if traced else 0)
+        group = next((each.group for each in traced if isinstance(each, Followed)), None)
+        return EmbeddedEngine(group)
     from sonde.engines.kernel.engine import KernelEngine
     from sonde.engines.kernel.stamps import StampValues
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
 from sonde.cli.arguments import Arguments
+from sonde.cli.engines import EMBEDDED
 from sonde.cli.messages import FatalError
 from sonde.options import OptionTable
 from sonde.session import Traced
@@ -16,6 +17,10 @@ def processes(arguments: Arguments, options: OptionTable, engine: str) -> Iterat
     """Those of -c, started and held, before those of -p; given up at the end. Raises FatalError."""
     if not arguments.commands and not arguments.pids:
         yield ()
+        return
+    if engine == EMBEDDED:
+        with _followed(arguments, options) as members:
+            yield members
         return
     # Not needed for a system-wide trace.
     from sonde.target.command import Command, CommandError, Process
@@ -35,6 +40,25 @@ def processes(arguments: Arguments, options: OptionTable, engine: str) -> Iterat
         except OSError as error:
             raise FatalError(f"failed to control the process: {error.strerror}", hint=_PTRACE) from None
         yield found
+
+
+@contextmanager
+def _followed(arguments: Arguments, options: OptionTable) -> Iterator[Sequence[Traced]]:
+    from sonde.engines.embedded.followed import FollowedGroup
+    from sonde.target.launch import CommandError
+
+    evaluation = options.text("evaltime", "postinit")
+    seccomp = options.on("seccomp") or not options.is_set("seccomp")
+    try:
+        group = FollowedGroup(arguments.commands, [_number(pid) for pid in arguments.pids], evaluation, seccomp)
+    except CommandError as error:
+        raise FatalError(str(error)) from None
+    except OSError as error:
+        raise FatalError(f"failed to control the process: {error.strerror}", hint=_PTRACE) from None
+    try:
+        yield group.members
+    finally:
+        group.close()
 
 
 _PTRACE = "kernel.yama.ptrace_scope or a container may forbid ptrace(2); `sonde doctor` tells more"

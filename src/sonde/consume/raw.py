@@ -111,6 +111,9 @@ class Recorder:
     def wait(self, timeout: float | None, others: Sequence[int] = ()) -> list[int]:
         return self._tracing.wait(timeout, others)
 
+    def pause(self, seconds: float, others: Sequence[int] = ()) -> list[int]:
+        return self._tracing.pause(seconds, others)
+
     def read_map(self, name: str) -> list[tuple[bytes, bytes]]:
         return self._map(name, self._tracing.read_map(name))
 
@@ -225,6 +228,9 @@ class Replay:
         """What was written showed in what was read later, and is in the file."""
 
     def wait(self, timeout: float | None, others: Sequence[int] = ()) -> list[int]:
+        return []
+
+    def pause(self, seconds: float, others: Sequence[int] = ()) -> list[int]:
         return []
 
     def attach(self) -> None:

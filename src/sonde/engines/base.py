@@ -57,6 +57,10 @@ class Tracing(Protocol):
         """Sleep until a ring has data, one of the `others` (file descriptors) is readable, a signal arrives or
         `timeout` seconds have passed; return those of `others` that are readable."""
 
+    def pause(self, seconds: float, others: Sequence[int] = ()) -> list[int]:
+        """Let so many seconds pass, whatever the rings have, while the system goes on firing; less if one of `others`
+        is readable or a ring would be full. Return those of `others` that are readable."""
+
     def read_map(self, name: str) -> list[tuple[bytes, bytes]]:
         """All keys and values; a per-CPU value is the values of all possible CPUs, each padded to 8 bytes.
 

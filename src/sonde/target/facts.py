@@ -74,3 +74,19 @@ def _read(path: str) -> bytes:
         return os.read(descriptor, 8192)
     finally:
         os.close(descriptor)
+
+
+_IGNORED_BY_DEFAULT = (17, 18, 23, 28)
+"""SIGCHLD, SIGCONT, SIGURG and SIGWINCH (signal(7))."""
+
+
+def is_signal_ignored(pid: int, number: int) -> bool:
+    """Whether a process ignores a signal, by itself or by default."""
+    try:
+        lines = dict(line.split(b":\t", 1) for line in _read(f"/proc/{pid}/status").split(b"\n") if b":\t" in line)
+    except OSError:
+        return False
+    bit = 1 << number - 1
+    if int(lines[b"SigIgn"], 16) & bit:
+        return True
+    return number in _IGNORED_BY_DEFAULT and not int(lines[b"SigCgt"], 16) & bit

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from sonde.engines.embedded.followed import FollowedGroup
 from sonde.engines.embedded.stamps import StampValues
 from sonde.engines.embedded.tracing import EmbeddedTracing
 from sonde.spec import TracingSpec
 
 
 class EmbeddedEngine:
-    """Runs programs in this process, fired by stops of the traced processes and by timers."""
+    """Runs programs in this process, fired by stops of the followed processes and by timers."""
 
-    def __init__(self, target: int = 0) -> None:
-        self._target = target
+    def __init__(self, followed: FollowedGroup | None = None) -> None:
+        self._followed = followed
 
     def load(self, spec: TracingSpec) -> EmbeddedTracing:
         """Create the maps and make the programs ready. Raises EngineError."""
-        return EmbeddedTracing(spec, StampValues(self._target))
+        target = self._followed.members[0].pid if self._followed else 0
+        return EmbeddedTracing(spec, StampValues(target), self._followed)

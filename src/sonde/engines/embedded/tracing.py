@@ -1,51 +1,55 @@
-"""The objects of one tracing session of the embedded engine: maps, programs, what fires them."""
+"""The objects of one tracing session of the embedded engine: maps, programs, and what fires them."""
 
 from __future__ import annotations
 
 import os
-import select
 import struct
 from collections.abc import Sequence
 
 from sonde.engines.base import EngineError
 from sonde.engines.embedded.environment import Environment
+from sonde.engines.embedded.events import Events
+from sonde.engines.embedded.followed import FollowedGroup
 from sonde.engines.embedded.machine.memory import Memory
 from sonde.engines.embedded.maps.base import Map, MapTable
 from sonde.engines.embedded.maps.creation import create
 from sonde.engines.embedded.maps.map_array import MapArray
-from sonde.engines.embedded.maps.ring_buffer import RingBuffer
+from sonde.engines.embedded.maps.ring_buffer import AVAIL_DATA, RingBuffer
+from sonde.engines.embedded.maps.task_storage import TaskStorage
 from sonde.engines.embedded.programs import prepare
+from sonde.engines.embedded.sources import firings
+from sonde.engines.embedded.sources.buffers import Buffers
+from sonde.engines.embedded.sources.signalling import send_signal
+from sonde.engines.embedded.sources.stack import walker
+from sonde.engines.embedded.sources.stops import Hooks, StopSource
+from sonde.engines.embedded.sources.timers import TimerSource
+from sonde.engines.embedded.sources.wishes import plan_of
 from sonde.engines.embedded.stamps import StampValues
 from sonde.engines.embedded.structures import Structures
-from sonde.engines.embedded.task import Access
+from sonde.engines.embedded.task import Access, Task
 from sonde.engines.embedded.threads import Threads
 from sonde.engines.kernel.ring import KernelRing
 from sonde.spec import SKIPPED, TracingSpec, element_name
 from sonde.target import memory as target_memory
-
-_CONTEXT_SIZE = 8 * 12 + 168
-_REGISTERS_SIZE = 168
+from sonde.target.launch import CommandError
 
 
 class EmbeddedTracing:
     """The Tracing of a spec: maps are created and programs made ready by the constructor, which raises EngineError."""
 
-    def __init__(self, spec: TracingSpec, values: StampValues) -> None:
+    def __init__(self, spec: TracingSpec, values: StampValues, followed: FollowedGroup | None = None) -> None:
+        self._spec = spec
+        self._followed = followed
         self._memory = Memory()
         self._table = MapTable()
         self.rings: list[KernelRing] = []
         self._maps: dict[str, Map] = {}
         self._elements: dict[str, tuple[MapArray, int]] = {}
+        self._ring_buffers: list[RingBuffer] = []
+        self._events: Events | None = None
         try:
             self._create_maps(spec)
-            registers = self._memory.add(bytearray(_REGISTERS_SIZE))
-            self._context = self._memory.add(bytearray(_CONTEXT_SIZE))
-            access = Access(target_memory.reader(), target_memory.write, lambda tid, depth: ())
-            self.threads = Threads(Structures(self._memory), registers, access)
-            own = self.threads.outsider(os.getpid())
-            assert own is not None
-            self.environment = Environment(self._memory, self._table, own)
-            self._programs = prepare(spec.programs, self._maps, self.environment, values.value)
+            self._prepare(spec, values)
         except BaseException:
             self.close()
             raise
@@ -60,23 +64,84 @@ class EmbeddedTracing:
             ring_map = self._maps[name]
             for element in ring_map.elements if isinstance(ring_map, MapArray) else (ring_map,):
                 assert isinstance(element, RingBuffer)
+                self._ring_buffers.append(element)
                 self.rings.append(KernelRing(element.descriptor, element.spec.max_entries))
 
+    def _prepare(self, spec: TracingSpec, values: StampValues) -> None:
+        """Make the programs ready and connect them with what fires them."""
+        self._buffers = buffers = Buffers(self._memory)
+        read = target_memory.reader()
+        access = Access(read, target_memory.write, walker(buffers.registers, read))
+        threads = Threads(Structures(self._memory), buffers.registers_at, access)
+        own = threads.outsider(os.getpid())
+        if own is None:
+            raise EngineError("/proc does not show this process: the embedded engine needs it")
+        self._own: Task = own
+        self._environment = Environment(self._memory, self._table, own)
+        self._environment.send_signal = send_signal
+        self._programs = prepare(spec.programs, self._maps, self._environment, values.value)
+        followed = self._followed
+        interrupt = followed.tracees.interrupt if followed else lambda tid: None
+        self._timers = TimerSource(firings.clocks(self._programs), threads, self._environment, buffers, interrupt)
+        hooks = Hooks(
+            self._thread_ended, self._forget_task, self._timers.sampled,
+            followed.tracees.registers if followed else lambda flags: b"",
+        )  # fmt: skip
+        stops = StopSource(threads, self._environment, firings.by_tracepoint(self._programs), buffers, hooks)
+        self._events = Events(followed, stops.handlers, self._timers, self._is_enough)
+
+    def _thread_ended(self, tid: int) -> None:
+        self._timers.forget(tid)
+        if self._followed is not None:
+            self._followed.ended(tid)
+
+    def _forget_task(self, address: int) -> None:
+        for made in self._maps.values():
+            if isinstance(made, TaskStorage):
+                made.forget(address)
+
+    def _is_enough(self, for_data: bool) -> bool:
+        """Whether a ring should be looked at: if it has something, or before it is full."""
+        for ring in self._ring_buffers:
+            if for_data and ring.is_awake:
+                return True
+            if ring.query(AVAIL_DATA) * 2 > ring.spec.max_entries:
+                return True
+        return False
+
     def attach(self) -> None:
-        """Attach every program whose probes the system fires."""
+        """Get the processes to where they wait to be traced. Raises EngineError."""
+        if self._followed is not None:
+            plan = plan_of(self._spec, self._followed.seccomp)
+            try:
+                self._followed.tracees.begin(plan, self._followed.evaluation)
+            except CommandError as error:
+                raise EngineError(str(error)) from None
+        self._timers.start()
 
     def run(self, program: str) -> None:
         """Run a program of an internal probe (BEGIN, END) once, to its end. Raises EngineError."""
         for ready in self._programs:
             if ready.spec.name == program:
-                ready.run(self._context)
+                self._environment.task, self._environment.now = self._own, 0
+                self._buffers.arguments[:] = bytes(len(self._buffers.arguments))
+                ready.run(self._buffers.arguments_at)
                 return
         raise EngineError(f"there is no program {program}")
 
     def wait(self, timeout: float | None, others: Sequence[int] = ()) -> list[int]:
         """Sleep until a ring has data, one of the `others` (file descriptors) is readable, a signal arrives or
         `timeout` seconds have passed; return those of `others` that are readable."""
-        return select.select(others, (), (), timeout)[0]
+        assert self._events is not None
+        ready = self._events.wait(timeout, others, True)
+        for ring in self._ring_buffers:
+            ring.is_awake = False
+        return ready
+
+    def pause(self, seconds: float, others: Sequence[int] = ()) -> list[int]:
+        """Let so many seconds pass, but for a ring that would be full; those of `others` that are readable."""
+        assert self._events is not None
+        return self._events.wait(seconds, others, False)
 
     def read_map(self, name: str) -> list[tuple[bytes, bytes]]:
         """All keys and values; a per-CPU value is that of the one CPU there is, padded to 8 bytes."""
@@ -105,7 +170,9 @@ class EmbeddedTracing:
 
     def close(self) -> None:
         """Detach and free everything; closing twice is harmless."""
+        if self._events is not None:
+            self._events.close()
         for ring in self.rings:
             ring.close()
         self._table.close()
-        self.rings, self._maps, self._elements, self._programs = [], {}, {}, []
+        self.rings, self._maps, self._elements, self._ring_buffers, self._programs = [], {}, {}, [], []

@@ -132,6 +132,12 @@ class KernelTracing:
         ready = self._poll_set.wait(timeout)
         return [descriptor for descriptor in ready if descriptor in self._others]
 
+    def pause(self, seconds: float, others: Sequence[int] = ()) -> list[int]:
+        """Sleep for so many seconds, or until one of `others` is readable; those that are."""
+        import select  # an import that some runs do without
+
+        return select.select(others, (), (), seconds)[0]
+
     def read_map(self, name: str) -> list[tuple[bytes, bytes]]:
         """All keys and values; a per-CPU value is the values of all possible CPUs, each padded to 8 bytes."""
         if name == SKIPPED:

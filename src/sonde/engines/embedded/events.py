@@ -1,0 +1,111 @@
+"""What drives a session: records of the guardian and timers, taken up as they come, and waiting for them."""
+
+from __future__ import annotations
+
+import os
+import select
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+from sonde.engines.base import EngineError
+from sonde.engines.embedded.followed import FollowedGroup
+from sonde.engines.embedded.machine.memory import AccessError
+from sonde.engines.embedded.sources.stops import Handler
+from sonde.engines.embedded.sources.timers import TimerSource
+from sonde.target import stops
+from sonde.target.tracees import GuardianError
+
+_BATCH = 256
+"""Records taken up between two looks at the clock and at what else may have come."""
+
+_NS = 1_000_000_000
+
+
+class Events:
+    """`handlers` are by the kind of record; `is_enough` tells that somebody should look at the rings."""
+
+    def __init__(
+        self, followed: FollowedGroup | None, handlers: Mapping[int, Handler], timers: TimerSource,
+        is_enough: Callable[[bool], bool],
+    ) -> None:  # fmt: skip
+        self._followed = followed
+        self._tracees = followed.tracees if followed else None
+        self._handlers = dict(handlers)
+        self._timers = timers
+        self._is_enough = is_enough
+        self._poll: select.poll | None = None
+        self._others: tuple[int, ...] = ()
+        self._guardian = os.pidfd_open(followed.tracees.guardian) if followed else -1
+
+    def wait(self, timeout: float | None, others: Sequence[int], for_data: bool) -> list[int]:
+        """Take up what comes until `timeout` seconds have passed or one of `others` is readable, or, `for_data`, until
+        there is something in a ring; those of `others` that are readable."""
+        end = None if timeout is None else time.monotonic_ns() + int(timeout * _NS)
+        poll = self._prepared(tuple(others))
+        try:
+            while True:
+                self._timers.advance(time.monotonic_ns())
+                busy = self._take_up()
+                ready = self._poll_for(poll, 0 if busy or self._is_enough(for_data) else self._patience(end))
+                if ready or self._is_enough(for_data) or (end is not None and time.monotonic_ns() >= end):
+                    return ready
+        except GuardianError as error:
+            raise EngineError(str(error)) from None
+        except AccessError as error:
+            raise EngineError(f"a program reached beyond its memory, an error of sonde's: {error}") from None
+
+    def _prepared(self, others: tuple[int, ...]) -> select.poll:
+        if self._poll is None or others != self._others:
+            self._poll, self._others = select.poll(), others
+            for descriptor in others:
+                self._poll.register(descriptor, select.POLLIN)
+            if self._tracees is not None:
+                self._poll.register(self._tracees.descriptor, select.POLLIN)
+                self._poll.register(self._guardian, select.POLLIN)
+        return self._poll
+
+    def _take_up(self) -> bool:
+        """Handle records that are there; False if there are none."""
+        tracees = self._tracees
+        if tracees is None:
+            return False
+        number, records = tracees.take(_BATCH)
+        handlers, held = self._handlers, stops.HELD
+        for record in records:
+            handlers[record[0]](record)
+            if record[1] & held:
+                tracees.resume(number, record[2])
+            number += 1
+        return bool(records)
+
+    def _patience(self, end: int | None) -> int | None:
+        """Milliseconds to wait at most, rounded up; None: for ever."""
+        moments = [moment for moment in (end, self._timers.next) if moment]
+        if not moments:
+            return None
+        return max(-((time.monotonic_ns() - min(moments)) // 1_000_000), 0)
+
+    def _poll_for(self, poll: select.poll, patience: int | None) -> list[int]:
+        """Those of the others that are readable."""
+        tracees = self._tracees
+        if tracees is None or patience == 0:
+            found = poll.poll(patience)
+        else:
+            most = tracees.rest()
+            if most is not None:
+                patience = min(patience or 1 << 30, -(-int(most * 1e6) // 1000)) if patience else int(most * 1000)
+            found = poll.poll(patience)
+            tracees.awake()
+        ready = {descriptor for descriptor, _ in found}
+        if self._guardian in ready:
+            self._lost()
+        return [descriptor for descriptor in self._others if descriptor in ready]
+
+    def _lost(self) -> None:
+        """The guardian has ended: well, if nothing is left to trace."""
+        raise EngineError("the guardian, which traces the processes, was killed: what it traced may have failed")
+
+    def close(self) -> None:
+        if self._guardian >= 0:
+            os.close(self._guardian)
+            self._guardian = -1

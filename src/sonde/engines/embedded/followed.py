@@ -1,0 +1,73 @@
+"""The processes of -c and -p as a session has them, traced by the guardian."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Sequence
+from contextlib import suppress
+
+from sonde.target.tracees import Tracees
+
+
+class Followed:
+    """One process. `descriptor` is readable once all that it did has been seen, to its end."""
+
+    def __init__(self, pid: int, group: FollowedGroup, is_command: bool) -> None:
+        self.pid = pid
+        self.descriptor = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
+        self.group = group
+        self._is_command = is_command
+
+    def resume(self) -> None:
+        """Let it run, and all others with it."""
+        self.group.go()
+
+    def ended(self) -> None:
+        os.eventfd_write(self.descriptor, 1)
+
+    def close(self) -> None:
+        """End a command if it has not ended, as it was started for this session only; collect it."""
+        os.close(self.descriptor)
+        if self._is_command:
+            with suppress(ChildProcessError, ProcessLookupError):
+                if os.waitpid(self.pid, os.WNOHANG)[0] == 0:
+                    os.kill(self.pid, signal.SIGTERM)
+
+
+class FollowedGroup:
+    """All of a session: the commands, which wait before exec, and the processes that were there."""
+
+    def __init__(self, commands: Sequence[str], pids: Sequence[int], evaluation: str, seccomp: bool) -> None:
+        """Raises CommandError."""
+        self.tracees = Tracees()
+        self.evaluation = evaluation
+        self.seccomp = seccomp
+        self.members: list[Followed] = []
+        self._runs = False
+        try:
+            for text in commands:
+                self.members.append(Followed(self.tracees.start(text), self, True))
+            for pid in pids:
+                self.tracees.grab(pid)
+                self.members.append(Followed(pid, self, False))
+        except BaseException:
+            self.close()
+            raise
+
+    def go(self) -> None:
+        if not self._runs:
+            self._runs = True
+            self.tracees.go()
+
+    def ended(self, tid: int) -> None:
+        """A thread is gone; with the first thread of a process the process is."""
+        for member in self.members:
+            if member.pid == tid:
+                member.ended()
+
+    def close(self) -> None:
+        """Let all go."""
+        self.tracees.close()
+        for member in self.members:
+            member.close()

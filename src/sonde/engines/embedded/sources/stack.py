@@ -1,0 +1,63 @@
+"""The stack of the thread whose registers are in the buffer, by its frame pointers.
+
+As perf walks it (perf_callchain_user, arch/x86/events/core.c): the program counter, then the return address of each
+frame from the one that bp points to, as long as they can be read.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Sequence
+
+from sonde.engines.embedded.kernel_types import layout
+
+_OFFSETS = layout("struct pt_regs").offsets
+_WORD = struct.Struct("=Q")
+_FRAME = struct.Struct("=QQ")
+"""The caller's frame pointer, the return address."""
+
+_USER_END = 0x7FFF_FFFF_F000
+_PAGE = 4096
+
+
+def walker(registers: bytearray, read: Callable[[int, int, int], bytes]) -> Callable[[int, int], Sequence[int]]:
+    """A function (thread, depth) -> addresses."""
+
+    def walk(tid: int, depth: int) -> Sequence[int]:
+        (counter,) = _WORD.unpack_from(registers, _OFFSETS["ip"])
+        (frame,) = _WORD.unpack_from(registers, _OFFSETS["bp"])
+        if not counter:
+            return ()
+        found, pages = [counter], _Pages(tid, read)
+        while len(found) < depth and 0 < frame <= _USER_END - _FRAME.size:
+            data = pages.read(frame)
+            if data is None:
+                break
+            frame, back = _FRAME.unpack(data)
+            found.append(back)
+        return found
+
+    return walk
+
+
+class _Pages:
+    """Memory of a process, a page at a time."""
+
+    def __init__(self, tid: int, read: Callable[[int, int, int], bytes]) -> None:
+        self._tid = tid
+        self._read = read
+        self._pages: dict[int, bytes] = {}
+
+    def read(self, address: int) -> bytes | None:
+        """A frame; None if it cannot be read."""
+        at = address % _PAGE
+        start = address - at
+        try:
+            if at + _FRAME.size > _PAGE:
+                return self._read(self._tid, address, _FRAME.size)
+            page = self._pages.get(start)
+            if page is None:
+                page = self._pages[start] = self._read(self._tid, start, _PAGE)
+        except OSError:
+            return None
+        return page[at : at + _FRAME.size]

@@ -1,0 +1,250 @@
+"""Stops of traced threads turned into firings: system calls, and tracepoints of processes and signals.
+
+A record fires what the kernel would fire at that place, with the context that a raw tracepoint has there: its arguments
+as u64, pointers to structures in Memory among them.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Mapping, Sequence
+
+from sonde.engines.embedded.environment import Environment
+from sonde.engines.embedded.kernel_types import layout
+from sonde.engines.embedded.sources.buffers import Buffers
+from sonde.engines.embedded.sources.firings import Shot
+from sonde.engines.embedded.sources.signals import SignalSource
+from sonde.engines.embedded.sources.wishes import PRCTL, SET_IDENTITY
+from sonde.engines.embedded.task import Task
+from sonde.engines.embedded.threads import Threads
+from sonde.target import stops
+from sonde.typed import NamedTuple
+
+_SIZE = layout("struct pt_regs").size
+_FIRST_TOLD = layout("struct pt_regs").offsets["r10"]
+_TOLD = struct.Struct("=14Q")
+"""r10 r9 r8 ax cx dx si di orig_ax ip cs flags sp ss, as they stand in struct pt_regs."""
+
+_NO_RESULT = -38 & 0xFFFF_FFFF_FFFF_FFFF
+"""-ENOSYS, which ax holds while a system call is being entered (arch/x86/entry/entry_64.S)."""
+
+_USER_CS, _USER_SS, _FLAGS = 0x33, 0x2B, 0x246
+_U64 = 0xFFFF_FFFF_FFFF_FFFF
+
+_TWO = struct.Struct("=QQ")
+_CLONE = 56
+_PR_SET_NAME, _NAME_SIZE = 15, 16
+
+Record = tuple[int, ...]
+"""A record's fields in the order of stops.Stop."""
+
+Handler = Callable[[Record], None]
+
+
+class Hooks(NamedTuple):
+    """What else has to be done: `ended` with the number of a thread that is gone, `forget` with its task_struct's
+    address before that, `sampled` with a thread that stands still because it was asked to, `registers` gives struct
+    user_regs_struct by a record's flags."""
+
+    ended: Callable[[int], None]
+    forget: Callable[[int], None]
+    sampled: Callable[[Task], None]
+    registers: Callable[[int], bytes]
+
+
+class StopSource:
+    """Runs programs for records."""
+
+    def __init__(
+        self, threads: Threads, environment: Environment, shots: Mapping[str, Sequence[Shot]], buffers: Buffers,
+        hooks: Hooks,
+    ) -> None:  # fmt: skip
+        self._threads = threads
+        self._environment = environment
+        self._shots = shots
+        self._buffers = buffers
+        self._hooks = hooks
+        signals = SignalSource(threads, buffers, self.fire)
+        self.handlers: dict[int, Handler] = {
+            stops.ENTRY: self._entry_handler(),
+            stops.RETURN: self._return_handler(),
+            stops.FORK: self._forked,
+            stops.START: self._started,
+            stops.EXEC: self._executed,
+            stops.EXIT: self._exiting,
+            stops.END: self._ended,
+            stops.SIGNAL: self._with_registers(signals.delivered),
+            stops.GROUP_STOP: lambda record: None,
+            stops.INTERRUPTED: self._interrupted,
+        }
+
+    def fire(self, name: str, task: Task, when: int, *arguments: int) -> None:
+        """Run the programs of a tracepoint."""
+        shots = self._shots.get(name, ())
+        if not shots:
+            return
+        struct.pack_into(f"={len(arguments)}Q", self._buffers.arguments, 0, *(each & _U64 for each in arguments))
+        self._run(shots, task, when)
+
+    def _run(self, shots: Sequence[Shot], task: Task, when: int) -> None:
+        environment, context = self._environment, self._buffers.arguments_at
+        environment.task, environment.now = task, when
+        for run, cookie in shots:
+            environment.cookie = cookie
+            run(context)
+
+    def task(self, tid: int) -> Task | None:
+        """The thread of that number; None if it has gone before anything of it was known."""
+        return self._threads.by_tid.get(tid) or self._threads.adopt(tid)
+
+    def _entry_handler(self) -> Handler:
+        """What a call's entry does, as fast as can be."""
+        shots, environment, find, miss = (
+            self._shots.get("sys_enter", ()),
+            self._environment,
+            self._threads.by_tid.get,
+            self.task,
+        )
+        registers, arguments, context = self._buffers.registers, self._buffers.arguments, self._buffers.arguments_at
+        registers_at, pack_told, pack_two = self._buffers.registers_at, _TOLD.pack_into, _TWO.pack_into
+        copy, follow = self._copy_registers, self._follow_name
+
+        def entered(record: Record) -> None:
+            _, flags, tid, when, _, _, _, _, _, ip, sp, number, di, si, dx, r10, r8, r9, _ = record
+            task = find(tid) or miss(tid)
+            if task is None:
+                return
+            number &= _U64
+            if not flags or not copy(flags):
+                pack_told(
+                    registers, _FIRST_TOLD,
+                    r10, r9, r8, _NO_RESULT, ip, dx, si, di, number, ip, _USER_CS, _FLAGS, sp, _USER_SS,
+                )  # fmt: skip
+            pack_two(arguments, 0, registers_at, number)
+            environment.task = task
+            environment.now = when
+            for run, cookie in shots:
+                environment.cookie = cookie
+                run(context)
+            if number == PRCTL and di == _PR_SET_NAME:
+                follow(task, si)
+
+        return entered
+
+    def _return_handler(self) -> Handler:
+        shots, environment, find, miss = (
+            self._shots.get("sys_exit", ()),
+            self._environment,
+            self._threads.by_tid.get,
+            self.task,
+        )
+        registers, arguments, context = self._buffers.registers, self._buffers.arguments, self._buffers.arguments_at
+        registers_at, pack_told, pack_two = self._buffers.registers_at, _TOLD.pack_into, _TWO.pack_into
+        copy, look_again = self._copy_registers, self._threads.look_again
+
+        def returned(record: Record) -> None:
+            _, flags, tid, when, number, _, _, _, _, ip, sp, value, _, _, _, _, _, _, _ = record
+            task = find(tid) or miss(tid)
+            if task is None:
+                return
+            value &= _U64
+            if not flags or not copy(flags):
+                pack_told(
+                    registers, _FIRST_TOLD, 0, 0, 0, value, ip, 0, 0, 0, number, ip, _USER_CS, _FLAGS, sp, _USER_SS
+                )
+            pack_two(arguments, 0, registers_at, value)
+            if not value and number in SET_IDENTITY:
+                look_again(task)
+            environment.task = task
+            environment.now = when
+            for run, cookie in shots:
+                environment.cookie = cookie
+                run(context)
+
+        return returned
+
+    def _copy_registers(self, flags: int) -> bool:
+        """Take over the registers that came with a held stop; False if there are none."""
+        found = self._hooks.registers(flags)
+        if not found:
+            return False
+        self._buffers.registers[:] = found[:_SIZE]
+        return True
+
+    def _with_registers(self, handler: Callable[[Record, Task], None]) -> Handler:
+        def handle(record: Record) -> None:
+            task = self.task(record[2])
+            if task is not None:
+                if not self._copy_registers(record[1]):
+                    self._buffers.registers[:] = bytes(_SIZE)
+                handler(record, task)
+
+        return handle
+
+    def _follow_name(self, task: Task, address: int) -> None:
+        """The thread, which is held, gives itself a name (prctl(2))."""
+        for size in (_NAME_SIZE, 1):
+            # A short name may lie at the very end of what can be read.
+            try:
+                name = task.read_memory(address, size)
+            except OSError:
+                continue
+            while b"\0" not in name and len(name) < _NAME_SIZE:
+                try:
+                    name += task.read_memory(address + len(name), 1)
+                except OSError:
+                    return
+            self._threads.rename(task, name)
+            return
+
+    def _forked(self, record: Record) -> None:
+        _, _, tid, when, child, is_thread, *_ = record
+        maker = self.task(tid)
+        if maker is not None:
+            made = self._threads.made(child, maker, bool(is_thread))
+            self.fire("sched_process_fork", maker, when, maker.address, made.address)
+
+    def _started(self, record: Record) -> None:
+        """What was made returns from the call that made it, with 0."""
+        _, flags, tid, when, parent, is_thread, number, *_ = record
+        maker = self._threads.by_tid.get(parent) if parent else None
+        if maker is None:
+            self._threads.adopt(tid)
+            return
+        task = self._threads.made(tid, maker, bool(is_thread))
+        if not self._copy_registers(flags):
+            call = number if number >= 0 else _CLONE
+            self._buffers.registers[:] = bytes(_SIZE)
+            _TOLD.pack_into(
+                self._buffers.registers, _FIRST_TOLD, 0, 0, 0, 0, 0, 0, 0, 0, call, 0, _USER_CS, _FLAGS, 0, _USER_SS
+            )
+        self.fire("sys_exit", task, when, self._buffers.registers_at, 0)
+
+    def _executed(self, record: Record) -> None:
+        _, flags, tid, when, former, *_ = record
+        task = self._threads.executed(tid, former)
+        if task is not None:
+            self._copy_registers(flags)
+            self.fire("sched_process_exec", task, when, task.address, former or tid)
+
+    def _exiting(self, record: Record) -> None:
+        _, flags, tid, when, status, *_ = record
+        task = self.task(tid)
+        if task is not None:
+            self._copy_registers(flags)
+            is_last = self._threads.ending(task, status)
+            self.fire("sched_process_exit", task, when, task.address, int(is_last))
+
+    def _ended(self, record: Record) -> None:
+        tid = record[2]
+        task = self._threads.by_tid.get(tid)
+        if task is not None:
+            self._hooks.forget(task.address)
+            self._threads.ended(tid)
+        self._hooks.ended(tid)
+
+    def _interrupted(self, record: Record) -> None:
+        task = self.task(record[2])
+        if task is not None and self._copy_registers(record[1]):
+            self._environment.now = record[3]
+            self._hooks.sampled(task)

@@ -1,0 +1,102 @@
+"""tick-n and profile-n: programs run as time passes.
+
+tick-n runs once each time, for sonde itself, with no registers. profile-n looks at the traced threads that run: each is
+stopped for a moment and sampled with its registers.
+"""
+
+from __future__ import annotations
+
+import struct
+import time
+from collections.abc import Callable, Sequence
+
+from sonde.bpf import programs
+from sonde.engines.embedded.environment import Environment
+from sonde.engines.embedded.sources.buffers import Buffers
+from sonde.engines.embedded.sources.firings import Clock
+from sonde.engines.embedded.task import Task
+from sonde.engines.embedded.threads import Threads
+from sonde.engines.embedded.verifier.contexts import CONTEXTS, field_named
+from sonde.target.facts import state
+
+_SAMPLE = CONTEXTS[programs.PERF_EVENT]
+_REGISTERS_AT = field_named(_SAMPLE, "regs").at
+_PERIOD_AT = field_named(_SAMPLE, "sample_period").at
+_WORD = struct.Struct("=Q")
+
+
+class TimerSource:
+    """`interrupt` has a thread stop for its sample."""
+
+    def __init__(
+        self, clocks: Sequence[Clock], threads: Threads, environment: Environment, buffers: Buffers,
+        interrupt: Callable[[int], None],
+    ) -> None:  # fmt: skip
+        self._clocks = clocks
+        self._threads = threads
+        self._environment = environment
+        self._buffers = buffers
+        self._interrupt = interrupt
+        self._own = environment.task
+        self._due: list[int] = []
+        self._wanted: dict[int, set[int]] = {}
+        """For each thread that has been asked to stop, the clocks that want its sample."""
+
+    def start(self) -> None:
+        now = time.monotonic_ns()
+        self._due = [now + clock.period for clock in self._clocks]
+
+    @property
+    def next(self) -> int:
+        """When there is something to do, in ns of CLOCK_MONOTONIC; 0 if never."""
+        return min(self._due, default=0)
+
+    def advance(self, now: int) -> None:
+        """Do what is due. A clock that is late by more than a period leaves those out, as a perf event does."""
+        sampling = []
+        for number, due in enumerate(self._due):
+            if due > now:
+                continue
+            clock = self._clocks[number]
+            self._due[number] = due + clock.period * ((now - due) // clock.period + 1)
+            if clock.samples:
+                sampling.append(number)
+            else:
+                self._tick(clock, now)
+        if sampling:
+            self._ask(sampling)
+
+    def _tick(self, clock: Clock, now: int) -> None:
+        environment, buffers = self._environment, self._buffers
+        buffers.registers[:] = bytes(len(buffers.registers))
+        environment.task, environment.now, environment.cookie = self._own, now, clock.shot.cookie
+        self._run(clock)
+
+    def _ask(self, sampling: Sequence[int]) -> None:
+        """Have the threads stopped that run."""
+        for tid in tuple(self._threads.by_tid):
+            waiting = self._wanted.get(tid)
+            if waiting is not None:
+                waiting.update(sampling)
+            elif state(tid) == "R":
+                self._wanted[tid] = set(sampling)
+                self._interrupt(tid)
+
+    def sampled(self, task: Task) -> None:
+        """The thread stands still, its registers are in the buffer."""
+        environment = self._environment
+        environment.task = task
+        for number in sorted(self._wanted.pop(task.tid, ())):
+            clock = self._clocks[number]
+            environment.cookie = clock.shot.cookie
+            self._run(clock)
+
+    def forget(self, tid: int) -> None:
+        """The thread is gone, and gives no sample."""
+        self._wanted.pop(tid, None)
+
+    def _run(self, clock: Clock) -> None:
+        sample, registers = self._buffers.sample, self._buffers.registers
+        sample[_REGISTERS_AT : _REGISTERS_AT + len(registers)] = registers
+        _WORD.pack_into(sample, _PERIOD_AT, clock.period)
+        clock.shot.run(self._buffers.sample_at)

@@ -1,0 +1,110 @@
+"""What the guardian is to tell of the traced threads, and which stops it holds, from the programs that want to know.
+
+A stop is held where a program looks into the thread's memory, at its stack, or does something to it. All else is told
+while the thread runs on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from sonde.bpf.helpers import NUMBERS
+from sonde.bpf.programs import TRACING
+from sonde.engines.embedded.programs import called_helpers
+from sonde.engines.embedded.sources.registers import needs_all_registers
+from sonde.probe import Internal, Probe, RawTracepoint, Syscall, Timer
+from sonde.spec import ProgramSpec, TracingSpec
+from sonde.target import plan as plans
+from sonde.target import stops
+from sonde.target.plan import ENTRY, HOLD_ENTRY, HOLD_RETURN, RETURN, Plan
+
+_USER = frozenset(
+    NUMBERS[name]
+    for name in (
+        "probe_read", "probe_read_str", "probe_read_user", "probe_read_user_str", "probe_write_user", "copy_from_user",
+        "copy_from_user_task", "get_stack", "get_stackid", "send_signal", "send_signal_thread",
+    )
+)  # fmt: skip
+"""Helpers for which the thread must stand still."""
+
+_STACK = frozenset(NUMBERS[name] for name in ("get_stack", "get_stackid"))
+_IDENTITY = frozenset(NUMBERS[name] for name in ("get_current_uid_gid", "probe_read_kernel"))
+
+PRCTL = 157
+"""A thread changes its name so (PR_SET_NAME); numbers are those of arch/x86/entry/syscalls/syscall_64.tbl."""
+
+SET_IDENTITY = (105, 106, 109, 112, 113, 114, 116, 117, 119, 122, 123)
+"""setuid setgid setpgid setsid setreuid setregid setgroups setresuid setresgid setfsuid setfsgid"""
+
+_EXEC, _FORK, _SIGTIMEDWAIT, _YIELD = (59, 322), (56, 57, 58, 435), (128,), (24,)
+_DERIVED = {
+    ("proc", "exec"): _EXEC, ("proc", "exec-failure"): _EXEC, ("proc", "start"): _FORK, ("proc", "lwp-start"): _FORK,
+    ("proc", "signal-clear"): _SIGTIMEDWAIT, ("sched", "surrender"): _YIELD,
+}  # fmt: skip
+"""Probes that follow from the raw tracepoints of system calls, and of which calls."""
+
+_EVENTS = {
+    "sched_process_fork": stops.FORK, "sched_process_exec": stops.EXEC, "sched_process_exit": stops.EXIT,
+    "signal_generate": stops.SIGNAL, "signal_deliver": stops.SIGNAL,
+}  # fmt: skip
+
+
+def plan_of(spec: TracingSpec, seccomp: bool) -> Plan:
+    """The plan that lets the spec's programs fire."""
+    programs = spec.programs
+    calls: dict[int, int] = {}
+    events, held = set(), {stops.EXEC}
+    registers = False
+    for program in programs:
+        helpers = called_helpers(program)
+        registers_used = needs_all_registers(program)
+        stands_still = bool(helpers & _USER) or registers_used
+        registers = registers or registers_used or bool(helpers & _STACK)
+        for probe, _ in program.probes:
+            for number, wanted in _calls(probe, spec.probes, stands_still):
+                calls[number] = calls.get(number, 0) | wanted
+            kind = _event(probe)
+            if kind is not None:
+                events.add(kind)
+                if stands_still or kind == stops.INTERRUPTED:
+                    held.add(kind)
+                registers = registers or kind == stops.INTERRUPTED
+    if any(calls.get(number, 0) & HOLD_RETURN for number in _FORK):
+        held.add(stops.START)
+    _add_own(programs, calls)
+    return Plan(calls, frozenset(events), frozenset(held), registers, seccomp)
+
+
+def _calls(probe: Probe, probes: Sequence[Probe], stands_still: bool) -> Iterator[tuple[int, int]]:
+    """The system calls that a program attached to the probe fires with, and what is wanted of them: one attachment
+    serves all system calls among the session's `probes`."""
+    numbers: Iterable[int]
+    match probe.firing:
+        case Syscall(is_return=is_return):
+            found = [each.firing for each in probes]
+            numbers = [f.number for f in found if isinstance(f, Syscall) and f.is_return == is_return and not f.compat]
+        case RawTracepoint(name="sys_enter" | "sys_exit" as name):
+            numbers, is_return = _DERIVED.get((probe.provider, probe.name), range(plans.NUMBERS)), name == "sys_exit"
+        case _:
+            return
+    wanted = (RETURN | stands_still * HOLD_RETURN) if is_return else (ENTRY | stands_still * HOLD_ENTRY)
+    yield from ((number, wanted) for number in numbers)
+
+
+def _event(probe: Probe) -> int | None:
+    match probe.firing:
+        case RawTracepoint(name=name):
+            return _EVENTS.get(name)
+        case Timer(every_cpu=True):
+            return stops.INTERRUPTED
+    return None
+
+
+def _add_own(programs: Sequence[ProgramSpec], calls: dict[int, int]) -> None:
+    """What must be seen to know who is who, where a program may ask."""
+    if all(isinstance(probe.firing, Internal) for program in programs for probe, _ in program.probes):
+        return
+    calls[PRCTL] = calls.get(PRCTL, 0) | ENTRY | HOLD_ENTRY
+    if any(called_helpers(program) & _IDENTITY or program.kind == TRACING for program in programs):
+        for number in SET_IDENTITY:
+            calls[number] = calls.get(number, 0) | RETURN
