@@ -9,7 +9,7 @@ from collections.abc import Callable
 from errno import EFAULT, EINVAL, ERANGE
 
 from sonde.engines.embedded.environment import Environment, Task
-from sonde.engines.embedded.machine.memory import OFFSET_BITS, OFFSET_MASK, AccessError
+from sonde.engines.embedded.machine.memory import OFFSET_BITS, OFFSET_MASK
 
 USER_END = 0x7FFF_FFFF_F000
 """TASK_SIZE_MAX of x86-64 without five levels of page tables (arch/x86/include/asm/page_64_types.h)."""
@@ -151,14 +151,10 @@ def user_string(task: Task, address: int, size: int) -> tuple[bytes, int] | None
 def _zeros_behind(task: Task, address: int, size: int, length: int) -> int:
     """How many zeros complete the word that a string of `length` ends in."""
     missing = -length % 8
-    end = address + length + missing
     if not missing or length + missing > size:
         return 0
     # A word that goes over into a page which is not there is read byte by byte.
-    crosses = end // _PAGE != (address + length) // _PAGE and end % _PAGE
-    if crosses and _read_user(task, end - end % _PAGE, end % _PAGE) is None:
+    page = address + length + missing - 1 & -_PAGE
+    if page >= address + length and _read_user(task, page, 1) is None:
         return 0
     return missing
-
-
-__all__ = ["AccessError", "make", "user_string"]

@@ -65,7 +65,10 @@ class Array:
         return self.address + index * self.stride if index < self.spec.max_entries else 0
 
     def update(self, key: bytes, value: bytes, flags: int = ANY) -> int:
-        return -EPERM if self.is_frozen else self._set(key, value, flags)
+        if self.is_frozen:
+            return -EPERM
+        # The system call asks for that first (map_update_elem, kernel/bpf/syscall.c).
+        return -EINVAL if flags & LOCK else self._set(key, value, flags)
 
     def _set(self, key: bytes, value: bytes, flags: int) -> int:
         (index,) = _INDEX.unpack(key)

@@ -24,7 +24,7 @@ _HASH_ELEMENT = 48
 _LARGEST_PER_CPU = 32 << 10
 """PCPU_MIN_UNIT_SIZE (include/linux/percpu.h)."""
 
-_LARGEST_STORAGE = 0xFFFF - 64
+_LARGEST_STORAGE = 0xFFFF - 128
 """BPF_LOCAL_STORAGE_MAX_VALUE_SIZE (include/linux/bpf_local_storage.h)."""
 
 _DEEPEST = 127

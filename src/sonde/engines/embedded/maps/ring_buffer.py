@@ -69,6 +69,10 @@ class RingBuffer:
         words = self._words
         words[word] = size | BUSY
         words[word + 1] = (at >> _PAGE_SHIFT) + _PAGES_BEFORE
+        if at + end - position > mask + 1:
+            # What was left at the beginning is what the program may see in the part that runs on.
+            over = at + end - position - mask - 1
+            self._data[mask + 1 : mask + 1 + over] = self._data[:over]
         producer[0] = self._position = end
         self._busy += 1
         return self.address + at + 8
@@ -92,9 +96,12 @@ class RingBuffer:
         # The newest position with this offset: nothing reserved is a round older than what was produced.
         position = self._position - (self._position - at & mask)
         words[word] = length | DISCARD if discard else length
+        size = mask + 1
+        end = at + (length + 15 & -8)
         if position ^ consumed > mask:
-            data, second = self._data, at + mask + 1
-            data[second : second + 8 + length] = data[at : at + 8 + length]
+            self._data[at + size : end + size] = self._data[at:end]
+        elif end > size:
+            self._data[: end - size] = self._data[size:end]
         self._busy -= 1
         if flags & FORCE_WAKEUP or (consumed & mask == at and not flags & NO_WAKEUP):
             self.is_awake = True

@@ -1,0 +1,161 @@
+"""Maps of the embedded engine against the kernel's own: what is refused, what operations return, what is left."""
+
+import errno
+import os
+import struct
+from contextlib import contextmanager, suppress
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sonde.bpf import maps
+from sonde.engines.base import EngineError
+from sonde.engines.embedded.machine.memory import Memory
+from sonde.engines.embedded.maps.base import MapTable
+from sonde.engines.embedded.maps.creation import create
+from sonde.engines.embedded.maps.limits import check
+from sonde.engines.kernel import commands
+from sonde.engines.kernel import maps as kernel_maps
+from sonde.engines.kernel.syscalls import address_of, bpf
+from sonde.spec import MapSpec
+from sonde.target.machine import possible_cpus
+
+DELETE = 3
+EXAMPLES = int(os.environ.get("SONDE_MAP_EXAMPLES", "40"))
+
+HASHES = [maps.HASH, maps.PERCPU_HASH]
+ROOMY = [maps.LRU_HASH, maps.LRU_PERCPU_HASH]
+ARRAYS = [maps.ARRAY, maps.PERCPU_ARRAY]
+
+
+def result_of(function, *arguments):
+    """0 or -errno."""
+    try:
+        function(*arguments)
+    except OSError as error:
+        return -error.errno
+    return 0
+
+
+def delete_element(descriptor, key):
+    data = bytearray(key)
+    attributes = bytearray(32)
+    struct.pack_into("=I4xQ", attributes, 0, descriptor, address_of(data))
+    bpf(DELETE, attributes)
+
+
+@contextmanager
+def pair(spec):
+    """The kernel's map and the embedded engine's."""
+    table = MapTable()
+    kernel = kernel_maps.create(spec, possible_cpus())
+    try:
+        yield kernel, create(spec, Memory(), table)
+    finally:
+        kernel.close()
+        table.close()
+
+
+def first_cpu(spec, elements):
+    return sorted((key, value[: spec.value_size]) for key, value in elements)
+
+
+KEYS = st.integers(0, 5).map(lambda n: struct.pack("=I", n))
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(
+            st.just("update"), KEYS, st.binary(min_size=12, max_size=12), st.sampled_from([0, 0, 0, 1, 2, 3, 4, 5, 8])
+        ),
+        st.tuples(st.just("delete"), KEYS),
+    ),
+    max_size=30,
+)
+
+
+@pytest.mark.parametrize("flags", [0, maps.F_NO_PREALLOC])
+@pytest.mark.parametrize("kind", [*HASHES, *ROOMY, *ARRAYS])
+@given(steps=STEPS)
+@settings(max_examples=EXAMPLES)
+def test_operations_have_the_kernels_results(kind, flags, steps):
+    # What an LRU map forgets is not the same; with room for all keys it forgets nothing.
+    spec = MapSpec("a_map", kind, 4, 12, 200 if kind in ROOMY else 4, 0 if kind in ARRAYS + ROOMY else flags)
+    with pair(spec) as (kernel, embedded):
+        for name, key, *others in steps:
+            if name == "update":
+                value, how = others
+                padded = kernel._padded(value)
+                expected = result_of(commands.update_element, kernel.descriptor, key, padded, how)
+                assert embedded.update(key, value, how) == expected
+            else:
+                assert embedded.delete(key) == result_of(delete_element, kernel.descriptor, key)
+        assert first_cpu(spec, embedded.items()) == first_cpu(spec, kernel.read())
+
+
+FLAG_BITS = st.lists(st.sampled_from([1 << bit for bit in range(13)]), max_size=2).map(lambda bits: sum(set(bits)))
+SIZES = st.sampled_from([0, 1, 4, 5, 8, 12, 1016, 1024, 4096, 32768, 32769])
+ENTRIES = st.sampled_from([0, 1, 3, 4096, 8192, 5000])
+KINDS = st.sampled_from(
+    [
+        maps.HASH, maps.ARRAY, maps.PROG_ARRAY, maps.PERF_EVENT_ARRAY, maps.PERCPU_HASH, maps.PERCPU_ARRAY,
+        maps.STACK_TRACE, maps.LRU_HASH, maps.LRU_PERCPU_HASH, maps.QUEUE, maps.STACK, maps.RINGBUF, maps.TASK_STORAGE,
+    ]
+)  # fmt: skip
+
+
+def kernel_refusal(spec):
+    try:
+        os.close(kernel_maps._create(spec, 0))
+    except OSError as error:
+        return error.errno
+    return 0
+
+
+@given(kind=KINDS, key_size=SIZES, value_size=SIZES, entries=ENTRIES, flags=FLAG_BITS, typed=st.booleans())
+@settings(max_examples=20 * EXAMPLES)
+def test_the_same_shapes_are_refused(kind, key_size, value_size, entries, flags, typed):
+    if typed and kind != maps.TASK_STORAGE:
+        typed = False
+    spec = MapSpec(
+        "a_map", kind, key_size, value_size, entries, flags, typed=typed and key_size == 4 and value_size > 0
+    )
+    assert check(spec) == kernel_refusal(spec), spec
+
+
+@pytest.mark.parametrize(
+    "kind", [maps.HASH, maps.PERCPU_HASH, maps.TASK_STORAGE, maps.ARRAY, maps.PERCPU_ARRAY, maps.QUEUE]
+)
+def test_the_largest_value_is_the_kernels(kind):
+    spec = MapSpec("a_map", kind, 0 if kind == maps.QUEUE else 4, 8, 0 if kind == maps.TASK_STORAGE else 1)
+    if kind == maps.TASK_STORAGE:
+        spec = spec._replace(flags=maps.F_NO_PREALLOC, typed=True)
+    elif kind != maps.QUEUE and "hash" in maps.NAMES[kind]:
+        spec = spec._replace(flags=maps.F_NO_PREALLOC)
+    allowed, refused = 8, 1 << 23
+    while refused - allowed > 1:
+        middle = (allowed + refused) // 2
+        if check(spec._replace(value_size=middle)):
+            refused = middle
+        else:
+            allowed = middle
+    assert kernel_refusal(spec._replace(value_size=allowed)) == 0
+    if allowed < (1 << 23) - 1:
+        assert kernel_refusal(spec._replace(value_size=refused)) == errno.E2BIG
+
+
+def test_the_kernel_refuses_what_the_embedded_engine_calls_read_only():
+    spec = MapSpec("a_map", maps.HASH, 4, 8, 4, contents=((b"key.", b"value---"),), frozen=True)
+    with pair(spec) as (kernel, embedded):
+        expected = result_of(commands.update_element, kernel.descriptor, b"key.", b"other---", 0)
+        assert embedded.update(b"key.", b"other---") == expected == -errno.EPERM
+        assert embedded.delete(b"key.") == result_of(delete_element, kernel.descriptor, b"key.") == -errno.EPERM
+    for flag in (maps.F_RDONLY, maps.F_WRONLY):
+        with pair(spec._replace(contents=(), frozen=False, flags=flag)) as (kernel, embedded):
+            expected = result_of(commands.update_element, kernel.descriptor, b"key.", b"other---", 0)
+            assert embedded.update(b"key.", b"other---") == expected
+            refused = []
+            for made in (kernel.read, embedded.items):
+                with suppress(EngineError, PermissionError):
+                    made()
+                    refused.append(False)
+            assert refused == ([] if flag == maps.F_WRONLY else [False, False])
