@@ -7,6 +7,8 @@ same bytes on any machine. Nothing here owns a descriptor.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from sonde.conversion import Conversion
 from sonde.probe import Probe
 from sonde.typed import NamedTuple, TypeAlias
@@ -118,6 +120,46 @@ class Stamp(NamedTuple):
     name: str = ""
 
 
+class FetchStep(NamedTuple):
+    """One step on the way to a variable; all work on one 64-bit number, which begins as 0.
+
+    `operation` is
+      `register`     the number is the user register at offset `operand` of struct pt_regs;
+      `constant`     the number is `operand`;
+      `offset`       `operand` is added;
+      `dereference`  the number is the unsigned one of `operand` bytes (1, 2, 4, 8) in the target's memory at it;
+      `extend`       the number's lowest `operand` bytes (1, 2, 4) are a signed number.
+    """
+
+    operation: str
+    operand: int
+
+
+class Fetch(NamedTuple):
+    """A variable at a probe's place: `size` bytes at `offset` of the program's buffer.
+
+    What `steps` lead to is, by `kind`, the `value` itself (its lowest bytes), the address of as many bytes of `memory`,
+    or the address of a `string`: characters, a NUL, and zeros.
+    """
+
+    offset: int
+    size: int
+    kind: str
+    steps: tuple[FetchStep, ...]
+
+
+class VariablesSpec(NamedTuple):
+    """What the helper fetch_variables fetches in a program that was fired with this cookie."""
+
+    cookie: int
+    fetches: tuple[Fetch, ...]
+
+
+def buffer_size(variables: Iterable[VariablesSpec]) -> int:
+    """How many bytes of buffer the helper fetch_variables needs for any of them."""
+    return max((each.offset + each.size for one in variables for each in one.fetches), default=0)
+
+
 class ProbeSpec(NamedTuple):
     """One firing that a program serves: every probe that it makes happen, and the attach cookie."""
 
@@ -131,7 +173,8 @@ class ProgramSpec(NamedTuple):
     `code` is a sequence of struct bpf_insn. `map_references` pairs instruction indexes (of LD_IMM64, whose source
     register tells descriptor from direct value) with map names, `stamps` are the numbers to be put in when it is
     loaded. `attach_to` names the BTF typedef a tp_btf program is for. `btf`, `func_info`, `line_info` are what
-    BPF_PROG_LOAD takes. `lines` pairs instruction indexes with D source positions "file:line" for listings.
+    BPF_PROG_LOAD takes. `lines` pairs instruction indexes with D source positions "file:line" for listings. `variables`
+    are those that can be fetched where it is fired.
     """
 
     name: str
@@ -146,6 +189,7 @@ class ProgramSpec(NamedTuple):
     func_info: bytes = b""
     line_info: bytes = b""
     lines: tuple[tuple[int, str], ...] = ()
+    variables: tuple[VariablesSpec, ...] = ()
 
 
 class Field(NamedTuple):

@@ -11,8 +11,8 @@ from test_codegen_determinism import PROGRAMS
 
 from sonde import spec as specification
 from sonde.plain import from_plain, to_plain
-from sonde.probe import Internal, Probe, RawTracepoint, Syscall, Timer, Tracepoint
-from sonde.spec import MapSpec, ProbeSpec, Stamp
+from sonde.probe import General, Internal, Probe, RawTracepoint, Syscall, Timer, Tracepoint
+from sonde.spec import Fetch, FetchStep, MapSpec, ProbeSpec, Stamp, VariablesSpec
 from sonde.specfile import CompiledFor, Fact, Part, Setting, SpecFile, SpecFileError, from_text, to_text
 
 PROGRAMS = PROGRAMS | {
@@ -52,7 +52,7 @@ numbers = st.integers(-(1 << 63), (1 << 64) - 1)
 firings = st.one_of(
     st.builds(Internal, texts), st.builds(Syscall, numbers, texts, st.booleans(), st.booleans()),
     st.builds(Timer, numbers, st.booleans()), st.builds(RawTracepoint, texts, numbers),
-    st.builds(Tracepoint, texts, texts, st.booleans()),
+    st.builds(Tracepoint, texts, texts, st.booleans()), st.builds(General, texts),
 )  # fmt: skip
 probes = st.builds(Probe, numbers, texts, texts, texts, texts, firings)
 maps = st.recursive(
@@ -66,7 +66,14 @@ maps = st.recursive(
 )  # fmt: skip
 
 
-@given(st.one_of(probes, maps, st.builds(ProbeSpec, probes, numbers), st.builds(Stamp, numbers, texts, texts)))
+steps = st.lists(st.builds(FetchStep, texts, numbers), max_size=3).map(tuple)
+fetches = st.lists(st.builds(Fetch, numbers, numbers, texts, steps), max_size=3).map(tuple)
+variables = st.builds(VariablesSpec, numbers, fetches)
+
+
+@given(
+    st.one_of(probes, maps, variables, st.builds(ProbeSpec, probes, numbers), st.builds(Stamp, numbers, texts, texts))
+)
 def test_any_value_survives(value):
     data = json.loads(json.dumps(to_plain(value)))
     assert repr(from_plain(type(value), data)) == repr(value)

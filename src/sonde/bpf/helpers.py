@@ -47,6 +47,16 @@ NUMBERS: dict[str, int] = {name: number for number, name in enumerate(NAMES)}
 """Number by name without `bpf_`."""
 
 
+FETCH_VARIABLES = 1 << 16
+"""A helper that only the embedded engine has, beyond the kernel's: long bpf_fetch_variables(ctx, buffer, size) fetches
+the variables of the probe that fires (`spec.Fetch`) into the buffer. 0, or -errno of the first one that cannot be had;
+that one's bytes, and all that belong to none, are zeros then."""
+
+NUMBERS["fetch_variables"] = FETCH_VARIABLES
+
+
 def name_of(number: int) -> str:
     """The name of a helper as the kernel writes it, `bpf_map_lookup_elem`; `helper#N` where there is none."""
+    if number == FETCH_VARIABLES:
+        return "bpf_fetch_variables"
     return f"bpf_{NAMES[number]}" if 0 < number < len(NAMES) else f"helper#{number}"

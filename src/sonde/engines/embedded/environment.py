@@ -51,6 +51,17 @@ class Task(Protocol):
         """Return addresses, at most `depth`, the program counter first; empty if they cannot be told."""
 
 
+class Variables(Protocol):
+    """The variables of a probe."""
+
+    @property
+    def size(self) -> int:
+        """How many bytes of buffer they take."""
+
+    def fetch(self, task: Task, registers: Callable[[], memoryview], buffer: memoryview) -> int:
+        """Fill the buffer, zeros where there is nothing: 0 or -errno. `registers` gives the task's struct pt_regs."""
+
+
 class Environment:
     """The fields up to `functions` stay as they are; the others are the firing's."""
 
@@ -66,6 +77,8 @@ class Environment:
         """The name of the raw tracepoint that fired, "" for other firings."""
         self.cookie = 0
         """The attach cookie of the probe that fires."""
+        self.variables: Variables | None = None
+        """What can be fetched where the program was fired."""
         self.now = 0
         """When it fired, in ns of CLOCK_MONOTONIC; 0: while the program runs."""
         self.tail_calls = 0

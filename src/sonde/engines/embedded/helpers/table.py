@@ -31,6 +31,7 @@ SUBJECTS = {
     "stacks": "get_stack get_stackid get_task_stack",
     "output": "perf_event_output skb_output xdp_output",
     "tail_call": "tail_call",
+    "variables": "fetch_variables",
 }
 """The helpers of each file of this package."""
 

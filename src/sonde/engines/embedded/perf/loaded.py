@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from sonde.bpf import probe_context, programs
 from sonde.engines.embedded.environment import Environment
 from sonde.engines.embedded.perf.conversions import Values
 from sonde.engines.embedded.perf.program_types import CALLERS, Caller
+from sonde.engines.embedded.perf.variables import ProbeVariables
 from sonde.engines.embedded.verifier.contexts import CONTEXTS, field_named
+from sonde.spec import VariablesSpec
 from sonde.typed import Protocol
 
 
@@ -20,32 +22,45 @@ class Execution(Protocol):
 
 
 class LoadedProgram:
-    """A program of type `kind`. Overflow handlers, firings and program arrays have it as it is."""
+    """A program of type `kind`. Overflow handlers, firings and program arrays have it as it is.
 
-    def __init__(self, environment: Environment, kind: int, execution: Execution) -> None:
+    `variables` can be fetched where it is fired. Raises EngineError for what is none.
+    """
+
+    def __init__(
+        self, environment: Environment, kind: int, execution: Execution, variables: Iterable[VariablesSpec] = ()
+    ) -> None:
         self.kind = kind
+        self._variables = {each.cookie: ProbeVariables(each.fetches) for each in variables}
         self._environment = environment
         self._execution = execution
 
     def run(self, context: int, cookie: int = 0) -> int:
         """One firing, which may be in the middle of another one: r0."""
         environment = self._environment
-        before = environment.kind, environment.cookie, environment.tail_calls
+        before = environment.kind, environment.cookie, environment.tail_calls, environment.variables
         environment.kind, environment.cookie, environment.tail_calls = self.kind, cookie, 0
+        environment.variables = self._variables.get(cookie)
         try:
             return self._execution.run(context)
         finally:
-            environment.kind, environment.cookie, environment.tail_calls = before
+            environment.kind, environment.cookie, environment.tail_calls, environment.variables = before
 
     def __call__(self, context: int) -> Callable[[], int] | None:
         """A tail call to it: the rest of the run, or None where the running program's type may not call this one."""
         kind = self._environment.kind
         if kind == self.kind:
-            return lambda: self._execution.run(context)
+            return lambda: self._called(context)
         caller = CALLERS.get(self.kind, {}).get(kind)
         if caller is None:
             return None
         return lambda: self._converted(caller, context)
+
+    def _called(self, context: int) -> int:
+        """The rest of a run, of the type that ran until then; its own probes' variables are what it can fetch."""
+        environment = self._environment
+        environment.variables = self._variables.get(environment.cookie)
+        return self._execution.run(context)
 
     def _converted(self, caller: Caller, context: int) -> int:
         environment = self._environment
@@ -53,7 +68,7 @@ class LoadedProgram:
         address = environment.memory.add(made)
         before, environment.kind = environment.kind, self.kind
         try:
-            result = self._execution.run(address)
+            result = self._called(address)
         finally:
             environment.kind = before
             environment.memory.remove(address)
