@@ -2,6 +2,9 @@
 
     python3 tools/differential.py machine [--count N] [--first SEED]
         Every execution of the machine, and BPF_PROG_TEST_RUN: r0, packets, maps, ring buffers.
+    python3 tools/differential.py verifier [--count N] [--first SEED] [-v]
+        Both verifiers: as many random programs as changed ones, N in all, and every program that sonde compiles for
+        its examples and for the D programs in its tests.
 
 The same numbers always make the same programs. Ends with status 1 if there is any difference.
 """
@@ -12,7 +15,9 @@ import argparse
 import sys
 import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 TESTS = Path(__file__).parent.parent / "tests"
 sys.path[:0] = [str(TESTS), str(TESTS / "unit"), str(TESTS / "kernel")]
@@ -44,14 +49,84 @@ def machine(first: int, count: int) -> int:
     return 1 if found["different"] else 0
 
 
+class Verdicts(NamedTuple):
+    """Verdicts of both verifiers, counted, and the kinds of refusals that only one of them made, each with examples."""
+
+    counts: Counter[str]
+    kinds: dict[tuple[str, str], list[str]]
+
+    def add(self, name: str, verdict: str, kind: str) -> None:
+        self.counts[verdict] += 1
+        if kind:
+            self.kinds.setdefault((verdict, kind), []).append(name)
+
+    def show(self, title: str, kinds: int) -> None:
+        from verifier_differential import BOTH_ACCEPT, OVER_REFUSAL
+
+        total = self.counts.total()
+        accepted = self.counts[BOTH_ACCEPT] + self.counts[OVER_REFUSAL]
+        print(f"{title}: {total} programs, of which the kernel accepts {accepted}")
+        for verdict, number in self.counts.most_common():
+            print(f"{number:8}  {100 * number / total:6.2f} %  {verdict}")
+        share = 100 * self.counts[OVER_REFUSAL] / max(accepted, 1)
+        print(f"          {share:6.2f} % of what the kernel accepts is refused")
+        for (verdict, kind), names in sorted(self.kinds.items(), key=lambda pair: -len(pair[1]))[:kinds]:
+            print(f"    {len(names):5}  {verdict}: {kind}  ({', '.join(names[:3])})")
+
+
+def verifier(first: int, count: int, verbose: bool) -> int:
+    from bpf_mutations import mutated
+    from bpf_programs import from_seed
+    from verifier_differential import WRONG, compare
+
+    wrong = 0
+    every = Verdicts(Counter(), {})
+    for title, make in (("random", from_seed), ("changed", mutated)):
+        verdicts = Verdicts(Counter(), {})
+        for seed in range(first, first + count // 2):
+            verdict, kind = _tried(lambda sample=make(seed): compare(sample))
+            verdicts.add(f"{title} {seed}", verdict, kind)
+            every.add(f"{title} {seed}", verdict, kind)
+        verdicts.show(title, 0)
+        wrong += verdicts.counts[WRONG]
+    compiled = _compiled()
+    compiled.show("compiled by sonde", 20)
+    every.show("random and changed", 1000 if verbose else 40)
+    return 1 if wrong or compiled.counts[WRONG] else 0
+
+
+def _tried(compare: Callable[[], tuple[str, str]]) -> tuple[str, str]:
+    """The verdict; a failure of the verifier itself is one too, and the next program is to be tried all the same."""
+    try:
+        return compare()
+    except Exception as error:
+        return "the engine's verifier fails", repr(error)[:200]
+
+
+def _compiled() -> Verdicts:
+    """What the kernel of this machine takes is taken by the engine's verifier too."""
+    from compiled_programs import distinct, examples, of_tests
+    from verifier_differential import BOTH_ACCEPT, judge, refusal
+
+    verdicts = Verdicts(Counter(), {})
+    for one in distinct(examples() + of_tests()):
+        verdict, kind = _tried(lambda one=one: judge(None, refusal(one.program, one.maps)))
+        verdicts.add(one.source, verdict, kind if verdict != BOTH_ACCEPT else "")
+    return verdicts
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("what", choices=("machine",))
+    parser.add_argument("what", choices=("machine", "verifier"))
     parser.add_argument("--count", type=int, default=20_000)
     parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("-v", action="store_true", dest="verbose", help="list every kind of difference")
     given = parser.parse_args()
     begin = time.monotonic()
-    status = machine(given.first, given.count)
+    if given.what == "machine":
+        status = machine(given.first, given.count)
+    else:
+        status = verifier(given.first, given.count, given.verbose)
     print(f"{time.monotonic() - begin:.0f} s")
     return status
 

@@ -1,20 +1,20 @@
 """Random programs do in the embedded engine's machine what they do in the kernel."""
 
-from collections import Counter
-
-from bpf_programs import KINDS, from_seed
+import pytest
+from bpf_programs import samples
 from embedded_runs import single_processor
+from example_counts import long_run
+from hypothesis import given
 from machine_differential import LEFT_OUT, REFUSED, SAME, compare
 
-COUNT = 300
-FIRST = 100_000
 
-
-def test_machine_and_kernel_agree():
-    found = Counter()
+@pytest.fixture(scope="module", autouse=True)
+def _one_cpu():
     with single_processor():
-        for seed in range(FIRST, FIRST + COUNT):
-            verdict = compare(from_seed(seed, KINDS[seed % len(KINDS)]))
-            assert verdict in (SAME, REFUSED, LEFT_OUT), f"program {seed}: {verdict}"
-            found[verdict] += 1
-    assert found[SAME] > 0.5 * COUNT
+        yield
+
+
+@long_run(300)
+@given(samples())
+def test_machine_and_kernel_agree(sample):
+    assert compare(sample) in (SAME, REFUSED, LEFT_OUT)

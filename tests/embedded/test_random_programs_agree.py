@@ -1,0 +1,41 @@
+"""Both executions of the machine give the same for random programs."""
+
+import pytest
+from bpf_maps import SPECS
+from bpf_programs import Sample, samples
+from embedded_runs import EXECUTIONS, can_run, run
+from example_counts import long_run
+from hypothesis import assume, given
+
+from sonde.bpf import programs
+from sonde.bpf.assembler import assemble
+
+REFERENCE = "interpreter"
+OTHERS = sorted(set(EXECUTIONS) - {REFERENCE})
+
+
+@pytest.mark.parametrize("name", OTHERS)
+@long_run(150)
+@given(sample=samples())
+def test_executions_agree(name, sample):
+    assume(can_run(sample))
+    assert run(sample, EXECUTIONS[name]) == run(sample, EXECUTIONS[REFERENCE])
+
+
+RESULT = "r0 = {}; exit"
+VALUE = "r1 = map[results][0]; r2 = {}; *(u64 *)(r1 +8) = r2; r0 = 0; exit"
+PACKET = "r2 = *(u32 *)(r1 +0); r3 = {}; *(u8 *)(r2 +3) = r3; r0 = 0; exit"
+RECORD = """*(u64 *)(r10 -8) = {}; r1 = map[ring]; r2 = r10; r2 += -8; r3 = 8; r4 = 0
+call bpf_ringbuf_output; r0 = 0; exit"""
+
+
+def outcome(text):
+    code, references = assemble(text.replace(";", "\n"))
+    maps = tuple(SPECS[name] for _, name in references)
+    accesses = (0,) if "*(u32 *)(r1 +0)" in text else ()
+    return run(Sample(programs.XDP, tuple(code), references, maps, bytes(64), context_accesses=accesses))
+
+
+@pytest.mark.parametrize("text", [RESULT, VALUE, PACKET, RECORD])
+def test_whatever_differs_is_seen(text):
+    assert outcome(text.format(1)) == outcome(text.format(1)) != outcome(text.format(2))
