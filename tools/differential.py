@@ -16,8 +16,12 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from compiled_programs import Compiled
 
 TESTS = Path(__file__).parent.parent / "tests"
 sys.path[:0] = [str(TESTS), str(TESTS / "unit"), str(TESTS / "kernel")]
@@ -84,7 +88,7 @@ def verifier(first: int, count: int, verbose: bool) -> int:
     for title, make in (("random", from_seed), ("changed", mutated)):
         verdicts = Verdicts(Counter(), {})
         for seed in range(first, first + count // 2):
-            verdict, kind = _tried(lambda sample=make(seed): compare(sample))
+            verdict, kind = _tried(partial(compare, make(seed)))
             verdicts.add(f"{title} {seed}", verdict, kind)
             every.add(f"{title} {seed}", verdict, kind)
         verdicts.show(title, 0)
@@ -103,14 +107,20 @@ def _tried(compare: Callable[[], tuple[str, str]]) -> tuple[str, str]:
         return "the engine's verifier fails", repr(error)[:200]
 
 
+def _accepted_by_kernel(one: Compiled) -> tuple[str, str]:
+    from verifier_differential import judge, refusal
+
+    return judge(None, refusal(one.program, one.maps))
+
+
 def _compiled() -> Verdicts:
     """What the kernel of this machine takes is taken by the engine's verifier too."""
     from compiled_programs import distinct, examples, of_tests
-    from verifier_differential import BOTH_ACCEPT, judge, refusal
+    from verifier_differential import BOTH_ACCEPT
 
     verdicts = Verdicts(Counter(), {})
     for one in distinct(examples() + of_tests()):
-        verdict, kind = _tried(lambda one=one: judge(None, refusal(one.program, one.maps)))
+        verdict, kind = _tried(partial(_accepted_by_kernel, one))
         verdicts.add(one.source, verdict, kind if verdict != BOTH_ACCEPT else "")
     return verdicts
 
