@@ -1,0 +1,175 @@
+"""Calls of helpers: what comes back, and what they write (check_helper_call() of kernel/bpf/verifier.c)."""
+
+from __future__ import annotations
+
+from sonde.bpf.instructions import CALL_HELPER
+from sonde.bpf.maps import MAPS_OF_MAPS
+from sonde.bpf.signatures import SIGNATURES, Signature
+from sonde.engines.embedded.verifier import stack
+from sonde.engines.embedded.verifier.accesses import slots, use
+from sonde.engines.embedded.verifier.arguments import is_output, map_of
+from sonde.engines.embedded.verifier.relevance import Effect, bit
+from sonde.engines.embedded.verifier.scalar import UNKNOWN, Scalar, between
+from sonde.engines.embedded.verifier.state import State
+from sonde.engines.embedded.verifier.steps import Step
+from sonde.engines.embedded.verifier.subject import Subject
+from sonde.engines.embedded.verifier.values import (
+    MAP,
+    OBJECT,
+    PACKET,
+    PACKET_END,
+    PACKET_META,
+    RECORD,
+    STACK,
+    VALUE,
+    Pointer,
+    Value,
+)
+from sonde.spec import MapSpec
+
+_MAX_ERRNO = 4095
+_MAX_CPUS = 8192
+
+_CALLER_SAVED = 0b111111
+"""r0 to r5, which a call overwrites."""
+
+
+def call(subject: Subject, at: int) -> Step:
+    """The step of a call of a helper that does not call back."""
+    signature = SIGNATURES.get(subject.code[at].imm)
+    if signature is None or subject.code[at].src != CALL_HELPER:
+        return _impossible
+    arguments = sum(bit(position + 1) for position in range(len(signature.arguments)))
+    sizes = sum(bit(n + 1) for n, kind in enumerate(signature.arguments) if kind in _EXACT)
+    plain = Effect(_CALLER_SAVED, 0, 0, arguments, sizes)
+    has_memory = any(kind in _MEMORY or is_output(kind) for kind in signature.arguments)
+
+    def run(state: State) -> Effect:
+        effect = _memory(subject, state, signature, plain) if has_memory else plain
+        result = _result(subject, state, signature, at)
+        for n, kind in enumerate(signature.arguments):
+            if kind == "record":
+                record = state.frame.registers[n + 1]
+                assert type(record) is Pointer
+                state.release(record.id)
+        state.frame.registers[:6] = (result, None, None, None, None, None)
+        if signature.moves_packet:
+            _lose_packet(state)
+        return effect
+
+    return run
+
+
+def _impossible(_state: State) -> Effect:
+    raise AssertionError("the obligations of this call cannot be met")
+
+
+_EXACT = frozenset({"size", "size_or_zero", "constant", "stack_or_null", "memory_or_null", "memory_out_or_null",
+                    "value_or_null", "task_or_null"})  # fmt: skip
+"""Arguments of which the exact number matters, if they are numbers."""
+
+_MEMORY = frozenset({"key", "value", "value_or_null", "memory", "memory_or_null"})
+
+
+def _memory(subject: Subject, state: State, signature: Signature, effect: Effect) -> Effect:
+    """Account for what the helper reads and writes of stacks."""
+    kills, _, _, uses, demands = effect
+    for n, kind in enumerate(signature.arguments):
+        value = state.frame.registers[n + 1]
+        if type(value) is not Pointer or value.kind != STACK:
+            continue
+        size = _size(state, signature, n, kind)
+        if not size:
+            continue
+        assert isinstance(value.target, int)
+        low, high = value.offset + value.variable.smin, value.offset + value.variable.smax + size
+        touched = slots(len(state.frames) - 1 - value.target, low, high)
+        use(subject, state, value, low)
+        if not is_output(kind):
+            uses |= touched
+            continue
+        of = state.frames[value.target].stack
+        if value.variable.mask:
+            stack.disturb(of, low, high)
+        else:
+            _written(of, low, high, _least(state, signature, n, kind, size))
+            if not low % 8 and not high % 8:
+                kills |= touched
+    return Effect(kills, 0, 0, uses, demands)
+
+
+def _written(of: stack.Stack, low: int, high: int, least: int) -> None:
+    """A helper writes all of its buffer, if only with zeros where it fails, but never more than it is told to."""
+    if least:
+        stack.clobber(of, low, low + least)
+    if low + least < high:
+        stack.disturb(of, low + least, high)
+
+
+def _size(state: State, signature: Signature, position: int, kind: str) -> int:
+    """How many bytes of memory an argument stands for at most."""
+    if kind == "long_out":
+        return 8
+    of = map_of(state, signature)
+    if kind == "key":
+        return of.key_size if of else 0
+    if kind in ("value", "value_or_null", "value_out"):
+        return of.value_size if of else 0
+    if kind in _MEMORY or is_output(kind):
+        size = state.frame.registers[position + 2]
+        return size.umax if type(size) is Scalar else 0
+    return 0
+
+
+def _least(state: State, signature: Signature, position: int, kind: str, most: int) -> int:
+    """How many bytes it is at least."""
+    if kind in ("long_out", "value_out"):
+        return most
+    size = state.frame.registers[position + 2]
+    return size.umin if type(size) is Scalar else 0
+
+
+def _result(subject: Subject, state: State, signature: Signature, at: int) -> Value:
+    kind = signature.result
+    if kind == "void":
+        return None
+    if kind == "length":
+        return between(-_MAX_ERRNO, _largest(state, signature))
+    if kind == "cpu":
+        return between(0, _MAX_CPUS - 1)
+    if kind == "task":
+        return Pointer(OBJECT, target="task_struct")
+    if kind == "registers":
+        return Pointer(OBJECT, target="pt_regs")
+    if kind == "value_or_null":
+        of = map_of(state, signature)
+        assert isinstance(of, MapSpec)
+        identity = subject.identities.give(at)
+        if of.kind in MAPS_OF_MAPS and of.inner is not None:
+            return Pointer(MAP, target=of.inner, maybe_null=True, id=identity)
+        return Pointer(VALUE, size=of.value_size, target=of, maybe_null=True, id=identity)
+    if kind == "record_or_null":
+        return _reserved(subject, state, signature, at)
+    return UNKNOWN
+
+
+def _largest(state: State, signature: Signature) -> int:
+    for n, kind in enumerate(signature.arguments):
+        if kind in ("size", "size_or_zero"):
+            size = state.frame.registers[n + 1]
+            assert type(size) is Scalar
+            return size.umax
+    return (1 << 31) - 1
+
+
+def _reserved(subject: Subject, state: State, signature: Signature, at: int) -> Pointer:
+    size = state.frame.registers[signature.arguments.index("constant") + 1]
+    assert type(size) is Scalar
+    identity = subject.identities.give(at)
+    state.references = (*state.references, identity)
+    return Pointer(RECORD, size=size.value, maybe_null=True, id=identity)
+
+
+def _lose_packet(state: State) -> None:
+    kinds = (PACKET, PACKET_META, PACKET_END)
+    state.replace(lambda held: type(held) is Pointer and held.kind in kinds, lambda _held: None)

@@ -1,0 +1,63 @@
+"""How much stack functions use together (check_max_stack_depth() of kernel/bpf/verifier.c)."""
+
+from __future__ import annotations
+
+from sonde.engines.embedded.verifier import stack
+from sonde.engines.embedded.verifier.checks import Problem
+from sonde.engines.embedded.verifier.exploration import MOST_FRAMES, RefusedError
+from sonde.engines.embedded.verifier.structure import MalformedError, Structure
+from sonde.engines.embedded.verifier.subject import Subject
+
+_STEP = 16
+"""A frame's size is a multiple of this."""
+
+_MOST_BEFORE_TAIL_CALL = 256
+
+
+def check_nesting(shape: Structure) -> None:
+    """Raises MalformedError if a function calls itself, directly or through others."""
+    called: dict[int, list[tuple[int, int]]] = {}
+    for caller, function, at in shape.calls:
+        called.setdefault(caller, []).append((function, at))
+    done: set[int] = set()
+
+    def follow(function: int, path: tuple[int, ...]) -> None:
+        for target, site in called.get(function, ()):
+            if target in path:
+                raise MalformedError(site, "a function calls itself, directly or through others")
+            if target not in done:
+                follow(target, (*path, target))
+        done.add(function)
+
+    follow(0, (0,))
+
+
+def check_depth(subject: Subject, shape: Structure) -> None:
+    """Raises RefusedError if functions that call one another need more stack than there is; none calls itself."""
+    _Depth(subject, shape).follow(0, 0, 1, 0)
+
+
+class _Depth:
+    def __init__(self, subject: Subject, shape: Structure) -> None:
+        self._used = subject.depths
+        self._tail_callers = shape.tail_callers
+        self._called: dict[int, list[tuple[int, int]]] = {}
+        for caller, function, at in shape.calls:
+            self._called.setdefault(caller, []).append((function, at))
+
+    def follow(self, function: int, before: int, depth: int, at: int) -> None:
+        """Look at a function that was called at `at`, with `before` bytes used by those above it."""
+        if function in self._tail_callers and before >= _MOST_BEFORE_TAIL_CALL:
+            raise RefusedError(at, None, Problem(
+                f"it calls a function with a tail call while {before} bytes of stack are used, which may be "
+                f"{_MOST_BEFORE_TAIL_CALL - 1} at most"
+            ))  # fmt: skip
+        used = before + -(-max(self._used.get(function, 0), 1) // _STEP) * _STEP
+        if used > stack.SIZE:
+            raise RefusedError(at, None, Problem(
+                f"the functions active here need {used} bytes of stack together, and there are {stack.SIZE}"
+            ))  # fmt: skip
+        for target, site in self._called.get(function, ()):
+            if depth == MOST_FRAMES:
+                raise RefusedError(site, None, Problem(f"more than {MOST_FRAMES} functions are active in one another"))
+            self.follow(target, used, depth + 1, site)

@@ -1,0 +1,108 @@
+"""The state of a path: frames with their registers and stacks, and the references that it holds.
+
+Everything in it is an immutable value but the lists and dictionaries of the frames themselves, so a copy of a state
+is a copy of those few.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sonde.engines.embedded.verifier.scalar import ZERO, Scalar
+from sonde.engines.embedded.verifier.stack import NEVER_WRITTEN, Slot, Stack
+from sonde.engines.embedded.verifier.values import RECORD, STACK, Pointer, Value
+
+READABLE = 11
+
+
+class Frame:
+    """A function's activation. `function` is its first instruction, `site` the call it comes from, -1 for the program
+    itself; `callback` whether a helper called it there, and `held` the references that were held then."""
+
+    __slots__ = ("callback", "function", "held", "registers", "site", "stack")
+
+    def __init__(self, function: int, site: int, depth: int, callback: bool = False) -> None:
+        self.function = function
+        self.site = site
+        self.callback = callback
+        self.held: tuple[int, ...] = ()
+        self.registers: list[Value] = [None] * READABLE
+        self.registers[10] = Pointer(STACK, target=depth)
+        self.stack: Stack = {}
+
+    def copy(self) -> Frame:
+        made = Frame.__new__(Frame)
+        made.function, made.site, made.callback, made.held = self.function, self.site, self.callback, self.held
+        made.registers = self.registers.copy()
+        made.stack = self.stack.copy()
+        return made
+
+
+class State:
+    """`frame` is the last of `frames`. `references` are the ids of records that are still to be released."""
+
+    __slots__ = ("frame", "frames", "references")
+
+    def __init__(self, frames: list[Frame], references: tuple[int, ...] = ()) -> None:
+        self.frames = frames
+        self.frame = frames[-1]
+        self.references = references
+
+    def copy(self) -> State:
+        return State([frame.copy() for frame in self.frames], self.references)
+
+    def enter(self, frame: Frame) -> None:
+        self.frames.append(frame)
+        self.frame = frame
+
+    def leave(self) -> Frame:
+        """Take the last frame away and return it."""
+        left = self.frames.pop()
+        self.frame = self.frames[-1]
+        return left
+
+    def replace(self, wanted: Callable[[Pointer | Scalar], bool], value: Callable[[Pointer | Scalar], Value]) -> None:
+        """Put something else in the place of every register and spilled value that is wanted."""
+        for frame in self.frames:
+            registers = frame.registers
+            for n, held in enumerate(registers):
+                if held is not None and wanted(held):
+                    registers[n] = value(held)
+            for n, slot in frame.stack.items():
+                if slot.value is not None and wanted(slot.value):
+                    instead = value(slot.value)
+                    frame.stack[n] = Slot(slot.kinds, instead) if instead is not None else NEVER_WRITTEN
+
+    def relate(self, known: Scalar) -> None:
+        """All copies of a number are known as well as this one."""
+        identity = known.id
+        self.replace(lambda held: type(held) is Scalar and held.id == identity, lambda _held: known)
+
+    def decide(self, identity: int, is_null: bool) -> None:
+        """The pointers with this id are 0, or they are not."""
+
+        def decided(held: Pointer | Scalar) -> Value:
+            assert isinstance(held, Pointer)
+            return ZERO if is_null else held._replace(maybe_null=False, id=held.id if held.kind == RECORD else 0)
+
+        self.replace(lambda held: type(held) is Pointer and held.id == identity and held.maybe_null, decided)
+        if is_null:
+            self.references = tuple(each for each in self.references if each != identity)
+
+    def release(self, identity: int) -> None:
+        """A record is given back: no pointer into it may be used any more."""
+        self.references = tuple(each for each in self.references if each != identity)
+        self.replace(
+            lambda held: type(held) is Pointer and held.kind == RECORD and held.id == identity, lambda _held: None
+        )
+
+
+class Identities:
+    """Numbers for values whose copies have to be recognised, and where each comes from."""
+
+    def __init__(self) -> None:
+        self.origins = [0]
+
+    def give(self, instruction: int) -> int:
+        self.origins.append(instruction)
+        return len(self.origins) - 1

@@ -1,0 +1,62 @@
+"""Programs written by hand for the verifier, in the kernel's pseudo C."""
+
+from sonde.bpf import maps, programs
+from sonde.bpf.assembler import assemble
+from sonde.bpf.instructions import encode
+from sonde.engines.embedded.verifier.verify import Refusal, verify
+from sonde.spec import MapSpec, ProgramSpec
+
+TEXT = b"text\0"
+
+MAPS = {
+    each.name: each
+    for each in (
+        MapSpec("hash", maps.HASH, 8, 16, 10),
+        MapSpec("array", maps.ARRAY, 4, 48, 4),
+        MapSpec("one", maps.ARRAY, 4, 64, 1),
+        MapSpec(
+            "constants", maps.ARRAY, 4, 8, 1, maps.F_RDONLY_PROG, contents=((bytes(4), TEXT.ljust(8)),), frozen=True
+        ),
+        MapSpec("hidden", maps.ARRAY, 4, 8, 1, maps.F_WRONLY_PROG),
+        MapSpec("ring", maps.RINGBUF, 0, 0, 4096),
+        MapSpec("threads", maps.TASK_STORAGE, 4, 16, 0, 1, typed=True),
+        MapSpec("programs", maps.PROG_ARRAY, 4, 4, 4),
+        MapSpec("queue", maps.QUEUE, 0, 8, 4),
+        MapSpec("events", maps.PERF_EVENT_ARRAY, 4, 4, 4),
+        MapSpec("inner", maps.HASH, 4, 8, 4),
+        MapSpec("outer", maps.ARRAY_OF_MAPS, 4, 4, 4, inner=MapSpec("inner", maps.HASH, 4, 8, 4)),
+    )
+}
+
+KINDS = {
+    "raw_tracepoint": programs.RAW_TRACEPOINT,
+    "perf_event": programs.PERF_EVENT,
+    "xdp": programs.XDP,
+    "classifier": programs.SCHED_CLS,
+    "filter": programs.SOCKET_FILTER,
+    "tracing": programs.TRACING,
+    "syscall": programs.SYSCALL,
+}
+
+
+def program(text, kind="raw_tracepoint", attach_type=0, lines=()):
+    assembly = assemble(text)
+    return ProgramSpec(
+        "test", KINDS[kind], attach_type, encode(assembly.code), assembly.map_references, (), lines=lines
+    )  # fmt: skip
+
+
+def outcome(text, kind="raw_tracepoint", attach_type=0):
+    """ "" if the program is accepted, else why not."""
+    try:
+        verify(program(text, kind, attach_type), MAPS)
+    except Refusal as refusal:
+        return refusal.reason
+    return ""
+
+
+def states(text, kind="raw_tracepoint", arguments=None):
+    """The state before each instruction gone through, as (instruction, copy of the state)."""
+    seen = []
+    verify(program(text, kind), MAPS, arguments, lambda at, state: seen.append((at, state.copy())))
+    return seen
