@@ -1,22 +1,34 @@
 """One reader for rings of the kernel and of the embedded engine, and the same bytes in both."""
 
-import os
+import errno
+import struct
 
 import pytest
+from helper_twins import OwnTask
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from kernel_perf import DATA_SIZE, output_from, pattern
+from kernel_perf import DATA_SIZE, OUTPUT, output_from, pattern
 
-from sonde.bpf import programs
+from sonde.bpf import maps, programs
+from sonde.bpf.assembler import assemble
+from sonde.bpf.helpers import NUMBERS
+from sonde.bpf.instructions import encode
+from sonde.engines.embedded.environment import Environment
+from sonde.engines.embedded.helpers.table import make_helpers
+from sonde.engines.embedded.machine.interpreter import Interpreter
+from sonde.engines.embedded.machine.linking import link
+from sonde.engines.embedded.machine.memory import Memory
+from sonde.engines.embedded.maps.base import MapTable
+from sonde.engines.embedded.maps.creation import create
 from sonde.engines.embedded.perf.attributes import Attributes
 from sonde.engines.embedded.perf.events import PerfEvent
-from sonde.engines.embedded.perf.output import perf_event_output
+from sonde.engines.embedded.perf.loaded import LoadedProgram
 from sonde.engines.embedded.perf.packets import SkbPacket, XdpPacket
 from sonde.engines.embedded.perf.ring import PAGE
-from sonde.engines.embedded.perf.sample import Sample
 from sonde.formats import perf_events as perf
 from sonde.formats.perf_ring import PerfRingReader
 from sonde.formats.perf_samples import decode_lost, decode_sample
+from sonde.spec import MapSpec, ProgramSpec
 
 CURRENT_CPU = 0xFFFFFFFF
 XDP_LINEAR = 3520
@@ -24,17 +36,32 @@ XDP_LINEAR = 3520
 
 
 class Embedded:
-    """The embedded engine's ring beside a kernel's, with the same number and attributes."""
+    """The embedded engine's ring beside a kernel's, with the same number and attributes, filled by the same program."""
 
-    def __init__(self, number, pages, attributes):
+    def __init__(self, number, pages, attributes, kind=programs.XDP):
         self.event = PerfEvent(Attributes(**attributes), number)
         self.reader = PerfRingReader(self.event.map(pages))
+        memory, table = Memory(), MapTable()
+        self.environment = Environment(memory, table, OwnTask())
+        specs = (
+            MapSpec("events", maps.PERF_EVENT_ARRAY, 4, 4, 1), MapSpec("parameters", maps.ARRAY, 4, 16, 1),
+            MapSpec("data", maps.ARRAY, 4, DATA_SIZE, 1),
+        )  # fmt: skip
+        self.maps = {each.name: create(each, memory, table) for each in specs}
+        self.maps["events"].set(0, self.event)
+        self.maps["data"].update(bytes(4), pattern(DATA_SIZE))
+        code, references = assemble(OUTPUT)
+        spec = ProgramSpec("output", kind, 0, encode(code), references, ())
+        linked = link(spec, self.maps, lambda stamp: 0, self.environment.functions)
+        helpers = make_helpers([NUMBERS["perf_event_output"]], self.environment)
+        execution = Interpreter(linked, memory, helpers, self.environment.functions)
+        self.program = LoadedProgram(self.environment, kind, execution)
 
     def run(self, size, flags, packet):
-        def sample():
-            return Sample({"pid": os.getpid(), "tid": os.getpid()})
-
-        return perf_event_output([self.event], flags, memoryview(pattern(DATA_SIZE))[:size], packet, sample)
+        self.maps["parameters"].update(bytes(4), struct.pack("=QQ", flags, size))
+        self.environment.packet = packet
+        (result,) = struct.unpack("=i", struct.pack("=I", self.program.run(0) & 0xFFFFFFFF))
+        return result
 
     def bytes(self):
         return bytes(self.event.ring.memory[PAGE:])
@@ -74,7 +101,7 @@ def test_the_same_outputs_make_the_same_ring_byte_by_byte(kind, sample_type, id_
     attributes = {"sample_type": sample_type, "sample_id_all": id_all}
     data = pattern(500)
     with output_from(kind, **attributes) as (ring, program):
-        embedded = Embedded(ring.number, 1, attributes)
+        embedded = Embedded(ring.number, 1, attributes, kind)
         packet = packet_of(kind, data)
         for size, length, drain in steps:
             flags = CURRENT_CPU | length << 32
@@ -93,7 +120,7 @@ def test_packet_bytes_are_appended_from_all_pieces(kind, length):
     data = pattern(9000 if kind == programs.XDP else 3000)
     length = min(length, len(data))
     with output_from(kind, pages=16) as (ring, program):
-        embedded = Embedded(ring.number, 16, {})
+        embedded = Embedded(ring.number, 16, {}, kind)
         flags = CURRENT_CPU | length << 32
         assert program.run(24, flags, data) == embedded.run(24, flags, packet_of(kind, data)) == 0
         assert embedded.bytes() == ring.bytes()
@@ -116,8 +143,6 @@ def test_bad_flags_fail_alike(flags):
 
 
 def test_a_program_without_a_packet_may_not_ask_for_its_bytes():
-    import errno
-
-    embedded = Embedded(1, 1, {})
+    embedded = Embedded(1, 1, {}, programs.RAW_TRACEPOINT)
     assert embedded.run(8, CURRENT_CPU | 1 << 32, None) == -errno.EINVAL
     assert embedded.run(8, CURRENT_CPU, None) == 0
