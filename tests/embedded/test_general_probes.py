@@ -5,24 +5,21 @@ import struct
 import pytest
 from compiled import spec as compile_d
 from embedded_world import World
+from perf_programs import load, program
 
 from sonde.bpf import maps, probe_context, programs
-from sonde.bpf.assembler import assemble
-from sonde.bpf.instructions import decode, encode
-from sonde.engines.embedded.helpers.table import SUPPORTED, make_helpers
-from sonde.engines.embedded.machine.interpreter import Interpreter
-from sonde.engines.embedded.machine.linking import link
 from sonde.engines.embedded.maps.creation import create
 from sonde.engines.embedded.perf.attributes import Attributes
 from sonde.engines.embedded.perf.events import PerfEvent
-from sonde.engines.embedded.perf.loaded import LoadedProgram
 from sonde.engines.embedded.perf.overflow import Overflows
 from sonde.engines.embedded.perf.packets import SkbPacket, XdpPacket
 from sonde.engines.embedded.perf.program_types import CALLERS, may_call
 from sonde.engines.embedded.perf.sample import Sample
-from sonde.engines.embedded.verifier.contexts import CONTEXTS, field_named, find
+from sonde.engines.embedded.verifier.contexts import CONTEXTS, field_named
 from sonde.formats import perf_events as perf
-from sonde.spec import ACTIVE, ProgramSpec
+from sonde.formats.perf_ring import PerfRingReader
+from sonde.formats.perf_samples import decode_sample
+from sonde.spec import ACTIVE
 
 CALL = """
     r2 = map[programs]
@@ -57,22 +54,16 @@ class Probes:
         assert self.maps["state"].update(bytes(4), struct.pack("=II", ACTIVE, 0).ljust(self.size("state"), b"\0")) == 0
         (clauses,) = self.spec.programs
         assert clauses.kind == programs.PROBE
-        self.array.set(0, self.load(clauses._replace(code=rewritten(clauses))))
+        self.array.set(0, self.load(clauses))
 
     def size(self, name):
         return self.maps[name].spec.value_size
 
-    def load(self, program):
-        environment = self.environment
-        helpers = make_helpers(SUPPORTED, environment)
-        linked = link(program, self.maps, lambda stamp: 0, environment.functions)
-        return LoadedProgram(
-            environment, program.kind, Interpreter(linked, self.world.memory, helpers, environment.functions)
-        )
+    def load(self, spec):
+        return load(self.world, spec, self.maps)
 
     def caller(self, kind, index=0):
-        code, references = assemble(CALL.format(index=index))
-        return self.load(ProgramSpec("caller", kind, 0, encode(code), references, ()))
+        return self.load(program(kind, CALL.format(index=index)))
 
     def seen(self, name="seen"):
         """{key words: count} of an aggregation."""
@@ -83,25 +74,6 @@ class Probes:
             words = tuple(int.from_bytes(key[f.offset : f.offset + f.size], "little") for f in aggregation.keys)
             found[words] = struct.unpack_from("=Q", value)[0]
         return found
-
-
-def rewritten(program):
-    """The code with its context accesses moved to the engine's layout, as the verifier does: here the context is in
-    whatever register the entry copies r1 to."""
-    code, table = decode(program.code), CONTEXTS[programs.PROBE]
-    holders = {1}
-    for n, x in enumerate(code):
-        if x.opcode == 0xBF and x.src in holders:
-            holders.add(x.dst)
-        elif x.opcode & 7 == 1 and x.src in holders:
-            access = find(table, x.offset, {0: 4, 8: 2, 16: 1, 24: 8}[x.opcode & 0x18])
-            code[n] = x._replace(offset=access.at)
-            holders.discard(x.dst)
-        elif x.opcode & 7 in (0, 1, 4, 7):
-            holders.discard(x.dst)
-        if x.opcode == 0x85:
-            holders -= {0, 1, 2, 3, 4, 5}
-    return encode(code)
 
 
 def sys_enter(probes):
@@ -211,8 +183,7 @@ def test_a_type_that_is_not_declared_may_not_call():
 def test_every_type_may_be_called_from_its_own_with_the_context_as_it_is(kind):
     assert may_call(kind, kind)
     probes = Probes()
-    code, _ = assemble("r0 = r1\nexit")
-    probes.array.set(1, probes.load(ProgramSpec("called", kind, 0, encode(code), (), ())))
+    probes.array.set(1, probes.load(program(kind, "r0 = r1\nexit")))
     assert probes.caller(kind, 1).run(0x1234) == 0x1234
 
 
@@ -220,8 +191,7 @@ def test_a_general_probe_calls_on_and_the_callers_verdict_stays():
     """XDP, then a probe, then another: the packet passes whatever they return."""
     probes = Probes()
     probes.array.set(1, probes.caller(programs.PROBE, index=0))
-    code, references = assemble(CALL.format(index=1))
-    first = probes.load(ProgramSpec("caller", programs.XDP, 0, encode(code), references, ()))
+    first = probes.caller(programs.XDP, index=1)
     probes.environment.packet = XdpPacket(memoryview(bytes(9)))
     context = probes.world.place(packet_context(programs.XDP))
     assert first.run(context) == 2
@@ -237,6 +207,42 @@ def test_tail_calls_across_types_are_counted_like_others():
     assert probes.caller(programs.KPROBE, 1).run(probes.world.place(pt_regs())) == 77
     assert probes.environment.tail_calls == 0
     assert probes.environment.kind == 0
+
+
+OUTPUT = """
+    r2 = map[events]
+    w3 = -1
+    r4 = *(u64 *)(r1 +168)
+    if r4 s> 9 goto plain
+    goto out
+plain:
+    r4 <<= 32
+    r3 |= r4
+    r4 = r10
+    r4 += -8
+    *(u64 *)(r4 +0) = 0x21
+    r5 = 8
+    call bpf_perf_event_output
+    exit
+out:
+    r0 = 5
+    exit
+"""
+"""Outputs arg0 bytes of the packet, if they are at least ten."""
+
+
+def test_a_general_probe_outputs_bytes_of_the_packet_that_fired_it():
+    probes = Probes()
+    event = PerfEvent(Attributes(), 7)
+    reader = PerfRingReader(event.map(1))
+    events = probes.maps["events"] = probes.world.map(maps.PERF_EVENT_ARRAY, 4, 4, 1)
+    events.set(0, event)
+    probes.array.set(1, probes.load(program(programs.PROBE, OUTPUT)))
+    caller = probes.caller(programs.XDP, 1)
+    probes.environment.packet = XdpPacket(memoryview(b"head of packet,"), (memoryview(b"and its rest"),))
+    caller.run(probes.world.place(packet_context(programs.XDP)))
+    (record,) = reader.read()
+    assert decode_sample(record.body, perf.SAMPLE_RAW).raw[8:35] == b"head of packet,and its rest"
 
 
 def test_every_declared_caller_has_a_context_table():

@@ -5,15 +5,17 @@ import threading
 
 import pytest
 from embedded_world import World
+from perf_programs import load, program
 from perf_rings import reader_of
 
-from sonde.bpf import programs
+from sonde.bpf import maps, programs
 from sonde.engines.embedded.perf.attributes import Attributes
 from sonde.engines.embedded.perf.events import PerfEvent, open_event
 from sonde.engines.embedded.perf.overflow import Overflows
 from sonde.engines.embedded.perf.raw import linear
 from sonde.engines.embedded.perf.sample import Sample
 from sonde.engines.embedded.verifier.contexts import CONTEXTS, find
+from sonde.engines.embedded.verifier.verify import Refusal
 from sonde.formats import perf_events as perf
 from sonde.formats.perf_samples import decode_sample
 
@@ -268,6 +270,50 @@ def test_the_context_is_a_meta_structure_of_registers_sample_period_and_addr(env
     assert seen == {8 * n: 100 + n for n in range(21)} | {168: 4000, 176: 0xABC}
     overflows.overflow(event, Sample())
     assert set(seen.values()) == {0}, "nothing of another sample is left"
+
+
+LARGE_PERIODS = """
+    r2 = *(u64 *)(r1 +128)
+    r3 = *(u64 *)(r1 +176)
+    r4 = *(u32 *)(r1 +168)
+    r5 = map[seen][0]
+    *(u64 *)(r5 +0) = r2
+    *(u64 *)(r5 +8) = r3
+    *(u64 *)(r5 +16) = r4
+    r0 = 0
+    if r4 < 1000 goto out
+    r0 = 1
+out:
+    exit
+"""
+"""Notes ip, addr and the lower half of sample_period; large periods are written as samples, too."""
+
+
+def test_a_verified_programs_accesses_are_rewritten_to_the_meta_structure():
+    world = World()
+    overflows = Overflows(world.environment)
+    seen = world.map(maps.ARRAY, 4, 24, 1)
+    event = event_of()
+    event.attach(load(world, program(programs.PERF_EVENT, LARGE_PERIODS), {"seen": seen}))
+    registers = struct.pack("=21Q", *range(100, 121))
+    for period in (999, (1 << 32) + 1000):
+        overflows.overflow(event, Sample({"period": period, "addr": 0xABC}, registers=registers))
+        assert struct.unpack("=3Q", seen.items()[0][1]) == (116, 0xABC, period & 0xFFFFFFFF)
+    assert written(event) == [(1 << 32) + 1000]
+
+
+@pytest.mark.parametrize(
+    ("access", "message"),
+    [
+        ("r0 = *(u64 *)(r1 +184)", "nothing there"),
+        ("r0 = *(u32 *)(r1 +8)", "regs is accessed by 8 bytes"),
+        ("r0 = *(u64 *)(r1 +172)", "not aligned"),
+        ("r0 = 0\n*(u64 *)(r1 +168) = r0", "cannot be written"),
+    ],
+)
+def test_accesses_to_the_context_are_checked(access, message):
+    with pytest.raises(Refusal, match=message):
+        load(World(), program(programs.PERF_EVENT, f"{access}\nexit"))
 
 
 def test_a_program_that_overflows_itself_is_not_entered_again(overflows):

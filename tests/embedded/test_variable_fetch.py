@@ -7,19 +7,17 @@ import pytest
 from embedded_world import World
 from hypothesis import given
 from hypothesis import strategies as st
+from perf_programs import load as load_program
+from perf_programs import program
 
 from sonde.bpf import maps, programs
 from sonde.bpf.assembler import assemble
 from sonde.bpf.disassembler import disassemble
 from sonde.bpf.helpers import FETCH_VARIABLES, NAMES
-from sonde.bpf.instructions import encode
 from sonde.engines.base import EngineError
-from sonde.engines.embedded.helpers.table import SUPPORTED, make_helpers
-from sonde.engines.embedded.machine.interpreter import Interpreter
-from sonde.engines.embedded.machine.linking import link
-from sonde.engines.embedded.perf.loaded import LoadedProgram
 from sonde.engines.embedded.perf.variables import ProbeVariables
-from sonde.spec import Fetch, FetchStep, ProgramSpec, VariablesSpec, buffer_size
+from sonde.engines.embedded.verifier.verify import Refusal, verify
+from sonde.spec import Fetch, FetchStep, VariablesSpec, buffer_size
 
 DI, SI, SP = 112, 104, 152
 STRUCT, TEXT, STACK = 0x5000_0000, 0x5000_1FF8, 0x7FFD_0000_0000
@@ -135,37 +133,31 @@ def test_any_steps_fill_the_buffer_and_end_in_zero_or_an_error(described, spare)
 
 
 PROGRAM = """
-    if r1 == 0 goto out
+    r6 = *(u64 *)(r1 +0)
+    if r6 == 0 goto out
     r2 = r10
     r2 += -96
     r3 = 96
     call bpf_fetch_variables
-    r6 = r0
-    r7 = *(u64 *)(r10 -96)
-    r0 = r7
+    r0 = *(u64 *)(r10 -96)
     exit
 out:
     r0 = 1
     exit
 """
+"""The first eight bytes of the variables, if the context's first word is not 0."""
 
 
-def load(probe, *variables, kind=programs.KPROBE, source=PROGRAM, **named):
-    environment = probe.world.environment
-    code, references = assemble(source)
-    spec = ProgramSpec("fetching", kind, 0, encode(code), references, (), variables=variables)
-    linked = link(spec, named, lambda stamp: 0, environment.functions)
-    helpers = make_helpers(SUPPORTED, environment)
-    execution = Interpreter(linked, probe.world.memory, helpers, environment.functions)
-    return LoadedProgram(environment, kind, execution, spec.variables)
+def load(probe, *variables, source=PROGRAM, **named):
+    return load_program(probe.world, program(programs.RAW_TRACEPOINT, source, variables), named)
 
 
 def test_variables_are_fetched_lazily_on_the_path_that_asks():
     probe = Probe()
     loaded = load(probe, VariablesSpec(0, (ON_STACK._replace(offset=0),)))
-    assert loaded.run(0) == 1
+    assert loaded.run(probe.world.place(bytes(96))) == 1
     assert probe.reads == []
-    assert loaded.run(probe.world.place(bytes(8))) == 0x7FFFB
+    assert loaded.run(probe.world.place(bytes([1] * 96))) == 0x7FFFB
     assert probe.reads == [(STACK - 8, 4)]
 
 
@@ -176,7 +168,7 @@ def test_each_probe_of_a_program_has_its_own_variables():
         VariablesSpec(3, (REGISTER,)),
         VariablesSpec(4, (REGISTER._replace(steps=steps(("register", SI))),)),
     )
-    context = probe.world.place(bytes(8))
+    context = probe.world.place(bytes([1] * 96))
     assert [loaded.run(context, cookie) for cookie in (3, 4, 5)] == [0x1122334455667788, STRUCT, 0]
     assert probe.world.environment.variables is None
 
@@ -187,7 +179,54 @@ def test_a_program_that_is_called_fetches_its_own_variables_not_the_callers():
     array.set(0, load(probe, VariablesSpec(3, (REGISTER,))))
     call = "r2 = map[programs]\nr3 = 0\ncall bpf_tail_call\nr0 = 77\nexit"
     caller = load(probe, VariablesSpec(3, (NAME,)), source=call, programs=array)
-    assert caller.run(probe.world.place(bytes(8)), 3) == 0x1122334455667788
+    assert caller.run(probe.world.place(bytes([1] * 96)), 3) == 0x1122334455667788
+
+
+def with_buffer(size):
+    return PROGRAM.replace("r3 = 96", f"r3 = {size}")
+
+
+RANDOM_SIZE = PROGRAM.replace("r3 = 96", "r3 = r6\n if r3 > 96 goto out\n if r3 < {least} goto out")
+
+
+@pytest.mark.parametrize(
+    ("text", "accepted"),
+    [
+        (with_buffer(96), True),
+        (with_buffer(80), True),
+        (with_buffer(79), False),
+        (with_buffer(8), False),
+        (RANDOM_SIZE.format(least=80), True),
+        (RANDOM_SIZE.format(least=79), False),
+    ],
+)
+def test_the_verifier_demands_a_buffer_that_is_large_enough_for_every_probe(text, accepted):
+    variables = [VariablesSpec(0, (REGISTER,)), VariablesSpec(1, (REGISTER, NAME))]
+    spec = program(programs.RAW_TRACEPOINT, text.replace("r0 = *(u64 *)(r10 -96)", "r0 = 0"), variables)
+    if accepted:
+        verify(spec, {})
+        return
+    with pytest.raises(Refusal) as refused:
+        verify(spec, {})
+    assert "variables that take 80 bytes" in refused.value.reason
+    assert "make the buffer that large" in refused.value.reason
+
+
+def test_the_verifier_demands_that_the_buffer_is_the_programs_own_memory():
+    for text in (with_buffer(97), PROGRAM.replace("r2 = r10", "r2 = r1"), PROGRAM.replace("r3 = 96", "r3 = 0")):
+        with pytest.raises(Refusal):
+            verify(program(programs.RAW_TRACEPOINT, text, [VariablesSpec(0, (REGISTER,))]), {})
+
+
+def test_the_buffer_counts_as_written_as_far_as_its_size():
+    verify(program(programs.RAW_TRACEPOINT, PROGRAM), {})
+    with pytest.raises(Refusal):
+        verify(program(programs.RAW_TRACEPOINT, with_buffer(88).replace("*(u64 *)(r10 -96)", "*(u64 *)(r10 -8)")), {})
+
+
+def test_programs_that_look_at_packets_have_no_variables():
+    with pytest.raises(Refusal, match="xdp"):
+        verify(program(programs.XDP, PROGRAM.replace("*(u64 *)(r1 +0)", "*(u32 *)(r1 +12)")), {})
 
 
 def test_a_buffer_too_small_is_refused_where_no_verifier_has_looked():

@@ -32,7 +32,7 @@ def test_signature_is_made_of_known_kinds(signature):
 
 @pytest.mark.parametrize("signature", SIGNATURES.values(), ids=lambda signature: signature.name)
 def test_arguments_go_together(signature):
-    sized = {"memory", "memory_or_null", "memory_out", "memory_out_or_null", "variables_out"}
+    sized = {"memory", "memory_or_null", "memory_out", "memory_out_or_null"}
     for kind, following in pairwise((*signature.arguments, "")):
         assert (kind in sized) == following.startswith("size"), "memory is followed by its size"
     assert ("map" in signature.arguments) == bool(signature.map_kinds)

@@ -22,7 +22,6 @@ ARGUMENTS = {
     "memory_or_null": "the same, or 0 if the size may be 0",
     "memory_out": "writable memory, of as many bytes as the next argument says; it need not be initialised",
     "memory_out_or_null": "the same, or 0 if the size may be 0",
-    "variables_out": "the same as memory_out, but not smaller than the variables of any probe that fires the program",
     "size": "the size of the memory before it: bounded, and above 0",
     "size_or_zero": "the same, but may be 0",
     "long_out": "writable memory of 8 bytes, aligned to 8; it need not be initialised",
@@ -121,7 +120,7 @@ get_task_stack            length          task memory_out size_or_zero scalar
 get_attach_cookie         scalar          context
 get_func_ip               scalar          context
 tail_call                 void            context map scalar
-fetch_variables           scalar          context variables_out size
+fetch_variables           scalar          context memory_out size
 loop                      scalar          scalar callback stack_or_null scalar
 send_signal               scalar          scalar
 send_signal_thread        scalar          scalar

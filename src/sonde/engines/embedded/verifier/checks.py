@@ -8,7 +8,7 @@ from typing import TypeAlias
 from sonde.bpf import instructions as i
 from sonde.bpf.disassembler import OPERATORS
 from sonde.bpf.helpers import name_of
-from sonde.bpf.programs import NAMES
+from sonde.bpf.programs import name_of as program_type
 from sonde.bpf.signatures import may_call
 from sonde.engines.embedded.verifier import arguments
 from sonde.engines.embedded.verifier.bounds import FARTHEST, direct, null_problem
@@ -16,6 +16,7 @@ from sonde.engines.embedded.verifier.obligations import (
     Addable,
     Argument,
     Balanced,
+    HoldsVariables,
     InBounds,
     Initialised,
     MayCall,
@@ -30,6 +31,7 @@ from sonde.engines.embedded.verifier.scalar import MIN64, Scalar, constant
 from sonde.engines.embedded.verifier.state import State
 from sonde.engines.embedded.verifier.subject import Subject
 from sonde.engines.embedded.verifier.values import CONTEXT, FUNCTION, MAP, OBJECT, PACKET_END, STACK, Pointer, show
+from sonde.spec import buffer_size
 from sonde.typed import Any, NamedTuple
 
 
@@ -124,7 +126,7 @@ def _may_call(subject: Subject, _state: State, o: MayCall) -> Problem | None:
     if o.signature is None:
         return Problem(f"{name_of(o.helper)} is a helper that this engine does not have")
     if not may_call(o.signature, subject.kind):
-        return Problem(f"{name_of(o.helper)} cannot be called by programs of type {NAMES[subject.kind]}")
+        return Problem(f"{name_of(o.helper)} cannot be called by programs of type {program_type(subject.kind)}")
     if o.signature.sleeps:
         return Problem(f"{name_of(o.helper)} may sleep, and this program may not")
     return None
@@ -133,6 +135,18 @@ def _may_call(subject: Subject, _state: State, o: MayCall) -> Problem | None:
 def _argument(subject: Subject, state: State, o: Argument) -> Problem | None:
     text = arguments.problem(subject, state, o.signature, o.position)
     return Problem(f"r{o.register} {text}", o.register) if text else None
+
+
+def _holds_variables(subject: Subject, state: State, o: HoldsVariables) -> Problem | None:
+    value, needed = state.frame.registers[o.register], buffer_size(subject.program.variables)
+    assert type(value) is Scalar
+    if value.umin >= needed:
+        return None
+    return Problem(
+        f"r{o.register} is {show(value)}, the size of a buffer for variables that take {needed} bytes where the "
+        f"program is fired: make the buffer that large",
+        o.register,
+    )
 
 
 def _released(subject: Subject, state: State, o: Released) -> Problem | None:
@@ -189,6 +203,7 @@ _CHECKS: dict[type, Check] = {
     Storable: _storable,
     MayCall: _may_call,
     Argument: _argument,
+    HoldsVariables: _holds_variables,
     Released: _released,
     Balanced: _balanced,
     NotOwnStack: _not_own_stack,

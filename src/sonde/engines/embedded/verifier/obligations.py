@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from sonde.bpf import instructions as i
 from sonde.bpf import programs
+from sonde.bpf.helpers import FETCH_VARIABLES
 from sonde.bpf.instructions import Instruction
 from sonde.bpf.signatures import SIGNATURES, Signature
 from sonde.typed import NamedTuple
@@ -72,6 +73,12 @@ class Argument(NamedTuple):
         return self.signature.arguments[self.position]
 
 
+class HoldsVariables(NamedTuple):
+    """The number in the register, a buffer's size, is enough for the variables wherever the program is fired."""
+
+    register: int
+
+
 class Released(NamedTuple):
     """No record is held: `before` says what must not happen with one."""
 
@@ -105,8 +112,8 @@ class Unsupported(NamedTuple):
 
 
 Obligation: TypeAlias = (
-    Initialised | Addable | InBounds | Storable | MayCall | Argument | Released | Balanced | NotOwnStack
-    | Returns | Unsupported
+    Initialised | Addable | InBounds | Storable | MayCall | Argument | HoldsVariables | Released | Balanced
+    | NotOwnStack | Returns | Unsupported
 )  # fmt: skip
 
 _ZEROED = frozenset({programs.TRACE_FENTRY, programs.TRACE_FEXIT})
@@ -175,6 +182,8 @@ def _call(x: Instruction) -> list[Obligation]:
     found: list[Obligation] = [MayCall(x.imm, signature)]
     if signature is not None:
         found += [Argument(signature, position) for position in range(len(signature.arguments))]
+        if signature.number == FETCH_VARIABLES:
+            found.append(HoldsVariables(1 + signature.arguments.index("size")))
         if signature.name == "tail_call":
             found.append(Released("the tail call does not return"))
     return found

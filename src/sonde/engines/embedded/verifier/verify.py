@@ -45,7 +45,7 @@ def verify(
         shape = structure(subject.code, set(subject.maps))
         check_nesting(shape)
         if subject.context is None:
-            kind = programs.NAMES[program.kind] if program.kind < len(programs.NAMES) else str(program.kind)
+            kind = programs.name_of(program.kind)
             raise RefusedError(0, None, Problem(f"this engine runs no programs of type {kind}"))
         exploration = Exploration(subject, shape, observe)
         exploration.run()

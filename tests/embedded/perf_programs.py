@@ -1,0 +1,25 @@
+"""Programs that have gone the whole way: verified, linked, and ready to be fired."""
+
+from sonde.bpf.assembler import assemble
+from sonde.bpf.instructions import encode
+from sonde.engines.embedded.helpers.table import SUPPORTED, make_helpers
+from sonde.engines.embedded.machine.interpreter import Interpreter
+from sonde.engines.embedded.machine.linking import link
+from sonde.engines.embedded.perf.loaded import LoadedProgram
+from sonde.engines.embedded.verifier.verify import verify
+from sonde.spec import ProgramSpec
+
+
+def program(kind, text, variables=()):
+    code, references = assemble(text)
+    return ProgramSpec("test", kind, 0, encode(code), references, (), variables=tuple(variables))
+
+
+def load(world, spec, maps=None):
+    """The LoadedProgram of a spec in a world, whose maps have these names."""
+    environment, maps = world.environment, maps or {}
+    verified = verify(spec, {name: each.spec for name, each in maps.items()})
+    linked = link(spec._replace(code=encode(verified.code)), maps, lambda stamp: 0, environment.functions)
+    helpers = make_helpers(SUPPORTED, environment)
+    execution = Interpreter(linked, world.memory, helpers, environment.functions)
+    return LoadedProgram(environment, spec.kind, execution, spec.variables)
