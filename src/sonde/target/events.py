@@ -44,7 +44,8 @@ def _event(threads: Threads, tid: int, event: int) -> None:
 def _tell(threads: Threads, tid: int, kind: int, a: int, b: int = 0, c: int = 0, deliver: int = 0) -> None:
     """Tell of what the plan may want, and let the thread go on."""
     if threads.tracing and kind in threads.plan.events:
-        threads.ptrace(ptrace.GET_SYSCALL_INFO, tid, ptrace.INFO_SIZE, threads.info)
+        if kind != stops.SIGNAL:
+            threads.ptrace(ptrace.GET_SYSCALL_INFO, tid, ptrace.INFO_SIZE, threads.info)
         threads.tell(tid, kind, kind in threads.plan.held, a, b, c, deliver)
     else:
         threads.proceed(tid, deliver)
@@ -124,7 +125,7 @@ def _signal(threads: Threads, tid: int, number: int) -> None:
         return
     code = sender = 0
     if threads.tracing and stops.SIGNAL in threads.plan.events:
-        code, sender = ptrace.signal_information(tid)
+        code, sender = ptrace.signal_information(tid, threads.writer.info)
     _tell(threads, tid, stops.SIGNAL, number, code, sender, deliver=number)
 
 

@@ -84,9 +84,9 @@ def called(tid: int) -> int:
     return call(PEEKUSER, tid, ORIG_RAX)
 
 
-def signal_information(tid: int) -> tuple[int, int]:
-    """si_code and si_pid, which is 0 if no process sent it, of the signal about to be delivered. Raises OSError."""
-    information = ctypes.create_string_buffer(128)
+def signal_information(tid: int, information: ctypes.Array[ctypes.c_char]) -> tuple[int, int]:
+    """si_code and si_pid, which is 0 if no process sent it, of the signal about to be delivered; all of its siginfo_t,
+    128 bytes, goes into `information`. Raises OSError."""
     call(GETSIGINFO, tid, 0, ctypes.addressof(information))
     _, _, code, sender = struct.unpack_from("=iii4xi", information)
     return code, sender if code <= 0 else 0

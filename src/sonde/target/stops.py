@@ -8,7 +8,8 @@ A record (128 bytes, native order):
     4       4     thread
     8       8     CLOCK_MONOTONIC in ns, taken at the stop
     16      24    three numbers that mean what the kind says, called a, b and c
-    40      88    struct ptrace_syscall_info (ptrace.py); without a call outside of ENTRY and RETURN, nothing for END
+    40      88    struct ptrace_syscall_info (ptrace.py); without a call outside of ENTRY and RETURN, nothing for END;
+                  for SIGNAL the beginning of its siginfo_t
 
 The memory begins with a page of words that both sides look at (HEAD ... SENT), each in a cache line of its own. Then
 come the slots for registers, then the ring, of a power of two records.

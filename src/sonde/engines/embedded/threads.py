@@ -6,10 +6,15 @@ before tracing began, for their ancestors, and behind exec, while the thread is 
 
 from __future__ import annotations
 
+from collections import deque
+
 from sonde.engines.embedded.structures import Structures
 from sonde.engines.embedded.task import Access, Process, Task
 from sonde.target import facts as proc
 from sonde.target.facts import Facts
+
+_REMEMBERED = 64
+"""Processes that have ended and are still known: their parents hear of it later."""
 
 _DEPTH = 256
 """Ancestors of a process that are looked up at most."""
@@ -26,6 +31,8 @@ class Threads:
         self._access = access
         self._processes: dict[int, Process] = {}
         """Traced ones, and the others that traced ones descend from."""
+        self._gone: deque[Process] = deque()
+        """The last ones that have ended, whose structures are still there."""
 
     def adopt(self, tid: int) -> Task | None:
         """A thread whose making was not seen; None if it is gone already."""
@@ -86,14 +93,18 @@ class Threads:
         self._structures.set_exit(task.address, status)
         return is_last
 
-    def ended(self, tid: int) -> Task | None:
-        """The thread is gone; its structures may be another's from here on."""
+    def ended(self, tid: int) -> None:
+        """The thread is gone; for a while it can still be found as one that has sent a signal."""
         task = self.by_tid.get(tid)
         if task is not None:
             if not task.is_ending:
                 task.process.live -= 1
             self._remove(task)
-        return task
+
+    def sender(self, pid: int) -> Task | None:
+        """The process that has sent a signal, perhaps at its end; None if nothing is known of it."""
+        process = self._processes.get(pid) or next((p for p in reversed(self._gone) if p.pid == pid), None)
+        return process.leader if process is not None else self.outsider(pid)
 
     def _add(self, tid: int, process: Process, comm: bytes) -> Task:
         leader = process.leader
@@ -120,16 +131,20 @@ class Threads:
         process = task.process
         self.by_tid.pop(task.tid, None)
         process.threads.pop(task.tid, None)
-        if process.threads:
-            self._structures.set_threads(process.shared, len(process.threads))
-            if process.leader is not task:
-                self._structures.remove_task(task.address)
-            return
-        if process.leader is not None:
-            self._structures.remove_task(process.leader.address)
         if process.leader is not task:
             self._structures.remove_task(task.address)
-        self._forget(process)
+        if process.threads:
+            self._structures.set_threads(process.shared, len(process.threads))
+        else:
+            self._forget(process)
+            self._gone.append(process)
+            if len(self._gone) > _REMEMBERED:
+                self._free(self._gone.popleft())
+
+    def _free(self, process: Process) -> None:
+        if process.leader is not None:
+            self._structures.remove_task(process.leader.address)
+        self._structures.remove_process(process.shared)
 
     def _forget(self, process: Process) -> None:
         """The process is gone: its children are another's, as /proc tells."""
@@ -140,7 +155,6 @@ class Threads:
             found = proc.facts(child.pid)
             parent = proc.facts(found.ppid) if found and found.ppid != process.pid else None
             self._set_parent(child, self._process(parent) if parent else None)
-        self._structures.remove_process(process.shared)
 
     def _process(self, found: Facts) -> Process:
         """The process of a thread, made known with its ancestors if it is not known yet."""

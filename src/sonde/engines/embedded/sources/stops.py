@@ -64,7 +64,9 @@ class StopSource:
         self._shots = shots
         self._buffers = buffers
         self._hooks = hooks
-        signals = SignalSource(threads, buffers, self.fire)
+        self._early: dict[int, Record] = {}
+        """The first stops of threads whose makers have not told of them."""
+        self._signals = signals = SignalSource(threads, buffers, self.fire)
         self.handlers: dict[int, Handler] = {
             stops.ENTRY: self._entry_handler(),
             stops.RETURN: self._return_handler(),
@@ -200,18 +202,26 @@ class StopSource:
     def _forked(self, record: Record) -> None:
         _, _, tid, when, child, is_thread, *_ = record
         maker = self.task(tid)
-        if maker is not None:
-            made = self._threads.made(child, maker, bool(is_thread))
-            self.fire("sched_process_fork", maker, when, maker.address, made.address)
+        if maker is None:
+            return
+        made = self._threads.made(child, maker, bool(is_thread))
+        self.fire("sched_process_fork", maker, when, maker.address, made.address)
+        early = self._early.pop(child, None)
+        if early is not None:
+            self._returned_as_child(made, early)
 
     def _started(self, record: Record) -> None:
         """What was made returns from the call that made it, with 0."""
-        _, flags, tid, when, parent, is_thread, number, *_ = record
+        _, _, tid, _, parent, is_thread, *_ = record
         maker = self._threads.by_tid.get(parent) if parent else None
-        if maker is None:
-            self._threads.adopt(tid)
-            return
-        task = self._threads.made(tid, maker, bool(is_thread))
+        if maker is not None:
+            self._returned_as_child(self._threads.made(tid, maker, bool(is_thread)), record)
+        elif self._threads.adopt(tid) is not None:
+            # It was there before, or its maker's stop comes behind its own.
+            self._early[tid] = record
+
+    def _returned_as_child(self, task: Task, record: Record) -> None:
+        _, flags, _, when, _, _, number, *_ = record
         if not self._copy_registers(flags):
             call = number if number >= 0 else _CLONE
             self._buffers.registers[:] = bytes(_SIZE)
@@ -234,9 +244,12 @@ class StopSource:
             self._copy_registers(flags)
             is_last = self._threads.ending(task, status)
             self.fire("sched_process_exit", task, when, task.address, int(is_last))
+            if is_last:
+                self._signals.parent_told(task, when, status)
 
     def _ended(self, record: Record) -> None:
         tid = record[2]
+        self._early.pop(tid, None)
         task = self._threads.by_tid.get(tid)
         if task is not None:
             self._hooks.forget(task.address)

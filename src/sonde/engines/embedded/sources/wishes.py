@@ -44,8 +44,8 @@ _DERIVED = {
 """Probes that follow from the raw tracepoints of system calls, and of which calls."""
 
 _EVENTS = {
-    "sched_process_fork": stops.FORK, "sched_process_exec": stops.EXEC, "sched_process_exit": stops.EXIT,
-    "signal_generate": stops.SIGNAL, "signal_deliver": stops.SIGNAL,
+    "sched_process_fork": (stops.FORK,), "sched_process_exec": (stops.EXEC,), "sched_process_exit": (stops.EXIT,),
+    "signal_generate": (stops.SIGNAL, stops.EXIT), "signal_deliver": (stops.SIGNAL,),
 }  # fmt: skip
 
 
@@ -63,8 +63,7 @@ def plan_of(spec: TracingSpec, seccomp: bool) -> Plan:
         for probe, _ in program.probes:
             for number, wanted in _calls(probe, spec.probes, stands_still):
                 calls[number] = calls.get(number, 0) | wanted
-            kind = _event(probe)
-            if kind is not None:
+            for kind in _kinds(probe):
                 events.add(kind)
                 if stands_still or kind == stops.INTERRUPTED:
                     held.add(kind)
@@ -91,13 +90,14 @@ def _calls(probe: Probe, probes: Sequence[Probe], stands_still: bool) -> Iterato
     yield from ((number, wanted) for number in numbers)
 
 
-def _event(probe: Probe) -> int | None:
+def _kinds(probe: Probe) -> tuple[int, ...]:
+    """The kinds of records that the probe fires with, besides those of system calls."""
     match probe.firing:
         case RawTracepoint(name=name):
-            return _EVENTS.get(name)
+            return _EVENTS.get(name, ())
         case Timer(every_cpu=True):
-            return stops.INTERRUPTED
-    return None
+            return (stops.INTERRUPTED,)
+    return ()
 
 
 def _add_own(programs: Sequence[ProgramSpec], calls: dict[int, int]) -> None:
