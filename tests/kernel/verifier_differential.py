@@ -4,6 +4,7 @@ import re
 
 from kernel_machine import RefusedError, loaded, log_of
 from refusal_classes import SAFETY, classify, kind_of
+
 from sonde.engines.embedded.verifier.verify import Refusal, verify
 
 BOTH_ACCEPT, BOTH_REFUSE, OVER_REFUSAL, WRONG, FORM_ONLY = (
