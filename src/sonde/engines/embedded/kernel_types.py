@@ -97,6 +97,13 @@ TRACEPOINTS: dict[str, tuple[tuple[str, str], ...]] = {
 }  # fmt: skip
 """The tracepoints that the engine fires, with their arguments: those of the kernel's that can be known."""
 
+
+def pointed_to(tracepoint: str) -> tuple[str, ...]:
+    """For each argument of a tracepoint the name of the structure that it points to, "" for a number."""
+    kinds = (kind for _, kind in TRACEPOINTS[tracepoint])
+    return tuple(kind.removeprefix("struct ").removesuffix(" *") if kind.endswith("*") else "" for kind in kinds)
+
+
 _INTEGERS = {
     "char": (1, INT_SIGNED | INT_CHAR), "short": (2, INT_SIGNED), "unsigned short": (2, 0), "int": (4, INT_SIGNED),
     "unsigned int": (4, 0), "long": (8, INT_SIGNED), "unsigned long": (8, 0), "long long": (8, INT_SIGNED),

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from sonde.bpf.instructions import CALL, JMP, decode
+from sonde.bpf.instructions import CALL, JMP, decode, encode
 from sonde.engines.base import EngineError
 from sonde.engines.embedded.environment import Environment
 from sonde.engines.embedded.helpers.table import make_helpers
+from sonde.engines.embedded.kernel_types import TRACEPOINTS, pointed_to
 from sonde.engines.embedded.machine.interpreter import Interpreter
 from sonde.engines.embedded.machine.linking import LinkError, link
 from sonde.engines.embedded.maps.base import Map
+from sonde.engines.embedded.verifier.verify import Refusal, verify
 from sonde.spec import ProbeSpec, ProgramSpec, Stamp
 from sonde.typed import NamedTuple
 
@@ -48,9 +50,25 @@ def prepare(
     return ready
 
 
+def _verified(spec: ProgramSpec, maps: Mapping[str, Map]) -> ProgramSpec:
+    """The program, proved harmless, with its accesses to the context made the engine's. Raises EngineError."""
+    arguments = None
+    if spec.attach_to is not None:
+        tracepoint = spec.attach_to.removeprefix("btf_trace_")
+        if tracepoint not in TRACEPOINTS:
+            raise EngineError(f"program {spec.name} is for the tracepoint {tracepoint}, which only a kernel has")
+        arguments = pointed_to(tracepoint)
+    try:
+        verified = verify(spec, {name: made.spec for name, made in maps.items()}, arguments)
+    except Refusal as error:
+        raise EngineError(f"the verifier refuses program {spec.name}: {error}") from None
+    return spec._replace(code=encode(verified.code))
+
+
 def _run(
-    spec: ProgramSpec, maps: Mapping[str, Map], environment: Environment, value: Callable[[Stamp], int]
+    given: ProgramSpec, maps: Mapping[str, Map], environment: Environment, value: Callable[[Stamp], int]
 ) -> Run:  # fmt: skip
+    spec = _verified(given, maps)
     try:
         linked = link(spec, maps, value, environment.functions)
     except LinkError as error:
