@@ -99,9 +99,9 @@ def test_size_and_padding_are_computed_once_when_the_sample_is_prepared():
     event = event_with_ring()
     record = chain(b"abc", b"defgh")
     sample = Sample(raw=record)
-    size = sample.prepare(event.attributes)
+    size = sample.prepare(event.layout)
     record.fragment.size = 1000  # whoever would walk the chain again would see it
-    assert sample.prepare(event.attributes) == size
+    assert sample.prepare(event.layout) == size
     assert record.size == 12
     record.fragment.size = 3
     assert event.output(sample) == 0

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import errno
-import struct
 from collections.abc import Callable, Mapping
 
 from sonde.engines.embedded.perf.attributes import Attributes, check
 from sonde.engines.embedded.perf.handlers import HandlerSlot, Program
+from sonde.engines.embedded.perf.layout import Layout
 from sonde.engines.embedded.perf.ring import PerfRing
-from sonde.engines.embedded.perf.sample import Sample, fields
+from sonde.engines.embedded.perf.sample import Sample
 from sonde.formats import perf_events as perf
 
 
@@ -27,12 +27,15 @@ class PerfEvent:
     ) -> None:  # fmt: skip
         check(attributes)
         self.attributes = attributes
+        self.layout: Layout = parent.layout if parent else Layout(attributes)
         self.number = number
         self.cpu = cpu
         self.parent = parent
         self.handlers: HandlerSlot = HandlerSlot() if parent is None else parent.handlers
         self.original = original or self.output
         self.lost = 0
+        root = parent.number if parent else number
+        self._identity = {"id": root, "identifier": root, "stream_id": number, "cpu": cpu}
         self._ring: PerfRing | None = None
 
     def inherit(self, number: int) -> PerfEvent | None:
@@ -80,24 +83,17 @@ class PerfEvent:
     @property
     def lost_size(self) -> int:
         """The bytes of a PERF_RECORD_LOST of this event."""
-        wanted = self.attributes.sample_type if self.attributes.sample_id_all else 0
-        return 24 + 8 * sum(bool(wanted & bit) for bit, _, _ in perf.TRAILER_FIELDS)
+        return self.layout.lost.size
 
     def lost_record(self, count: int, values: Mapping[str, int]) -> bytes:
         """PERF_RECORD_LOST: u64 id, u64 how many, and what tells whose it is where attr.sample_id_all asks for that."""
-        record = struct.pack("=IHHQQ", perf.RECORD_LOST, 0, self.lost_size, self._identity()["id"], count)
-        if not self.attributes.sample_id_all:
-            return record
-        return record + fields(perf.TRAILER_FIELDS, self.attributes.sample_type, values)
-
-    def _identity(self) -> dict[str, int]:
-        number = self.parent.number if self.parent else self.number
-        return {"id": number, "identifier": number, "stream_id": self.number, "cpu": self.cpu}
+        fields = self.layout.lost
+        return fields.pack(values, perf.RECORD_LOST, 0, fields.size, self._identity["id"], count)
 
     def output(self, sample: Sample) -> int:
         """Write the sample into the ring: 0 or -errno (perf_event_output)."""
-        sample.values.update(self._identity())
-        size = sample.prepare(self.attributes)
+        sample.values.update(self._identity)
+        size = sample.prepare(self.layout)
         if size > perf.MAX_RECORD:
             # The kernel lets the u16 size of the header wrap, and the ring is unreadable from there on.
             return -errno.E2BIG
@@ -108,7 +104,7 @@ class PerfEvent:
         if slot is None:
             (self.parent or self).lost += 1
             return -errno.ENOSPC
-        sample.write(slot, self.attributes)
+        sample.write(slot, self.layout)
         if self.attributes.wakeup_events:
             ring.count_event(self.attributes.wakeup_events)
         slot.end()

@@ -47,7 +47,7 @@ class Overflows:
             return 0
         before, self._environment.event = self._environment.event, event
         try:
-            sample.prepare(event.attributes)
+            sample.prepare(event.layout)
             self._fill(sample)
             chained = handler.program.run(self._address, handler.cookie)
         finally:

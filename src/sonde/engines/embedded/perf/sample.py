@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping
 
-from sonde.engines.embedded.perf.attributes import Attributes
+from sonde.engines.embedded.perf.layout import Layout
 from sonde.engines.embedded.perf.raw import SIZE_FIELD, Fragment, RawRecord, prepare
 from sonde.engines.embedded.perf.registers import user_registers
 from sonde.engines.embedded.perf.ring import Slot
 from sonde.formats import perf_events as perf
 
 _ABI_NONE, _ABI_64 = 0, 2
+_U32 = struct.Struct("=I")
 _NO_RAW = struct.pack("=II", 4, 0)
 """The raw part of a sample that has none."""
 
@@ -36,39 +36,37 @@ class Sample:
         self.callchain = callchain
         self._size = 0
 
-    def prepare(self, attributes: Attributes) -> int:
+    def prepare(self, layout: Layout) -> int:
         """The record's size: computed once, also where an overflow handler sees the sample before it is written."""
         if not self._size:
             if self.raw is not None:
                 prepare(self.raw)
-            self._size = self._measure(attributes)
+            self._size = self._measure(layout)
         return self._size
 
-    def _measure(self, attributes: Attributes) -> int:
-        wanted = attributes.sample_type
-        size = perf.HEADER_SIZE + 8 * sum(bool(wanted & bit) for bit, _, _ in perf.FIXED_FIELDS)
-        if wanted & perf.SAMPLE_CALLCHAIN:
+    def _measure(self, layout: Layout) -> int:
+        size = layout.sample.size
+        if layout.has_callchain:
             size += 8 + 8 * len(self.callchain)
-        if wanted & perf.SAMPLE_RAW:
+        if layout.has_raw:
             size += SIZE_FIELD + self.raw.size if self.raw else len(_NO_RAW)
-        if wanted & perf.SAMPLE_REGS_USER:
-            size += 8 + (8 * attributes.sample_regs_user.bit_count() if self.registers else 0)
+        if layout.has_registers:
+            size += 8 + (8 * layout.registers.bit_count() if self.registers else 0)
         return size
 
-    def write(self, slot: Slot, attributes: Attributes) -> None:
+    def write(self, slot: Slot, layout: Layout) -> None:
         """Fill the slot of the size that `prepare` told."""
-        wanted = attributes.sample_type
-        head = struct.pack("=IHH", perf.RECORD_SAMPLE, self.misc, self._size)
-        head += fields(perf.FIXED_FIELDS, wanted, self.values)
-        if wanted & perf.SAMPLE_CALLCHAIN:
+        raw = self.raw
+        head = layout.sample.pack(self.values, perf.RECORD_SAMPLE, self.misc, self._size)
+        if layout.has_callchain:
             head += struct.pack(f"={1 + len(self.callchain)}Q", len(self.callchain), *self.callchain)
-        if wanted & perf.SAMPLE_RAW:
-            head += _NO_RAW if self.raw is None else struct.pack("=I", self.raw.size)
+        if layout.has_raw:
+            head += _NO_RAW if raw is None else _U32.pack(raw.size)
         slot.copy(head)
-        if wanted & perf.SAMPLE_RAW and self.raw is not None:
-            _write_raw(slot, self.raw.fragment)
-        if wanted & perf.SAMPLE_REGS_USER:
-            slot.copy(self._user_registers(attributes.sample_regs_user))
+        if layout.has_raw and raw is not None:
+            _write_raw(slot, raw.fragment)
+        if layout.has_registers:
+            slot.copy(self._user_registers(layout.registers))
 
     def _user_registers(self, mask: int) -> bytes:
         if not self.registers:
@@ -86,12 +84,3 @@ def _write_raw(slot: Slot, fragment: Fragment) -> None:
             break
         fragment = fragment.next
     slot.skip(fragment.next)
-
-
-def fields(table: tuple[tuple[int, str, str], ...], wanted: int, values: Mapping[str, int]) -> bytes:
-    """The fields of the table that `wanted` asks for."""
-    packed = b""
-    for bit, names, codes in table:
-        if wanted & bit:
-            packed += struct.pack("=" + codes, *(values.get(name, 0) for name in names.split()))
-    return packed
