@@ -13,6 +13,7 @@ from sonde.engines.embedded.helpers.table import SUPPORTED, make_helpers
 from sonde.engines.embedded.machine.interpreter import Interpreter
 from sonde.engines.embedded.machine.linking import link
 from sonde.engines.embedded.machine.memory import Memory
+from sonde.engines.embedded.machine.translator import translate
 from sonde.engines.embedded.maps.base import MapTable
 from sonde.engines.embedded.maps.creation import create
 from sonde.engines.embedded.perf.packets import SkbPacket, XdpPacket
@@ -22,7 +23,7 @@ from sonde.engines.kernel.ring import KernelRing
 MAPS = frozenset({
     maps.HASH, maps.ARRAY, maps.PERCPU_HASH, maps.PERCPU_ARRAY, maps.RINGBUF, maps.ARRAY_OF_MAPS,
 })  # fmt: skip
-EXECUTIONS = {"interpreter": Interpreter}
+EXECUTIONS = {"interpreter": Interpreter, "translator": translate}
 ETHERNET_HEADER = 14
 PACKETS = frozenset({programs.XDP, programs.SCHED_CLS, programs.SOCKET_FILTER})
 

@@ -9,7 +9,7 @@ from types import TracebackType
 from sonde.engines.embedded.machine.faults import AccessError
 from sonde.engines.embedded.machine.memory import OFFSET_BITS, Buffer, Memory
 
-_ACCESS = re.compile(r"\b(?:(set|[us])(8|16|32|64)\()?(regions|m\d+|t\d+)\b")
+_ACCESS = re.compile(r"\b(?:(set|[ui])(8|16|32|64)\()?(regions|m\d+|t\d+)\b")
 
 
 class Refusals:

@@ -51,7 +51,7 @@ class Unit:
     def load(self, size: int, is_signed: bool = False) -> str:
         """The name of the function (buffer, offset) -> (number,)."""
         form = FORMATS[size]
-        name = f"{'s' if is_signed else 'u'}{8 * size}"
+        name = f"{'i' if is_signed else 'u'}{8 * size}"
         if name not in self.names:
             self.names[name] = Struct("<" + (form.lower() if is_signed else form)).unpack_from
         return name
