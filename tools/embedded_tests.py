@@ -48,7 +48,9 @@ class SuiteTest:
         self.text = (root / name).read_text(errors="replace")
         self.names = functools.reduce(Names.__or__, map(names_of, programs(name, self.text)), Names())
         self.options = " ".join(re.findall(r"@@runtest-opts:(.*)", self.text))
-        self.trigger = re.search(r"@@trigger:\s*(?!none)\S", self.text) is not None
+        self.has_trigger = re.search(r"@@trigger:\s*(?!none)\S", self.text) is not None
+        timing = re.search(r"@@trigger-timing:\s*(\w+)", self.text)
+        self.is_command = self.has_trigger and (timing is None or timing[1] == "synchro")
         self.includes = "#include" in self.text
 
     @property
@@ -59,14 +61,14 @@ class SuiteTest:
     @property
     def only_compiles(self) -> bool:
         """It is not run: by its options, or by its name, unless a process is given."""
-        if Path(self.name).name.partition(".")[0] not in ("tst", "err", "drp") and not self.trigger:
+        if Path(self.name).name.partition(".")[0] not in ("tst", "err", "drp") and not self.has_trigger:
             return True
         return re.search(r"(^|\s)-\w*[elGhV]\b", self.options) is not None
 
     @property
     def has_process(self) -> bool:
         """A command or a process is given to what it runs."""
-        return self.trigger or re.search(r"(^|\s)-\w*[cp](\s|$)", self.options + " " + self.shell) is not None
+        return self.is_command or re.search(r"(^|\s)-\w*[cp](\s|$)", self.options + " " + self.shell) is not None
 
     @property
     def shell(self) -> str:
