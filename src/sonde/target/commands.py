@@ -34,6 +34,15 @@ ROOM = 8
 COMMAND = struct.Struct("=IIQ")
 """What is asked, of which thread, the argument."""
 
+READ = 9
+"""Read the thread's memory: answered by DATA. A TRANSFER and nothing else follows, `argument` bytes."""
+
+WRITE = 10
+"""Write it: a TRANSFER and the bytes follow, `argument` bytes in all. Answered by DATA, without any."""
+
+TRANSFER = struct.Struct("=QQ")
+"""Address and size."""
+
 SEIZED = 1
 """The value is 0 or an errno."""
 
@@ -44,8 +53,13 @@ ENDED = 3
 BROKEN = 4
 """The guardian found an error of its own: the value is the length of the text that follows. It traces no more."""
 
+DATA = 5
+"""So many bytes were transferred, and follow if they were read; or -errno."""
+
 ANSWER = struct.Struct("=IIq")
 """What it is, of which thread, the value."""
+
+_LONG = (PLAN, READ, WRITE)
 
 
 class SondeEnded(Exception):  # noqa: N818 - it is no error
@@ -77,7 +91,7 @@ class CommandReader:
         if len(self._buffer) < COMMAND.size:
             return None
         asked, tid, argument = COMMAND.unpack_from(self._buffer)
-        end = COMMAND.size + (argument if asked == PLAN else 0)
+        end = COMMAND.size + (argument if asked in _LONG else 0)
         if len(self._buffer) < end:
             return None
         payload, self._buffer = self._buffer[COMMAND.size : end], self._buffer[end:]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 
-from sonde.target import commands, ptrace, stops
+from sonde.target import commands, proc, ptrace, stops
 from sonde.target.threads import Threads
 
 GROUP_STOPS = (signal.SIGSTOP, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU)
@@ -102,6 +102,8 @@ def _exec(threads: Threads, tid: int, former: int) -> None:
             if former in known:
                 known[tid] = known.pop(former)
         threads.announced.pop(former, None)
+    if threads.early:
+        _adopt(threads, tid, threads.requests.get(tid, ptrace.CONT))
     if tid in threads.starting:
         threads.starting.discard(tid)
         wait_for_go(threads, tid)
@@ -147,12 +149,23 @@ def _ended(threads: Threads, tid: int, status: int) -> None:
     for group in (threads.starting, threads.waiting, threads.asked, threads.early):
         group.discard(tid)
     threads.note(tid, stops.END, status)
-    for child in sorted(threads.early):
-        _orphan(threads, child, request)
+    if threads.early:
+        _adopt(threads, tid, request)
 
 
-def _orphan(threads: Threads, tid: int, request: int) -> None:
-    """A maker that is killed in the act tells of no child. If it was another that ended, FORK follows START."""
-    threads.early.discard(tid)
-    threads.requests[tid] = request
-    _tell_always(threads, tid, stops.START, 0, int(not os.path.exists(f"/proc/{tid}/task/{tid}")), -1)
+def _adopt(threads: Threads, gone: int, request: int) -> None:
+    """Start the children of process `gone`: a maker that is killed in the act does not tell of them.
+
+    That happens to all its threads but one in exec, and to all where it is killed.
+    """
+    for tid in sorted(threads.early):
+        try:
+            status = proc.status(tid)
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        is_thread = status["Tgid"] != str(tid)
+        maker = int(status["Tgid" if is_thread else "PPid"])
+        if maker == gone or maker not in threads.requests:
+            threads.early.discard(tid)
+            threads.requests[tid] = request
+            _tell_always(threads, tid, stops.START, 0, int(is_thread), -1)

@@ -45,7 +45,8 @@ class Follower:
         except commands.SondeEnded:
             return tid, status
         except Exception:
-            threads.broken(traceback.format_exc().encode())
+            text = traceback.format_exc().encode()
+            threads.answer(commands.BROKEN, 0, len(text), text)
             return tid, status
 
     def listen(self) -> None:

@@ -51,10 +51,13 @@ def _guard(memory: mmap, ends: Ends) -> None:
     _close_others(ends)
     _name(b"sonde-guardian")
     gc.disable()
-    follower = Follower(ends.commands, watch.start(ends.knocks))
+    watcher = watch.start(ends.knocks)
+    follower = Follower(ends.commands, watcher)
     os.close(ends.knocks)
     threads = follower.threads = Threads(memory, ends.bell, ends.answers, follower.listen)
-    outlive(threads, *follower.follow())
+    left = follower.follow()
+    os.kill(watcher, signal.SIGKILL)
+    outlive(threads, *left)
     os._exit(0)
 
 

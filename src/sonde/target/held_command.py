@@ -18,6 +18,7 @@ class HeldCommand:
     def __init__(self, text: str, tracer: int, private: tuple[int, ...]) -> None:
         """`private`: descriptors that the child must not hold open while it waits. Raises CommandError."""
         self._arguments = launch.words(text)
+        self.name = self._arguments[0]
         reader, self._writer = os.pipe2(os.O_CLOEXEC)
         unwanted = (*private, self._writer)
         self.pid, self._problem = launch.fork(self._arguments, lambda: _wait(reader, tracer, unwanted))
@@ -31,7 +32,7 @@ class HeldCommand:
     def refusal(self) -> launch.CommandError:
         """Why it has ended and not exec'ed."""
         text = launch.problem(self._problem) or "it ended at once"
-        return launch.CommandError(f"failed to run {self._arguments[0]}: {text}")
+        return launch.CommandError(f"failed to run {self.name}: {text}")
 
     def forget(self) -> None:
         """It has exec'ed."""

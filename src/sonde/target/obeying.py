@@ -7,6 +7,7 @@ import os
 
 from sonde.target import commands, plan, ptrace, stops
 from sonde.target.events import wait_for_go
+from sonde.target.memory import ProcessMemory
 from sonde.target.threads import Threads
 
 _FOLLOW = ptrace.O_SYSGOOD | ptrace.O_FORK | ptrace.O_VFORK | ptrace.O_CLONE | ptrace.O_EXEC
@@ -29,6 +30,10 @@ def obey(threads: Threads, asked: int, tid: int, argument: int, payload: bytes) 
         _run_to(threads, tid, argument)
     elif asked == commands.GO:
         _go(threads)
+    elif asked == commands.READ:
+        _read(threads, tid, payload)
+    elif asked == commands.WRITE:
+        _write(threads, tid, payload)
 
 
 def _seize(threads: Threads, tid: int, options: int, request: int) -> int:
@@ -102,3 +107,23 @@ def _go(threads: Threads) -> None:
         if request == ptrace.SYSCALL and tid not in threads.waiting:
             threads.ptrace(ptrace.INTERRUPT, tid, 0, 0)
     threads.waiting.clear()
+
+
+def _read(threads: Threads, tid: int, payload: bytes) -> None:
+    """The tracer may read what sonde, which is only an ancestor or not even that, may not (Yama's ptrace_scope 1)."""
+    address, size = commands.TRANSFER.unpack(payload)
+    try:
+        data = ProcessMemory().read_available(tid, address, size)
+    except OSError as error:
+        threads.answer(commands.DATA, tid, -(error.errno or errno.EPERM))
+        return
+    threads.answer(commands.DATA, tid, len(data), data)
+
+
+def _write(threads: Threads, tid: int, payload: bytes) -> None:
+    address, size = commands.TRANSFER.unpack_from(payload)
+    try:
+        ProcessMemory().write(tid, address, payload[commands.TRANSFER.size :])
+    except OSError as error:
+        size = -(error.errno or errno.EPERM)
+    threads.answer(commands.DATA, tid, size)

@@ -1,25 +1,112 @@
-"""What /proc tells of a process (proc(5))."""
+"""What /proc tells of a process or thread (proc(5)); `root` is where /proc is.
+
+All raise FileNotFoundError or ProcessLookupError if it is gone.
+"""
 
 from __future__ import annotations
 
 import os
 import struct
+from collections.abc import Iterator
+
+from sonde.typed import NamedTuple
 
 _AT_ENTRY = 9
+_KERNEL_THREAD = 0x00200000
+"""PF_KTHREAD (include/linux/sched.h)."""
 
 
-def is_own() -> bool:
+class Stat(NamedTuple):
+    """Of /proc/PID/stat. `flags`: PF_...; `start`: clock ticks since boot; `user`, `system`: clock ticks used."""
+
+    comm: bytes
+    state: str
+    ppid: int
+    group: int
+    session: int
+    flags: int
+    user: int
+    system: int
+    start: int
+
+
+class Mapping(NamedTuple):
+    """A line of /proc/PID/maps. `offset` in the file at `path`, which is b"" for anonymous memory."""
+
+    start: int
+    end: int
+    permissions: str
+    offset: int
+    inode: int
+    path: bytes
+
+
+def stat(tid: int, root: str = "/proc") -> Stat:
+    """Of a process or a thread."""
+    data = _read(f"{root}/{tid}/stat")
+    comm, _, rest = data[data.index(b"(") + 1 :].rpartition(b") ")
+    fields = rest.split()
+    numbers = [int(fields[index]) for index in (1, 2, 3, 6, 11, 12, 19)]
+    return Stat(comm, fields[0].decode(), *numbers)
+
+
+def is_kernel_thread(of: Stat) -> bool:
+    return bool(of.flags & _KERNEL_THREAD)
+
+
+def status(tid: int, root: str = "/proc") -> dict[str, str]:
+    """The lines of /proc/PID/status by their names: Tgid, Uid (real, effective, saved, file system), TracerPid ..."""
+    lines = _read(f"{root}/{tid}/status").decode(errors="replace").splitlines()
+    return {name: value.strip() for name, _, value in (line.partition(":") for line in lines)}
+
+
+def threads(pid: int, root: str = "/proc") -> list[int]:
+    """The process's threads, the first before the others."""
+    return sorted(map(int, os.listdir(f"{root}/{pid}/task")), key=lambda tid: (tid != pid, tid))
+
+
+def children(pid: int, root: str = "/proc") -> list[int]:
+    """The processes that any of its threads has made and that still run; [] where the kernel does not tell."""
+    found: list[int] = []
+    for tid in threads(pid, root):
+        try:
+            found += map(int, _read(f"{root}/{pid}/task/{tid}/children").split())
+        except FileNotFoundError:
+            continue
+    return found
+
+
+def maps(pid: int, root: str = "/proc") -> Iterator[Mapping]:
+    """What is mapped, by ascending address. Raises PermissionError for what may not be traced."""
+    for line in _read(f"{root}/{pid}/maps").splitlines():
+        addresses, permissions, offset, _, inode, *path = line.split(None, 5)
+        start, _, end = addresses.partition(b"-")
+        name = path[0] if path else b""
+        yield Mapping(int(start, 16), int(end, 16), permissions.decode(), int(offset, 16), int(inode), name)
+
+
+def namespace(pid: int, kind: str, root: str = "/proc") -> tuple[int, int]:
+    """(device, inode) of its namespace: pid, user, mnt ... Raises PermissionError for what may not be traced."""
+    found = os.stat(f"{root}/{pid}/ns/{kind}")
+    return found.st_dev, found.st_ino
+
+
+def is_own(root: str = "/proc") -> bool:
     """Whether /proc is of this pid namespace: in another's the numbers are other processes'."""
-    return os.readlink("/proc/self") == str(os.getpid())
+    return os.readlink(f"{root}/self") == str(os.getpid())
 
 
 def entry_point(pid: int) -> int | None:
     """AT_ENTRY of the auxiliary vector: where the program itself begins, behind its dynamic linker; None if unknown."""
     if not is_own():
         return None
-    with open(f"/proc/{pid}/auxv", "rb") as file:
-        data = file.read()
+    data = _read(f"/proc/{pid}/auxv")
     for key, value in struct.iter_unpack("=QQ", data[: len(data) // 16 * 16]):
         if key == _AT_ENTRY:
             return int(value)
     return None
+
+
+def _read(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read()

@@ -53,8 +53,9 @@ class Threads:
         start = ctypes.addressof((ctypes.c_char * len(memory)).from_buffer(memory)) + stops.REGISTERS
         self._slots = [ctypes.c_void_p(start + (n - 1) * stops.REGISTER_SLOT) for n in range(stops.REGISTER_SLOTS + 1)]
 
-    def answer(self, what: int, tid: int, value: int) -> None:
-        os.write(self._answering, commands.ANSWER.pack(what, tid, value))
+    def answer(self, what: int, tid: int, value: int, data: bytes = b"") -> None:
+        """Tell sonde, who waits for it."""
+        os.write(self._answering, commands.ANSWER.pack(what, tid, value) + data)
 
     def tell(self, tid: int, kind: int, hold: int | bool, a: int = 0, b: int = 0, c: int = 0, deliver: int = 0) -> None:
         """Write the record of a stop. The thread goes on, with signal `deliver`, at once or, if held, when it may."""
@@ -110,7 +111,3 @@ class Threads:
         self.writer.write(kind, 0, tid, time.monotonic_ns(), a, b, c)
         os.getppid()
         self.writer.wake()
-
-    def broken(self, text: bytes) -> None:
-        """Tell sonde of an error of the guardian itself."""
-        os.write(self._answering, commands.ANSWER.pack(commands.BROKEN, 0, len(text)) + text)

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import os
+import select
 from collections.abc import Sequence
 from mmap import mmap
 
-from sonde.target import commands, guardian, plan, proc, seccomp, stops
+from sonde.target import commands, guardian, obstacles, plan, proc, seccomp, stops
 from sonde.target.held_command import HeldCommand
 from sonde.target.launch import CommandError
+from sonde.target.memory import ProcessMemory
 from sonde.target.plan import Plan
 from sonde.target.ring import RecordReader
 
 _NAP = 0.005
 """Seconds: how long sonde waits while records keep coming, not to be woken for each."""
+
+_PARTING = 0.2
+"""Seconds: how long sonde waits for a guardian that has nothing left to look after."""
 
 _SLOTS = 1 << 14
 
@@ -37,6 +42,7 @@ class Tracees:
         watching, self._knocks = os.pipe2(os.O_CLOEXEC)
         self._answers, answering = os.pipe2(os.O_CLOEXEC)
         os.set_blocking(self._knocks, False)
+        self.memory = ProcessMemory(self._transfer)
         self._reader = RecordReader(self._memory, self.descriptor)
         self._held: dict[int, HeldCommand] = {}
         self._busy = False
@@ -53,8 +59,10 @@ class Tracees:
 
     def grab(self, pid: int) -> None:
         """Trace a process that somebody else started; it runs on. Raises CommandError."""
+        if problem := obstacles.before(pid):
+            raise CommandError(f"failed to grab pid {pid}: {problem}")
         self._send(commands.SEIZE_PROCESS, pid)
-        self._seized(pid)
+        self._seized(pid, f"failed to grab pid {pid}")
 
     def begin(self, wanted: Plan, evaluation: str = "exec") -> None:
         """Bring the commands to where they wait for go(), exec or else their entry points. Raises CommandError."""
@@ -63,7 +71,7 @@ class Tracees:
         filter_ = seccomp.filter_for(wanted.calls) if wanted.seccomp else b""
         for pid, command in self._held.items():
             self._send(commands.SEIZE_COMMAND, pid)
-            self._seized(pid)
+            self._seized(pid, f"failed to trace the command, {command.name}")
             command.exec(filter_)
             if self._answer(pid, commands.STOPPED, commands.ENDED)[0] == commands.ENDED:
                 raise command.refusal()
@@ -118,6 +126,10 @@ class Tracees:
         """Let all processes go. The guardian stays as long as there is a filter."""
         for descriptor in (self._commands, self._knocks, self._answers, self.descriptor):
             os.close(descriptor)
+        ended = os.pidfd_open(self.guardian)
+        if select.select([ended], [], [], _PARTING)[0]:
+            os.waitpid(self.guardian, 0)
+        os.close(ended)
 
     def _send(self, asked: int, tid: int = 0, argument: int = 0, payload: bytes = b"") -> None:
         words = self._reader.words
@@ -138,20 +150,36 @@ class Tracees:
         except BrokenPipeError:
             raise self._lost() from None
 
-    def _seized(self, pid: int) -> None:
+    def _seized(self, pid: int, failure: str) -> None:
         _, problem = self._answer(pid, commands.SEIZED)
         if problem:
-            raise CommandError(f"failed to grab pid {pid}: {os.strerror(problem)}")
+            raise CommandError(f"{failure}: {obstacles.after(pid, problem)}")
+
+    def _transfer(self, tid: int, address: int, size: int, data: bytes | None) -> bytes:
+        """What memory.py asks for. Raises OSError."""
+        payload = commands.TRANSFER.pack(address, size) + (data or b"")
+        self._send(commands.READ if data is None else commands.WRITE, tid, len(payload), payload)
+        _, size = self._answer(tid, commands.DATA)
+        if size < 0:
+            raise OSError(-size, os.strerror(-size))
+        return self._receive(size) if data is None else b""
+
+    def _receive(self, size: int) -> bytes:
+        """Exactly so many bytes of answers. Raises GuardianError."""
+        data = b""
+        while len(data) < size:
+            piece = os.read(self._answers, size - len(data))
+            if not piece:
+                raise self._lost()
+            data += piece
+        return data
 
     def _answer(self, pid: int, *wanted: int) -> tuple[int, int]:
         """The next of these about the process: which it is, its value. Raises GuardianError."""
         while True:
-            data = os.read(self._answers, commands.ANSWER.size)
-            if len(data) < commands.ANSWER.size:
-                raise self._lost()
-            what, tid, value = commands.ANSWER.unpack(data)
+            what, tid, value = commands.ANSWER.unpack(self._receive(commands.ANSWER.size))
             if what == commands.BROKEN:
-                raise GuardianError(os.read(self._answers, value).decode())
+                raise GuardianError(self._receive(value).decode())
             if what in wanted and tid == pid:
                 return what, value
 

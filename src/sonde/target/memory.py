@@ -1,0 +1,144 @@
+"""Memory of other processes in bulk: process_vm_readv(2), else /proc/PID/mem where that call is not permitted.
+
+Remote pieces end at page boundaries, since the kernel transfers whole pieces only: so a string next to an unmapped page
+is read by one call.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import struct
+from collections.abc import Callable
+
+from sonde.typed import Any
+
+_PAGE = 4096
+_PIECES = 32
+_AT_ONCE = (_PIECES - 1) * _PAGE
+_READ, _WRITE = "process_vm_readv", "process_vm_writev"
+
+
+Ask = Callable[[int, int, int, bytes | None], bytes]
+"""(tid, address, size, what to write or None) -> what was read. Raises OSError."""
+
+
+class ProcessMemory:
+    """Reads and writes by thread id. Whoever calls needs the right to trace the process."""
+
+    def __init__(self, ask: Ask | None = None) -> None:
+        """`ask` does what is not permitted here, if anybody can."""
+        self._ask = ask
+        libc: Any = ctypes.CDLL(None, use_errno=True)
+        self._calls = {name: libc[name] for name in (_READ, _WRITE)}
+        self._buffer = ctypes.create_string_buffer(_AT_ONCE)
+        self._local = ctypes.create_string_buffer(16)
+        self._remote = ctypes.create_string_buffer(16 * _PIECES)
+        self._bytes = memoryview(self._buffer).cast("B")
+        self._addresses = (
+            ctypes.c_void_p(ctypes.addressof(self._local)),
+            ctypes.c_void_p(ctypes.addressof(self._remote)),
+        )
+
+    def read(self, tid: int, address: int, size: int) -> bytes:
+        """So many bytes. Raises OSError: EFAULT if not all are there."""
+        data = self.read_available(tid, address, size)
+        if len(data) < size:
+            raise OSError(errno.EFAULT, os.strerror(errno.EFAULT))
+        return data
+
+    def read_available(self, tid: int, address: int, size: int) -> bytes:
+        """As many of the bytes as are mapped from `address` on. Raises OSError if there are none."""
+        if size <= _AT_ONCE:
+            return self._read(tid, address, size)
+        found = bytearray()
+        while len(found) < size:
+            wanted = min(size - len(found), _AT_ONCE)
+            try:
+                found += (data := self._read(tid, address + len(found), wanted))
+            except OSError:
+                if not found:
+                    raise
+                break
+            if len(data) < wanted:
+                break
+        return bytes(found)
+
+    def read_string(self, tid: int, address: int, limit: int) -> bytes:
+        """Up to a NUL, which is not part of it, or `limit` bytes. Raises OSError: EFAULT if memory ends before."""
+        data = self.read_available(tid, address, limit)
+        end = data.find(b"\0")
+        if end >= 0:
+            return data[:end]
+        if len(data) < limit:
+            raise OSError(errno.EFAULT, os.strerror(errno.EFAULT))
+        return data
+
+    def write(self, tid: int, address: int, data: bytes) -> None:
+        """Raises OSError: EFAULT if not all could be written, where some may have been."""
+        for start in range(0, len(data), _AT_ONCE):
+            piece = data[start : start + _AT_ONCE]
+            self._bytes[: len(piece)] = piece
+            if self._transfer(_WRITE, tid, address + start, len(piece)) < len(piece):
+                raise OSError(errno.EFAULT, os.strerror(errno.EFAULT))
+
+    def _read(self, tid: int, address: int, size: int) -> bytes:
+        return bytes(self._bytes[: self._transfer(_READ, tid, address, size)])
+
+    def _transfer(self, name: str, tid: int, address: int, size: int) -> int:
+        """Between the buffer's beginning and the process: bytes transferred."""
+        if size <= 0:
+            return 0
+        if address + size > 1 << 64:
+            raise OSError(errno.EFAULT, os.strerror(errno.EFAULT))
+        local, remote = self._addresses
+        struct.pack_into("=QQ", self._local, 0, ctypes.addressof(self._buffer), size)
+        pieces = self._split(address, size)
+        done: int = self._calls[name](tid, local, 1, remote, pieces, 0)
+        if done >= 0:
+            return done
+        problem = ctypes.get_errno()
+        if problem not in (errno.EPERM, errno.ENOSYS):
+            raise OSError(problem, os.strerror(problem))
+        return self._by_file(name, tid, address, size)
+
+    def _split(self, address: int, size: int) -> int:
+        """Fill in the remote pieces; their number."""
+        count, end = 0, address + size
+        while address < end:
+            length = min(end - address, _PAGE - address % _PAGE)
+            struct.pack_into("=QQ", self._remote, count * 16, address, length)
+            address += length
+            count += 1
+        return count
+
+    def _by_file(self, name: str, tid: int, address: int, size: int) -> int:
+        """The same through /proc/PID/mem, which gives EIO for EFAULT."""
+        if address + size > 1 << 63:
+            raise OSError(errno.EFAULT, os.strerror(errno.EFAULT))
+        try:
+            memory = os.open(f"/proc/{tid}/mem", (os.O_RDONLY if name == _READ else os.O_WRONLY) | os.O_CLOEXEC)
+        except PermissionError:
+            if self._ask is None:
+                raise
+            return self._by_asking(name, tid, address, size)
+        try:
+            if name == _READ:
+                return os.preadv(memory, [self._bytes[:size]], address)
+            return os.pwrite(memory, self._bytes[:size], address)
+        except OSError as error:
+            if error.errno == errno.EIO:
+                raise OSError(errno.EFAULT, os.strerror(errno.EFAULT)) from None
+            raise
+        finally:
+            os.close(memory)
+
+    def _by_asking(self, name: str, tid: int, address: int, size: int) -> int:
+        assert self._ask is not None
+        if name == _WRITE:
+            self._ask(tid, address, size, bytes(self._bytes[:size]))
+            return size
+        data = self._ask(tid, address, size, None)
+        self._bytes[: len(data)] = data
+        return len(data)

@@ -1,0 +1,74 @@
+"""Tracing a command or a process to its end by the guardian, for tests: what was told of it."""
+
+import collections
+import os
+import select
+import time
+
+from sonde.target import plan, stops
+from sonde.target.tracees import Tracees
+
+PATIENCE = 30
+ALL = range(plan.NUMBERS)
+
+Traced = collections.namedtuple("Traced", "pid status stops")
+
+
+def follow(tracees, pid, held=None):
+    """Until process `pid` has ended; `held(tracees, stop)` is called for what is held, which then goes on."""
+    found = []
+    poll = select.poll()
+    poll.register(tracees.descriptor, select.POLLIN)
+    limit = time.monotonic() + PATIENCE
+    while time.monotonic() < limit:
+        first, records = tracees.take()
+        for number, record in enumerate(records, first):
+            stop = stops.Stop(*record)
+            found.append(stop)
+            if stop.flags & stops.HELD:
+                if held:
+                    held(tracees, stop)
+                tracees.resume(number, stop.tid)
+            if stop.kind == stops.END and stop.tid == pid:
+                return found
+        if not records:
+            longest = tracees.rest()
+            poll.poll(PATIENCE * 1000 if longest is None else longest * 1000)
+            tracees.awake()
+    raise AssertionError(f"not ended, told {len(found)}, the last {found[-5:]}")
+
+
+def command(text, wanted, held=None, evaluation="postinit"):
+    """Run a command to its end."""
+    tracees = Tracees()
+    try:
+        pid = tracees.start(text)
+        tracees.begin(wanted, evaluation)
+        tracees.go()
+        found = follow(tracees, pid, held)
+        return Traced(pid, os.waitpid(pid, 0)[1], found)
+    finally:
+        tracees.close()
+
+
+def process(child, wanted, held=None, started=lambda tracees: None):
+    """Trace a process (Popen) that runs to its end; `started` is called when it is traced."""
+    tracees = Tracees()
+    try:
+        tracees.grab(child.pid)
+        tracees.begin(wanted)
+        tracees.go()
+        started(tracees)
+        found = follow(tracees, child.pid, held)
+        return Traced(child.pid, child.wait(), found)
+    finally:
+        tracees.close()
+
+
+def calls(wanted, *numbers):
+    """A plan for these system calls, or for all."""
+    return plan.Plan(dict.fromkeys(numbers or ALL, wanted))
+
+
+def of_kind(traced, kind):
+    return [stop for stop in traced.stops if stop.kind == kind]

@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+"""Kill the tracer at random moments: what it traced must end as if nothing had been. `survival.py [RUNS [SEED]]`.
+
+The target has several threads that fork, vfork and exec, and finds out if a system call fails that should not. Each run
+traces it in one of several ways, with a command's filter or a process's every call stopped, with stops posted or held,
+with a ring that is full or not; and kills the tracer, or its whole process group, by SIGKILL: at any time from its own
+start on, or once the target runs.
+"""
+
+import json
+import os
+import random
+import select
+import signal
+import subprocess
+import sys
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path[:0] = [f"{ROOT}/src", f"{ROOT}/tests/embedded"]
+
+import targets  # noqa: E402 - of the tests
+
+ROUNDS = 60
+PATIENCE = 60
+
+
+def ways(pick):
+    """What follow_all.py is to do."""
+    spec = {
+        "calls": pick.choice([1, 2, 3, 7, 15]),
+        "held": pick.choice([[], [], [3, 4, 5, 6]]),
+        "slots": pick.choice([64, 1 << 14]),
+        "busy": pick.choice([0, 0, 0.001]),
+        "seccomp": pick.random() < 0.8,
+        "evaluation": pick.choice(["exec", "postinit"]),
+    }
+    if pick.random() < 0.1:
+        spec["limit"] = pick.randrange(2000)
+    return spec
+
+
+def run(pick, program):
+    """One run: None, or what went wrong."""
+    spec = ways(pick)
+    attach = pick.random() < 0.3
+    reader, writer = os.pipe()
+    arguments = [program, str(ROUNDS)]
+    target = None
+    if attach:
+        target = subprocess.Popen(arguments, stdout=writer)
+        spec["pid"] = target.pid
+    else:
+        spec["command"] = " ".join(arguments)
+    tracer = subprocess.Popen(
+        [sys.executable, f"{ROOT}/tests/embedded/follow_all.py", json.dumps(spec)],
+        stdout=writer,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+        env={**os.environ, "PYTHONPATH": f"{ROOT}/src"},
+    )
+    os.close(writer)
+    output = b""
+    if pick.random() < 0.7:
+        output = read(reader, b"\n")
+        time.sleep(pick.random() * 0.3)
+    else:
+        time.sleep(pick.random() * 0.5)
+    (os.killpg if pick.random() < 0.5 else os.kill)(tracer.pid, signal.SIGKILL)
+    killed = tracer.wait() == -signal.SIGKILL
+    output += read(reader)
+    os.close(reader)
+    expected = targets.forest_output(ROUNDS).encode()
+    if output != expected and (output or attach):
+        return f"{spec}: {output!r}"
+    if target and target.wait() != 7:
+        return f"{spec}: status {target.returncode}"
+    return None if killed else ""
+
+
+def read(pipe, end=None):
+    """What comes until all who can write have ended, or up to `end`."""
+    data = b""
+    limit = time.monotonic() + PATIENCE
+    while not (end and end in data):
+        if not select.select([pipe], [], [], max(limit - time.monotonic(), 0))[0]:
+            return data + b" ... and still running"
+        piece = os.read(pipe, 4096)
+        if not piece:
+            break
+        data += piece
+    return data
+
+
+def main(runs, seed):
+    program = targets.program(targets.FOREST)
+    pick = random.Random(seed)
+    problems, in_time = [], 0
+    for number in range(runs):
+        problem = run(pick, program)
+        in_time += problem is None
+        if problem:
+            problems.append(problem)
+            print(f"run {number}: {problem}")
+    print(f"{runs} runs, {in_time} killed in time, {len(problems)} targets harmed")
+    return bool(problems)
+
+
+if __name__ == "__main__":
+    sys.exit(main(int(sys.argv[1]) if len(sys.argv) > 1 else 500, int(sys.argv[2]) if len(sys.argv) > 2 else 1))
