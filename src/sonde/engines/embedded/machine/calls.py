@@ -6,16 +6,13 @@ from sonde.bpf import helpers as bpf
 from sonde.bpf import instructions as i
 from sonde.bpf.instructions import Instruction
 from sonde.engines.embedded.machine.execution import NO_TAIL_CALL, TAIL_CALL
+from sonde.engines.embedded.machine.statements import Statements
 from sonde.engines.embedded.machine.values import M64, Value, constant, masked, text, variable
-from sonde.typed import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from sonde.engines.embedded.machine.straight import Straight
 
 _LOOKUP = bpf.NUMBERS["map_lookup_elem"]
 
 
-def call(block: Straight, slot: int, x: Instruction) -> None:
+def call(block: Statements, slot: int, x: Instruction) -> None:
     """Any kind of call."""
     registers = block.unit.call_reads(slot)
     arguments = [masked(block.read(register)) for register in registers]
@@ -35,7 +32,7 @@ def call(block: Straight, slot: int, x: Instruction) -> None:
         block.define(slot, register, constant(0))
 
 
-def _result(block: Straight, slot: int, expression: str, arguments: list[Value], is_register: bool) -> None:
+def _result(block: Statements, slot: int, expression: str, arguments: list[Value], is_register: bool) -> None:
     """r0; `is_register` if the result needs no reducing to 64 bits."""
     reads = frozenset[str]().union(*[argument.reads for argument in arguments])
     lo, hi = (0, M64) if is_register else (-1 << 65, 1 << 65)
@@ -46,7 +43,7 @@ def _listed(arguments: list[Value]) -> str:
     return ", ".join(map(text, arguments))
 
 
-def _helper(block: Straight, slot: int, number: int, arguments: list[Value]) -> None:
+def _helper(block: Statements, slot: int, number: int, arguments: list[Value]) -> None:
     unit = block.unit
     function, is_register = unit.helpers[number], False
     name = bpf.name_of(number).replace("#", "_")
@@ -59,18 +56,18 @@ def _helper(block: Straight, slot: int, number: int, arguments: list[Value]) -> 
     _result(block, slot, f"{unit.bind(name, function)}({_listed(arguments)})", arguments, is_register)
 
 
-def _local(block: Straight, slot: int, target: int, arguments: list[Value]) -> None:
+def _local(block: Statements, slot: int, target: int, arguments: list[Value]) -> None:
     depth = ["depth=depth + 1"] if block.unit.counts_depth else []
     _result(block, slot, f"f{target}({', '.join([*map(text, arguments), *depth])})", arguments, True)
 
 
-def _through_register(block: Straight, slot: int, x: Instruction, arguments: list[Value]) -> None:
+def _through_register(block: Statements, slot: int, x: Instruction, arguments: list[Value]) -> None:
     """The number of a helper or the handle of a function."""
     number = arguments.pop() if x.dst != i.R10 else masked(block.read(i.R10))
     _result(block, slot, f"call_number({_listed([number, *arguments])})", [number, *arguments], True)
 
 
-def _tail(block: Straight, slot: int, arguments: list[Value]) -> None:
+def _tail(block: Statements, slot: int, arguments: list[Value]) -> None:
     rest = block.unit.temporary()
     name = block.unit.bind("bpf_tail_call", block.unit.helpers[TAIL_CALL])
     block.emit(f"{rest} = {name}({_listed(arguments)})")

@@ -8,11 +8,12 @@ from textwrap import indent
 from sonde.bpf import instructions as i
 from sonde.engines.embedded.machine import stack_slots, structuring
 from sonde.engines.embedded.machine.execution import MAXIMUM_LOOPS
+from sonde.engines.embedded.machine.facts import Facts, join, refine
 from sonde.engines.embedded.machine.faults import MAXIMUM_FRAMES
-from sonde.engines.embedded.machine.graph import Graph, build
+from sonde.engines.embedded.machine.graph import build
 from sonde.engines.embedded.machine.liveness import Liveness, writes
 from sonde.engines.embedded.machine.stack_slots import StackSlots
-from sonde.engines.embedded.machine.straight import Facts, Straight, join, refine
+from sonde.engines.embedded.machine.straight import translate_block
 from sonde.engines.embedded.machine.unit import Unit
 from sonde.engines.embedded.machine.values import Value, constant, variable
 
@@ -71,10 +72,8 @@ class Function:
         behind: list[list[Facts]] = []
         made: list[structuring.Straight] = []
         for number, block in enumerate(self._graph.blocks):
-            straight = Straight(
-                self._unit, block.slots, self._known(number, behind), self._liveness.live_out[number], stack
-            )
-            straight.translate()
+            known, live_out = self._known(number, behind), self._liveness.live_out[number]
+            straight = translate_block(self._unit, block.slots, known, live_out, stack)
             made.append(structuring.Straight(tuple(straight.lines), straight.condition))
             facts = straight.facts()
             behind.append([self._refined(block.slots[-1], facts, place == 0) for place in range(len(block.successors))])
@@ -118,6 +117,3 @@ class Function:
 
 def _indented(lines: Sequence[str]) -> list[str]:
     return [indent(line, "    ") for line in lines]
-
-
-__all__ = ["Function", "Graph"]

@@ -12,6 +12,7 @@ from sonde.bpf.instructions import Instruction
 from sonde.engines.embedded.machine.frames import FRAME_SIZE
 from sonde.engines.embedded.machine.memory import OFFSET_BITS, OFFSET_MASK
 from sonde.engines.embedded.machine.stack_slots import slot_name
+from sonde.engines.embedded.machine.statements import Statements
 from sonde.engines.embedded.machine.values import (
     M64,
     Value,
@@ -25,10 +26,7 @@ from sonde.engines.embedded.machine.values import (
     text,
     variable,
 )  # fmt: skip
-from sonde.typed import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from sonde.engines.embedded.machine.straight import Straight
+from sonde.typed import NamedTuple
 
 
 class Place(NamedTuple):
@@ -44,7 +42,7 @@ _NEAR = 1 << OFFSET_BITS
 """No region begins so near to 0 or to 2**64 that it matters whether a sum that far beyond is reduced."""
 
 
-def load(block: Straight, slot: int, x: Instruction) -> None:
+def load(block: Statements, slot: int, x: Instruction) -> None:
     """LDX."""
     size, is_signed = i.BYTES_OF_SIZE[x.opcode & 0x18], x.opcode & 0xE0 == i.MEMSX
     if x.src == i.R10 and not block.stack.has_frame:
@@ -55,7 +53,7 @@ def load(block: Straight, slot: int, x: Instruction) -> None:
     block.define(slot, x.dst, _loaded(block, place, size, is_signed))
 
 
-def store(block: Straight, x: Instruction, value: Value, address: Value | None = None) -> None:
+def store(block: Statements, x: Instruction, value: Value, address: Value | None = None) -> None:
     """ST and STX."""
     size = i.BYTES_OF_SIZE[x.opcode & 0x18]
     value = masked(value, 8 * size)
@@ -69,7 +67,7 @@ def store(block: Straight, x: Instruction, value: Value, address: Value | None =
     block.emit(_stored(block, place, size, value))
 
 
-def atomic(block: Straight, slot: int, x: Instruction) -> None:
+def atomic(block: Statements, slot: int, x: Instruction) -> None:
     """Atomic operations: nothing runs beside the program."""
     size = i.BYTES_OF_SIZE[x.opcode & 0x18]
     if x.imm == i.LOAD_ACQUIRE:
@@ -109,7 +107,7 @@ def _fetches_into(x: Instruction) -> int | None:
     return x.src if x.imm & i.FETCH else None
 
 
-def packet(block: Straight, slot: int, x: Instruction) -> None:
+def packet(block: Statements, slot: int, x: Instruction) -> None:
     """LD_ABS and LD_IND."""
     offset = constant(x.imm)
     if x.opcode & 0xE0 == i.IND:
@@ -125,7 +123,7 @@ def packet(block: Straight, slot: int, x: Instruction) -> None:
         block.define(slot, register, constant(0))
 
 
-def _place(block: Straight, base: Value, offset: int, size: int) -> Place:
+def _place(block: Statements, base: Value, offset: int, size: int) -> Place:
     address = calculate(i.ADD, base, constant(offset & M64), 64)
     if address.lo < -_NEAR or address.hi > M64 + _NEAR:
         address = masked(address)
@@ -140,7 +138,7 @@ def _place(block: Straight, base: Value, offset: int, size: int) -> Place:
     return Place(buffer, f"a & {OFFSET_MASK:#x}", (address,))
 
 
-def _fixed(block: Straight, place: Place) -> Place:
+def _fixed(block: Statements, place: Place) -> Place:
     """The same place to be accessed twice."""
     if not place.parts:
         return place
@@ -152,7 +150,7 @@ def _fixed(block: Straight, place: Place) -> Place:
     return Place(buffer, offset)
 
 
-def _loaded(block: Straight, place: Place, size: int, is_signed: bool) -> Value:
+def _loaded(block: Statements, place: Place, size: int, is_signed: bool) -> Value:
     bits = 8 * size
     lo, hi = (-1 << bits - 1, (1 << bits - 1) - 1) if is_signed else (0, (1 << bits) - 1)
     if size == 1 and not is_signed:
@@ -162,7 +160,7 @@ def _loaded(block: Straight, place: Place, size: int, is_signed: bool) -> Value:
     return make(expression, lo, hi, *place.parts, closed=True)._replace(loads=True)
 
 
-def _stored(block: Straight, place: Place, size: int, value: Value) -> str:
+def _stored(block: Statements, place: Place, size: int, value: Value) -> str:
     if size == 1 and place.buffer.isidentifier():
         return f"{place.buffer}[{place.offset}] = {text(value)}"
     return f"{block.unit.store(size)}({place.buffer}, {place.offset}, {text(value)})"
