@@ -32,6 +32,8 @@ SUBJECTS = {
     "output": "perf_event_output skb_output xdp_output",
     "tail_call": "tail_call",
     "variables": "fetch_variables",
+    "strings": "strtol strtoul strncmp snprintf",
+    "packets": "skb_load_bytes xdp_get_buff_len xdp_load_bytes",
 }
 """The helpers of each file of this package."""
 
