@@ -1,6 +1,7 @@
 """Whole programs: what the verifier accepts, and what it refuses with which words.
 
-Each block is a name, the program type if it is not raw_tracepoint, a program, and behind `->` what is wrong, or nothing.
+Each block is a name, with the program type before a colon if it is not raw_tracepoint, a program, and behind `->` what
+is wrong, or nothing.
 """
 
 import pytest
