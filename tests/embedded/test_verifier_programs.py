@@ -70,12 +70,11 @@ behind:
     r0 = *(u64 *)(r2 +0)
     exit
 ->
-=== half of a spilled pointer is a number
+=== half of a spilled pointer is read
     *(u64 *)(r10 -8) = r1
-    r2 = *(u32 *)(r10 -8)
-    r0 = *(u64 *)(r2 +0)
+    r0 = *(u32 *)(r10 -8)
     exit
--> r2 is a number, not a pointer
+-> r10 leads to a pointer on the stack, of which only all 8 bytes can be read: the read of 4 bytes
 === an overwritten spilled pointer is a number
     *(u64 *)(r10 -8) = r1
     *(u8 *)(r10 -8) = 0

@@ -48,7 +48,8 @@ EXPLANATION = """
   --raw file          write the records to a file as well, for `{name} raw file`
 
 Other commands: `{name} doctor` tells what this kernel and this user can do,
-`{name} raw FILE` shows a file written by --raw.
+`{name} raw FILE` shows a file written by --raw, `{name} verify [-v] FILE` has the
+embedded engine's verifier look at what a script compiles to.
 """
 
 _UNSUPPORTED = {
@@ -99,6 +100,10 @@ def _command(words: list[str], messages: Messages) -> int:
         from sonde.cli.raw import show_file
 
         return show_file(words[1:], messages)
+    if words[:1] == ["verify"]:
+        from sonde.cli.verify import verify_file
+
+        return verify_file(words[1:], messages)
     arguments = parse(words)
     if "help" in arguments.flags:
         show((USAGE + EXPLANATION).format(name=messages.program))

@@ -39,7 +39,7 @@ def trace(arguments: Arguments, options: OptionTable, messages: Messages) -> int
             variables = variables._replace(target=None)
         with without_btf(arguments):
             compiled = compile_programs(given, options, registry, variables, messages.program)
-            compilation, spec = _generate(compiled, options, registry, engine)
+            compilation, spec = generate(compiled, options, registry, engine)
         _write_types(options, compiled)
         _announce(compiled, arguments, options, messages)
         _show_code(arguments.flags, options, compilation, spec, compiled)
@@ -63,7 +63,7 @@ def _nothing(arguments: Arguments, only_compiles: bool) -> int:
     raise FatalError("no probes specified", hint="name some with -n, -s, -P, -m, -f or -i; -l lists them")
 
 
-def _generate(
+def generate(
     compiled: Compiled, options: OptionTable, registry: Registry, engine: str
 ) -> tuple[Compilation, TracingSpec]:
     target = registry.target

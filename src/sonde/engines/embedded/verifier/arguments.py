@@ -28,9 +28,6 @@ from sonde.engines.embedded.verifier.values import (
 )
 from sonde.spec import MapSpec
 
-_LARGEST = 1 << 29
-"""No helper takes more bytes (BPF_MAX_VAR_SIZ)."""
-
 
 def problem(subject: Subject, state: State, signature: Signature, position: int) -> str | None:
     """What is wrong with argument number `position`, from 0, of a call of that helper."""
@@ -124,7 +121,7 @@ def _memory(subject: Subject, state: State, signature: Signature, position: int,
         )
     if size.umin == 0 and size_kind == "size":
         return f"has a size in r{position + 2} that may be 0 ({show(size)}), which {name} does not take"
-    if size.umax >= _LARGEST:
+    if size.umax > MAX32:
         return (
             f"has a size in r{position + 2} that is not bounded ({show(size)}): compare it with the size of the memory"
         )

@@ -59,10 +59,13 @@ def direct(
         return _context(subject, value, offset, size, is_write, is_atomic, is_signed)
     if kind == OBJECT:
         return _object(value, offset, size, is_write)
-    if kind == STACK and (value.variable.mask == 0):
+    if kind == STACK and not value.variable.mask:
         total = value.offset + offset
         if total % size:
             return f"leads to offset {total} of the stack, which is not a multiple of {size}: {what(size, is_write)}"
+        assert isinstance(value.target, int)
+        if size < 8 and not is_write and stack.holds_pointer(state.frames[value.target].stack, total):
+            return f"leads to a pointer on the stack, of which only all 8 bytes can be read: {what(size, is_write)}"
     if is_atomic and kind in (PACKET, PACKET_META):
         return f"points to {_NAMES[kind]}, which has no atomic operations"
     return region(subject, state, value, offset, size, is_write, what(size, is_write))
@@ -136,7 +139,8 @@ def _stack(state: State, value: Pointer, offset: int, size: int, is_write: bool,
     if is_write:
         return None
     assert isinstance(value.target, int)
-    missing = stack.first_missing(state.frames[value.target].stack, low, high)
+    of = state.frames[value.target].stack
+    missing = stack.first_missing(of, low, high)
     if missing is None:
         return None
     return f"leads to byte {missing} of the stack, which was never written: {doing}"

@@ -34,6 +34,8 @@ def check_nesting(shape: Structure) -> None:
 
 def check_depth(subject: Subject, shape: Structure) -> None:
     """Raises RefusedError if functions that call one another need more stack than there is; none calls itself."""
+    if shape.tail_callers - {0} and not subject.program.btf:
+        raise MalformedError(min(shape.tail_callers - {0}), "only functions that BTF describes can have a tail call")
     _Depth(subject, shape).follow(0, 0, 1, 0)
 
 

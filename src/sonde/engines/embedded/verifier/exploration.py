@@ -61,7 +61,8 @@ class RefusedError(Exception):
 
 
 class Exploration:
-    """One verification of `subject`; `observe` is told of every instruction and the state before it."""
+    """One verification of `subject`; `observe` is told of every instruction and the state before it,
+    also where that state is covered and the path ends."""
 
     def __init__(self, subject: Subject, structure: Structure, observe: Observer | None = None) -> None:
         self.steps = 0
@@ -90,6 +91,8 @@ class Exploration:
         subject, known, prepared = self._subject, self._known, self._prepared
         code, following = subject.code, self._structure.following
         while True:
+            if self._observe is not None:
+                self._observe(at, state)
             if at in known:
                 met = self._meet(at, state, segment)
                 if met is None:
@@ -100,8 +103,6 @@ class Exploration:
                 raise RefusedError(
                     at, state, Problem(f"the program is too complex: more than {MOST_INSTRUCTIONS} instructions")
                 )
-            if self._observe is not None:
-                self._observe(at, state)
             duties, run = prepared.get(at) or self._prepare(at)
             for check, obligation in duties:
                 problem = check(subject, state, obligation)

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from sonde.engines.embedded.verifier.arithmetic import low_bytes
 from sonde.engines.embedded.verifier.scalar import ZERO, Scalar, unsigned
-from sonde.engines.embedded.verifier.values import Value
+from sonde.engines.embedded.verifier.values import Pointer, Value
 from sonde.typed import NamedTuple
 
 SIZE = 512
@@ -55,16 +55,11 @@ def store(stack: Stack, offset: int, size: int, value: Value) -> None:
         stack[slot] = Slot(SPILL * size + before[size:], kept)
         return
     kind = NULL if type(value) is Scalar and low_bytes(value, size).umax == 0 else MISC
-    kinds = before[:at] + kind * size + before[at + size :]
-    kept_value = stack[slot].value if slot in stack and SPILL in kinds else None
-    stack[slot] = Slot(kinds, kept_value)
+    stack[slot] = Slot(before[:at] + kind * size + before[at + size :])
 
 
-def _without_spill(slot: Slot, low: int = 0, high: int = 8) -> bytes:
-    """The kinds of bytes when `low` to `high` are about to be written: what is left of a spilled value is a number.
-
-    A narrow value below the written bytes stays.
-    """
+def _without_spill(slot: Slot) -> bytes:
+    """The kinds of bytes when some are about to be overwritten: what is left of a spilled value is any number."""
     if SPILL not in slot.kinds:
         return slot.kinds
     left = NULL if slot.value == ZERO else MISC
@@ -93,6 +88,12 @@ def load(stack: Stack, offset: int, size: int) -> Value:
     if read == NULL * size:
         return ZERO
     return unsigned(8 * size)
+
+
+def holds_pointer(stack: Stack, offset: int) -> bool:
+    """Whether the byte there is one of a spilled pointer."""
+    slot = stack.get((-offset - 1) >> 3)
+    return slot is not None and type(slot.value) is Pointer
 
 
 def clobber(stack: Stack, low: int, high: int) -> None:

@@ -1,0 +1,94 @@
+"""`verify FILE`: the embedded engine's verifier alone, on what a D program compiles to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from sonde.bpf.disassembler import disassemble
+from sonde.bpf.instructions import decode
+from sonde.bpf.programs import NAMES
+from sonde.cli.arguments import Arguments, ProgramText, parse
+from sonde.cli.engines import EMBEDDED, KERNEL
+from sonde.cli.kernels import registry_of, without_btf
+from sonde.cli.messages import FatalError, Messages, UsageError
+from sonde.cli.output import show
+from sonde.cli.permission import refusal
+from sonde.cli.programs import compile_programs, macros, read
+from sonde.cli.settings import option_table
+from sonde.cli.trace import generate
+from sonde.engines.embedded.verifier.merging import Merged
+from sonde.engines.embedded.verifier.verify import Refusal, verify
+from sonde.options import OptionTable
+from sonde.spec import MapSpec, ProgramSpec, TracingSpec
+
+
+def verify_file(words: Sequence[str], messages: Messages) -> int:
+    """Verify every program of a D script, or of -n and the like; returns 0 if all are accepted, else 1.
+
+    -v prints each program with what is known before each instruction.
+    """
+    arguments = parse(words)
+    if arguments.operands and not arguments.programs:
+        first, *rest = arguments.operands
+        arguments = arguments._replace(programs=(ProgramText("file", first),), operands=tuple(rest))
+    if not arguments.programs or arguments.commands or arguments.pids:
+        raise UsageError("verify takes a D script, or programs by -n and the like, and the options -v and -x")
+    spec = _compile(arguments, option_table(arguments), messages)
+    maps = {each.name: each for each in spec.maps}
+    refused = [each for each in spec.programs if not _verify(each, maps, "verbose" in arguments.flags, messages)]
+    return 1 if refused else 0
+
+
+def _compile(arguments: Arguments, options: OptionTable, messages: Messages) -> TracingSpec:
+    wanted = options.text("engine", "auto")
+    engine = wanted if wanted in (KERNEL, EMBEDDED) else EMBEDDED if refusal() else KERNEL
+    registry = registry_of(arguments, engine)
+    given = [read(each, options) for each in arguments.programs]
+    with without_btf(arguments):
+        variables = macros(arguments.operands, 0, options)
+        compiled = compile_programs(given, options, registry, variables, messages.program)
+        _, spec = generate(compiled, options, registry, engine)
+    if not spec.programs:
+        raise FatalError("no probes matched")
+    return spec
+
+
+def _verify(program: ProgramSpec, maps: Mapping[str, MapSpec], verbose: bool, messages: Messages) -> bool:
+    merged = Merged() if verbose else None
+    try:
+        verified = verify(program, maps, observe=merged.observe if merged is not None else None)
+        outcome = f"accepted, {verified.steps} instructions gone through"
+    except Refusal as error:
+        messages.error(str(error))
+        outcome = "refused"
+    kind = NAMES[program.kind] if program.kind < len(NAMES) else str(program.kind)
+    length = len(program.code) // 8
+    show(f"program {program.name} (type {kind}, {length} instructions): {outcome}\n")
+    if merged is not None:
+        show(listing(program, merged) + "\n")
+    return outcome != "refused"
+
+
+def listing(program: ProgramSpec, merged: Merged) -> str:
+    """The program's instructions; above each what is known before it that was not so before the one above."""
+    code = decode(program.code)
+    lines: list[str] = []
+    places, place = dict(program.lines), ""
+    known: dict[str, str] = {}
+    for index, text in enumerate(disassemble(code, dict(program.map_references))):
+        if places.get(index, place) != place:
+            place = places[index]
+            lines.append(f"; {place}")
+        if not text:
+            continue
+        if not merged.visits(index):
+            lines.append(f"{index:4}: {text}    (never reached)")
+            continue
+        state = merged.texts(index)
+        lines += [f"        {name} = {value}" for name, value in state.items() if known.get(name) != value]
+        gone = [name for name in known if name not in state]
+        if gone:
+            lines.append(f"        unknown: {' '.join(gone)}")
+        known = state
+        lines.append(f"{index:4}: {text}")
+    return "\n".join(lines) + "\n"
