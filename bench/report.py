@@ -1,6 +1,6 @@
 """Run the measurements and write docs/performance.md.
 
-    python bench/report.py [--runs N] [--seconds N] [--long N] [--costs N]
+    python bench/report.py [--runs N] [--seconds N] [--long N] [--costs N] [--embedded N]
 
 Needs root and a C compiler. Peers that are installed (bpftrace, perf, strace) are measured in the same run.
 """
@@ -80,12 +80,15 @@ def main() -> None:
     parser.add_argument("--seconds", default="5", help="seconds of each run for throughput")
     parser.add_argument("--long", default="60", help="seconds of each run for exactness")
     parser.add_argument("--costs", default="5", help="runs of each clause for its cost")
+    parser.add_argument("--embedded", default="5", help="runs of each tool for the embedded engine")
     arguments = parser.parse_args()
     parts = [INTRODUCTION, "".join(f"- {line}\n" for line in machine())]
     parts += measure("startup.py", "--runs", arguments.runs)
     parts += measure("throughput.py", "--seconds", arguments.seconds)
     parts += measure("aggregation.py", "--seconds", arguments.long)
     parts += measure("cost.py", "--runs", arguments.costs)
+    if has("strace"):
+        parts += measure("embedded.py", "--runs", arguments.embedded)
     TARGET.write_text("\n".join(parts))
     print(f"written: {TARGET.relative_to(HERE.parent)}")
 

@@ -1,0 +1,250 @@
+"""What the embedded engine costs what it traces, and itself, beside strace in the same run.
+
+    python bench/embedded.py [--runs N] [--json FILE]
+
+Needs a C compiler and strace, and no privilege. The tools take turns, so that whatever else the machine does meets all
+of them; figures are medians.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+from common import HERE, SONDE, Table, has, median, milliseconds, ratio, show, timed
+
+EMBEDDED = [SONDE, "--engine", "embedded", "-q", "-o", "/dev/null"]
+COUNT = "syscall:::entry { @[probefunc] = count(); }"
+OPENED = "syscall::openat:entry { @[copyinstr(arg1)] = count(); }"
+
+UNITS = 12
+"""Files of the compile."""
+
+UNIT = """
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+int unit_{number}(int value) {{ printf("%d\\n", value); return value + {number}; }}
+"""
+
+PR_SET_CHILD_SUBREAPER = 36
+"""prctl(2): processes whose parents have ended become children of this one."""
+
+
+def compile_script(directory: Path) -> str:
+    """The path of a shell script that compiles and links some files, with an argument after it has read a line."""
+    lines = ["#!/bin/sh", '[ "$1" ] && read line', f"cd {directory}"]
+    for number in range(UNITS):
+        (directory / f"unit_{number}.c").write_text(UNIT.format(number=number))
+        lines.append(f"cc -O1 -c unit_{number}.c")
+    (directory / "main.c").write_text("int main(void) { return 0; }\n")
+    lines.append("cc -o whole main.c unit_*.o")
+    script = directory / "build.sh"
+    script.write_text("\n".join(lines) + "\n")
+    script.chmod(0o755)
+    return str(script)
+
+
+def by_turns(measures: dict[str, Callable[[], float]], runs: int) -> dict[str, float]:
+    """The median of each measure, after one run that does not count."""
+    for measure in measures.values():
+        measure()
+    values: dict[str, list[float]] = {name: [] for name in measures}
+    for _ in range(runs):
+        for name, measure in measures.items():
+            values[name].append(measure())
+    return {name: median(each) for name, each in values.items()}
+
+
+def wall(*command: str) -> Callable[[], float]:
+    return lambda: timed(command).wall
+
+
+def grabbed(script: str) -> Callable[[], float]:
+    """Seconds from the start of `sonde -p` to its end; the script is let go once the tracing has begun."""
+
+    def measure() -> float:
+        with subprocess.Popen([script, "wait"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as target:
+            assert target.stdin is not None
+            begin = time.monotonic()
+            command = [SONDE, "--engine", "embedded", "-q", "-n", f'BEGIN {{ printf("on\\n"); }} {COUNT}']
+            tracer = subprocess.Popen([*command, "-p", str(target.pid)], stdout=subprocess.PIPE)
+            assert tracer.stdout is not None
+            tracer.stdout.readline()
+            target.stdin.write(b"\n")
+            target.stdin.close()
+            tracer.communicate()
+            return time.monotonic() - begin
+
+    return measure
+
+
+def compiling(runs: int) -> Table:
+    with tempfile.TemporaryDirectory() as directory:
+        script = compile_script(Path(directory))
+        values = by_turns(
+            {
+                "untraced": wall(script),
+                "strace -c -f": wall("strace", "-c", "-f", "-o", "/dev/null", script),
+                "sonde -c": wall(*EMBEDDED, "-n", COUNT, "-c", script),
+                "sonde -p": grabbed(script),
+            },
+            runs,
+        )
+    rows = [(name, milliseconds(value), ratio(value, values["strace -c -f"])) for name, value in values.items()]
+    text = (
+        f"`{COUNT}` over a compile of {UNITS} C files and what it starts, from each tool's start to its end. With `-p` "
+        "the compile waits until tracing has begun."
+    )
+    return Table("Every system call of a compile", text, ("", "wall", "to strace's"), rows)
+
+
+def opening(runs: int) -> Table:
+    find = ["find", "/usr"]
+    values = by_turns(
+        {
+            "untraced": wall(*find),
+            "strace -c -e openat": wall("strace", "-c", "-e", "openat", "-o", "/dev/null", *find),
+            "sonde -c": wall(*EMBEDDED, "-n", OPENED, "-c", " ".join(find)),
+        },
+        runs,
+    )
+    bare = values["untraced"]
+    added = {name: value - bare for name, value in values.items()}
+    rows = [
+        (name, milliseconds(value), milliseconds(added[name]), ratio(added[name], added["strace -c -e openat"]))
+        for name, value in values.items()
+    ]
+    text = f"`{OPENED}` over `find /usr`. strace counts without looking at the names."
+    return Table("The files that a command opens", text, ("", "wall", "added", "to strace's"), rows)
+
+
+def used_by(command: Sequence[str]) -> float:
+    """User seconds of the command and of all that it leaves behind."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    while True:
+        try:
+            os.waitpid(-1, 0)
+        except ChildProcessError:
+            return resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
+
+
+STOPS = {
+    "count by name": (COUNT, 1),
+    "entry and return": ("syscall:::entry { self->n = 1; } syscall:::return /self->n/ { @ = count(); }", 2),
+    "a string of the process": ("syscall::getpgid:entry { @[copyinstr(arg1)] = count(); }", 1),
+}
+"""Programs, and how many stops a call is."""
+
+CALLS = """
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+int main(int count, char **words) {
+    for (long n = atol(words[1]); n > 0; n--) syscall(SYS_getpgid, 0, "a string");
+    return 0;
+}
+"""
+
+
+def own_time(runs: int, calls: int = 50_000) -> Table:
+    """Needs to be the reaper of what sonde leaves behind."""
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    rows = []
+    with tempfile.TemporaryDirectory() as directory:
+        program = f"{directory}/calls"
+        source = Path(f"{program}.c")
+        source.write_text(CALLS)
+        subprocess.run(["cc", "-O2", "-w", "-o", program, source], check=True)
+        for name, (text, stops) in STOPS.items():
+            values = by_turns(
+                {
+                    str(number): lambda text=text, number=number: used_by(
+                        [*EMBEDDED, "-n", text, "-c", f"{program} {number}"]
+                    )
+                    for number in (0, calls)
+                },
+                runs,
+            )
+            each = (values[str(calls)] - values["0"]) / (calls * stops)
+            rows.append((name, str(calls * stops), f"{1e6 * each:.1f} µs"))
+    text = (
+        "User CPU of sonde, of its guardian and of the traced process, which does nothing but call getpgid, for each "
+        "stop; what starting and ending takes is subtracted."
+    )
+    return Table("sonde's own time for each stop", text, ("program", "stops", "user CPU each"), rows)
+
+
+def verifying() -> Table:
+    """The verifier's time for the programs of each example, as an ordinary process would load them."""
+    times = {path.name: verification(path) for path in sorted((HERE.parent / "examples").glob("*.d"))}
+    known = {name: value for name, value in times.items() if value is not None}
+    slowest = sorted(known, key=lambda name: -known[name])[:5]
+    rows = [(f"`{name}`", milliseconds(known[name])) for name in slowest]
+    text = (
+        f"All programs of an example script, verified; the five that take longest of the {len(known)} that the "
+        "embedded engine can run."
+    )
+    return Table("Verifier", text, ("example", "time"), rows)
+
+
+MEASURE_VERIFIER = """
+import sys, time
+from sonde.engines.embedded import programs
+verify, taken = programs.verify, 0
+def timed(*arguments, **named):
+    global taken
+    begin = time.perf_counter()
+    try:
+        return verify(*arguments, **named)
+    finally:
+        taken += time.perf_counter() - begin
+programs.verify = timed
+from sonde.cli.main import main
+sys.argv = sys.argv[1:]
+try:
+    main()
+except SystemExit:
+    pass
+print(taken, file=sys.stderr)
+"""
+
+
+def verification(path: Path) -> float | None:
+    """Seconds in the verifier when the script runs; None if the embedded engine refuses it."""
+    command = [sys.executable, "-c", MEASURE_VERIFIER, *EMBEDDED, "-s", str(path), "-c", "true"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    taken = float(done.stderr.splitlines()[-1])
+    return taken or None
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="The embedded engine beside strace")
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--only", action="append", choices=("compile", "open", "own", "verify"))
+    parser.add_argument("--json")
+    arguments = parser.parse_args()
+    if not has("strace"):
+        raise SystemExit("this is a comparison with strace, which is not installed")
+    parts: dict[str, Callable[[], Table]] = {
+        "compile": lambda: compiling(arguments.runs),
+        "open": lambda: opening(arguments.runs),
+        "own": lambda: own_time(arguments.runs),
+        "verify": verifying,
+    }
+    wanted: Iterable[str] = arguments.only or parts
+    show([parts[name]() for name in wanted], arguments.json)
+
+
+if __name__ == "__main__":
+    main()
