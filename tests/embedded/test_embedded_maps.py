@@ -78,11 +78,11 @@ def test_a_hash_behaves_like_a_dictionary_of_limited_size(kind, steps):
         world.memory.write(key_at, key)
         if name == "update":
             world.memory.write(value_at, others[0])
-            assert made.update_at(key_at, value_at, others[1]) == model.update(key, *others)
+            assert made.calls["map_update_elem"](key_at, value_at, others[1]) == model.update(key, *others)
         elif name == "delete":
-            assert made.delete_at(key_at) == model.delete(key)
+            assert made.calls["map_delete_elem"](key_at) == model.delete(key)
         else:
-            found = made.lookup_at(key_at)
+            found = made.calls["map_lookup_elem"](key_at)
             assert (world.memory.read(found, 12) if found else None) == model.lookup(key)
     size = 16 if kind in maps.PER_CPU else 12
     assert sorted(made.items()) == sorted((key, value.ljust(size, b"\0")) for key, value in model.values.items())
@@ -99,7 +99,7 @@ def test_an_array_has_all_elements_from_the_beginning(kind):
     size = 16 if kind in maps.PER_CPU else 12
     filled = (b"v" * 12).ljust(size, b"\0")
     assert made.items() == [(u32(0), bytes(size)), (u32(1), filled), (u32(2), filled)]
-    assert made.lookup(u32(3)) == 0 == made.lookup_at(world.place(u32(3)))
+    assert made.lookup(u32(3)) == 0 == made.calls["map_lookup_elem"](world.place(u32(3)))
     assert made.lookup(u32(2)) - made.lookup(u32(1)) == 16
 
 
@@ -159,11 +159,11 @@ def test_what_lies_outside_of_memory_is_no_key():
     at = world.place(bytes(8))
     for address in (0, at + 1, at - 1, made.handle):
         with pytest.raises(AccessError):
-            made.lookup_at(address)
+            made.calls["map_lookup_elem"](address)
         with pytest.raises(AccessError):
-            made.update_at(address, at, 0)
+            made.calls["map_update_elem"](address, at, 0)
         with pytest.raises(AccessError):
-            made.delete_at(address)
+            made.calls["map_delete_elem"](address)
 
 
 def test_a_replaced_element_of_an_array_of_maps_is_empty_and_the_old_contents_are_told():
@@ -174,7 +174,7 @@ def test_a_replaced_element_of_an_array_of_maps_is_empty_and_the_old_contents_ar
     world.table.maps[handle].update(b"key.", b"value---")
     assert outer.replace(1) == [(b"key.", b"value---")]
     assert outer.elements[1].items() == []
-    assert outer.lookup_at(world.place(u32(1))) == outer.elements[1].handle != handle
+    assert outer.calls["map_lookup_elem"](world.place(u32(1))) == outer.elements[1].handle != handle
     assert handle not in world.table.maps
     assert outer.lookup(u32(2)) == 0
 
@@ -260,7 +260,7 @@ def test_queues_and_stacks_behave_like_lists(kind, steps):
             continue
         taken = -1 if kind == maps.STACK else 0
         expected = (0, model[taken]) if model else (-ENOENT, bytes(4))
-        found = made.pop_at(at) if name == "pop" else made.peek_at(at)
+        found = made.calls["map_pop_elem"](at) if name == "pop" else made.calls["map_peek_elem"](at)
         assert (found, world.memory.read(at, 4)) == expected
         if name == "pop" and model:
             del model[taken]

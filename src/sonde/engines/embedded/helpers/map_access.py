@@ -1,4 +1,4 @@
-"""Maps by the handles that programs have of them (kernel/bpf/helpers.c)."""
+"""What helpers do with one map, by the handle that programs have of it: maps with keys, queues, storage of tasks."""
 
 from __future__ import annotations
 
@@ -8,24 +8,23 @@ from sonde.engines.embedded.environment import Environment
 
 
 def make(environment: Environment) -> dict[str, Callable[..., int]]:
-    table = environment.table
-    lookups, updates, deletes = table.lookups, table.updates, table.deletes
-
-    def map_lookup_elem(handle: int, key: int) -> int:
-        return lookups[handle](key)
-
-    def map_update_elem(handle: int, key: int, value: int, flags: int) -> int:
-        return updates[handle](key, value, flags)
-
-    def map_delete_elem(handle: int, key: int) -> int:
-        return deletes[handle](key)
+    calls = environment.table.calls
+    lookups, updates, deletes = calls("map_lookup_elem"), calls("map_update_elem"), calls("map_delete_elem")
+    pushes, pops, peeks = calls("map_push_elem"), calls("map_pop_elem"), calls("map_peek_elem")
+    gets, removals = calls("task_storage_get"), calls("task_storage_delete")
 
     def map_lookup_percpu_elem(handle: int, key: int, cpu: int) -> int:
+        """There is only CPU 0."""
         return 0 if cpu & 0xFFFF_FFFF else lookups[handle](key)
 
     return {
-        "map_lookup_elem": map_lookup_elem,
-        "map_update_elem": map_update_elem,
-        "map_delete_elem": map_delete_elem,
+        "map_lookup_elem": lambda handle, key: lookups[handle](key),
+        "map_update_elem": lambda handle, key, value, flags: updates[handle](key, value, flags),
+        "map_delete_elem": lambda handle, key: deletes[handle](key),
         "map_lookup_percpu_elem": map_lookup_percpu_elem,
+        "map_push_elem": lambda handle, value, flags: pushes[handle](value, flags),
+        "map_pop_elem": lambda handle, value: pops[handle](value),
+        "map_peek_elem": lambda handle, value: peeks[handle](value),
+        "task_storage_get": lambda handle, task, value, flags: gets[handle](task, value, flags),
+        "task_storage_delete": lambda handle, task: removals[handle](task),
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from sonde.bpf.helpers import NAMES, NUMBERS, name_of
+from sonde.bpf.helpers import NUMBERS, name_of
 from sonde.engines.base import EngineError
 from sonde.engines.embedded.environment import Environment
 from sonde.typed import Any, TypeAlias
@@ -13,7 +13,10 @@ Helpers: TypeAlias = dict[int, Callable[..., Any]]
 """By number. Each takes exactly the helper's arguments, as u64, and returns an int of any sign."""
 
 SUBJECTS = {
-    "map_access": "map_lookup_elem map_update_elem map_delete_elem map_lookup_percpu_elem",
+    "map_access": (
+        "map_lookup_elem map_update_elem map_delete_elem map_lookup_percpu_elem map_push_elem map_pop_elem "
+        "map_peek_elem task_storage_get task_storage_delete"
+    ),
     "probe_read": (
         "probe_read probe_read_str probe_read_user probe_read_user_str probe_read_kernel probe_read_kernel_str "
         "probe_write_user copy_from_user copy_from_user_task"
@@ -24,10 +27,8 @@ SUBJECTS = {
         "get_ns_current_pid_tgid get_smp_processor_id get_numa_node_id get_attach_cookie get_prandom_u32 send_signal "
         "send_signal_thread"
     ),
-    "storage": "task_storage_get task_storage_delete",
     "time": "ktime_get_ns ktime_get_boot_ns ktime_get_coarse_ns ktime_get_tai_ns jiffies64",
     "loops": "loop for_each_map_elem",
-    "queues": "map_push_elem map_pop_elem map_peek_elem",
     "stacks": "get_stack get_stackid get_task_stack",
     "output": "perf_event_output skb_output xdp_output",
     "tail_call": "tail_call",
@@ -36,6 +37,11 @@ SUBJECTS = {
     "packets": "skb_load_bytes xdp_get_buff_len xdp_load_bytes",
 }
 """The helpers of each file of this package."""
+
+_FIRST_IS_MAP = (
+    "map_lookup_elem", "map_update_elem", "map_delete_elem", "map_push_elem", "map_pop_elem", "map_peek_elem",
+    "task_storage_get", "task_storage_delete", "ringbuf_reserve", "ringbuf_output", "ringbuf_query",
+)  # fmt: skip
 
 _SUBJECT_OF = {NUMBERS[name]: subject for subject, names in SUBJECTS.items() for name in names.split()}
 
@@ -59,4 +65,7 @@ def make_helpers(numbers: Iterable[int], environment: Environment) -> Helpers:
     return made
 
 
-__all__ = ["NAMES", "SUBJECTS", "SUPPORTED", "Helpers", "make_helpers"]
+def helpers_by_map(environment: Environment) -> dict[int, dict[int, Callable[..., int]]]:
+    """For helpers whose first argument is a map: by their numbers and the map's handle what to call without it."""
+    calls = environment.table.calls
+    return {NUMBERS[name]: calls(name) for name in _FIRST_IS_MAP}

@@ -9,7 +9,7 @@ from struct import error as StructError  # noqa: N812 - a class
 
 from sonde.bpf import maps
 from sonde.engines.embedded.machine.memory import OFFSET_BITS, OFFSET_MASK, AccessError, Memory
-from sonde.engines.embedded.maps.base import ANY, EXIST, LOCK, NOEXIST, allocate, fill, read_only, rounded
+from sonde.engines.embedded.maps.base import ANY, EXIST, LOCK, NOEXIST, Calls, allocate, fill, read_only, rounded
 from sonde.spec import MapSpec
 
 _INDEX = Struct("=I")
@@ -28,8 +28,11 @@ class Array:
         # The map itself may write what programs may not.
         self.address = memory.add(read_only(self.buffer) if spec.flags & maps.F_RDONLY_PROG else self.buffer)
         self._memory = memory
-        self.lookup_at = self._make_lookup()
-        self.update_at = self._make_update()
+        self.calls: Calls = {
+            "map_lookup_elem": self._make_lookup(),
+            "map_update_elem": self._make_update(),
+            "map_delete_elem": lambda key: -EINVAL,
+        }
         try:
             fill(spec, self._set)
         except BaseException:
@@ -56,9 +59,6 @@ class Array:
             return update(read(key, 4), read(value, size), flags)
 
         return update_at
-
-    def delete_at(self, key: int) -> int:
-        return -EINVAL
 
     def lookup(self, key: bytes) -> int:
         (index,) = _INDEX.unpack(key)

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import mmap
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from sonde.engines.embedded.machine.memory import OFFSET_MASK, Buffer
 from sonde.spec import MapSpec
-from sonde.typed import Protocol
+from sonde.typed import Protocol, TypeAlias
 
 ANY, NOEXIST, EXIST, LOCK = 0, 1, 2, 4
 """Flags of updates (include/uapi/linux/bpf.h)."""
@@ -23,10 +23,11 @@ _FIRST_HANDLE = 0xFFFF_7000_0000_0000
 _SMALL = 1 << 16
 """Buffers larger than this come from mmap, whose pages cost nothing before they are used."""
 
+Calls: TypeAlias = Mapping[str, Callable[..., int]]
+
 
 class Map(Protocol):
-    """One map. Programs' helpers use the three functions by address, which take the addresses of keys and values in
-    Memory and raise AccessError; everyone else uses those that take bytes.
+    """One map. What is done from outside of programs takes and gives bytes.
 
     Results are the kernel's: the address of a value or 0, respectively 0 or a negative errno. In a map of maps what is
     looked up is the inner map's handle.
@@ -34,18 +35,9 @@ class Map(Protocol):
 
     spec: MapSpec
     handle: int
-
-    @property
-    def lookup_at(self) -> Callable[[int], int]:
-        """(key address) -> value address or 0"""
-
-    @property
-    def update_at(self) -> Callable[[int, int, int], int]:
-        """(key address, value address, flags) -> 0 or -errno"""
-
-    @property
-    def delete_at(self) -> Callable[[int], int]:
-        """(key address) -> 0 or -errno"""
+    calls: Calls
+    """What programs do with the map, by the name of the helper, which is called without the handle. Keys and values
+    are addresses in Memory; AccessError is raised where they are none."""
 
     def lookup(self, key: bytes) -> int: ...
 
@@ -65,19 +57,22 @@ class MapTable:
 
     def __init__(self) -> None:
         self.maps: dict[int, Map] = {}
-        self.lookups: dict[int, Callable[[int], int]] = {}
-        self.updates: dict[int, Callable[[int, int, int], int]] = {}
-        self.deletes: dict[int, Callable[[int], int]] = {}
+        self.removing: list[Callable[[Map], None]] = []
+        """Called with each map that is taken away."""
+        self._calls: dict[str, dict[int, Callable[..., int]]] = {}
         self._next = _FIRST_HANDLE
+
+    def calls(self, helper: str) -> dict[int, Callable[..., int]]:
+        """What the helper of that name does, by the handle of the map: always as the maps are."""
+        return self._calls.setdefault(helper, {})
 
     def add(self, made: Map) -> Map:
         """Give the map its handle."""
         handle = made.handle = self._next
         self._next += 1
         self.maps[handle] = made
-        self.lookups[handle] = made.lookup_at
-        self.updates[handle] = made.update_at
-        self.deletes[handle] = made.delete_at
+        for name, function in made.calls.items():
+            self.calls(name)[handle] = function
         return made
 
     def remove(self, made: Map) -> None:
@@ -85,8 +80,10 @@ class MapTable:
         if self.maps.pop(made.handle, None) is None:
             # Another map held it, and took it along.
             return
-        for table in (self.lookups, self.updates, self.deletes):
-            table.pop(made.handle, None)
+        for name in made.calls:
+            del self.calls(name)[made.handle]
+        for told in self.removing:
+            told(made)
         made.close()
 
     def close(self) -> None:

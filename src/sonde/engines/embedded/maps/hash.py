@@ -10,7 +10,7 @@ from struct import error as StructError  # noqa: N812 - a class
 
 from sonde.bpf import maps
 from sonde.engines.embedded.machine.memory import OFFSET_BITS, OFFSET_MASK, AccessError, Memory
-from sonde.engines.embedded.maps.base import ANY, EXIST, NOEXIST, fill, rounded
+from sonde.engines.embedded.maps.base import ANY, EXIST, NOEXIST, Calls, fill, rounded
 from sonde.engines.embedded.maps.slots import Slots
 from sonde.spec import MapSpec
 
@@ -36,9 +36,11 @@ class Hash:
         self._values: dict[bytes, int] = {} if self._recent is None else self._recent
         # One more than elements: an update takes a slot before it gives one back.
         self._slots = Slots(memory, spec.value_size, spec.max_entries + 1, bool(spec.flags & maps.F_RDONLY_PROG))
-        self.lookup_at = self._make_lookup() if self._recent is None else self._make_marking_lookup(self._recent)
-        self.update_at = self._make_update()
-        self.delete_at = self._make_delete()
+        self.calls: Calls = {
+            "map_lookup_elem": self._make_lookup() if self._recent is None else self._make_marking_lookup(self._recent),
+            "map_update_elem": self._make_update(),
+            "map_delete_elem": self._make_delete(),
+        }
         try:
             fill(spec, self._set)
         except BaseException:

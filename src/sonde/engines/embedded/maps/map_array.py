@@ -8,7 +8,7 @@ from struct import Struct
 from struct import error as StructError  # noqa: N812 - a class
 
 from sonde.engines.embedded.machine.memory import OFFSET_BITS, OFFSET_MASK, AccessError, Memory
-from sonde.engines.embedded.maps.base import ANY, Map, MapTable
+from sonde.engines.embedded.maps.base import ANY, Calls, Map, MapTable
 from sonde.spec import MapSpec
 
 _INDEX = Struct("=I")
@@ -25,7 +25,7 @@ class MapArray:
         self._make = make
         self.elements = [make() for _ in range(spec.max_entries)]
         self._handles = [element.handle for element in self.elements]
-        self.lookup_at = self._make_lookup(memory)
+        self.calls: Calls = {"map_lookup_elem": self._make_lookup(memory)}
 
     def _make_lookup(self, memory: Memory) -> Callable[[int], int]:
         regions, handles, count, unpack = memory.regions, self._handles, len(self._handles), _INDEX.unpack_from
@@ -47,12 +47,6 @@ class MapArray:
         contents = old.items()
         self._table.remove(old)
         return contents
-
-    def update_at(self, key: int, value: int, flags: int) -> int:
-        return -EINVAL
-
-    def delete_at(self, key: int) -> int:
-        return -EINVAL
 
     def lookup(self, key: bytes) -> int:
         (index,) = _INDEX.unpack(key)

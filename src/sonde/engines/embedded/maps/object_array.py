@@ -5,11 +5,11 @@ The kernel's elements are set by descriptor; here the engine sets the objects th
 
 from __future__ import annotations
 
-from errno import E2BIG, EINVAL, ENOENT, EOPNOTSUPP
+from errno import E2BIG, EINVAL, ENOENT
 from struct import Struct
 
 from sonde.engines.embedded.machine.memory import Memory
-from sonde.engines.embedded.maps.base import ANY
+from sonde.engines.embedded.maps.base import ANY, Calls
 from sonde.spec import MapSpec
 from sonde.typed import Any
 
@@ -20,6 +20,7 @@ class ObjectArray:
     """`elements` by index, None where there is none."""
 
     handle = 0
+    calls: Calls = {}
 
     def __init__(self, spec: MapSpec, memory: Memory) -> None:
         self.spec = spec
@@ -41,15 +42,6 @@ class ObjectArray:
             return -ENOENT
         self.elements[index] = None
         return 0
-
-    def lookup_at(self, key: int) -> int:
-        return -EOPNOTSUPP
-
-    def update_at(self, key: int, value: int, flags: int) -> int:
-        return -EINVAL
-
-    def delete_at(self, key: int) -> int:
-        return -EINVAL
 
     def lookup(self, key: bytes) -> int:
         return 0

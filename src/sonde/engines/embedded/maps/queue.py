@@ -7,7 +7,7 @@ from errno import E2BIG, EINVAL, ENOENT, EOPNOTSUPP
 
 from sonde.bpf import maps
 from sonde.engines.embedded.machine.memory import Memory
-from sonde.engines.embedded.maps.base import ANY, EXIST
+from sonde.engines.embedded.maps.base import ANY, EXIST, Calls
 from sonde.spec import MapSpec
 
 
@@ -20,6 +20,11 @@ class Queue:
         self.spec = spec
         self._memory = memory
         self._values: deque[bytes] = deque()
+        self.calls: Calls = {
+            "map_push_elem": self._push_at,
+            "map_pop_elem": lambda destination: self._put(destination, self.pop()),
+            "map_peek_elem": lambda destination: self._put(destination, self.peek()),
+        }
         self._takes_last = spec.kind == maps.STACK
 
     def push(self, value: bytes, flags: int) -> int:
@@ -43,14 +48,8 @@ class Queue:
             return None
         return self._values.pop() if self._takes_last else self._values.popleft()
 
-    def push_at(self, value: int, flags: int) -> int:
+    def _push_at(self, value: int, flags: int) -> int:
         return self.push(self._memory.read(value, self.spec.value_size), flags)
-
-    def peek_at(self, destination: int) -> int:
-        return self._put(destination, self.peek())
-
-    def pop_at(self, destination: int) -> int:
-        return self._put(destination, self.pop())
 
     def _put(self, destination: int, value: bytes | None) -> int:
         self._memory.write(destination, bytes(self.spec.value_size) if value is None else value)
@@ -59,15 +58,6 @@ class Queue:
     def items(self) -> list[tuple[bytes, bytes]]:
         """The values in the order in which they would be taken."""
         return [(b"", value) for value in (reversed(self._values) if self._takes_last else self._values)]
-
-    def lookup_at(self, key: int) -> int:
-        return 0
-
-    def update_at(self, key: int, value: int, flags: int) -> int:
-        return -EINVAL
-
-    def delete_at(self, key: int) -> int:
-        return -EINVAL
 
     def lookup(self, key: bytes) -> int:
         return 0

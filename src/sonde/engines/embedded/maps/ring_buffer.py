@@ -13,7 +13,7 @@ import os
 from errno import EAGAIN, EINVAL
 
 from sonde.engines.embedded.machine.memory import OFFSET_MASK, Memory
-from sonde.engines.embedded.maps.base import ANY
+from sonde.engines.embedded.maps.base import ANY, Calls
 from sonde.spec import MapSpec
 
 BUSY, DISCARD = 1 << 31, 1 << 30
@@ -53,10 +53,16 @@ class RingBuffer:
         self._position = 0
         self._busy = 0
         self.is_awake = False
+        self.calls: Calls = {
+            "ringbuf_reserve": self.reserve,
+            "ringbuf_output": self._output_at,
+            "ringbuf_query": self.query,
+        }
 
-    def reserve(self, size: int) -> int:
-        """The address of a record's `size` bytes, which are whatever was left there; 0 if the ring is full."""
-        if size > _MOST:
+    def reserve(self, size: int, flags: int = 0) -> int:
+        """The address of a record's `size` bytes, which are whatever was left there; 0 if the ring is full. There are
+        no flags."""
+        if size > _MOST or flags:
             return 0
         position, mask, producer = self._position, self._mask, self._producer
         pending = self._pending() if self._busy else position
@@ -106,6 +112,9 @@ class RingBuffer:
         if flags & FORCE_WAKEUP or (consumed & mask == at and not flags & NO_WAKEUP):
             self.is_awake = True
 
+    def _output_at(self, data: int, size: int, flags: int) -> int:
+        return self.output(self._memory.read(data, size), flags)
+
     def output(self, record: bytes | memoryview, flags: int) -> int:
         """Copy a whole record: 0, -EAGAIN if the ring is full."""
         if flags & ~(NO_WAKEUP | FORCE_WAKEUP):
@@ -119,25 +128,14 @@ class RingBuffer:
         return 0
 
     def query(self, what: int) -> int:
-        match what:
-            case 0:
-                return self._position - self._consumer[0]
-            case 1:
-                return self._mask + 1
-            case 2:
-                return self._consumer[0]
-            case 3:
-                return self._position
-        return 0
-
-    def lookup_at(self, key: int) -> int:
-        return 0
-
-    def update_at(self, key: int, value: int, flags: int) -> int:
-        return -EINVAL
-
-    def delete_at(self, key: int) -> int:
-        return -EINVAL
+        """A number by what is asked for, 0 for what there is not."""
+        if what == AVAIL_DATA:
+            return self._position - self._consumer[0]
+        if what == RING_SIZE:
+            return self._mask + 1
+        if what == CONSUMER_POSITION:
+            return self._consumer[0]
+        return self._position if what == PRODUCER_POSITION else 0
 
     def lookup(self, key: bytes) -> int:
         return 0

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from errno import E2BIG, EEXIST, EINVAL, ENOENT, ENOMEM, EOPNOTSUPP
+from errno import E2BIG, EEXIST, EINVAL, ENOENT, ENOMEM
 from struct import Struct, pack
 
 from sonde.engines.embedded.machine.memory import Memory
-from sonde.engines.embedded.maps.base import ANY
+from sonde.engines.embedded.maps.base import ANY, Calls
 from sonde.engines.embedded.maps.jhash import jhash2
 from sonde.spec import MapSpec
 
@@ -21,6 +21,7 @@ class StackTrace:
     """A bucket holds one stack; there are as many as the next power of 2 from max_entries on."""
 
     handle = 0
+    calls: Calls = {}
 
     def __init__(self, spec: MapSpec, memory: Memory) -> None:
         self.spec = spec
@@ -63,15 +64,6 @@ class StackTrace:
         if number > self._mask:
             return -E2BIG
         return 0 if self._buckets.pop(number, None) else -ENOENT
-
-    def delete_at(self, key: int) -> int:
-        return -EINVAL
-
-    def lookup_at(self, key: int) -> int:
-        return -EOPNOTSUPP
-
-    def update_at(self, key: int, value: int, flags: int) -> int:
-        return -EINVAL
 
     def lookup(self, key: bytes) -> int:
         return 0

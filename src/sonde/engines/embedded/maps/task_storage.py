@@ -5,7 +5,7 @@ from __future__ import annotations
 from errno import EINVAL, ENOENT
 
 from sonde.engines.embedded.machine.memory import Memory
-from sonde.engines.embedded.maps.base import ANY
+from sonde.engines.embedded.maps.base import ANY, Calls
 from sonde.engines.embedded.maps.slots import Slots
 from sonde.spec import MapSpec
 
@@ -26,6 +26,7 @@ class TaskStorage:
         self._slots = Slots(memory, spec.value_size, _PER_REGION)
         self._zeros = bytes(spec.value_size)
         self._values: dict[int, int] = {}
+        self.calls: Calls = {"task_storage_get": self.get, "task_storage_delete": self.delete_of}
 
     def get(self, task: int, value: int, flags: int) -> int:
         """The address of the task's value, made from the bytes at `value` (0: zeros) with CREATE; 0 if none."""
@@ -54,15 +55,6 @@ class TaskStorage:
 
     def forget(self, task: int) -> None:
         self.delete_of(task)
-
-    def lookup_at(self, key: int) -> int:
-        return 0
-
-    def update_at(self, key: int, value: int, flags: int) -> int:
-        return -EINVAL
-
-    def delete_at(self, key: int) -> int:
-        return -EINVAL
 
     def lookup(self, key: bytes) -> int:
         return 0
