@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
+from sonde.bpf.helpers import NUMBERS
 from sonde.bpf.instructions import CALL, JMP, decode, encode
 from sonde.engines.base import EngineError
 from sonde.engines.embedded.environment import Environment
 from sonde.engines.embedded.helpers.table import make_helpers
 from sonde.engines.embedded.kernel_types import TRACEPOINTS, pointed_to
-from sonde.engines.embedded.machine.interpreter import Interpreter
 from sonde.engines.embedded.machine.linking import LinkError, link
+from sonde.engines.embedded.machine.translator import translate
 from sonde.engines.embedded.maps.base import Map
 from sonde.engines.embedded.verifier.verify import Refusal, verify
 from sonde.spec import ProbeSpec, ProgramSpec, Stamp
@@ -74,4 +75,9 @@ def _run(
     except LinkError as error:
         raise EngineError(f"cannot load program {spec.name}: {error}") from None
     helpers = make_helpers(called_helpers(spec), environment)
-    return Interpreter(linked, environment.memory, helpers, environment.functions).run
+    table = environment.table
+    by_map = {
+        NUMBERS["map_lookup_elem"]: table.lookups, NUMBERS["map_update_elem"]: table.updates,
+        NUMBERS["map_delete_elem"]: table.deletes,
+    }  # fmt: skip
+    return translate(linked, environment.memory, helpers, environment.functions, by_map=by_map).run
