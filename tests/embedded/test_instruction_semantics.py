@@ -1,0 +1,26 @@
+"""Every instruction on edge values, in both executions."""
+
+import struct
+
+import pytest
+from embedded_runs import EXECUTIONS
+from instruction_cases import CASES, PAIRS, program
+
+from sonde.engines.embedded.machine.linking import bare
+from sonde.engines.embedded.machine.memory import Memory
+
+STEP = {"interpreter": 7, "translator": 1}
+"""The reference is slow: it takes every seventh pair of values."""
+
+
+@pytest.mark.parametrize("execution", EXECUTIONS)
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_instruction(case, execution):
+    memory = Memory()
+    context = bytearray(32)
+    address = memory.add(context)
+    run = EXECUTIONS[execution](bare(program(case)), memory, {}, {}).run
+    for a, b in PAIRS[:: STEP[execution]]:
+        struct.pack_into("<QQ", context, 0, a, b)
+        assert run(address) == 0
+        assert struct.unpack_from("<QQ", context, 16) == case.model(a, b), (hex(a), hex(b))
