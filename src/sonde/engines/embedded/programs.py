@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from sonde.bpf.helpers import NUMBERS
 from sonde.bpf.instructions import CALL, JMP, decode, encode
 from sonde.engines.base import EngineError
 from sonde.engines.embedded.environment import Environment
-from sonde.engines.embedded.helpers.table import make_helpers
+from sonde.engines.embedded.helpers.table import helpers_by_map, make_helpers
 from sonde.engines.embedded.kernel_types import TRACEPOINTS, pointed_to
 from sonde.engines.embedded.machine.linking import LinkError, link
 from sonde.engines.embedded.machine.translator import translate
@@ -75,9 +74,5 @@ def _run(
     except LinkError as error:
         raise EngineError(f"cannot load program {spec.name}: {error}") from None
     helpers = make_helpers(called_helpers(spec), environment)
-    table = environment.table
-    by_map = {
-        NUMBERS["map_lookup_elem"]: table.lookups, NUMBERS["map_update_elem"]: table.updates,
-        NUMBERS["map_delete_elem"]: table.deletes,
-    }  # fmt: skip
+    by_map = helpers_by_map(environment)
     return translate(linked, environment.memory, helpers, environment.functions, by_map=by_map).run
