@@ -2,6 +2,7 @@
 
 import atexit
 import functools
+import os
 import shutil
 import subprocess
 import tempfile
@@ -12,6 +13,7 @@ import pytest
 @functools.cache
 def directory():
     path = tempfile.mkdtemp(prefix="sonde-targets-")
+    os.chmod(path, 0o755)
     atexit.register(shutil.rmtree, path, ignore_errors=True)
     return path
 
@@ -34,6 +36,7 @@ FOREST = r"""
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -108,6 +111,7 @@ int main(int argc, char **argv) {
     void *part;
     self = argv[0];
     rounds = atoi(argv[1]);
+    prctl(0x59616d61, -1); /* PR_SET_PTRACER: Yama lets anybody trace it. */
     require(write(1, "begin\n", 6) == 6, "write");
     for (long i = 0; i < THREADS; i++) require(pthread_create(&threads[i], NULL, work, (void *)i) == 0, "thread");
     for (int i = 0; i < THREADS; i++) { pthread_join(threads[i], &part); sum += (long)part; }

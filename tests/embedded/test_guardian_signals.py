@@ -102,7 +102,17 @@ int main(void) {
 }
 """
 
-SLEEPER = "import time, sys; print('ready', flush=True); sys.stdin.read(); sys.exit(4)"
+SLEEPER = r"""
+#include <sys/prctl.h>
+#include <unistd.h>
+int main(void) {
+    char c;
+    prctl(0x59616d61, -1); /* PR_SET_PTRACER: Yama lets anybody trace it. */
+    write(1, "ready\n", 6);
+    while (read(0, &c, 1) == 1) {}
+    return 4;
+}
+"""
 
 
 @pytest.mark.parametrize("plan", PLANS)
@@ -136,7 +146,7 @@ def test_group_stops_are_told():
 
 
 def test_a_stopped_process_is_traced_and_stays_stopped():
-    child = subprocess.Popen(["python3", "-c", SLEEPER], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    child = subprocess.Popen([program(SLEEPER)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     child.stdout.readline()
     os.kill(child.pid, signal.SIGSTOP)
     os.waitid(os.P_PID, child.pid, os.WSTOPPED | os.WNOWAIT)
@@ -156,7 +166,7 @@ def test_a_stopped_process_is_traced_and_stays_stopped():
 def test_a_process_stopped_and_let_go_stays_stopped():
     from sonde.target.tracees import Tracees
 
-    child = subprocess.Popen(["python3", "-c", SLEEPER], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    child = subprocess.Popen([program(SLEEPER)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     child.stdout.readline()
     tracees = Tracees()
     tracees.grab(child.pid)
@@ -172,7 +182,7 @@ def test_a_process_stopped_and_let_go_stays_stopped():
 
 
 def test_sonde_may_stop_a_thread():
-    child = subprocess.Popen(["python3", "-c", SLEEPER], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    child = subprocess.Popen([program(SLEEPER)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     child.stdout.readline()
 
     def started(tracees):

@@ -39,15 +39,21 @@ class Follower:
                 elif status == ptrace.SYSCALL_STOP:
                     calls.called(threads, tid)
                 elif tid == self._watcher:
-                    _knocked(tid, status)
+                    self._knocked(status)
                 else:
                     events.handle(threads, tid, status)
         except commands.SondeEnded:
             return tid, status
         except Exception:
-            text = traceback.format_exc().encode()
-            threads.answer(commands.BROKEN, 0, len(text), text)
+            # What is traced must not suffer from an error here, whatever it is.
+            self._confess(traceback.format_exc().encode())
             return tid, status
+
+    def _confess(self, error: bytes) -> None:
+        try:
+            self.threads.answer(commands.BROKEN, 0, len(error), error)
+        except commands.SondeEnded:
+            return
 
     def listen(self) -> None:
         """Wait for commands and carry them out. Raises SondeEnded."""
@@ -59,9 +65,14 @@ class Follower:
         for command in found:
             obeying.obey(self.threads, *command)
 
+    def end_watcher(self) -> None:
+        """It is not to be waited for, and it may be stopped."""
+        if self._watcher:
+            os.kill(self._watcher, signal.SIGKILL)
 
-def _knocked(watcher: int, status: int) -> None:
-    """Sonde has, or it has ended; somebody may have killed the watcher, which cannot be told from that."""
-    if not os.WIFSTOPPED(status):
-        raise commands.SondeEnded
-    os.kill(watcher, signal.SIGCONT)
+    def _knocked(self, status: int) -> None:
+        """Sonde has, or it has ended; somebody may have killed the watcher, which cannot be told from that."""
+        if not os.WIFSTOPPED(status):
+            self._watcher = 0
+            raise commands.SondeEnded
+        os.kill(self._watcher, signal.SIGCONT)

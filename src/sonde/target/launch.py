@@ -46,7 +46,7 @@ def _become(arguments: list[str], prepare: Callable[[], object], writer: int) ->
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         prepare()
         os.execvp(arguments[0], arguments)
-    except OSError as error:
-        os.write(writer, (error.strerror or "unknown error").encode())
+    except Exception as error:
+        os.write(writer, (getattr(error, "strerror", None) or repr(error)).encode())
     finally:
         os._exit(127)

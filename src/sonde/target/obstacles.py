@@ -83,7 +83,7 @@ def _other_rights(pid: int, status: dict[str, str], own: dict[str, str], root: s
         return f"it runs a setuid program, with rights of user {effective}, and is protected from user {real}: be root"
     if real != caller:
         return f"it belongs to user {_user(int(real))}: be that user, or root"
-    if os.stat(f"{root}/{pid}").st_uid != int(caller):
+    if os.stat(f"{root}/{pid}/stat").st_uid != int(caller):
         return "it runs a setuid or unreadable program, or has made itself untraceable (PR_SET_DUMPABLE): be root"
     return ""
 

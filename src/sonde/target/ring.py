@@ -108,13 +108,14 @@ class RecordReader:
         self.words[stops.REST] = stops.AWAKE
         return False
 
-    def awake(self) -> None:
-        """After a rest."""
+    def awake(self) -> bool:
+        """After a rest: whether it was the guardian that ended it."""
         self.words[stops.REST] = stops.AWAKE
         try:
             os.eventfd_read(self._bell)
         except BlockingIOError:
-            return
+            return False
+        return True
 
     def registers(self, flags: int) -> bytes:
         """struct user_regs_struct of a held stop by its flags, b"" if it came without; until it is resumed."""

@@ -54,8 +54,11 @@ class Threads:
         self._slots = [ctypes.c_void_p(start + (n - 1) * stops.REGISTER_SLOT) for n in range(stops.REGISTER_SLOTS + 1)]
 
     def answer(self, what: int, tid: int, value: int, data: bytes = b"") -> None:
-        """Tell sonde, who waits for it."""
-        os.write(self._answering, commands.ANSWER.pack(what, tid, value) + data)
+        """Tell sonde, who waits for it. Raises SondeEnded."""
+        try:
+            os.write(self._answering, commands.ANSWER.pack(what, tid, value) + data)
+        except BrokenPipeError:
+            raise commands.SondeEnded from None
 
     def tell(self, tid: int, kind: int, hold: int | bool, a: int = 0, b: int = 0, c: int = 0, deliver: int = 0) -> None:
         """Write the record of a stop. The thread goes on, with signal `deliver`, at once or, if held, when it may."""

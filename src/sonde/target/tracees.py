@@ -37,23 +37,28 @@ class Tracees:
     def __init__(self, slots: int = _SLOTS) -> None:
         """Fork the guardian; `slots`: room for so many records, a power of two."""
         self._memory = mmap(-1, stops.memory_size(slots))
-        self.descriptor = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
+        bell = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
         listening, self._commands = os.pipe2(os.O_CLOEXEC)
         watching, self._knocks = os.pipe2(os.O_CLOEXEC)
         self._answers, answering = os.pipe2(os.O_CLOEXEC)
         os.set_blocking(self._knocks, False)
         self.memory = ProcessMemory(self._transfer)
-        self._reader = RecordReader(self._memory, self.descriptor)
+        self._reader = RecordReader(self._memory, bell)
+        self._awaited = select.epoll()
+        self._awaited.register(bell, select.EPOLLIN)
+        self._awaited.register(self._answers, select.EPOLLIN)
+        self.descriptor = self._awaited.fileno()
+        self._own = (bell, self._commands, self._knocks, self._answers, self.descriptor)
         self._held: dict[int, HeldCommand] = {}
         self._busy = False
         self._sent = 0
-        self.guardian = guardian.start(self._memory, guardian.Ends(listening, watching, answering, self.descriptor))
+        self.guardian = guardian.start(self._memory, guardian.Ends(listening, watching, answering, bell))
         for descriptor in (listening, watching, answering):
             os.close(descriptor)
 
     def start(self, text: str) -> int:
         """A command's pid; it does not run yet. Raises CommandError."""
-        command = HeldCommand(text, self.guardian, (self._commands, self._knocks, self._answers, self.descriptor))
+        command = HeldCommand(text, self.guardian, self._own)
         self._held[command.pid] = command
         return command.pid
 
@@ -119,12 +124,14 @@ class Tracees:
         return _NAP if how == stops.NAPPING else None
 
     def awake(self) -> None:
-        """To be called after waiting."""
-        self._reader.awake()
+        """To be called after waiting. Raises GuardianError."""
+        if not self._reader.awake() and select.select([self._answers], [], [], 0)[0]:
+            self._answer(0)
 
     def close(self) -> None:
         """Let all processes go. The guardian stays as long as there is a filter."""
-        for descriptor in (self._commands, self._knocks, self._answers, self.descriptor):
+        self._awaited.close()
+        for descriptor in self._own[:-1]:
             os.close(descriptor)
         ended = os.pidfd_open(self.guardian)
         if select.select([ended], [], [], _PARTING)[0]:

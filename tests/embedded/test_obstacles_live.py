@@ -1,0 +1,191 @@
+"""What cannot be traced, each with its sentence; ordinary users, since root may trace nearly all."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from targets import program
+
+from sonde.target.launch import CommandError
+from sonde.target.tracees import Tracees
+
+HERE = Path(__file__).parent
+SOURCE = HERE.parent.parent / "src"
+NOBODY = 65534
+ORDINARY = {} if os.getuid() else {"user": NOBODY, "group": NOBODY, "extra_groups": []}
+
+PTRACE, VM_READ, VM_WRITE = 101, 310, 311
+
+GRAB = """
+import sys
+from sonde.target.launch import CommandError
+from sonde.target.tracees import Tracees
+tracees = Tracees()
+try:
+    tracees.grab(%d)
+except CommandError as error:
+    print(error)
+"""
+
+START = """
+from sonde.target.launch import CommandError
+from sonde.target.plan import Plan
+from sonde.target.tracees import Tracees
+tracees = Tracees()
+try:
+    tracees.start("true")
+    tracees.begin(Plan(seccomp=%r))
+except CommandError as error:
+    print(error)
+"""
+
+READ = """
+import os
+import guarded
+from sonde.target import stops
+from sonde.target.plan import ENTRY, HOLD_ENTRY, Plan
+found = []
+def held(tracees, stop):
+    text = tracees.memory.read_string(stop.tid, stop.arg1, 64)
+    tracees.memory.write(stop.tid, stop.sp - 4096, b"some")
+    found.append((text, tracees.memory.read(stop.tid, stop.sp - 4096, 4)))
+guarded.command("cat /dev/null", Plan({257: ENTRY | HOLD_ENTRY}), held)
+print(found[-1])
+"""
+
+
+UNTRACEABLE = r"""
+#include <sys/prctl.h>
+#include <unistd.h>
+int main(void) {
+    prctl(PR_SET_DUMPABLE, 0);
+    write(1, "ready\n", 6);
+    sleep(9);
+}
+"""
+
+
+def said(script, refused=()):
+    """What a script prints, as an ordinary user, where these system calls fail."""
+    user = 0 if os.getuid() else NOBODY
+    words = [sys.executable, HERE / "refused_calls.py", str(user), ",".join(map(str, refused)), script]
+    environment = {**os.environ, "PYTHONPATH": f"{SOURCE}:{HERE}", "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run(words, capture_output=True, text=True, env=environment, timeout=60)
+    assert done.stderr == "", done.stderr
+    return done.stdout.strip()
+
+
+def refusal(pid):
+    tracees = Tracees()
+    try:
+        with pytest.raises(CommandError) as caught:
+            tracees.grab(pid)
+        return str(caught.value)
+    finally:
+        tracees.close()
+
+
+def test_no_such_process():
+    assert refusal(4194303) == ("failed to grab pid 4194303: no process has this number: `ps -e` lists those there are")
+
+
+def test_a_thread_of_the_kernel():
+    if not Path("/proc/2/comm").exists() or Path("/proc/2/comm").read_text() != "kthreadd\n":
+        pytest.skip("no threads of the kernel are seen here")
+    assert "it is a thread of the kernel" in refusal(2)
+
+
+def test_sonde_itself():
+    assert "it is sonde itself" in refusal(os.getpid())
+
+
+def test_a_thread_is_not_its_process():
+    text = "import threading, time; threading.Thread(target=time.sleep, args=(9,)).start(); print(flush=True)"
+    child = subprocess.Popen([sys.executable, "-c", text], stdout=subprocess.PIPE)
+    try:
+        child.stdout.readline()
+        (other,) = {int(name) for name in os.listdir(f"/proc/{child.pid}/task")} - {child.pid}
+        assert f"it is a thread: trace its process by -p {child.pid}" in refusal(other)
+    finally:
+        child.kill()
+        child.wait()
+
+
+def test_what_has_ended():
+    child = subprocess.Popen(["true"])
+    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+    assert "it has ended and only waits for its parent" in refusal(child.pid)
+    child.wait()
+
+
+def test_what_is_traced_already():
+    from test_guardian_signals import SLEEPER
+
+    child = subprocess.Popen([program(SLEEPER)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    child.stdout.readline()
+    first = Tracees()
+    first.grab(child.pid)
+    assert f"it is already traced by process {first.guardian} (sonde-guardian): end that first" in refusal(child.pid)
+    first.close()
+    child.stdin.close()
+    assert child.wait() == 4
+
+
+def test_another_users():
+    if os.getuid() == 0:
+        assert "it belongs to user root: be that user, or root" in said(GRAB % os.getpid())
+    elif Path("/proc/1").owner() == "root":
+        assert "it belongs to user root: be that user, or root" in refusal(1)
+    else:
+        pytest.skip("no process of another user")
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="needs root to make a process with two users' rights")
+def test_a_program_with_other_rights():
+    text = "import os, time; os.setresgid(*3 * [65534]); os.setresuid(65534, 0, 65534); print(flush=1); time.sleep(9)"
+    child = subprocess.Popen([sys.executable, "-c", text], stdout=subprocess.PIPE)
+    try:
+        child.stdout.readline()
+        assert "it runs a setuid program, with rights of user 0" in said(GRAB % child.pid)
+    finally:
+        child.kill()
+        child.wait()
+
+
+def test_what_has_made_itself_untraceable():
+    child = subprocess.Popen([program(UNTRACEABLE)], stdout=subprocess.PIPE, **ORDINARY)
+    try:
+        child.stdout.readline()
+        assert "or has made itself untraceable (PR_SET_DUMPABLE): be root" in said(GRAB % child.pid)
+    finally:
+        child.kill()
+        child.wait()
+
+
+@pytest.mark.parametrize("seccomp", [True, False])
+def test_a_container_that_refuses_ptrace_to_a_command(seccomp):
+    assert said(START % seccomp, [PTRACE]) == (
+        "failed to trace the command, true: a seccomp profile refuses ptrace, as containers' default ones do on old "
+        "kernels: with Docker: --cap-add=SYS_PTRACE, or --security-opt seccomp=unconfined"
+    )
+
+
+def test_a_container_that_refuses_ptrace_to_a_process():
+    child = subprocess.Popen(["sleep", "9"], **ORDINARY)
+    time.sleep(0.05)
+    assert "a seccomp profile refuses ptrace, as containers'" in said(GRAB % child.pid, [PTRACE])
+    os.kill(child.pid, signal.SIGKILL)
+    child.wait()
+
+
+@pytest.mark.parametrize("refused", [[], [VM_READ], [VM_READ, VM_WRITE]])
+def test_memory_is_read_where_a_container_refuses_the_bulk_calls(refused):
+    assert said(READ, refused) == "(b'/dev/null', b'some')"
+
+
+def test_an_ordinary_user_traces_a_command():
+    assert said(START % True) == said(START % False) == ""
