@@ -21,7 +21,8 @@ from sonde.engines.embedded.verifier.contexts import CONTEXTS, field_named, find
 from sonde.engines.kernel.ring import KernelRing
 
 MAPS = frozenset({
-    maps.HASH, maps.ARRAY, maps.PERCPU_HASH, maps.PERCPU_ARRAY, maps.RINGBUF, maps.ARRAY_OF_MAPS,
+    maps.HASH, maps.ARRAY, maps.PERCPU_HASH, maps.PERCPU_ARRAY, maps.LRU_HASH, maps.RINGBUF, maps.ARRAY_OF_MAPS,
+    maps.PROG_ARRAY,
 })  # fmt: skip
 EXECUTIONS = {"interpreter": Interpreter, "translator": translate}
 ETHERNET_HEADER = 14

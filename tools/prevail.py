@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import signal
 import sys
 from collections import Counter
 from pathlib import Path
@@ -37,12 +38,31 @@ def exemption(case: Case) -> str:
     return ""
 
 
-def accepted(translated: Translated) -> bool:
+PATIENCE = 10
+"""Seconds for one case: some loop for longer than any verifier follows them."""
+
+
+class PatienceError(Exception):
+    """A case took too long."""
+
+
+def _give_up(*_signal: object) -> None:
+    raise PatienceError
+
+
+def verdict_of(translated: Translated) -> str:
+    """`accepted`, `refused`, or `not decided` in time."""
+    signal.signal(signal.SIGALRM, _give_up)
+    signal.alarm(PATIENCE)
     try:
         verify(translated.program, {one.name: one for one in translated.maps})
     except Refusal:
-        return False
-    return True
+        return "refused"
+    except PatienceError:
+        return f"not decided in {PATIENCE} s"
+    finally:
+        signal.alarm(0)
+    return "accepted"
 
 
 def kernel_verdict(translated: Translated) -> str:
@@ -84,8 +104,11 @@ def main() -> int:
                 print(f"left out: {case.file}: {case.name}: {reason}")
             continue
         found["expressed"] += 1
-        if not accepted(translated):
-            found["refused"] += 1
+        decision = verdict_of(translated)
+        if decision != "accepted":
+            found[decision] += 1
+            if decision != "refused":
+                print(f"{decision}: {case.file}: {case.name}")
             continue
         verdict = kernel_verdict(translated)
         wrong += verdict.startswith("refuses")

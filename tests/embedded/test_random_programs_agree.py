@@ -3,12 +3,13 @@
 import pytest
 from bpf_maps import SPECS
 from bpf_programs import Sample, samples
-from embedded_runs import EXECUTIONS, can_run, run
+from embedded_runs import EXECUTIONS, can_run, rewritten, run
 from example_counts import long_run
-from hypothesis import assume, given
+from hypothesis import assume, given, reject
 
 from sonde.bpf import programs
 from sonde.bpf.assembler import assemble
+from sonde.engines.embedded.verifier.verify import Refusal, verify
 
 REFERENCE = "interpreter"
 OTHERS = sorted(set(EXECUTIONS) - {REFERENCE})
@@ -39,3 +40,14 @@ def outcome(text):
 @pytest.mark.parametrize("text", [RESULT, VALUE, PACKET, RECORD])
 def test_whatever_differs_is_seen(text):
     assert outcome(text.format(1)) == outcome(text.format(1)) != outcome(text.format(2))
+
+
+@long_run(100)
+@given(sample=samples())
+def test_verifier_rewrites_the_accesses_to_the_context_and_nothing_else(sample):
+    try:
+        verified = verify(sample.spec(), {spec.name: spec for spec in sample.maps})
+    except Refusal:
+        # A few programs are not valid; how few, the kernel's tests say.
+        reject()
+    assert list(verified.code) == rewritten(sample)
