@@ -36,6 +36,9 @@ class Hash:
         self._values: dict[bytes, int] = {} if self._recent is None else self._recent
         # One more than elements: an update takes a slot before it gives one back.
         self._slots = Slots(memory, spec.value_size, spec.max_entries + 1, bool(spec.flags & maps.F_RDONLY_PROG))
+        # The element that takes the place of one that is updated (extra_elems in htab_map_update_elem).
+        has_spare = not self._in_place and not spec.flags & maps.F_NO_PREALLOC
+        self._spare = self._slots.take() if has_spare else 0
         self.calls: Calls = {
             "map_lookup_elem": self._make_lookup() if self._recent is None else self._make_marking_lookup(self._recent),
             "map_update_elem": self._make_update(),
@@ -107,14 +110,17 @@ class Hash:
         if old and self._in_place:
             slots.write(old, value)
             return 0
-        try:
-            address = slots.take()
-        except MemoryError:
-            return -ENOMEM
+        if old and self._spare:
+            address, self._spare = self._spare, old
+        else:
+            try:
+                address = slots.take()
+            except MemoryError:
+                return -ENOMEM
+            if old:
+                slots.give_back(old)
         slots.write(address, value)
         values[key] = address
-        if old:
-            slots.give_back(old)
         return 0
 
     def lookup(self, key: bytes) -> int:

@@ -40,8 +40,12 @@ class RingBuffer:
         self.spec = spec
         size = spec.max_entries
         self.descriptor = os.memfd_create("ring", os.MFD_CLOEXEC)
-        os.ftruncate(self.descriptor, 2 * _PAGE + 2 * size)
-        self._mapping = mmap.mmap(self.descriptor, 2 * _PAGE + 2 * size)
+        try:
+            os.ftruncate(self.descriptor, 2 * _PAGE + 2 * size)
+            self._mapping = mmap.mmap(self.descriptor, 2 * _PAGE + 2 * size)
+        except BaseException:
+            os.close(self.descriptor)
+            raise
         view = memoryview(self._mapping)
         self._consumer = view[:_PAGE].cast("Q")
         self._producer = view[_PAGE : 2 * _PAGE].cast("Q")
