@@ -19,11 +19,9 @@ from sonde.engines.embedded.verifier.branches import Ways, branch
 from sonde.engines.embedded.verifier.calls import call
 from sonde.engines.embedded.verifier.checks import Check, Problem, check_of
 from sonde.engines.embedded.verifier.frames import callback_of, enter_callback, enter_function, resume, return_
+from sonde.engines.embedded.verifier.meeting import EndlessError, Meeting
 from sonde.engines.embedded.verifier.obligations import Obligation
-from sonde.engines.embedded.verifier.pruning import contains, covers, equals
 from sonde.engines.embedded.verifier.relevance import (
-    EVERYTHING,
-    Checkpoint,
     Effect,
     Segment,
     into_call,
@@ -36,7 +34,6 @@ from sonde.engines.embedded.verifier.steps import Step, step
 from sonde.engines.embedded.verifier.structure import Structure
 from sonde.engines.embedded.verifier.subject import Subject
 from sonde.engines.embedded.verifier.values import CONTEXT, Pointer
-from sonde.engines.embedded.verifier.widening import widen
 
 MOST_INSTRUCTIONS = 1_000_000
 """That one verification goes through (BPF_COMPLEXITY_LIMIT_INSNS)."""
@@ -44,7 +41,8 @@ MOST_INSTRUCTIONS = 1_000_000
 MOST_FRAMES = 8
 """Functions active at a time (MAX_CALL_FRAMES)."""
 
-_MOST_CHECKPOINTS = 64
+MOST_OPEN = 8192
+"""Ways that wait to be followed (BPF_COMPLEXITY_LIMIT_JMP_SEQ)."""
 
 Duty = tuple[Check, Obligation]
 Observer = Callable[[int, State], None]
@@ -71,7 +69,7 @@ class Exploration:
         self._observe = observe
         self._prepared: dict[int, tuple[list[Duty], Step | None]] = {}
         self._branches: dict[int, Callable[[State], Ways]] = {}
-        self._known: dict[int, list[Checkpoint]] = {at: [] for at in structure.meetings}
+        self._known = {at: Meeting(at in structure.turns) for at in structure.meetings}
         self._open: list[tuple[int, State, Segment]] = []
         program = subject.program
         self._at_exit = _duties(obligations.at_exit(program.kind, program.attach_type))
@@ -94,7 +92,11 @@ class Exploration:
             if self._observe is not None:
                 self._observe(at, state)
             if at in known:
-                met = self._meet(at, state, segment)
+                try:
+                    met = known[at].meet(state, segment)
+                except EndlessError:
+                    text = "the loop comes back here with nothing changed: it never ends"
+                    raise RefusedError(at, state, Problem(text)) from None
                 if met is None:
                     return
                 segment = met
@@ -136,9 +138,7 @@ class Exploration:
         if operation == i.CALL:
             return self._call(at, x, state, segment)
         if operation == i.JCOND:
-            segment.pending = 2
-            self._open.append((self._structure.targets[at], state.copy(), Segment(segment)))
-            return at + 1, Segment(segment)
+            return self._fork(at, state.copy(), state, segment)
         return self._branch(at, state, segment)
 
     def _branch(self, at: int, state: State, segment: Segment) -> tuple[int, Segment] | None:
@@ -151,6 +151,14 @@ class Exploration:
             return self._structure.targets[at], segment
         if jumped is None:
             return at + 1, segment
+        return self._fork(at, jumped, state, segment)
+
+    def _fork(self, at: int, jumped: State, state: State, segment: Segment) -> tuple[int, Segment]:
+        """Keep the jump for later and go straight on."""
+        if len(self._open) >= MOST_OPEN:
+            raise RefusedError(
+                at, state, Problem(f"the program is too complex: {MOST_OPEN} ways are still to be followed")
+            )
         segment.pending = 2
         self._open.append((self._structure.targets[at], jumped, Segment(segment)))
         return at + 1, Segment(segment)
@@ -187,46 +195,9 @@ class Exploration:
         if frame.callback:
             segment.effects.append(Effect(uses=1, demands=1))
             resume(state)
-            next_ = Segment(segment, out_of_callback)
-            next_.turns += 1
-            return frame.site, next_
+            return frame.site, Segment(segment, out_of_callback)
         return_(state)
         return frame.site + 1, Segment(segment, out_of_call)
-
-    def _meet(self, at: int, state: State, segment: Segment) -> Segment | None:
-        """Compare the state with those that were at this instruction before; None if one of them covers it."""
-        checkpoints = self._known[at]
-        is_turn = at in self._structure.turns
-        last: Checkpoint | None = None
-        for checkpoint in reversed(checkpoints):
-            if checkpoint.is_complete:
-                if covers(checkpoint, state):
-                    checkpoint.hits += 1
-                    segment.end(checkpoint.live, checkpoint.precise)
-                    return None
-                checkpoint.misses += 1
-            elif is_turn:
-                last = last or checkpoint
-                if contains(checkpoint, state):
-                    segment.end(EVERYTHING, EVERYTHING)
-                    return None
-            elif equals(checkpoint, state):
-                if segment.turns == checkpoint.turns:
-                    raise RefusedError(
-                        at, state, Problem("the loop comes back here with nothing changed: it never ends")
-                    )
-                segment.end(EVERYTHING, EVERYTHING)
-                return None
-        if len(checkpoints) > _MOST_CHECKPOINTS:
-            checkpoints[:] = [each for each in checkpoints if not each.is_complete or each.misses <= 3 * each.hits + 3]
-        made = Segment(segment)
-        if is_turn:
-            made.turns += 1
-            if last is not None:
-                widen(last.state, state)
-        made.checkpoint = Checkpoint(state.copy(), made.turns)
-        checkpoints.append(made.checkpoint)
-        return made
 
 
 def _duties(found: list[Obligation]) -> list[Duty]:

@@ -1,0 +1,99 @@
+"""Where paths meet: the states that were there before, and what becomes of another one (is_state_visited())."""
+
+from __future__ import annotations
+
+from sonde.engines.embedded.verifier.pruning import contains, covers, equals
+from sonde.engines.embedded.verifier.relevance import EVERYTHING, Checkpoint, Segment
+from sonde.engines.embedded.verifier.state import State
+from sonde.engines.embedded.verifier.widening import widen
+
+_MANY, _SPARSE = 256, 32
+"""Of states under way in a loop, from so many on only every so many-th is kept to be compared with."""
+
+_FEW = 16
+"""States that never covered another are forgotten where there are more."""
+
+
+class EndlessError(Exception):
+    """A path came back to an instruction in the same state."""
+
+
+class Meeting:
+    """One instruction where paths meet; `is_turn` if a loop goes round there that its states do not bound.
+
+    The checkpoints that are not complete are all on the path that is being followed. In a loop there may be a great
+    many, so only one of them, the anchor, is compared with: a later one takes its place after 1, 2, 4 ... comparisons,
+    which finds every repetition (Brent's algorithm).
+    """
+
+    __slots__ = ("_anchor", "_compared", "_complete", "_patience", "_under_way", "is_turn")
+
+    def __init__(self, is_turn: bool) -> None:
+        self.is_turn = is_turn
+        self._complete: list[Checkpoint] = []
+        self._under_way: list[Checkpoint] = []
+        self._anchor: Checkpoint | None = None
+        self._compared = 0
+        self._patience = 1
+
+    def meet(self, state: State, segment: Segment) -> Segment | None:
+        """The segment to go on with, None if the state is covered and the path has ended. Raises EndlessError.
+
+        At a turn the state may be widened.
+        """
+        under_way = self._under_way
+        while under_way and under_way[-1].is_complete:
+            self._complete.append(under_way.pop())
+        for checkpoint in reversed(self._complete):
+            if covers(checkpoint, state):
+                checkpoint.hits += 1
+                segment.end(checkpoint.live, checkpoint.precise)
+                return None
+            checkpoint.misses += 1
+        if len(self._complete) > _FEW:
+            self._complete = [each for each in self._complete if each.misses <= 3 * each.hits + 3]
+        if self.is_turn:
+            return self._turn(state, segment)
+        if self._repeats(state, segment):
+            segment.end(EVERYTHING, EVERYTHING)
+            return None
+        if len(under_way) >= _MANY and self._compared % _SPARSE:
+            return segment
+        made = self._checkpoint(state, segment)
+        if self._anchor is None:
+            self._anchor = made.checkpoint
+        return made
+
+    def _turn(self, state: State, segment: Segment) -> Segment | None:
+        if any(contains(checkpoint, state) for checkpoint in reversed(self._under_way)):
+            segment.end(EVERYTHING, EVERYTHING)
+            return None
+        if self._under_way:
+            widen(self._under_way[-1].state, state)
+        made = self._checkpoint(state, segment)
+        made.turns += 1
+        return made
+
+    def _repeats(self, state: State, segment: Segment) -> bool:
+        """Whether the path was here before with this state, and something else bounds the loop."""
+        anchor = self._anchor
+        if anchor is not None and anchor.is_complete:
+            anchor = self._anchor = None
+            self._compared, self._patience = 0, 1
+        if anchor is None:
+            return False
+        if equals(anchor, state):
+            if segment.turns == anchor.turns:
+                raise EndlessError
+            return True
+        self._compared += 1
+        if self._compared >= self._patience:
+            self._anchor = None
+            self._compared, self._patience = 0, 2 * self._patience
+        return False
+
+    def _checkpoint(self, state: State, segment: Segment) -> Segment:
+        made = Segment(segment)
+        made.checkpoint = Checkpoint(state.copy(), made.turns)
+        self._under_way.append(made.checkpoint)
+        return made
