@@ -60,8 +60,12 @@ def routine(name: str) -> Function:
         return speculations.speculation(name, int(name.removeprefix("speculation_")))
     if name.startswith("progenyof_"):
         return processes.progenyof(name, [int(p) for p in name.split("_")[1:]])
-    if name.startswith("d_path_"):
-        return paths.d_path(name, paths.Offsets(*(int(p) for p in name.split("_")[2:])))
+    if name.startswith(("d_path_", "counted_path_")):
+        numbers = name.split("_")[2:]
+        step = "_".join(("path_step", *numbers)) if name.startswith("d_path_") else None
+        return paths.d_path(name, paths.Offsets(*map(int, numbers)), step)
+    if name.startswith("path_step_"):
+        return paths.step_up(name, paths.Offsets(*map(int, name.split("_")[2:])))
     if name in _TEXTS:
         return _TEXTS[name](name)
     base, _, capacity = name.rpartition("_")

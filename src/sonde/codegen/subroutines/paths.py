@@ -7,6 +7,7 @@ from sonde.codegen.faults import BAD_ADDRESS, fault_if
 from sonde.codegen.generation import Generation
 from sonde.codegen.integers import object_address
 from sonde.codegen.ir import Imm
+from sonde.codegen.kernels import has_loops
 from sonde.codegen.places import Memory
 from sonde.codegen.routines.paths import BUFFER_SIZE, PATH_MAX, Offsets
 from sonde.codegen.strings import limit
@@ -18,7 +19,7 @@ def d_path(g: Generation, e: tree.Call, into: Memory, size: int) -> None:
     """d_path(struct path *). The kernel's own bpf_d_path is for few hooks only, none of which fires a D probe."""
     path = g.b.in_register(object_address(g, e.arguments[0]))
     buffer = g.address(Memory(g.number_box().base, g.scratch.take(BUFFER_SIZE)))
-    name = "d_path_" + "_".join(map(str, _offsets(g, e)))
+    name = "_".join(("d_path" if has_loops(g) else "counted_path", *map(str, _offsets(g, e))))
     start = g.routine(name, buffer, path, g.current_task())
     fault_if(g, "slt", start, Imm(0), BAD_ADDRESS, path)
     text = g.b.alu("add", buffer, g.b.alu("and", start, Imm(PATH_MAX - 1)))

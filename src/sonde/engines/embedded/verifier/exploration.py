@@ -80,7 +80,7 @@ class Exploration:
         """Follow every path from the program's first instruction. Raises RefusedError."""
         frame = Frame(0, -1, 0)
         frame.registers[1] = Pointer(CONTEXT)
-        self._open.append((0, State([frame]), Segment()))
+        self._open.append((0, State(frame), Segment()))
         while self._open:
             self._follow(*self._open.pop())
 

@@ -75,20 +75,29 @@ def _equal(a: Value, b: Value, names: _Names) -> bool:
 
 def _alike(old: State, new: State) -> bool:
     """The same functions are active, called from the same places, and as many references held."""
-    if len(old.frames) != len(new.frames) or len(old.references) != len(new.references):
-        return False
-    return all(a.site == b.site and a.function == b.function for a, b in zip(old.frames, new.frames, strict=True))
+    return old.calls == new.calls and len(old.references) == len(new.references)
 
 
 def _covers(old: State, new: State, places: list[tuple[int, int, int, bool]]) -> bool:
+    """Compare the places. The one that differs comes first the next time: it is likely to differ again."""
     names = _Names()
     old_frames, new_frames = old.frames, new.frames
-    for frame, register, slot, exact in places:
+    for n, (frame, register, slot, exact) in enumerate(places):
         if slot < 0:
-            if not _value(old_frames[frame].registers[register], new_frames[frame].registers[register], exact, names):
-                return False
-        elif not _slot(old_frames[frame].stack[slot], new_frames[frame].stack.get(slot), exact, names):
-            return False
+            before, after = old_frames[frame].registers[register], new_frames[frame].registers[register]
+            if before is after and (before is None or not before.id):
+                continue
+            if _value(before, after, exact, names):
+                continue
+        else:
+            held, holds = old_frames[frame].stack[slot], new_frames[frame].stack.get(slot)
+            if held is holds and (held.value is None or not held.value.id):
+                continue
+            if _slot(held, holds, exact, names):
+                continue
+        if n:
+            places.insert(0, places.pop(n))
+        return False
     return all(names.match(a, b) for a, b in zip(old.references, new.references, strict=True))
 
 

@@ -39,26 +39,35 @@ class Frame:
 
 
 class State:
-    """`frame` is the last of `frames`. `references` are the ids of records that are still to be released."""
+    """`frame` is the last of `frames`; `calls` are the places and functions of the calls that they come from.
+    `references` are the ids of records that are still to be released."""
 
-    __slots__ = ("frame", "frames", "references")
+    __slots__ = ("calls", "frame", "frames", "references")
 
-    def __init__(self, frames: list[Frame], references: tuple[int, ...] = ()) -> None:
-        self.frames = frames
-        self.frame = frames[-1]
-        self.references = references
+    def __init__(self, frame: Frame) -> None:
+        self.frames = [frame]
+        self.frame = frame
+        self.calls: tuple[int, ...] = ()
+        self.references: tuple[int, ...] = ()
 
     def copy(self) -> State:
-        return State([frame.copy() for frame in self.frames], self.references)
+        made = State.__new__(State)
+        made.frames = [frame.copy() for frame in self.frames]
+        made.frame = made.frames[-1]
+        made.calls = self.calls
+        made.references = self.references
+        return made
 
     def enter(self, frame: Frame) -> None:
         self.frames.append(frame)
         self.frame = frame
+        self.calls = (*self.calls, frame.site, frame.function)
 
     def leave(self) -> Frame:
         """Take the last frame away and return it."""
         left = self.frames.pop()
         self.frame = self.frames[-1]
+        self.calls = self.calls[:-2]
         return left
 
     def replace(self, wanted: Callable[[Pointer | Scalar], bool], value: Callable[[Pointer | Scalar], Value]) -> None:
