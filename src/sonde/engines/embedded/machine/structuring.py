@@ -3,8 +3,8 @@
 Nesting follows the dominator tree (N. Ramsey, "Beyond Relooper", 2022): a block stands inside the one that dominates
 it, either where the only jump to it is, or, if several ways meet in it, behind all that its dominator leads to. A loop
 is a `while True` around its header, what it leads to stands behind it. A jump to what stands next needs no statement. A
-jump beyond it puts the block's number into `to`, and what lies between is run only while `to` is not larger than its
-own number: blocks are numbered in reverse postorder, so whatever was jumped to is larger.
+jump beyond it puts the block's number into `to`, and what lies between is run only if that is not there. What was left
+in `to` by an earlier jump does no harm: the block it names has been run, and only a loop, which clears it, leads back.
 """
 
 from __future__ import annotations
@@ -41,11 +41,16 @@ class _Loop:
 
 
 class _Follower:
-    """A block that stands behind what is being written; guarded if something jumps beyond it."""
+    """A block that stands behind what is being written, and the blocks that are jumped to beyond it."""
 
     def __init__(self, block: int) -> None:
         self.block = block
-        self.is_guarded = False
+        self.beyond: set[int] = set()
+
+    def guard(self) -> str:
+        """The condition under which it is not passed over."""
+        beyond = sorted(self.beyond)
+        return f"to != {beyond[0]}" if len(beyond) == 1 else f"to not in {tuple(beyond)}"
 
 
 class Structure:
@@ -77,10 +82,10 @@ class Structure:
         while len(self._scope) > base:
             follower = self._scope.pop()
             assert isinstance(follower, _Follower)
-            if follower.is_guarded:
+            if follower.beyond:
                 self._uses_to = True
                 inner, _ = self._region(follower.block)
-                lines += [f"if to <= {follower.block}:", *_indented(inner)]
+                lines += [f"if {follower.guard()}:", *_indented(inner)]
                 falls = True
             else:
                 inner, falls = self._block(follower.block)
@@ -114,12 +119,12 @@ class Structure:
         """`lines` and the next follower of the innermost loop."""
         follower = self._scope.pop()
         assert isinstance(follower, _Follower)
-        if not follower.is_guarded:
+        if not follower.beyond:
             inner, falls = self._block(follower.block)
             return lines + inner, falls
         self._uses_to = True
         inner, _ = self._region(follower.block)
-        return [*lines, f"if to <= {follower.block}:", *_indented(inner)], True
+        return [*lines, f"if {follower.guard()}:", *_indented(inner)], True
 
     def _after(self, loop: _Loop) -> tuple[list[str], bool]:
         """What is to be done behind a loop for each block that it was left for, and whether anything falls through."""
@@ -192,7 +197,7 @@ class Structure:
 
     def _jump(self, target: int, is_set: bool = False) -> tuple[list[str], bool]:
         """A jump to what stands further behind, or to the header of a loop around; `is_set` if `to` says so."""
-        passed = False
+        passed: list[_Follower] = []
         set_to = [] if is_set else [f"to = {target}"]
         for entry in reversed(self._scope):
             if isinstance(entry, _Loop):
@@ -201,8 +206,10 @@ class Structure:
                 entry.exits.add(target)
                 return [*set_to, "break"], False
             if entry.block == target:
+                for follower in passed:
+                    follower.beyond.add(target)
                 return (set_to if passed else []), True
-            entry.is_guarded = passed = True
+            passed.append(entry)
         raise AssertionError(f"nothing leads to block {target}")
 
 
