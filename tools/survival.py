@@ -4,7 +4,7 @@
 The target has several threads that fork, vfork and exec, and finds out if a system call fails that should not. Each run
 traces it in one of several ways, with a command's filter or a process's every call stopped, with stops posted or held,
 with a ring that is full or not; and kills the tracer, or its whole process group, by SIGKILL: at any time from its own
-start on, or once the target runs.
+start on, or once the target runs. The status is 1 if any target was harmed.
 """
 
 import json
@@ -107,4 +107,5 @@ def main(runs, seed):
 
 
 if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1]) if len(sys.argv) > 1 else 500, int(sys.argv[2]) if len(sys.argv) > 2 else 1))
+    given = [int(word) for word in sys.argv[1:]]
+    sys.exit(main(*given, *(500, 1)[len(given) :]))

@@ -15,12 +15,15 @@ _ENOUGH = 4096
 def start(pipe: int) -> int:
     """The pid of a child that stops whenever `pipe` has something, which it reads, and ends where `pipe` does.
 
-    Of all other descriptors none may be left open in this process that keeps the other end of `pipe` open.
+    It keeps no other descriptor, so that others see the end of their pipes. Here too nothing may be open that keeps the
+    other end of `pipe` open.
     """
     pid = os.fork()
     if pid:
         return pid
     try:
+        os.closerange(0, pipe)
+        os.closerange(pipe + 1, os.sysconf("SC_OPEN_MAX"))
         while os.read(pipe, _ENOUGH):
             os.kill(os.getpid(), signal.SIGSTOP)
     finally:

@@ -1,0 +1,194 @@
+"""What is traced outlives sonde, killed at any moment. SONDE_SURVIVAL_RUNS says how often (tools/survival.py)."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from guarded import ALL, calls, follow, of_kind
+from targets import program
+from test_guardian_signals import SLEEPER
+
+from sonde.target import proc, stops
+from sonde.target.plan import ENTRY, HOLD_ENTRY, RETURN, Plan
+from sonde.target.tracees import GuardianError, Tracees
+
+RUNS = os.environ.get("SONDE_SURVIVAL_RUNS", "15")
+TOOL = Path(__file__).parent.parent.parent / "tools" / "survival.py"
+
+
+def test_killed_at_random_moments():
+    done = subprocess.run([sys.executable, TOOL, RUNS], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "0 targets harmed" in done.stdout
+
+
+def in_a_child(work):
+    """A process that does `work` and waits to be killed; it has been done when this returns."""
+    reader, writer = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            kept = work()
+            os.write(writer, b"done")
+            time.sleep(60)
+            del kept
+        finally:
+            os._exit(1)
+    os.close(writer)
+    assert os.read(reader, 4) == b"done"
+    os.close(reader)
+    return pid
+
+
+def kill(pid):
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+
+
+def sleeper():
+    child = subprocess.Popen([program(SLEEPER)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    child.stdout.readline()
+    return child
+
+
+def untraced(pid, patience=10):
+    limit = time.monotonic() + patience
+    while proc.status(pid)["TracerPid"] != "0" and time.monotonic() < limit:
+        time.sleep(0.001)
+    return proc.status(pid)["TracerPid"] == "0"
+
+
+def test_killed_when_it_has_only_grabbed():
+    child = sleeper()
+
+    def work():
+        tracees = Tracees()
+        tracees.grab(child.pid)
+        return tracees
+
+    kill(in_a_child(work))
+    assert untraced(child.pid)
+    child.stdin.close()
+    assert child.wait() == 4
+
+
+def test_killed_while_a_thread_is_held():
+    child = sleeper()
+
+    def work():
+        tracees = Tracees()
+        tracees.grab(child.pid)
+        tracees.begin(Plan(dict.fromkeys(ALL, ENTRY | HOLD_ENTRY)))
+        tracees.go()
+        child.stdin.write(b"x")
+        child.stdin.flush()
+        while not any(record[1] & stops.HELD for record in tracees.take()[1]):
+            time.sleep(0.001)
+        return tracees
+
+    kill(in_a_child(work))
+    assert untraced(child.pid)
+    child.stdin.close()
+    assert child.wait() == 4
+
+
+def test_killed_before_the_command_runs():
+    """It never runs then."""
+    reader, writer = os.pipe()
+
+    def work():
+        os.dup2(writer, 1)
+        tracees = Tracees()
+        tracees.start("echo something")
+        return tracees
+
+    pid = in_a_child(work)
+    os.close(writer)
+    kill(pid)
+    assert os.read(reader, 100) == b""
+    os.close(reader)
+
+
+def test_killed_while_the_command_waits_at_its_entry():
+    """The breakpoint there is gone, and with a filter it is followed to its end."""
+    for seccomp in (True, False):
+        reader, writer = os.pipe()
+
+        def work(seccomp=seccomp, writer=writer):
+            os.dup2(writer, 1)
+            tracees = Tracees()
+            tracees.start("sh -c 'echo something; ls -d /'")
+            tracees.begin(Plan(dict.fromkeys(ALL, ENTRY | RETURN), seccomp=seccomp), "postinit")
+            return tracees
+
+        pid = in_a_child(work)
+        os.close(writer)
+        kill(pid)
+        with os.fdopen(reader, "rb") as file:
+            assert file.read() == b"something\n/\n"
+
+
+def test_a_killed_watcher_ends_the_tracing_and_nothing_else():
+    child = sleeper()
+    tracees = Tracees()
+    tracees.grab(child.pid)
+    tracees.begin(calls(ENTRY))
+    tracees.go()
+    (watcher,) = proc.children(tracees.guardian)
+    os.kill(watcher, signal.SIGKILL)
+    assert untraced(child.pid)
+    child.stdin.close()
+    with pytest.raises(GuardianError, match="killed"):
+        follow(tracees, child.pid)
+    assert child.wait() == 4
+    tracees.close()
+
+
+def test_a_killed_guardian_is_noticed():
+    tracees = Tracees()
+    pid = tracees.start("sleep 30")
+    tracees.begin(calls(ENTRY), "postinit")
+    tracees.go()
+    os.kill(tracees.guardian, signal.SIGKILL)
+    with pytest.raises(GuardianError, match="the guardian, which traces the processes, was killed"):
+        follow(tracees, pid)
+    # A filter without its tracer would make calls fail: so the command ends with it.
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == -signal.SIGKILL
+    tracees.close()
+
+
+def test_the_guardian_keeps_nothing_open():
+    """Whoever reads sonde's output sees its end, though the guardian stays."""
+    child = subprocess.Popen(["sleep", "30"], stdout=subprocess.DEVNULL)
+    tracees = Tracees()
+    try:
+        pid = tracees.start("true")
+        tracees.begin(Plan())
+        directory = f"/proc/{tracees.guardian}/fd"
+        opened = {os.readlink(f"{directory}/{name}") for name in os.listdir(directory)}
+        assert all(name == "/dev/null" or name.startswith(("pipe:", "anon_inode:")) for name in opened)
+        assert len(opened) <= 5
+        assert os.getsid(tracees.guardian) == tracees.guardian
+        tracees.go()
+        follow(tracees, pid)
+        os.waitpid(pid, 0)
+    finally:
+        tracees.close()
+        child.kill()
+        child.wait()
+
+
+def test_it_may_be_told_of_what_has_ended():
+    tracees = Tracees()
+    pid = tracees.start("sh -c 'for i in 1 2 3; do /bin/true; done; exit 3'")
+    tracees.begin(Plan(), "postinit")
+    tracees.go()
+    found = follow(tracees, pid)
+    tracees.close()
+    traced = type("Traced", (), {"stops": found})
+    assert len(of_kind(traced, stops.END)) == 4
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 3

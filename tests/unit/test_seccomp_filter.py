@@ -1,0 +1,61 @@
+"""The filter's classic BPF, run by a small machine of its own: what it says of every call, as the table does."""
+
+import struct
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sonde.target.seccomp import filter_for
+
+NATIVE, I386, X32 = 0xC000003E, 0x40000003, 1 << 30
+ALLOW, TRACE = 0x7FFF0000, 0x7FF00000
+
+
+def run(program, architecture, number):
+    """Documentation/networking/filter.rst of the kernel, as much as such filters need."""
+    instructions = list(struct.iter_unpack("=HBBI", program))
+    accumulator = place = 0
+    while True:
+        code, yes, no, constant = instructions[place]
+        place += 1
+        match code:
+            case 0x20:
+                accumulator = {0: number, 4: architecture}[constant]
+            case 0x15:
+                place += yes if accumulator == constant else no
+            case 0x35:
+                place += yes if accumulator >= constant else no
+            case 0x05:
+                place += constant
+            case 0x06:
+                return constant
+            case _:
+                raise AssertionError(hex(code))
+
+
+TABLES = st.dictionaries(st.integers(0, 1023), st.integers(1, 15), max_size=200) | st.builds(
+    lambda start, end, data: {number: data[number % len(data)] for number in range(start, end)},
+    st.integers(0, 300),
+    st.integers(300, 600),
+    st.lists(st.integers(1, 15), min_size=1, max_size=5),
+)
+
+
+@given(TABLES)
+def test_what_is_wanted_is_traced_and_all_else_allowed(calls):
+    program = filter_for(calls)
+    assert len(program) // 8 <= 4096
+    for number in (*range(1024), 0x7FFFFFFF, 0xFFFFFFFF):
+        expected = TRACE | calls[number] if number in calls else ALLOW
+        assert run(program, NATIVE, number) == expected
+
+
+@given(TABLES, st.integers(0, 1023))
+def test_calls_of_other_architectures_are_allowed(calls, number):
+    program = filter_for(calls)
+    assert run(program, I386, number) == ALLOW
+    assert run(program, NATIVE, number | X32) == ALLOW
+
+
+def test_every_call_alike_takes_few_instructions():
+    assert len(filter_for(dict.fromkeys(range(460), 3))) // 8 < 10
