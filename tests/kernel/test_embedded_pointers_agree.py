@@ -70,9 +70,10 @@ OPERATIONS = st.lists(
 )
 
 
+@pytest.mark.parametrize("flags", [0, maps.F_NO_PREALLOC])
 @pytest.mark.parametrize("kind", [maps.HASH, maps.PERCPU_HASH])
-def test_a_pointer_shows_the_same_whatever_happens_to_its_element(kind):
-    spec = MapSpec("a_map", kind, 8, 8, 3, contents=(((1).to_bytes(8, "little"), (7).to_bytes(8, "little")),))
+def test_a_pointer_shows_the_same_whatever_happens_to_its_element(kind, flags):
+    spec = MapSpec("a_map", kind, 8, 8, 3, flags, contents=(((1).to_bytes(8, "little"), (7).to_bytes(8, "little")),))
 
     # A map for each example: what a slot held before shows through.
     @given(operations=OPERATIONS)

@@ -69,6 +69,12 @@ def make(environment: Environment) -> dict[str, Callable[..., int]]:
         size &= _SIZE
         if not size:
             return 0
+        # Most strings end in the page that they begin in, and so does the word in which they end.
+        first = min(size, _PAGE - source % _PAGE)
+        data = _read_user(environment.task, source, first)
+        if data is not None and (end := data.find(0)) >= 0 and (padded := end + 8 & -8) <= first:
+            write(destination, data[:end].ljust(padded, b"\0"))
+            return end + 1
         found = user_string(environment.task, source, size)
         if found is None:
             write(destination, bytes(size))
