@@ -30,7 +30,7 @@ def test_there_are_enough_of_them():
 
 GRABBED = """
 BEGIN { printf("ready\\n"); }
-syscall:::entry /pid == $target || progenyof($target)/
+syscall:::entry /(pid == $target || progenyof($target)) && probefunc != "futex"/
 { @[probefunc, pid == $target, pid == tid, execname] = count(); }
 syscall::getpgid:entry /pid == $target/ { @sum = sum(arg0); self->n++; @most = max(self->n); }
 proc:::exit /pid == $target || progenyof($target)/ { @end[pid == $target, args[0]] = count(); }
