@@ -1,0 +1,120 @@
+"""What docs/embedded.md and the README say of users without privileges, as such a user finds it."""
+
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from unprivileged import sonde, without_privileges
+
+ROOT = Path(__file__).parents[2]
+WHY = "sonde: using the embedded engine: this user lacks CAP_BPF and CAP_PERFMON\n"
+
+
+def test_the_first_command_of_the_readme_works():
+    line = next(line for line in (ROOT / "README.md").read_text().splitlines() if ".venv/bin/sonde -c" in line)
+    words = shlex.split(line.rpartition("&& .venv/bin/sonde")[2])
+    done = sonde(*words)
+    counts = re.findall(r"^  (\w+) +(\d+)$", done.stdout, re.MULTILINE)
+    assert int(dict(counts)["openat"]) > 3
+    assert done.stderr.startswith(WHY), done.stderr
+
+
+def test_one_line_says_why_with_q_too():
+    done = sonde("-qn", 'BEGIN { printf("here"); exit(3); }', status=3)
+    assert (done.stdout.split(), done.stderr) == (["here"], WHY)
+
+
+@pytest.mark.parametrize("words", [["--engine", "embedded"], ["-x", "engine=embedded"], ["--engine=embedded"]])
+def test_who_asks_for_it_is_told_nothing(words):
+    done = sonde(*words, "-qn", "BEGIN { trace(cpu); exit(0); }")
+    assert (done.stdout.split(), done.stderr) == (["0"], "")
+
+
+def test_the_kernel_is_refused_in_one_message():
+    done = sonde("--engine", "kernel", "-qn", "BEGIN { exit(0); }", status=2)
+    assert "this user lacks CAP_BPF and CAP_PERFMON" in done.stderr
+    assert "--engine embedded" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "BEGIN { trace(curthread->pid); }",
+        "BEGIN { stack(); }",
+        "BEGIN { trace(`max_pfn); }",
+        "BEGIN { trace(vtimestamp); }",
+        "io:::start { }",
+        "fbt:::entry { }",
+        "syscall:::entry { }",
+        "proc:::exit { }",
+        "profile-97 { }",
+    ],
+)
+def test_what_only_the_kernel_has_is_refused_with_what_would_help(text):
+    done = sonde("--engine", "embedded", "-qn", text, status=1)
+    assert "the kernel engine (root, or CAP_BPF and CAP_PERFMON)" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_program_for_both_counts_a_family(tmp_path):
+    text = """
+    syscall::write:entry /pid == $target || progenyof($target)/ { @[execname, pid == $target] = count(); }
+    """
+    done = sonde("-qn", text, "-o", str(tmp_path / "out"), "-c", "sh -c 'echo a; /bin/echo b; (/bin/echo c)'")
+    assert done.stdout.split() == ["a", "b", "c"]
+    assert [line.split() for line in (tmp_path / "out").read_text().split("\n") if line.strip()] == [
+        ["sh", "1", "1"],
+        ["echo", "0", "2"],
+    ]
+
+
+@pytest.mark.parametrize(("options", "wanted"), [([], "1"), (["-xseccomp=no"], "0")])
+def test_a_command_keeps_no_new_privileges_unless_seccomp_is_off(options, wanted):
+    text = "syscall::getpgid:entry { @ = count(); }"
+    done = sonde("-qn", text, *options, "-c", "grep NoNewPrivs /proc/self/status")
+    assert done.stdout.split()[:2] == ["NoNewPrivs:", wanted]
+
+
+def test_a_process_of_p_gets_no_filter():
+    sleeper = "import time; time.sleep(0.5); print(open('/proc/self/status').read())"
+    process = subprocess.Popen(
+        [*without_privileges(), sys.executable, "-c", sleeper], stdout=subprocess.PIPE, text=True
+    )
+    text = "syscall::exit_group:entry /pid == $target/ { trace(arg0); }"
+    assert sonde("-qn", text, "-p", str(process.pid)).stdout.split() == ["0"]
+    status = dict(line.split(":", 1) for line in process.communicate()[0].splitlines() if ":" in line)
+    assert (status["NoNewPrivs"].strip(), status["Seccomp"].strip(), process.returncode) == ("0", "0", 0)
+
+
+def test_memory_of_the_process_is_changed(tmp_path):
+    program = "import ctypes, os; text = ctypes.create_string_buffer(b'before'); "
+    program += "ctypes.CDLL(None).syscall(121, text); print(text.value.decode())"
+    text = 'syscall::getpgid:entry { printf("%s", copyinstr(arg0)); copyoutstr("after!", arg0, 7); }'
+    script = tmp_path / "program.py"
+    script.write_text(program)
+    done = sonde("-wqn", text, "-o", str(tmp_path / "out"), "-c", f"{sys.executable} {script}")
+    assert (done.stdout, (tmp_path / "out").read_text().strip()) == ("after!\n", "before")
+
+
+def test_a_process_ends_as_it_would_and_is_let_go_by_an_early_exit(tmp_path):
+    """exit() ends the tracing; the command of -c ends with the session, as with the kernel engine."""
+    text = "syscall::getpgid:entry /++n == 3/ { exit(5); }"
+    program = "import os\nwhile True: os.getpgid(0)"
+    (tmp_path / "program.py").write_text(program)
+    sonde("-qn", text, "-c", f"{sys.executable} {tmp_path / 'program.py'}", status=5)
+
+
+def test_a_process_of_p_lives_on_after_the_session():
+    with subprocess.Popen([*without_privileges(), "sleep", "60"]) as process:
+        sonde("-qn", "tick-100ms { exit(0); }", "-p", str(process.pid))
+        with open(f"/proc/{process.pid}/status", encoding="ascii") as file:
+            status = dict(line.split(":", 1) for line in file)
+        assert status["TracerPid"].strip() == "0"
+        assert status["State"].split()[0] == "S"
+        os.kill(process.pid, signal.SIGTERM)
+        assert process.wait(10) == -signal.SIGTERM
