@@ -21,7 +21,7 @@ from sonde.engines.kernel.syscalls import address_of, bpf
 from sonde.spec import MapSpec
 from sonde.target.machine import possible_cpus
 
-DELETE = 3
+LOOKUP, DELETE, LOOKUP_AND_DELETE = 1, 3, 21
 EXAMPLES = int(os.environ.get("SONDE_MAP_EXAMPLES", "40"))
 
 HASHES = [maps.HASH, maps.PERCPU_HASH]
@@ -90,6 +90,34 @@ def test_operations_have_the_kernels_results(kind, flags, steps):
             else:
                 assert embedded.delete(key) == result_of(delete_element, kernel.descriptor, key)
         assert first_cpu(spec, embedded.items()) == first_cpu(spec, kernel.read())
+
+
+TAKEN = st.sampled_from(["pop", "peek"]).map(lambda name: (name,))
+PUSHED = st.tuples(st.just("push"), st.binary(min_size=8, max_size=8), st.sampled_from([0, 0, 1, 2, 3, 4, 8]))
+
+
+def taken_element(command, descriptor):
+    """The result and the value of BPF_MAP_LOOKUP_ELEM or BPF_MAP_LOOKUP_AND_DELETE_ELEM without a key."""
+    value, attributes = bytearray(8), bytearray(32)
+    struct.pack_into("=I4xQQ", attributes, 0, descriptor, 0, address_of(value))
+    result = result_of(bpf, command, attributes)
+    return result, bytes(value) if not result else None
+
+
+@pytest.mark.parametrize("kind", [maps.QUEUE, maps.STACK])
+@given(steps=st.lists(st.one_of(PUSHED, PUSHED, TAKEN), max_size=20))
+@settings(max_examples=EXAMPLES)
+def test_queues_and_stacks_have_the_kernels_results(kind, steps):
+    with pair(MapSpec("a_map", kind, 0, 8, 3)) as (kernel, embedded):
+        for name, *others in steps:
+            if name == "push":
+                expected = result_of(commands.update_element, kernel.descriptor, b"", *others)
+                assert embedded.update(b"", *others) == expected
+                continue
+            expected = taken_element(LOOKUP_AND_DELETE if name == "pop" else LOOKUP, kernel.descriptor)
+            value = embedded.pop() if name == "pop" else embedded.peek()
+            assert (0 if value else -errno.ENOENT, value) == expected
+        assert embedded.delete(b"") == result_of(delete_element, kernel.descriptor, b"")
 
 
 FLAG_BITS = st.lists(st.sampled_from([1 << bit for bit in range(13)]), max_size=2).map(lambda bits: sum(set(bits)))

@@ -1,4 +1,4 @@
-"""Helpers that call a function of the program (kernel/bpf/bpf_iter.c, kernel/bpf/helpers.c)."""
+"""Helpers that call a function of the program (kernel/bpf/bpf_iter.c)."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Callable
 from errno import E2BIG, EINVAL
 
 from sonde.engines.embedded.environment import Environment
+from sonde.engines.embedded.maps.array import Array
+from sonde.engines.embedded.maps.hash import Hash
 
 _MOST = 1 << 23
 """BPF_MAX_LOOPS (include/linux/bpf_verifier.h)."""
@@ -39,9 +41,9 @@ def make(environment: Environment) -> dict[str, Callable[..., int]]:
         nonlocal depth
         if flags:
             return -EINVAL
-        call, at, lookup = functions[function], place(handle), maps[handle].lookup
-        keys = [key for key, _ in maps[handle].items()]
-        visited = 0
+        visits = maps[handle]
+        assert isinstance(visits, Array | Hash)
+        call, at, lookup, keys, visited = functions[function], place(handle), visits.lookup, visits.keys(), 0
         depth += 1
         try:
             for key in keys:

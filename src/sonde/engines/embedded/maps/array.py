@@ -87,6 +87,10 @@ class Array:
     def delete(self, key: bytes) -> int:
         return -EINVAL
 
+    def keys(self) -> list[bytes]:
+        """In order."""
+        return [_INDEX.pack(number) for number in range(self.spec.max_entries)]
+
     def items(self) -> list[tuple[bytes, bytes]]:
         if self.spec.flags & maps.F_WRONLY:
             raise PermissionError(EPERM, f"map {self.spec.name} can only be written")

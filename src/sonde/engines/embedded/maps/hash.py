@@ -141,6 +141,10 @@ class Hash:
         self._slots.give_back(address)
         return 0
 
+    def keys(self) -> list[bytes]:
+        """As they are at this moment."""
+        return list(self._values)
+
     def items(self) -> list[tuple[bytes, bytes]]:
         if self.spec.flags & maps.F_WRONLY:
             raise PermissionError(EPERM, f"map {self.spec.name} can only be written")

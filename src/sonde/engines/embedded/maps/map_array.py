@@ -12,6 +12,7 @@ from sonde.engines.embedded.maps.base import ANY, Calls, Map, MapTable
 from sonde.spec import MapSpec
 
 _INDEX = Struct("=I")
+_LOW = 0xFFFF_FFFF
 
 
 class MapArray:
@@ -59,8 +60,8 @@ class MapArray:
         return -EINVAL
 
     def items(self) -> list[tuple[bytes, bytes]]:
-        """Indexes and, as the kernel shows ids, the inner maps' handles, 8 bytes."""
-        return [(_INDEX.pack(index), handle.to_bytes(8, "little")) for index, handle in enumerate(self._handles)]
+        """Indexes and, where the kernel shows the inner maps' ids, what tells their handles apart."""
+        return [(_INDEX.pack(index), _INDEX.pack(handle & _LOW)) for index, handle in enumerate(self._handles)]
 
     def close(self) -> None:
         for element in self.elements:

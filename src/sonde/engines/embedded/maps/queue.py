@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from errno import E2BIG, EINVAL, ENOENT, EOPNOTSUPP
+from errno import E2BIG, EINVAL, ENOENT
 
 from sonde.bpf import maps
 from sonde.engines.embedded.machine.memory import Memory
@@ -67,7 +67,7 @@ class Queue:
         return self.push(value, flags)
 
     def delete(self, key: bytes) -> int:
-        return -EOPNOTSUPP
+        return -EINVAL
 
     def close(self) -> None:
         self._values.clear()
