@@ -127,6 +127,8 @@ class Hash:
         return self._values.get(key, 0)
 
     def update(self, key: bytes, value: bytes, flags: int = ANY) -> int:
+        if len(key) != self.spec.key_size or len(value) < self.spec.value_size:
+            raise ValueError(f"map {self.spec.name} has other sizes")
         if self.is_frozen:
             return -EPERM
         return self._set(bytes(key), value[: self.spec.value_size], flags)
@@ -149,8 +151,7 @@ class Hash:
         if self.spec.flags & maps.F_WRONLY:
             raise PermissionError(EPERM, f"map {self.spec.name} can only be written")
         size = rounded(self.spec.value_size) if self._in_place else self.spec.value_size
-        read = self._slots.read
-        return [(key, read(address, size)) for key, address in self._values.items()]
+        return list(zip(self._values, self._slots.read_all(self._values.values(), size), strict=True))
 
     def close(self) -> None:
         self._slots.close()

@@ -6,6 +6,8 @@ it came from, as with the kernel's preallocated elements (kernel/bpf/hashtab.c).
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from sonde.engines.embedded.machine.memory import OFFSET_BITS, OFFSET_MASK, Buffer, Memory
 from sonde.engines.embedded.maps.base import allocate, read_only, rounded
 
@@ -45,6 +47,14 @@ class Slots:
     def read(self, address: int, size: int) -> bytes:
         offset = address & OFFSET_MASK
         return bytes(self.buffers[address >> OFFSET_BITS][offset : offset + size])
+
+    def read_all(self, addresses: Iterable[int], size: int) -> list[bytes]:
+        """Copies of the first `size` bytes of many slots."""
+        views = {number: memoryview(buffer) for number, buffer in self.buffers.items()}
+        return [
+            views[address >> OFFSET_BITS][(offset := address & OFFSET_MASK) : offset + size].tobytes()
+            for address in addresses
+        ]
 
     def write(self, address: int, value: bytes) -> None:
         offset = address & OFFSET_MASK
