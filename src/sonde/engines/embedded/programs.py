@@ -75,4 +75,10 @@ def _run(
         raise EngineError(f"cannot load program {spec.name}: {error}") from None
     helpers = make_helpers(called_helpers(spec), environment)
     by_map = helpers_by_map(environment)
-    return translate(linked, environment.memory, helpers, environment.functions, by_map=by_map).run
+    execution = translate(linked, environment.memory, helpers, environment.functions, by_map=by_map)
+    if not spec.variables:
+        return execution.run
+    from sonde.engines.embedded.perf.loaded import LoadedProgram  # an import that most runs do without
+
+    loaded = LoadedProgram(environment, spec.kind, execution, spec.variables)
+    return lambda context: loaded.run(context, environment.cookie)

@@ -18,7 +18,7 @@ from sonde.typed import Protocol
 class Execution(Protocol):
     """As in machine/execution.py."""
 
-    def run(self, *arguments: int) -> int: ...
+    def run(self, context: int, /) -> int: ...
 
 
 class LoadedProgram:

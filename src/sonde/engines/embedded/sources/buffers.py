@@ -9,19 +9,15 @@ from sonde.engines.embedded.verifier.contexts import RAW_ARGUMENTS
 _INFORMATION_SIZE = 128
 """sizeof(siginfo_t), of which a record has the beginning."""
 
-_SAMPLE_SIZE = 16 + layout("struct pt_regs").size
-
 
 class Buffers:
     """Buffers and their addresses: a raw tracepoint's `arguments`, struct pt_regs of the thread (`registers`), a
-    signal's `information`, the context of an overflow handler (`sample`)."""
+    signal's `information`."""
 
     def __init__(self, memory: Memory) -> None:
         self.arguments = bytearray(8 * RAW_ARGUMENTS)
         self.registers = bytearray(layout("struct pt_regs").size)
         self.information = bytearray(_INFORMATION_SIZE)
-        self.sample = bytearray(_SAMPLE_SIZE)
         self.arguments_at = memory.add(self.arguments)
         self.registers_at = memory.add(self.registers)
         self.information_at = memory.add(self.information)
-        self.sample_at = memory.add(self.sample)

@@ -17,11 +17,13 @@ class Shot(NamedTuple):
 
 
 class Clock(NamedTuple):
-    """A program to be run every `period` ns: once, or for each thread that runs (`samples`)."""
+    """A program to be run every `period` ns: once, or for each thread that runs (`samples`). It handles the overflows
+    of a cpu-clock event."""
 
     period: int
     samples: bool
-    shot: Shot
+    program: ReadyProgram
+    cookie: int
 
 
 def by_tracepoint(programs: Iterable[ReadyProgram]) -> dict[str, tuple[Shot, ...]]:
@@ -44,7 +46,7 @@ def by_tracepoint(programs: Iterable[ReadyProgram]) -> dict[str, tuple[Shot, ...
 def clocks(programs: Iterable[ReadyProgram]) -> tuple[Clock, ...]:
     """What timers run."""
     return tuple(
-        Clock(probe.firing.period, probe.firing.every_cpu, Shot(program.run, cookie))
+        Clock(probe.firing.period, probe.firing.every_cpu, program, cookie)
         for program in programs
         for probe, cookie in program.probes
         if isinstance(probe.firing, Timer)

@@ -6,23 +6,15 @@ stopped for a moment and sampled with its registers.
 
 from __future__ import annotations
 
-import struct
 import time
 from collections.abc import Callable, Sequence
 
-from sonde.bpf import programs
 from sonde.engines.embedded.environment import Environment
 from sonde.engines.embedded.sources.buffers import Buffers
 from sonde.engines.embedded.sources.firings import Clock
 from sonde.engines.embedded.task import Task
 from sonde.engines.embedded.threads import Threads
-from sonde.engines.embedded.verifier.contexts import CONTEXTS, field_named
 from sonde.target.facts import state
-
-_SAMPLE = CONTEXTS[programs.PERF_EVENT]
-_REGISTERS_AT = field_named(_SAMPLE, "regs").at
-_PERIOD_AT = field_named(_SAMPLE, "sample_period").at
-_WORD = struct.Struct("=Q")
 
 
 class TimerSource:
@@ -33,6 +25,7 @@ class TimerSource:
         interrupt: Callable[[int], None],
     ) -> None:  # fmt: skip
         self._clocks = clocks
+        self._fire = _firing(clocks, environment, buffers)
         self._threads = threads
         self._environment = environment
         self._buffers = buffers
@@ -62,15 +55,15 @@ class TimerSource:
             if clock.samples:
                 sampling.append(number)
             else:
-                self._tick(clock, now)
+                self._tick(number, now)
         if sampling:
             self._ask(sampling)
 
-    def _tick(self, clock: Clock, now: int) -> None:
+    def _tick(self, number: int, now: int) -> None:
         environment, buffers = self._environment, self._buffers
         buffers.registers[:] = bytes(len(buffers.registers))
-        environment.task, environment.now, environment.cookie = self._own, now, clock.shot.cookie
-        self._run(clock)
+        environment.task, environment.now = self._own, now
+        self._fire(number)
 
     def _ask(self, sampling: Sequence[int]) -> None:
         """Have the threads stopped that run."""
@@ -87,16 +80,17 @@ class TimerSource:
         environment = self._environment
         environment.task = task
         for number in sorted(self._wanted.pop(task.tid, ())):
-            clock = self._clocks[number]
-            environment.cookie = clock.shot.cookie
-            self._run(clock)
+            self._fire(number)
 
     def forget(self, tid: int) -> None:
         """The thread is gone, and gives no sample."""
         self._wanted.pop(tid, None)
 
-    def _run(self, clock: Clock) -> None:
-        sample, registers = self._buffers.sample, self._buffers.registers
-        sample[_REGISTERS_AT : _REGISTERS_AT + len(registers)] = registers
-        _WORD.pack_into(sample, _PERIOD_AT, clock.period)
-        clock.shot.run(self._buffers.sample_at)
+
+def _firing(clocks: Sequence[Clock], environment: Environment, buffers: Buffers) -> Callable[[int], None]:
+    """What is called with the index of a clock that is due."""
+    if not clocks:
+        return lambda number: None
+    from sonde.engines.embedded.sources.clock_events import ClockEvents  # an import that most runs do without
+
+    return ClockEvents(clocks, environment, buffers).overflow
