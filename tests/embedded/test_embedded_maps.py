@@ -153,6 +153,16 @@ def test_a_frozen_map_takes_no_update_from_outside(kind):
     assert made.items()[0] == (bytes(4), b"constant")
 
 
+@pytest.mark.parametrize("kind", [*HASHES, *ARRAYS])
+def test_a_value_that_is_short_changes_nothing_and_the_excess_is_left_out(kind):
+    made = World().map(kind, 4, 12, 1)
+    with pytest.raises(ValueError, match="bytes"):
+        made.update(bytes(4), b"short")
+    assert made.update(bytes(4), b"long enough.and more") == 0
+    ((_, value),) = made.items()
+    assert value.rstrip(b"\0") == b"long enough."
+
+
 def test_what_lies_outside_of_memory_is_no_key():
     world = World()
     made = world.map(maps.HASH, 8, 8, 2)

@@ -120,6 +120,22 @@ def test_queues_and_stacks_have_the_kernels_results(kind, steps):
         assert embedded.delete(b"") == result_of(delete_element, kernel.descriptor, b"")
 
 
+@pytest.mark.parametrize("kind", ROOMY)
+def test_a_full_lru_map_takes_what_is_new_and_forgets_something(kind):
+    """Which one is the kernel's secret; that the map is never full, and has the last ones, is not."""
+    spec = MapSpec("a_map", kind, 4, 8, 128)
+    with pair(spec) as (kernel, embedded):
+        for number in range(1000):
+            key, value = struct.pack("=I", number), struct.pack("=Q", number)
+            commands.update_element(kernel.descriptor, key, kernel._padded(value))
+            assert embedded.update(key, value) == 0
+        for elements in (kernel.read(), embedded.items()):
+            held = dict(first_cpu(spec, elements))
+            assert 0 < len(held) <= 128
+            assert all(struct.unpack("=I", key) == struct.unpack("=Q", value) for key, value in held.items())
+            assert held[struct.pack("=I", 999)] == struct.pack("=Q", 999)
+
+
 FLAG_BITS = st.lists(st.sampled_from([1 << bit for bit in range(13)]), max_size=2).map(lambda bits: sum(set(bits)))
 SIZES = st.sampled_from([0, 1, 4, 5, 8, 12, 1016, 1024, 4096, 32768, 32769])
 ENTRIES = st.sampled_from([0, 1, 3, 4096, 8192, 5000])

@@ -31,7 +31,7 @@ def make(environment: Environment) -> dict[str, Callable[..., int]]:
         buffer = regions.get(source >> OFFSET_BITS)
         offset = source & OFFSET_MASK
         if buffer is not None and offset + size <= len(buffer):
-            write(destination, bytes(buffer[offset : offset + size]))
+            write(destination, buffer[offset : offset + size])
             return 0
         write(destination, bytes(size))
         return -EFAULT if source >= _KERNEL and size else -ERANGE if source < _KERNEL else 0

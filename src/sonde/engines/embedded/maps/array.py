@@ -65,6 +65,8 @@ class Array:
         return self.address + index * self.stride if index < self.spec.max_entries else 0
 
     def update(self, key: bytes, value: bytes, flags: int = ANY) -> int:
+        if len(value) < self.spec.value_size:
+            raise ValueError(f"values of map {self.spec.name} have {self.spec.value_size} bytes")
         if self.is_frozen:
             return -EPERM
         # The system call asks for that first (map_update_elem, kernel/bpf/syscall.c).

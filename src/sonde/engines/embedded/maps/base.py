@@ -41,7 +41,8 @@ class Map(Protocol):
 
     def lookup(self, key: bytes) -> int: ...
 
-    def update(self, key: bytes, value: bytes, flags: int = ANY) -> int: ...
+    def update(self, key: bytes, value: bytes, flags: int = ANY) -> int:
+        """A value's bytes in excess, those of further CPUs, are left out. Raises ValueError for one that is short."""
 
     def delete(self, key: bytes) -> int: ...
 
@@ -98,7 +99,9 @@ class ContentsError(Exception):
 def fill(spec: MapSpec, update: Callable[[bytes, bytes, int], int]) -> None:
     """Set the contents. Raises ContentsError."""
     for key, value in spec.contents:
-        result = update(key, value, ANY)
+        if len(key) != spec.key_size or len(value) < spec.value_size:
+            raise ContentsError("an element of its contents has another size")
+        result = update(key, value[: spec.value_size], ANY)
         if result:
             raise ContentsError(f"an element of its contents: {os.strerror(-result).lower()}")
 

@@ -128,7 +128,7 @@ class Hash:
 
     def update(self, key: bytes, value: bytes, flags: int = ANY) -> int:
         if len(key) != self.spec.key_size or len(value) < self.spec.value_size:
-            raise ValueError(f"map {self.spec.name} has other sizes")
+            raise ValueError(f"map {self.spec.name} has {self.spec.key_size} and {self.spec.value_size} bytes")
         if self.is_frozen:
             return -EPERM
         return self._set(bytes(key), value[: self.spec.value_size], flags)
