@@ -103,8 +103,8 @@ class FakeCatalog:
     def absence(self, provider: str) -> str:
         return ""
 
-    def lacks(self, what: str, name: str) -> str:
-        return ""
+    def lacks(self, what: str, name: str) -> tuple[str, str]:
+        return "", ""
 
     def by_id(self, identifier: int) -> Probe | None:
         return next((p for p in PROBES if p.id == identifier), None)

@@ -20,13 +20,10 @@ _NOWHERE = os.devnull
 """Stands for a directory that is not there."""
 
 
-def registry_of(arguments: Arguments, engine: str = KERNEL, follows: bool = True) -> Registry:
-    """The probes and types to compile with. Raises FatalError where -k names no BTF.
-
-    `follows`: there are processes to trace, or nothing is to be run.
-    """
+def registry_of(arguments: Arguments, engine: str = KERNEL) -> Registry:
+    """The probes and types to compile with. Raises FatalError where -k names no BTF."""
     if engine == EMBEDDED:
-        return _embedded(arguments, follows)
+        return _embedded(arguments)
     if arguments.btf is None:
         return Registry(portable_target() if arguments.save else current_target())
     path = arguments.btf
@@ -41,14 +38,14 @@ def registry_of(arguments: Arguments, engine: str = KERNEL, follows: bool = True
     )
 
 
-def _embedded(arguments: Arguments, follows: bool) -> Registry:
+def _embedded(arguments: Arguments) -> Registry:
     """What the embedded engine has, on this machine: for it every pid namespace is the first."""
     from sonde.engines.embedded.offer import Offer
 
     if arguments.btf is not None:
         raise FatalError("-k compiles for another kernel; the embedded engine is none")
     target = current_target()._replace(initial_namespace=True)
-    return Registry(target, tracefs=tracefs.PLACE, offer=Offer(follows))
+    return Registry(target, tracefs=tracefs.PLACE, offer=Offer())
 
 
 @contextmanager

@@ -16,6 +16,7 @@ from sonde.engines.base import EngineError
 from sonde.options import OptionTable
 from sonde.session import Session, Traced
 from sonde.spec import TracingSpec
+from sonde.target.launch import CommandError
 from sonde.typed import BinaryIO
 
 _RECORD_OVERHEAD = 40
@@ -39,6 +40,8 @@ def run(
             return session.run().status & 0xFF
         except EngineError as error:
             raise engine_error(error) from None
+        except CommandError as error:
+            raise FatalError(str(error)) from None
         except OSError as error:
             raise FatalError(f"processing aborted: {error.strerror}") from None
 

@@ -6,7 +6,7 @@ from collections.abc import Set
 
 from sonde.cli.arguments import Arguments
 from sonde.cli.destructive import is_destructive
-from sonde.cli.engines import choose, features
+from sonde.cli.engines import EMBEDDED, choose, features
 from sonde.cli.errors import compile_error
 from sonde.cli.kernels import registry_of, require_only_compiling, without_btf
 from sonde.cli.messages import FatalError, Messages
@@ -33,7 +33,7 @@ def trace(arguments: Arguments, options: OptionTable, messages: Messages) -> int
     engine = choose(options, messages, only_compiles)
     given = [read(each, options) for each in arguments.programs]
     with processes(arguments, options, engine) as traced:
-        registry = registry_of(arguments, engine, bool(traced) or only_compiles)
+        registry = registry_of(arguments, engine)
         variables = macros(arguments.operands, traced[0].pid if traced else 0, options)
         if arguments.save:
             variables = variables._replace(target=None)
@@ -51,9 +51,23 @@ def trace(arguments: Arguments, options: OptionTable, messages: Messages) -> int
             return 0
         if not any(clause.probes for clauses in compiled.clauses for clause in clauses):
             raise FatalError("no probes matched")
+        if engine == EMBEDDED and not traced:
+            _require_none_followed(compiled, options)
         from sonde.cli.run import run
 
         return run(spec, is_destructive(compiled.program), arguments, options, messages, traced, engine)
+
+
+def _require_none_followed(compiled: Compiled, options: OptionTable) -> None:
+    """Refuse probes of processes where none are traced. Raises FatalError."""
+    from sonde.engines.embedded.offer import needs_processes
+
+    for clause in compiled.program.clauses:
+        text, remedy = needs_processes(clause.probes)
+        if text:
+            given = compiled.containing(clause.position)
+            error = DError("D_PDESC_ZERO", text, clause.position, remedy)
+            raise compile_error(error, given.failure, given.original, given.is_script, options.on("errtags"))
 
 
 def _nothing(arguments: Arguments, only_compiles: bool) -> int:

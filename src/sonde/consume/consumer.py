@@ -16,6 +16,7 @@ from sonde.engines.base import Tracing
 from sonde.spec import (
     FAULT_CLAUSE,
     HEADER_SIZE,
+    SPECULATIONS,
     Action,
     ClearAction,
     CommandAction,
@@ -100,7 +101,8 @@ class Consumer:
         self._probes = {probe.id: probe for probe in spec.probes}
         self._aggregations = _aggregations(spec, tracing, options, label)
         self._counters = Counters(tracing)
-        self._speculations = Speculations(tracing, self._show_committed, any(map(_closes, spec.records)))
+        speculates = any(each.name == SPECULATIONS for each in spec.maps) and any(map(_closes, spec.records))
+        self._speculations = Speculations(tracing, self._show_committed, speculates)
         # With several rings only a look at all of them shows what was committed in its order.
         self._settle_at_once = len(tracing.rings) == 1
         self._readers: dict[tuple[tuple[Field, ...], int], Callable[[memoryview], list[tuple[Any, ...]]]] = {}

@@ -28,7 +28,7 @@ class _Closed(NamedTuple):
 class Speculations:
     """Records by speculation, as they stood in the ring; `show` is given those that are committed.
 
-    A program that never commits nor discards is not `is_used`."""
+    Unless a program makes speculations, and commits or discards any, this is not `is_used`."""
 
     def __init__(self, tracing: Tracing, show: Callable[[memoryview], None], is_used: bool) -> None:
         self._tracing = tracing
@@ -47,6 +47,8 @@ class Speculations:
 
     def close(self, speculation: int, is_commit: bool, written: int) -> None:
         """It was committed or discarded after so many records."""
+        if not self._is_used:
+            return
         self._closed[speculation] = _Closed(is_commit, written)
         if not is_commit:
             self._records.pop(speculation, None)

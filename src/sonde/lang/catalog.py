@@ -54,8 +54,8 @@ class Catalog(Protocol):
     def absence(self, provider: str) -> str:
         """Why a description with this provider can match no probe, "" where it could."""
 
-    def lacks(self, what: str, name: str) -> str:
-        """Why a program may not use a built-in `variable`, a `function` or kernel `data`, and what would help; ""
+    def lacks(self, what: str, name: str) -> tuple[str, str]:
+        """That a program may not use a built-in `variable`, a `function` or kernel `data`, and what would help; ""
         where it may."""
 
     def mismatch(self, provider: str, module: str, function: str, name: str) -> str:

@@ -19,6 +19,6 @@ class Offer(Protocol):
     def absence(self, provider: str) -> str:
         """Why a description with this provider can match no probe and what would help, "" where it could."""
 
-    def lacks(self, what: str, name: str) -> str:
-        """Why there is no such built-in `variable`, `function` or kernel `data`, and what would help; "" where there
+    def lacks(self, what: str, name: str) -> tuple[str, str]:
+        """That there is no such built-in `variable`, `function` or kernel `data`, and what would help; "" where there
         is."""

@@ -106,14 +106,17 @@ class Registry:
             from sonde.probes.pid import UNAVAILABLE
 
             return UNAVAILABLE
-        return self._offer.absence(provider) if self._offer else ""
+        return ""
 
-    def lacks(self, what: str, name: str) -> str:
-        """Why a program may not use something that D has, "" where it may."""
-        return self._offer.lacks(what, name) if self._offer else ""
+    def lacks(self, what: str, name: str) -> tuple[str, str]:
+        """That a program may not use something that D has, and what would help; "" where it may."""
+        return self._offer.lacks(what, name) if self._offer else ("", "")
 
     def mismatch(self, provider: str, module: str, function: str, name: str) -> str:
         """Which field of a description that matches no probe is the one that none has, for people."""
+        why = self._offer.absence(provider) if self._offer else ""
+        if why:
+            return why
         from sonde.probes.mismatch import explained
 
         return explained(Pattern(provider, module, function, name), tuple(_BLOCKS), self.match)

@@ -18,6 +18,9 @@ from sonde.target.tracees import GuardianError
 _BATCH = 256
 """Records taken up between two looks at the clock and at what else may have come."""
 
+_BETWEEN_LOOKS = 1_000_000
+"""ns between two looks at other descriptors while records keep coming."""
+
 _NS = 1_000_000_000
 
 
@@ -40,14 +43,15 @@ class Events:
     def wait(self, timeout: float | None, others: Sequence[int], for_data: bool) -> list[int]:
         """Take up what comes until `timeout` seconds have passed or one of `others` is readable, or, `for_data`, until
         there is something in a ring; those of `others` that are readable."""
-        end = None if timeout is None else time.monotonic_ns() + int(timeout * _NS)
+        now = time.monotonic_ns()
+        end = now + int(timeout * _NS) if timeout is not None else None
         poll = self._prepared(tuple(others))
         try:
             while True:
-                self._timers.advance(time.monotonic_ns())
-                busy = self._take_up()
-                ready = self._poll_for(poll, 0 if busy or self._is_enough(for_data) else self._patience(end))
-                if ready or self._is_enough(for_data) or (end is not None and time.monotonic_ns() >= end):
+                enough, look = self._take_up_all(for_data, now + _BETWEEN_LOOKS)
+                ready = self._poll_for(poll, 0 if enough or look else self._patience(end))
+                now = time.monotonic_ns()
+                if enough or ready or (end is not None and now >= end):
                     return ready
         except GuardianError as error:
             raise EngineError(str(error)) from None
@@ -64,19 +68,24 @@ class Events:
                 self._poll.register(self._guardian, select.POLLIN)
         return self._poll
 
-    def _take_up(self) -> bool:
-        """Handle records that are there; False if there are none."""
-        tracees = self._tracees
-        if tracees is None:
-            return False
-        number, records = tracees.take(_BATCH)
+    def _take_up_all(self, for_data: bool, until: int) -> tuple[bool, bool]:
+        """Handle records as long as there are any and it is not later than `until`; whether somebody should look at
+        the rings, and whether there may be more records."""
+        timers, tracees, clock, is_enough = self._timers, self._tracees, time.monotonic_ns, self._is_enough
         handlers, held = self._handlers, stops.HELD
-        for record in records:
-            handlers[record[0]](record)
-            if record[1] & held:
-                tracees.resume(number, record[2])
-            number += 1
-        return bool(records)
+        while True:
+            now = clock()
+            if timers.next and timers.next <= now:
+                timers.advance(now)
+            number, records = tracees.take(_BATCH) if tracees is not None else (0, ())
+            for record in records:
+                handlers[record[0]](record)
+                if record[1] & held:
+                    tracees.resume(number, record[2])  # type: ignore[union-attr]
+                number += 1
+            enough = is_enough(for_data)
+            if enough or not records or now >= until:
+                return enough, bool(records)
 
     def _patience(self, end: int | None) -> int | None:
         """Milliseconds to wait at most, rounded up; None: for ever."""
@@ -86,14 +95,14 @@ class Events:
         return max(-((time.monotonic_ns() - min(moments)) // 1_000_000), 0)
 
     def _poll_for(self, poll: select.poll, patience: int | None) -> list[int]:
-        """Those of the others that are readable."""
+        """Those of the others that are readable, after so many milliseconds at most."""
         tracees = self._tracees
         if tracees is None or patience == 0:
             found = poll.poll(patience)
         else:
-            most = tracees.rest()
-            if most is not None:
-                patience = min(patience or 1 << 30, -(-int(most * 1e6) // 1000)) if patience else int(most * 1000)
+            nap = tracees.rest()
+            if nap is not None:
+                patience = int(nap * 1000) if patience is None else min(patience, int(nap * 1000))
             found = poll.poll(patience)
             tracees.awake()
         ready = {descriptor for descriptor, _ in found}
@@ -102,7 +111,7 @@ class Events:
         return [descriptor for descriptor in self._others if descriptor in ready]
 
     def _lost(self) -> None:
-        """The guardian has ended: well, if nothing is left to trace."""
+        """The guardian has ended before sonde let it."""
         raise EngineError("the guardian, which traces the processes, was killed: what it traced may have failed")
 
     def close(self) -> None:

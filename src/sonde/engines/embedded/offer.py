@@ -2,68 +2,69 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from sonde.engines.embedded.kernel_types import TRACEPOINTS, description
 from sonde.probe import Internal, Probe, RawTracepoint, Syscall, Timer
-from sonde.typed import NamedTuple
 
 _PROVIDERS = ("dtrace", "syscall", "profile", "rawtp", "proc", "sched")
-_OF_PROCESSES = ("syscall", "rawtp", "proc", "sched")
 
 FEATURES = frozenset(("raw_tp_cookie", "perf_cookie"))
 """What it offers to programs, as `sonde doctor` names it of kernels."""
 
-_ROOT = "the kernel engine (root, or CAP_BPF and CAP_PERFMON)"
+_KERNEL = "the kernel engine (root, or CAP_BPF and CAP_PERFMON)"
 
 _VARIABLES = {
-    "curthread": f"curthread is the kernel's own structure of the thread; {_ROOT} can read it, while pid, tid, "
-    "execname, curpsinfo and curlwpsinfo tell of the thread with both",
-    "curcpu": f"curcpu cannot be known outside of the kernel: {_ROOT} can tell",
-    "caller": f"caller is a function of the kernel: {_ROOT} can tell; ucaller is that of the process",
-    "stackdepth": f"stackdepth is of the kernel's stack: {_ROOT} can look at it; ustackdepth is that of the process",
-    "vtimestamp": f"vtimestamp follows when a CPU changes threads: {_ROOT} can",
+    "caller": f"{_KERNEL} can tell which function of the kernel it is; ucaller is that of the process",
+    "chip": f"{_KERNEL} can tell",
+    "curcpu": f"{_KERNEL} can tell",
+    "curthread": f"it is the kernel's own structure, which {_KERNEL} can read; pid, tid, execname, curpsinfo and "
+    "curlwpsinfo tell of the thread with both engines",
+    "cwd": f"{_KERNEL} can tell",
+    "lgrp": f"{_KERNEL} can tell",
+    "pset": f"{_KERNEL} can tell",
+    "root": f"{_KERNEL} can tell",
+    "stackdepth": f"{_KERNEL} can look at the kernel's stack; ustackdepth is that of the process",
+    "vtimestamp": f"{_KERNEL} sees when a CPU changes threads",
 }
-
-_FUNCTIONS = {
-    "stack": f"stack() is the kernel's: {_ROOT} can walk it; ustack() is that of the process",
-}
+_FUNCTIONS = {"stack": f"{_KERNEL} can walk the kernel's stack; ustack() walks that of the process"}
+_DATA = f"it sees no data of the kernel; {_KERNEL} does"
 
 
-class Offer(NamedTuple):
-    """`follows`: there are processes of -c or -p to trace, or nothing is to be run."""
-
-    follows: bool
-
+class Offer:
     def types(self) -> bytes:
         return description()
 
     def has_provider(self, name: str) -> bool:
-        return name in _PROVIDERS and (self.follows or name not in _OF_PROCESSES)
+        return name in _PROVIDERS
 
     def fires(self, probe: Probe) -> bool:
         match probe.firing:
-            case Internal():
+            case Internal() | Timer():
                 return True
             case Syscall(compat=compat):
                 return not compat
-            case Timer(every_cpu=every_cpu):
-                return self.follows or not every_cpu
             case RawTracepoint(name=name):
                 return name in TRACEPOINTS
         return False
 
     def absence(self, provider: str) -> str:
-        if not self.follows and provider in (*_OF_PROCESSES, "profile"):
-            what = "profile-n probes need" if provider == "profile" else f"{provider} probes need"
-            return (
-                f"{what} -c or -p with the embedded engine, which sees only those processes and their children; "
-                f"{_ROOT} traces the whole system"
-            )
-        if provider in ("", *_PROVIDERS):
+        if provider in ("", *_PROVIDERS) or not provider.isalnum():
             return ""
-        return f"the embedded engine has no {provider} probes; {_ROOT} may have"
+        return f"the embedded engine has no {provider} probes; {_KERNEL} traces the kernel itself"
 
-    def lacks(self, what: str, name: str) -> str:
-        if what == "data":
-            return f"{name}: the embedded engine sees no data of the kernel; {_ROOT} does"
-        found = (_VARIABLES if what == "variable" else _FUNCTIONS).get(name)
-        return f"the embedded engine has no {name}: {found}" if found else ""
+    def lacks(self, what: str, name: str) -> tuple[str, str]:
+        help_ = _DATA if what == "data" else (_VARIABLES if what == "variable" else _FUNCTIONS).get(name, "")
+        return (f"{name} is not available with the embedded engine", help_) if help_ else ("", "")
+
+
+def needs_processes(probes: Iterable[Probe]) -> tuple[str, str]:
+    """Why these probes cannot fire where there are no processes to trace, and what would help; "" where they can."""
+    for probe in probes:
+        match probe.firing:
+            case Internal() | Timer(every_cpu=False):
+                continue
+        what = "profile-n" if probe.provider == "profile" else probe.provider
+        text = f"{what} probes need -c or -p with the embedded engine, which sees only those processes"
+        return text, f"{_KERNEL} traces the whole system"
+    return "", ""

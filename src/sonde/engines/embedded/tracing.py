@@ -31,7 +31,6 @@ from sonde.engines.embedded.task import Access, Task
 from sonde.engines.embedded.threads import Threads
 from sonde.engines.kernel.ring import KernelRing
 from sonde.spec import SKIPPED, TracingSpec, element_name
-from sonde.target.launch import CommandError
 
 
 class EmbeddedTracing:
@@ -110,13 +109,9 @@ class EmbeddedTracing:
         return False
 
     def attach(self) -> None:
-        """Get the processes to where they wait to be traced. Raises EngineError."""
+        """Get the processes to where they wait to be traced. Raises CommandError."""
         if self._followed is not None:
-            plan = plan_of(self._spec, self._followed.seccomp)
-            try:
-                self._followed.tracees.begin(plan, self._followed.evaluation)
-            except CommandError as error:
-                raise EngineError(str(error)) from None
+            self._followed.tracees.begin(plan_of(self._spec, self._followed.seccomp), self._followed.evaluation)
         self._timers.start()
 
     def run(self, program: str) -> None:

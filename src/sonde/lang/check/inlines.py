@@ -36,6 +36,7 @@ def _sample(kind: Type, position: Position) -> Operand:
 
 def expand(name: str, inline: Inline, scope: Scope, position: Position) -> Operand:
     """The value of an inline definition without parameters."""
+    scope.require_offered("variable", name, position)
     if inline.parameters is not None:
         raise bad_reference("associative array", name, "scalar", position)
     return _expand(name, inline, (), scope, position)

@@ -120,9 +120,9 @@ class Scope:
 
     def require_offered(self, what: str, name: str, position: Position) -> None:
         """Refuse what the engine does not offer to programs, though libraries may use it. Raises DError."""
-        why = self.catalog.lacks(what, name)
-        if why and not self.is_aside and position.file not in self.library_files:
-            raise DError("D_UNAVAIL", why, position)
+        text, remedy = self.catalog.lacks(what, name)
+        if text and not self.is_aside and position.file not in self.library_files:
+            raise DError("D_UNAVAIL", text, position, remedy)
 
     def constant(self, node: syntax.Expr) -> int | None:
         """The value of an integer constant expression, None if it is not one."""

@@ -32,17 +32,15 @@ class TimerSource:
         self._interrupt = interrupt
         self._own = environment.task
         self._due: list[int] = []
+        self.next = 0
+        """When there is something to do, in ns of CLOCK_MONOTONIC; 0 if never."""
         self._wanted: dict[int, set[int]] = {}
         """For each thread that has been asked to stop, the clocks that want its sample."""
 
     def start(self) -> None:
         now = time.monotonic_ns()
         self._due = [now + clock.period for clock in self._clocks]
-
-    @property
-    def next(self) -> int:
-        """When there is something to do, in ns of CLOCK_MONOTONIC; 0 if never."""
-        return min(self._due, default=0)
+        self.next = min(self._due, default=0)
 
     def advance(self, now: int) -> None:
         """Do what is due. A clock that is late by more than a period leaves those out, as a perf event does."""
@@ -56,6 +54,7 @@ class TimerSource:
                 sampling.append(number)
             else:
                 self._tick(number, now)
+        self.next = min(self._due, default=0)
         if sampling:
             self._ask(sampling)
 
