@@ -110,7 +110,7 @@ def _tried(compare: Callable[[], tuple[str, str]]) -> tuple[str, str]:
 def _accepted_by_kernel(one: Compiled) -> tuple[str, str]:
     from verifier_differential import judge, refusal
 
-    return judge(None, refusal(one.program, one.maps))
+    return judge(None, refusal(one.program, one.maps, is_lenient=False))
 
 
 def _compiled() -> Verdicts:

@@ -143,6 +143,42 @@ behind:
     r0 = 0
     exit
 -> r6 may be NULL: it comes from bpf_map_lookup_elem at 5
+=== an element of an array, at a place where no number is followed
+    *(u32 *)(r10 -4) = 3
+    r2 = r10
+    r2 += -4
+    r1 = map[array]
+    call bpf_map_lookup_elem
+    r0 = *(u64 *)(r0 +0)
+    exit
+-> r0 may be NULL
+=== an element of an array, at a place where a number can be followed
+    *(u32 *)(r10 -8) = 3
+    r2 = r10
+    r2 += -8
+    r1 = map[array]
+    call bpf_map_lookup_elem
+    r0 = *(u64 *)(r0 +0)
+    exit
+->
+=== an element that the array has not
+    *(u32 *)(r10 -8) = 4
+    r2 = r10
+    r2 += -8
+    r1 = map[array]
+    call bpf_map_lookup_elem
+    r0 = *(u64 *)(r0 +0)
+    exit
+-> r0 may be NULL
+=== the first element of an array
+    *(u32 *)(r10 -4) = 0
+    r2 = r10
+    r2 += -4
+    r1 = map[array]
+    call bpf_map_lookup_elem
+    r0 = *(u64 *)(r0 +0)
+    exit
+->
 === the key is not written
     r2 = r10
     r2 += -8
@@ -367,7 +403,7 @@ behind:
 behind:
     r0 = 0
     exit
--> r6 is read, but was not set
+-> r6 is a number, not a pointer
 === a record is submitted twice
     r1 = map[ring]
     r2 = 16
@@ -384,7 +420,7 @@ behind:
 behind:
     r0 = 0
     exit
--> r10 leads to byte -8 of the stack, which was never written
+-> r1 is scalar(), but bpf_ringbuf_submit takes a reserved record
 === not the start of a record is submitted
     r1 = map[ring]
     r2 = 16
@@ -601,7 +637,7 @@ other:
     *(u64 *)(r1 +0) = r10
     r0 = 0
     exit
--> it cannot be stored in the stack of a caller
+-> which cannot be stored in the stack of a caller
 === a function that calls itself
     call again
     exit
@@ -867,7 +903,7 @@ there:
 behind:
     r0 = 2
     exit
--> r6 is read, but was not set
+-> r6 is a number, not a pointer
 === xdp: an offset that is not a constant, compared again
     r2 = *(u32 *)(r1 +0)
     r3 = *(u32 *)(r1 +4)

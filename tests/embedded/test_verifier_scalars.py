@@ -178,7 +178,8 @@ def test_bits_of_a_range(a, b, c, d):
         (UNKNOWN, i.ADD, constant(0), 32, 0, MASK32),
         (between(-1, 1), i.ADD, constant(0), 32, 0, MASK32),
         (between(0, 255), i.OR, constant(0x100), 64, 0x100, 0x1FF),
-        (between(0, 3), i.LSH, between(0, 4), 64, 0, 48),
+        (between(0, 3), i.LSH, between(0, 4), 64, MIN64, MAX64),
+        (constant(9), i.DIV, constant(3), 64, MIN64, MAX64),
     ],
 )
 def test_ranges_after_arithmetic(scalar, operation, other, bits, low, high):

@@ -49,6 +49,8 @@ def _from_stack(
         return loaded(size, is_signed), Effect(kills=dst, uses=src | read, demands=src)
     assert isinstance(base.target, int)
     value = stack.load(state.frames[base.target].stack, low, size)
+    if value is None:
+        value = loaded(size, False)
     if is_signed and size < 8 and type(value) is Scalar:
         value = sign_extended(with_id(value, 0), size, 64)
     return value, Effect(dst, dst, read, src | read)

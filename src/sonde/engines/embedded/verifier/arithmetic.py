@@ -1,7 +1,6 @@
 """What arithmetic does to scalars: adjust_scalar_min_max_vals() of kernel/bpf/verifier.c, one operation a function.
 
-Division, modulo and byte swaps of numbers that are not known give numbers of which nothing is known, as the kernel has
-it: what is accepted here should be accepted there.
+As much is found out as the kernel finds out, and no more: what is accepted here should be accepted there.
 """
 
 from __future__ import annotations
@@ -34,17 +33,20 @@ Ranges: TypeAlias = tuple[int, int, int, int]
 
 @lru_cache(4096)
 def compute(operation: int, a: Scalar, b: Scalar, bits: int) -> Scalar:
-    """a `operation` b, both without ids, in 64 or 32 bits; the upper half of a 32-bit result is 0."""
+    """a `operation` b, both without ids, in 64 or 32 bits; the upper half of a 32-bit result is 0.
+
+    Of a quotient nothing is known, nor of a number shifted by one that is not known, or too large.
+    """
+    if operation in (i.LSH, i.RSH, i.ARSH):
+        if b.mask or b.value >= bits:
+            return UNKNOWN
+    elif operation not in _ABSTRACT:
+        return UNKNOWN
     if bits == 32:
         a, b = low_word(a), low_word(b)
     if not a.mask and not b.mask:
         return constant(_CONCRETE[operation](a.value, b.value, bits))
-    if operation in (i.LSH, i.RSH, i.ARSH):
-        result = _shift(operation, a, b, bits)
-    elif operation in _ABSTRACT:
-        result = _ABSTRACT[operation](a, b)
-    else:
-        result = UNKNOWN
+    result = _ABSTRACT[operation](a, b) if operation in _ABSTRACT else _shift(operation, a, b.value, bits)
     return low_word(result) if bits == 32 else result
 
 
@@ -90,13 +92,16 @@ def negated(a: Scalar, bits: int) -> Scalar:
 
 
 def swapped(opcode: int, a: Scalar, bits: int) -> Scalar:
-    """The byte swap of an END instruction with that opcode; little-endian machines only."""
-    if not a.mask:
-        number = a.value & (1 << bits) - 1
-        if opcode & 7 == i.ALU64 or opcode & i.X:
-            number = int.from_bytes(number.to_bytes(bits // 8, "little"), "big")
-        return constant(number)
-    return UNKNOWN
+    """The byte swap of an END instruction with that opcode, as little-endian machines do it."""
+    if opcode & 7 != i.ALU64 and not opcode & i.X:
+        return low_bytes(a, bits // 8)
+    value, mask = _reversed(a.value, bits), _reversed(a.mask, bits)
+    return _made((0, MASK64, MIN64, MAX64), _ANY32, value, mask)
+
+
+def _reversed(number: int, bits: int) -> int:
+    size = bits // 8
+    return int.from_bytes((number & (1 << bits) - 1).to_bytes(size, "little"), "big")
 
 
 _ANY32: Ranges = (0, MASK32, MIN32, MAX32)
@@ -175,14 +180,7 @@ _ABSTRACT: dict[int, Callable[[Scalar, Scalar], Scalar]] = {
 }  # fmt: skip
 
 
-def _shift(operation: int, a: Scalar, b: Scalar, bits: int) -> Scalar:
-    """A shift. Of one by a number of bits that is not known, or too large, nothing is known."""
-    if b.mask:
-        least, most = b.umin, b.umax
-        if most >= bits:
-            return UNKNOWN
-        return _shift_by_some(operation, a, least, most)
-    by = b.value & bits - 1
+def _shift(operation: int, a: Scalar, by: int, bits: int) -> Scalar:
     if operation == i.LSH:
         return _left(a, by)
     if operation == i.RSH:
@@ -207,24 +205,6 @@ def _arithmetic_right(a: Scalar, by: int, bits: int) -> Scalar:
     return _made((0, MASK64, a.smin >> by, a.smax >> by), _ANY32, value & ~mask, mask)
 
 
-def _shift_by_some(operation: int, a: Scalar, least: int, most: int) -> Scalar:
-    """A shift by `least` to `most` bits, all less than the width."""
-    if operation == i.LSH:
-        wide = (a.umin << least, a.umax << most) if a.umax << most <= MASK64 else (0, MASK64)
-        return _made((*wide, MIN64, MAX64), _ANY32, 0, MASK64)
-    if operation == i.RSH:
-        return _made((a.umin >> most, a.umax >> least, MIN64, MAX64), _ANY32, 0, MASK64)
-    return UNKNOWN
-
-
-def _divided(a: int, b: int, _bits: int) -> int:
-    return a // b if b else 0
-
-
-def _remainder(a: int, b: int, _bits: int) -> int:
-    return a % b if b else a
-
-
 def _signed(number: int, bits: int) -> int:
     return signed64(number) if bits == 64 else signed32(number)
 
@@ -237,14 +217,12 @@ _CONCRETE: dict[int, Callable[[int, int, int], int]] = {
     i.ADD: lambda a, b, bits: a + b & _mask(bits),
     i.SUB: lambda a, b, bits: a - b & _mask(bits),
     i.MUL: lambda a, b, bits: a * b & _mask(bits),
-    i.DIV: _divided,
-    i.MOD: _remainder,
     i.AND: lambda a, b, bits: a & b,
     i.OR: lambda a, b, bits: a | b,
     i.XOR: lambda a, b, bits: a ^ b,
-    i.LSH: lambda a, b, bits: a << (b & bits - 1) & _mask(bits),
-    i.RSH: lambda a, b, bits: a >> (b & bits - 1),
-    i.ARSH: lambda a, b, bits: _signed(a, bits) >> (b & bits - 1) & _mask(bits),
+    i.LSH: lambda a, b, bits: a << b & _mask(bits),
+    i.RSH: lambda a, b, bits: a >> b,
+    i.ARSH: lambda a, b, bits: _signed(a, bits) >> b & _mask(bits),
 }
 
 

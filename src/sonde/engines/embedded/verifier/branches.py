@@ -146,7 +146,7 @@ def _reaches(state: State, inside: Pointer, more: int) -> None:
         return
     end = inside.offset + more
 
-    def known(held: Pointer | Scalar) -> Value:
+    def known(held: Pointer | Scalar) -> Pointer | Scalar:
         assert isinstance(held, Pointer)
         return held._replace(size=max(held.size, end))
 

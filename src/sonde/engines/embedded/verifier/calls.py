@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sonde.bpf.instructions import CALL_HELPER
-from sonde.bpf.maps import MAPS_OF_MAPS
+from sonde.bpf.maps import ARRAY, MAPS_OF_MAPS, PERCPU_ARRAY
 from sonde.bpf.signatures import SIGNATURES, Signature
 from sonde.engines.embedded.verifier import stack
 from sonde.engines.embedded.verifier.accesses import slots, use
@@ -41,12 +41,17 @@ def call(subject: Subject, at: int) -> Step:
         return _impossible
     arguments = sum(bit(position + 1) for position in range(len(signature.arguments)))
     sizes = sum(bit(n + 1) for n, kind in enumerate(signature.arguments) if kind in _EXACT)
+    if signature.name == "loop":
+        sizes |= bit(1)
     plain = Effect(_CALLER_SAVED, 0, 0, arguments, sizes)
     has_memory = any(kind in _MEMORY or is_output(kind) for kind in signature.arguments)
 
     def run(state: State) -> Effect:
         effect = _memory(subject, state, signature, plain) if has_memory else plain
-        result = _result(subject, state, signature, at)
+        key = _constant_key(state, signature) if signature.name == "map_lookup_elem" else 0
+        if key:
+            effect = effect._replace(demands=effect.demands | key)
+        result = _result(subject, state, signature, at, bool(key))
         for n, kind in enumerate(signature.arguments):
             if kind == "record":
                 record = state.frame.registers[n + 1]
@@ -129,7 +134,21 @@ def _least(state: State, signature: Signature, position: int, kind: str, most: i
     return size.umin if type(size) is Scalar else 0
 
 
-def _result(subject: Subject, state: State, signature: Signature, at: int) -> Value:
+def _constant_key(state: State, signature: Signature) -> int:
+    """Where a lookup in an array cannot fail, its index being a constant: the bits of the slot that has the index."""
+    of, key = map_of(state, signature), state.frame.registers[2]
+    if of is None or of.kind not in (ARRAY, PERCPU_ARRAY) or type(key) is not Pointer or key.kind != STACK:
+        return 0
+    if key.variable.mask or key.variable.value:
+        return 0
+    assert isinstance(key.target, int)
+    index = stack.constant_at(state.frames[key.target].stack, key.offset, of.key_size)
+    if index is None or index >= of.max_entries:
+        return 0
+    return slots(len(state.frames) - 1 - key.target, key.offset, key.offset + of.key_size)
+
+
+def _result(subject: Subject, state: State, signature: Signature, at: int, is_there: bool) -> Value:
     kind = signature.result
     if kind == "void":
         return None
@@ -144,6 +163,8 @@ def _result(subject: Subject, state: State, signature: Signature, at: int) -> Va
     if kind == "value_or_null":
         of = map_of(state, signature)
         assert isinstance(of, MapSpec)
+        if is_there:
+            return Pointer(VALUE, size=of.value_size, target=of)
         identity = subject.identities.give(at)
         if of.kind in MAPS_OF_MAPS and of.inner is not None:
             return Pointer(MAP, target=of.inner, maybe_null=True, id=identity)
@@ -172,4 +193,4 @@ def _reserved(subject: Subject, state: State, signature: Signature, at: int) -> 
 
 def _lose_packet(state: State) -> None:
     kinds = (PACKET, PACKET_META, PACKET_END)
-    state.replace(lambda held: type(held) is Pointer and held.kind in kinds, lambda _held: None)
+    state.replace(lambda held: type(held) is Pointer and held.kind in kinds, lambda _held: UNKNOWN)

@@ -175,13 +175,14 @@ def _not_own_stack(_subject: Subject, state: State, o: NotOwnStack) -> Problem |
 
 def _storable(_subject: Subject, state: State, o: Storable) -> Problem | None:
     value, base = state.frame.registers[o.register], state.frame.registers[o.base]
-    if type(value) is not Pointer or value.kind != STACK or type(base) is not Pointer or base.kind != STACK:
+    if type(value) is not Pointer or type(base) is not Pointer or base.kind != STACK:
         return None
-    if base.target == len(state.frames) - 1:
-        return None
-    return Problem(
-        f"r{o.register} is {show(value)}: it cannot be stored in the stack of a caller, which outlives it", o.register
-    )
+    text = ""
+    if o.size < 8 and not base.variable.mask and not _is_untyped(value):
+        text = f"of which only all 8 bytes can be stored on the stack, not {o.size}"
+    elif value.kind == STACK and base.target != len(state.frames) - 1:
+        text = "which cannot be stored in the stack of a caller: that outlives it"
+    return Problem(f"r{o.register} is {show(value)}, {text}", o.register) if text else None
 
 
 def _returns(_subject: Subject, state: State, o: Returns) -> Problem | None:

@@ -18,7 +18,14 @@ from sonde.engines.embedded.verifier import obligations
 from sonde.engines.embedded.verifier.branches import Ways, branch
 from sonde.engines.embedded.verifier.calls import call
 from sonde.engines.embedded.verifier.checks import Check, Problem, check_of
-from sonde.engines.embedded.verifier.frames import callback_of, enter_callback, enter_function, resume, return_
+from sonde.engines.embedded.verifier.frames import (
+    callback_of,
+    enter_callback,
+    enter_function,
+    never_calls_back,
+    resume,
+    return_,
+)
 from sonde.engines.embedded.verifier.meeting import EndlessError, Meeting
 from sonde.engines.embedded.verifier.obligations import Obligation
 from sonde.engines.embedded.verifier.relevance import (
@@ -173,6 +180,9 @@ class Exploration:
         # A helper that calls back: it does so once more, or it is done.
         signature = SIGNATURES[x.imm]
         inner, outer = callback_of(signature.name)
+        if never_calls_back(state, signature):
+            segment.effects.append(call(self._subject, at)(state))
+            return at + 1, segment
         again = state.copy()
         function = enter_callback(again, signature, at)
         segment.pending = 2

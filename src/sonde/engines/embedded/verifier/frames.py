@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sonde.bpf.signatures import Signature
 from sonde.engines.embedded.verifier.arguments import map_of
-from sonde.engines.embedded.verifier.scalar import UNKNOWN
+from sonde.engines.embedded.verifier.scalar import UNKNOWN, Scalar
 from sonde.engines.embedded.verifier.state import Frame, State
 from sonde.engines.embedded.verifier.values import KEY, MAP, MEMORY, VALUE, Pointer
 
@@ -29,6 +29,12 @@ _CALLBACKS = {"loop": (2, 3), "for_each_map_elem": (4, 3)}
 def callback_of(helper: str) -> tuple[int, int]:
     """The registers of the callback's context: its own, and the caller's for the helper."""
     return _CALLBACKS[helper]
+
+
+def never_calls_back(state: State, signature: Signature) -> bool:
+    """Whether it is known that the helper has nothing to call back for."""
+    times = state.frame.registers[1]
+    return signature.name == "loop" and type(times) is Scalar and times.umax == 0
 
 
 def enter_callback(state: State, signature: Signature, site: int) -> int:

@@ -12,6 +12,7 @@ from sonde.bpf import programs
 from sonde.bpf.helpers import FETCH_VARIABLES
 from sonde.bpf.instructions import Instruction
 from sonde.bpf.signatures import SIGNATURES, Signature
+from sonde.engines.embedded.verifier.wellformed import wrong
 from sonde.typed import NamedTuple
 
 
@@ -45,10 +46,12 @@ class InBounds(NamedTuple):
 
 
 class Storable(NamedTuple):
-    """What `register` holds may be stored where `base` points: no pointer to a frame that ends before that memory."""
+    """The low `size` bytes of `register` may be stored where `base` points: on the stack no part of a pointer, and in a
+    caller's none to the stack of the function, which ends before."""
 
     register: int
     base: int
+    size: int
 
 
 class MayCall(NamedTuple):
@@ -121,7 +124,10 @@ _ZEROED = frozenset({programs.TRACE_FENTRY, programs.TRACE_FEXIT})
 
 
 def of(instruction: Instruction) -> list[Obligation]:
-    """What a valid instruction demands, but for the end of a function, in the order in which it is to be checked."""
+    """What an instruction demands, but for the end of a function, in the order in which it is to be checked."""
+    text = wrong(instruction)
+    if text is not None:
+        return [Unsupported(text)]
     group = instruction.opcode & 7
     if group in (i.ALU, i.ALU64):
         return _arithmetic(instruction, 64 if group == i.ALU64 else 32)
@@ -150,7 +156,7 @@ def _memory(x: Instruction, group: int) -> list[Obligation]:
         return [Initialised(x.dst), InBounds(x.dst, x.offset, size, is_write=True)]
     if mode != i.ATOMIC:
         written = InBounds(x.dst, x.offset, size, is_write=True)
-        return [Initialised(x.src), Initialised(x.dst), written, Storable(x.src, x.dst)]
+        return [Initialised(x.src), Initialised(x.dst), written, Storable(x.src, x.dst, size)]
     if x.imm == i.LOAD_ACQUIRE:
         return [Initialised(x.src), InBounds(x.src, x.offset, size, is_atomic=True)]
     found: list[Obligation] = [Initialised(x.src), Initialised(x.dst)]

@@ -90,6 +90,22 @@ def load(stack: Stack, offset: int, size: int) -> Value:
     return unsigned(8 * size)
 
 
+def constant_at(stack: Stack, offset: int, size: int) -> int | None:
+    """The number in `size` bytes if it is known, and either 0 or what was spilled there with this size."""
+    slot, at = place(offset)
+    found = stack.get(slot)
+    if found is None:
+        return None
+    kinds = found.kinds[at:]
+    if kinds.startswith(NULL * size):
+        return 0
+    value = found.value
+    if type(value) is not Scalar or kinds[:size] != SPILL * size or kinds[size:].startswith(SPILL):
+        return None
+    low = low_bytes(value, size)
+    return None if low.mask else low.value
+
+
 def holds_pointer(stack: Stack, offset: int) -> bool:
     """Whether the byte there is one of a spilled pointer."""
     slot = stack.get((-offset - 1) >> 3)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sonde.engines.embedded.verifier.scalar import ZERO, Scalar
-from sonde.engines.embedded.verifier.stack import NEVER_WRITTEN, Slot, Stack
+from sonde.engines.embedded.verifier.scalar import UNKNOWN, ZERO, Scalar
+from sonde.engines.embedded.verifier.stack import Slot, Stack
 from sonde.engines.embedded.verifier.values import RECORD, STACK, Pointer, Value
 
 READABLE = 11
@@ -70,7 +70,9 @@ class State:
         self.calls = self.calls[:-2]
         return left
 
-    def replace(self, wanted: Callable[[Pointer | Scalar], bool], value: Callable[[Pointer | Scalar], Value]) -> None:
+    def replace(
+        self, wanted: Callable[[Pointer | Scalar], bool], value: Callable[[Pointer | Scalar], Pointer | Scalar]
+    ) -> None:
         """Put something else in the place of every register and spilled value that is wanted."""
         for frame in self.frames:
             registers = frame.registers
@@ -79,8 +81,7 @@ class State:
                     registers[n] = value(held)
             for n, slot in frame.stack.items():
                 if slot.value is not None and wanted(slot.value):
-                    instead = value(slot.value)
-                    frame.stack[n] = Slot(slot.kinds, instead) if instead is not None else NEVER_WRITTEN
+                    frame.stack[n] = Slot(slot.kinds, value(slot.value))
 
     def relate(self, known: Scalar) -> None:
         """All copies of a number are known as well as this one."""
@@ -90,7 +91,7 @@ class State:
     def decide(self, identity: int, is_null: bool) -> None:
         """The pointers with this id are 0, or they are not."""
 
-        def decided(held: Pointer | Scalar) -> Value:
+        def decided(held: Pointer | Scalar) -> Pointer | Scalar:
             assert isinstance(held, Pointer)
             return ZERO if is_null else held._replace(maybe_null=False, id=held.id if held.kind == RECORD else 0)
 
@@ -99,10 +100,10 @@ class State:
             self.references = tuple(each for each in self.references if each != identity)
 
     def release(self, identity: int) -> None:
-        """A record is given back: no pointer into it may be used any more."""
+        """A record is given back: the pointers into it are but numbers from here on."""
         self.references = tuple(each for each in self.references if each != identity)
         self.replace(
-            lambda held: type(held) is Pointer and held.kind == RECORD and held.id == identity, lambda _held: None
+            lambda held: type(held) is Pointer and held.kind == RECORD and held.id == identity, lambda _held: UNKNOWN
         )
 
 

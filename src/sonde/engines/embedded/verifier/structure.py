@@ -11,7 +11,7 @@ from sonde.bpf import instructions as i
 from sonde.bpf.helpers import NUMBERS
 from sonde.bpf.instructions import Instruction
 from sonde.bpf.signatures import SIGNATURES
-from sonde.engines.embedded.verifier.wellformed import wrong
+from sonde.engines.embedded.verifier.wellformed import always_wrong
 from sonde.typed import NamedTuple
 
 _TAIL_CALL = NUMBERS["tail_call"]
@@ -48,7 +48,7 @@ def structure(code: list[Instruction], maps: frozenset[int] | set[int]) -> Struc
     seconds = _seconds(code)
     for at, x in enumerate(code):
         if at not in seconds:
-            text = wrong(x, code[at + 1] if at + 1 < len(code) else None, at in maps)
+            text = always_wrong(x, code[at + 1] if at + 1 < len(code) else None, at in maps)
             if text:
                 raise MalformedError(at, text)
     targets, functions, calls = _targets(code, seconds)

@@ -26,17 +26,19 @@ class Subject:
 
     `accesses` collects how each instruction that reads or writes the context is to be rewritten, None for one
     that accesses something else, and `conflicts` those that would have to do it in two ways; `depths` how much
-    of its stack each function uses, in bytes. `is_typed`: what a word of the context is, is known.
+    of its stack each function uses, in bytes. `is_typed`: what a word of the context is, is known. `is_lenient`: bytes
+    of the stack may be read that were never written.
     """
 
     def __init__(
-        self, program: ProgramSpec, maps: Mapping[str, MapSpec], arguments: Sequence[str] | None = None
+        self, program: ProgramSpec, maps: Mapping[str, MapSpec], arguments: Sequence[str] | None, is_lenient: bool
     ) -> None:
         self.program = program
         self.code: list[Instruction] = decode(program.code)
         self.maps = {at: maps[name] for at, name in program.map_references}
         self.context = _context(program, arguments)
         self.is_typed = program.kind != programs.TRACING or arguments is not None
+        self.is_lenient = is_lenient
         self.identities = Identities()
         self.accesses: dict[int, Rewriting | None] = {}
         self.conflicts: set[int] = set()

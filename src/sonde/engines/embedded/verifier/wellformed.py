@@ -1,4 +1,7 @@
-"""Whether the fields of one instruction make sense together (RFC 9669, and what Linux makes of reserved fields)."""
+"""Whether the fields of one instruction make sense together (RFC 9669, and what Linux makes of reserved fields).
+
+Some of that, as in Linux, matters only where the instruction can be reached at all.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,15 @@ from sonde.bpf.instructions import Instruction
 _READABLE = 11
 
 
-def wrong(x: Instruction, second: Instruction | None, is_map: bool) -> str | None:
+def always_wrong(x: Instruction, second: Instruction | None, is_map: bool) -> str | None:
+    """What is wrong with an instruction even if no path leads to it; `second` is the slot behind it."""
+    if x.opcode & 7 in (i.LD, i.LDX):
+        return wrong(x, second, is_map)
+    text = wrong(x)
+    return text if text == _UNKNOWN else None
+
+
+def wrong(x: Instruction, second: Instruction | None = None, is_map: bool = True) -> str | None:
     """What is wrong with an instruction, None if nothing is; `second` is the slot behind it."""
     if x.dst >= _READABLE or (x.src >= _READABLE and x.opcode != i.LD_IMM64):
         return f"there is no register r{max(x.dst, x.src)}"
@@ -94,8 +105,7 @@ def _immediate(x: Instruction, second: Instruction | None, is_map: bool) -> str 
         return _UNKNOWN
     if x.dst == 10:
         return _FRAME
-    assert second is not None
-    if second.opcode or second.dst or second.src or second.offset or x.offset:
+    if x.offset or (second is not None and (second.opcode or second.dst or second.src or second.offset)):
         return _RESERVED
     if x.src > i.PSEUDO_MAP_INDEX_VALUE:
         return _RESERVED
