@@ -287,3 +287,77 @@ def test_numbers_that_are_too_large_are_no_result(world):
     assert world.memory.read(at, 8) == bytes(8)
     assert world.call("strtoul", text, 20, 10, at) == 19
     assert world.memory.read(at, 8) == struct.pack("=Q", 1 << 63)
+
+
+PAGE_END = 0x5000
+"""The page before it is the target's, the one behind it is not there."""
+
+
+@pytest.mark.parametrize(
+    ("distance", "text", "size", "length", "left"),
+    [
+        (100, b"abc\0defgh", 20, 4, b"abc\0\0\0\0\0" + b"\xff" * 12),
+        (100, b"abc\0defgh", 7, 4, b"abc\0\xff\xff\xff"),
+        (100, b"abcdefg\0hi", 20, 8, b"abcdefg\0" + b"\xff" * 12),
+        (100, b"abcdefghij", 5, 5, b"abcd\0"),
+        (100, b"abcdefghij", 1, 1, b"\0"),
+        (4, b"abc\0", 20, 4, b"abc\0" + b"\xff" * 16),
+        (3, b"abc", 3, 3, b"ab\0"),
+        (3, b"abc", 4, -EFAULT, bytes(4)),
+        (-8, b"", 4, -EFAULT, bytes(4)),
+        (100, b"abc", 0, 0, b""),
+    ],
+)
+def test_a_string_of_the_target_is_copied_with_what_the_kernel_leaves_behind_it(
+    world, distance, text, size, length, left
+):
+    world.task.put(PAGE_END - 4096, b"z" * 4096)
+    if text:
+        world.task.put(PAGE_END - distance, text)
+    at = world.place(b"\xff" * 32)
+    assert world.call("probe_read_user_str", at, size, PAGE_END - distance) == length
+    assert world.memory.read(at, size) == left
+    assert world.memory.read(at + size, 32 - size) == b"\xff" * (32 - size)
+    world.memory.write(at, b"\xff" * 32)
+    assert world.call("probe_read_str", at, size, PAGE_END - distance) == length
+
+
+def test_a_string_may_go_over_pages(world):
+    world.task.put(PAGE_END - 4096, b"x" * 9000 + b"\0")
+    at = world.place(b"\xff" * 10000)
+    assert world.call("probe_read_user_str", at, 10000, PAGE_END - 4096) == 9001
+    assert world.memory.read(at, 9002) == b"x" * 9000 + b"\0\0"
+
+
+@pytest.mark.parametrize("helper", ["probe_read_user", "probe_read", "copy_from_user"])
+def test_what_cannot_be_read_of_the_target_is_zeros(world, helper):
+    world.task.put(0x1000, b"abcdefgh")
+    at = world.place(b"\xff" * 8)
+    assert world.call(helper, at, 4, 0x1000) == 0
+    assert world.memory.read(at, 8) == b"abcd\xff\xff\xff\xff"
+    assert world.call(helper, at, 6, 0x1FFE) == -EFAULT
+    assert world.memory.read(at, 8) == bytes(6) + b"\xff\xff"
+
+
+def test_kernel_memory_is_what_the_session_has(world):
+    source, at = world.place(b"abc\0def"), world.place(b"\xff" * 8)
+    assert world.call("probe_read_kernel", at, 3, source + 4) == 0
+    assert world.memory.read(at, 4) == b"def\xff"
+    for address, error in [(source + 5, EFAULT), (0, ERANGE), (0x1000, ERANGE), (U64 - 4095, EFAULT)]:
+        world.memory.write(at, b"\xff" * 8)
+        assert world.call("probe_read_kernel", at, 7, address) == -error
+        assert world.memory.read(at, 8) == bytes(7) + b"\xff"
+    assert world.call("probe_read_kernel_str", at, 8, source) == 4
+    assert world.memory.read(at, 8) == b"abc\0\0\0\0\xff"
+    assert world.call("probe_read_kernel_str", at, 8, source + 4) == -EFAULT
+    assert world.memory.read(at, 8) == bytes(8)
+
+
+def test_memory_of_another_task_is_not_read(world):
+    world.task.put(0x1000, b"abcdefgh")
+    at = world.place(b"\xff" * 8)
+    assert world.call("copy_from_user_task", at, 8, 0x1000, world.task.address, 0) == 0
+    assert world.memory.read(at, 8) == b"abcdefgh"
+    assert world.call("copy_from_user_task", at, 8, 0x1000, world.task.address + 8, 0) == -EFAULT
+    assert world.memory.read(at, 8) == bytes(8)
+    assert world.call("copy_from_user_task", at, 8, 0x1000, world.task.address, 1) == -EINVAL
