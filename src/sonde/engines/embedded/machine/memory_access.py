@@ -11,6 +11,7 @@ from sonde.bpf import instructions as i
 from sonde.bpf.instructions import Instruction
 from sonde.engines.embedded.machine.frames import FRAME_SIZE
 from sonde.engines.embedded.machine.memory import OFFSET_BITS, OFFSET_MASK
+from sonde.engines.embedded.machine.runs import begin
 from sonde.engines.embedded.machine.stack_slots import slot_name
 from sonde.engines.embedded.machine.statements import Statements
 from sonde.engines.embedded.machine.values import (
@@ -49,8 +50,9 @@ def load(block: Statements, slot: int, x: Instruction) -> None:
         value = variable(slot_name(x.offset), 0, (1 << 8 * size) - 1)
         block.define(slot, x.dst, signed(value, 8 * size) if is_signed else value)
         return
-    place = _place(block, block.read(x.src), x.offset, size)
-    block.define(slot, x.dst, _loaded(block, place, size, is_signed))
+    address = _address(block.read(x.src), x.offset)
+    value = _loaded(block, _place_at(block, address, size), size, is_signed)
+    block.define(slot, x.dst, value if is_signed else value._replace(source=address))
 
 
 def store(block: Statements, x: Instruction, value: Value, address: Value | None = None) -> None:
@@ -63,8 +65,10 @@ def store(block: Statements, x: Instruction, value: Value, address: Value | None
     if address is None:
         address = block.read(x.dst)
     block.settle_loads()
-    place = _place(block, address, x.offset, size)
-    block.emit(_stored(block, place, size, value))
+    target = _address(address, x.offset)
+    if block.run is None or not block.run.goes_on(block.lines, target, value, size):
+        block.emit(_stored(block, _place_at(block, target, size), size, value))
+        block.run = begin(block.lines, target, value, size)
 
 
 def atomic(block: Statements, slot: int, x: Instruction) -> None:
@@ -123,16 +127,24 @@ def packet(block: Statements, slot: int, x: Instruction) -> None:
         block.define(slot, register, constant(0))
 
 
-def _place(block: Statements, base: Value, offset: int, size: int) -> Place:
+def _address(base: Value, offset: int) -> Value:
     address = calculate(i.ADD, base, constant(offset & M64), 64)
-    if address.lo < -_NEAR or address.hi > M64 + _NEAR:
-        address = masked(address)
+    return masked(address) if address.lo < -_NEAR or address.hi > M64 + _NEAR else address
+
+
+def _place(block: Statements, base: Value, offset: int, size: int) -> Place:
+    return _place_at(block, _address(base, offset), size)
+
+
+def _place_at(block: Statements, address: Value, size: int) -> Place:
     if address.frame and 0 <= FRAME_SIZE + address.addend <= FRAME_SIZE - size:
         return Place("stack", number(FRAME_SIZE + address.addend))
     found = None if address.lo < 0 else block.unit.region(address.lo, address.hi, size)
     if found is not None:
-        name, begin = found
-        inside = address._replace(addend=address.addend - begin, lo=address.lo - begin, hi=address.hi - begin)
+        name, begins = found
+        inside = address._replace(addend=address.addend - begins, lo=address.lo - begins, hi=address.hi - begins)
+        if inside.constant is not None and inside.addend + size <= len(block.unit.fixed[begins >> OFFSET_BITS]):
+            return Place(name, text(inside))
         return Place(name, f"(a := {text(inside)})", (inside,))
     buffer = f"regions[(a := {text(address)}) >> {OFFSET_BITS}]"
     return Place(buffer, f"a & {OFFSET_MASK:#x}", (address,))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from sonde.bpf import instructions as i
 from sonde.engines.embedded.machine import liveness
 from sonde.engines.embedded.machine.facts import FRAME, Facts, as_known
+from sonde.engines.embedded.machine.runs import Run
 from sonde.engines.embedded.machine.stack_slots import StackSlots
 from sonde.engines.embedded.machine.unit import Unit
 from sonde.engines.embedded.machine.values import Value, constant, masked, text, variable
@@ -27,6 +28,7 @@ class Statements:
         self.unit = unit
         self.stack = stack
         self.lines: list[str] = []
+        self.run: Run | None = None
         self.condition: tuple[str, str] | None = None
         self._slots = slots
         self._live_out = live_out

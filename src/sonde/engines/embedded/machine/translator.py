@@ -13,6 +13,7 @@ from sonde.engines.embedded.machine.frames import ZEROS, Frames
 from sonde.engines.embedded.machine.function import Function
 from sonde.engines.embedded.machine.linking import Functions, LinkedProgram, immediate
 from sonde.engines.embedded.machine.memory import OFFSET_BITS, Memory
+from sonde.engines.embedded.machine.runs import copier, filler
 from sonde.engines.embedded.machine.unit import ByMap, Unit
 from sonde.typed import Any
 
@@ -74,6 +75,7 @@ def _names(
     return {
         "regions": memory.regions, "free": frames.free, "make_frame": frames.make, "zeros": ZEROS, "fuel": [0],
         "Refused": _REFUSED, "BudgetError": BudgetError, "DepthError": DepthError, "CallError": CallError,
+        "fill": filler(memory), "copy": copier(memory),
         "calculate": arithmetic.calculate, "swap": arithmetic.swap, "call_number": call_number,
         "read_packet": read_packet or no_packet,
     }  # fmt: skip

@@ -20,7 +20,8 @@ class Value(NamedTuple):
     """The expression `term` + `addend` (a number alone where the term is empty) between `lo` and `hi`, both included.
 
     `reads` are the local variables in it; `loads` whether it reads memory; `depth` how deeply it is nested; `closed`
-    whether the term needs no parentheses; `frame` whether the term is the frame pointer.
+    whether the term needs no parentheses; `frame` whether the term is the frame pointer; `source` is the address that
+    it was loaded from, if it is nothing but that.
     """
 
     term: str
@@ -32,6 +33,7 @@ class Value(NamedTuple):
     depth: int = 0
     closed: bool = True
     frame: bool = False
+    source: Value | None = None
 
     @property
     def constant(self) -> int | None:
@@ -243,11 +245,15 @@ def condition(operation: int, left: Value, right: Value, bits: int) -> tuple[str
     if operation == i.JSET:
         both = masked(_and(left, right), bits)
         return text(both), f"not {operand(both)}"
+    yes, no = _SIGNS[operation]
     if operation in SIGNED_CONDITIONS:
+        if right.constant == 0 and yes in ("<", ">="):
+            # The sign alone decides.
+            half = constant(1 << bits - 1)
+            return condition(i.JGE if yes == "<" else i.JLT, left, half, bits)
         left, right = signed(left, bits), signed(right, bits)
     else:
         left, right = masked(left, bits), masked(right, bits)
-    yes, no = _SIGNS[operation]
     if right.constant == 0 and yes in ("==", "!="):
         sides = f"not {operand(left)}", text(left)
         return sides if yes == "==" else sides[::-1]
