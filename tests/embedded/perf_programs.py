@@ -1,10 +1,14 @@
 """Programs that have gone the whole way: verified, linked, and ready to be fired."""
 
+import pytest
+from embedded_world import World
+
 from sonde.bpf.assembler import assemble
 from sonde.bpf.instructions import encode
 from sonde.engines.embedded.helpers.table import SUPPORTED, make_helpers
 from sonde.engines.embedded.machine.interpreter import Interpreter
 from sonde.engines.embedded.machine.linking import link
+from sonde.engines.embedded.machine.translator import translate
 from sonde.engines.embedded.perf.loaded import LoadedProgram
 from sonde.engines.embedded.verifier.verify import verify
 from sonde.spec import ProgramSpec
@@ -15,11 +19,19 @@ def program(kind, text, variables=()):
     return ProgramSpec("test", kind, 0, encode(code), references, (), variables=tuple(variables))
 
 
+@pytest.fixture(params=[Interpreter, translate], ids=["interpreted", "translated"], autouse=True)
+def execution(request, monkeypatch):
+    """Every test of a file that imports this runs in both executions."""
+    monkeypatch.setattr(World, "execution", staticmethod(request.param), raising=False)
+
+
 def load(world, spec, maps=None):
     """The LoadedProgram of a spec in a world, whose maps have these names."""
     environment, maps = world.environment, maps or {}
     verified = verify(spec, {name: each.spec for name, each in maps.items()})
     linked = link(spec._replace(code=encode(verified.code)), maps, lambda stamp: 0, environment.functions)
     helpers = make_helpers(SUPPORTED, environment)
-    execution = Interpreter(linked, world.memory, helpers, environment.functions)
-    return LoadedProgram(environment, spec.kind, execution, spec.variables)
+    make = getattr(world, "execution", Interpreter)
+    return LoadedProgram(
+        environment, spec.kind, make(linked, world.memory, helpers, environment.functions), spec.variables
+    )

@@ -5,7 +5,7 @@ import struct
 import pytest
 from compiled import spec as compile_d
 from embedded_world import World
-from perf_programs import load, program
+from perf_programs import execution, load, program
 
 from sonde.bpf import maps, probe_context, programs
 from sonde.engines.embedded.maps.creation import create
@@ -15,11 +15,14 @@ from sonde.engines.embedded.perf.overflow import Overflows
 from sonde.engines.embedded.perf.packets import SkbPacket, XdpPacket
 from sonde.engines.embedded.perf.program_types import CALLERS, may_call
 from sonde.engines.embedded.perf.sample import Sample
+from sonde.engines.embedded.structures import COMPAT_BIT, THREAD_STATUS
 from sonde.engines.embedded.verifier.contexts import CONTEXTS, field_named
 from sonde.formats import perf_events as perf
 from sonde.formats.perf_ring import PerfRingReader
 from sonde.formats.perf_samples import decode_sample
 from sonde.spec import ACTIVE
+
+__all__ = ["execution"]
 
 CALL = """
     r2 = map[programs]
@@ -34,7 +37,10 @@ CLAUSES = "general:::any { @seen[arg0, arg1, arg2, arg3, arg4, arg5] = count(); 
 
 
 def pt_regs(**values):
-    places = {"r10": 56, "r9": 64, "r8": 72, "ax": 80, "cx": 88, "dx": 96, "si": 104, "di": 112, "ip": 128, "cs": 136}
+    places = {
+        "bp": 32, "bx": 40, "r10": 56, "r9": 64, "r8": 72, "ax": 80, "cx": 88, "dx": 96, "si": 104, "di": 112,
+        "ip": 128, "cs": 136, "sp": 152,
+    }  # fmt: skip
     registers = bytearray(168)
     for name, value in values.items():
         struct.pack_into("=Q", registers, places[name], value)
@@ -47,6 +53,8 @@ class Probes:
     def __init__(self, source=CLAUSES):
         self.world = World()
         self.environment = self.world.environment
+        self.task = bytearray(4096)
+        self.world.task.address = self.world.place(self.task)
         self.array = self.world.map(maps.PROG_ARRAY, 4, 4, 4)
         self.spec = compile_d(source)
         self.maps = {m.name: create(m, self.world.memory, self.world.table) for m in self.spec.maps}
@@ -152,6 +160,25 @@ def test_a_returning_system_call_has_its_result_and_error():
     minus = (1 << 64) - 2
     assert probes.seen() == {(17, 17, 0, 0, 0, 0): 1, (minus, minus, 0, 0, 0, 0): 1}
     assert probes.seen("errors") == {(0,): 1, (2,): 1}
+
+
+def test_a_call_of_the_32_bit_table_has_its_own_arguments():
+    probes = Probes()
+    probes.world.memory.write(probes.world.task.address + THREAD_STATUS, struct.pack("=I", COMPAT_BIT))
+    registers = pt_regs(bx=1 << 40 | 1, cx=2, dx=3, si=4, di=5, bp=6, r8=99)
+    probes.environment.tracepoint = "sys_enter"
+    context = struct.pack("=12Q", probes.world.place(registers), 4, *[0] * 10)
+    probes.caller(programs.RAW_TRACEPOINT).run(probes.world.place(context))
+    assert probes.seen() == {(1, 2, 3, 4, 5, 6): 1}
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_a_functions_further_arguments_are_on_the_stack(is_there):
+    probes = Probes("general:::any { @seen[arg5, arg6, arg7, arg8, arg9] = count(); }")
+    if is_there:
+        probes.world.task.put(0x7000_0000, struct.pack("=5Q", 0xBAD, 7, 8, 9, 10))
+    probes.caller(programs.KPROBE).run(probes.world.place(pt_regs(r9=6, sp=0x7000_0000)))
+    assert probes.seen() == {(6, 7, 8, 9, 10) if is_there else (6, 0, 0, 0, 0): 1}
 
 
 def test_another_tracepoint_has_its_own_arguments():

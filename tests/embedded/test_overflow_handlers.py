@@ -302,6 +302,36 @@ def test_a_verified_programs_accesses_are_rewritten_to_the_meta_structure():
     assert written(event) == [(1 << 32) + 1000]
 
 
+OUTPUT = """
+    r2 = map[events]
+    w3 = -1
+    r4 = r10
+    r4 += -8
+    *(u64 *)(r4 +0) = 7
+    r5 = 8
+    call bpf_perf_event_output
+    r0 = 0
+    exit
+"""
+
+
+@pytest.mark.parametrize(("segment", "misc"), [(0x33, perf.MISC_USER), (0x10, perf.MISC_KERNEL)])
+def test_what_a_handler_outputs_speaks_of_what_was_interrupted(segment, misc):
+    world = World()
+    registers = bytearray(168)
+    struct.pack_into("=QQ", registers, 128, 0x401000, segment)
+    world.task.registers = world.place(registers)
+    own = event_of(Attributes(sample_type=perf.SAMPLE_RAW | perf.SAMPLE_IP))
+    events = world.map(maps.PERF_EVENT_ARRAY, 4, 4, 1)
+    events.set(0, own)
+    event = event_of()
+    event.attach(load(world, program(programs.PERF_EVENT, OUTPUT), {"events": events}))
+    Overflows(world.environment).overflow(event, Sample(registers=bytes(registers)))
+    (record,) = reader_of(own).read()
+    assert record.misc == misc
+    assert decode_sample(record.body, perf.SAMPLE_RAW | perf.SAMPLE_IP).fields["ip"] == 0x401000
+
+
 @pytest.mark.parametrize(
     ("access", "message"),
     [

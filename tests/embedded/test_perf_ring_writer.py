@@ -164,11 +164,12 @@ def test_a_reader_is_woken_by_events_by_bytes_or_at_half_of_the_ring():
 
 
 def test_a_broken_size_is_an_error_not_an_endless_loop():
-    event = event_with_ring()
-    put(event, raw(8))
-    event.ring.memory[4096 + 6 : 4096 + 8] = bytes(2)
-    with pytest.raises(BrokenRingError, match="0 bytes"):
-        reader_of(event).read()
+    for size in (0, 7, 12, 32):
+        event = event_with_ring()
+        put(event, raw(8))
+        event.ring.memory[4096 + 6 : 4096 + 8] = size.to_bytes(2, "little")
+        with pytest.raises(BrokenRingError, match=f" {size} bytes"):
+            reader_of(event).read()
 
 
 def output(event, data, flags, packet=None):

@@ -8,7 +8,7 @@ import time
 
 import pytest
 from helper_twins import OwnTask
-from kernel_perf import load
+from kernel_perf import KernelRing, load
 
 from sonde.bpf import maps, programs
 from sonde.bpf.assembler import assemble
@@ -50,6 +50,22 @@ EVERY_SECOND = """
     exit
 """
 """Counts, notes the period, and has every second sample written."""
+
+WHERE = """
+    r2 = *(u64 *)(r1 +128)
+    r3 = *(u64 *)(r1 +136)
+    *(u64 *)(r10 -16) = r2
+    *(u64 *)(r10 -8) = r3
+    r2 = map[events]
+    w3 = -1
+    r4 = r10
+    r4 += -16
+    r5 = 16
+    call bpf_perf_event_output
+    r0 = 0
+    exit
+"""
+"""Outputs program counter and code segment."""
 
 SEEN = MapSpec("seen", maps.ARRAY, 4, 16, 1)
 
@@ -131,3 +147,35 @@ def test_the_embedded_handler_decides_alike():
         overflows.overflow(event, Sample(values, registers=bytes(168)))
     assert struct.unpack("=QQ", seen.items()[0][1]) == (101, PERIOD)
     checked(reader, 101)
+
+
+def where(record):
+    """Whether a record says that it speaks of the process, whether its code segment does, and both counters."""
+    sample = decode_sample(record.body, perf.SAMPLE_RAW | perf.SAMPLE_IP)
+    counter, segment = struct.unpack_from("=QQ", sample.raw)
+    return record.misc & 3, segment & 3, sample.fields["ip"], counter
+
+
+def test_what_a_handler_outputs_speaks_of_what_was_interrupted(clock):
+    event, _ = clock
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {0})
+    ring = KernelRing(16, sample_type=perf.SAMPLE_RAW | perf.SAMPLE_IP)
+    program = load(programs.PERF_EVENT, WHERE, {"events": ring.array})
+    try:
+        set_program(event, program)
+        enable(event)
+        deadline = time.monotonic() + 60
+        found = []
+        while not {perf.MISC_USER} <= {misc for misc, *_ in found}:
+            assert time.monotonic() < deadline
+            found += [where(record) for record in ring.reader.read()]
+            ring.reader.advance()
+        fcntl.ioctl(event, _IOC_DISABLE, 0)
+    finally:
+        os.close(program)
+        ring.close()
+        os.sched_setaffinity(0, before)
+    for misc, segment, ip, counter in found:
+        assert misc == (perf.MISC_USER if segment else perf.MISC_KERNEL)
+        assert ip == counter

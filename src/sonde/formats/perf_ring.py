@@ -44,7 +44,7 @@ class PerfRingReader:
         position, records = self._tail, []
         while position < head:
             type_, misc, size = _HEADER.unpack_from(self._data, position & (self._size - 1))
-            if size < perf.HEADER_SIZE or position + size > head:
+            if size < perf.HEADER_SIZE or size & 7 or position + size > head:
                 raise BrokenRingError(f"a record of {size} bytes where {head - position} are left in the perf ring")
             records.append(PerfRecord(type_, misc, self._slice(position + perf.HEADER_SIZE, size - perf.HEADER_SIZE)))
             position += size

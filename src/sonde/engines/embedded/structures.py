@@ -18,7 +18,8 @@ _MM = layout("struct mm_struct")
 _CRED = layout("struct cred")
 _PID = layout("struct pid")
 _UPID = layout("struct upid")
-_STATUS = _TASK.offsets["thread_info"] + layout("struct thread_info").offsets["status"]
+THREAD_STATUS = _TASK.offsets["thread_info"] + layout("struct thread_info").offsets["status"]
+"""Where a task_struct tells of COMPAT_BIT."""
 
 _PID_TYPES = 4
 _SIGNAL_AT = 0
@@ -96,7 +97,7 @@ class Structures:
 
     def set_compat(self, task: int, is_compat: bool) -> None:
         """Whether the system call that the thread is in is one of the 32-bit table."""
-        self._tasks.write(task + _STATUS, _HALF.pack(COMPAT_BIT if is_compat else 0))
+        self._tasks.write(task + THREAD_STATUS, _HALF.pack(COMPAT_BIT if is_compat else 0))
 
     def set_exit(self, task: int, status: int) -> None:
         """How the thread ends, as wait(2) tells it."""

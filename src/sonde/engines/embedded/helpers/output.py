@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable
 from time import monotonic_ns
 
+from sonde.bpf import programs
 from sonde.engines.embedded.environment import Environment
 from sonde.engines.embedded.maps.object_array import ObjectArray
 from sonde.engines.embedded.perf.output import perf_event_output as write
 from sonde.engines.embedded.perf.sample import Sample
+from sonde.formats.perf_events import MISC_KERNEL, MISC_USER
 
-_REGISTERS = 168
-"""sizeof(struct pt_regs) on x86-64."""
+_REGISTERS, _IP = 168, 128
+"""Size of struct pt_regs on x86-64, and the place of the program counter, before that of the code segment."""
+
+_COUNTER = struct.Struct("=QQ")
 
 
 def make(environment: Environment) -> dict[str, Callable[..., int]]:
@@ -20,8 +25,14 @@ def make(environment: Environment) -> dict[str, Callable[..., int]]:
     def sample() -> Sample:
         task = environment.task
         time = environment.now or monotonic_ns()
-        registers = environment.memory.read(task.registers, _REGISTERS) if task.registers else b""
-        return Sample({"pid": task.pid, "tid": task.tid, "time": time}, registers=registers)
+        values = {"pid": task.pid, "tid": task.tid, "time": time}
+        if not task.registers:
+            return Sample(values)
+        registers = environment.memory.read(task.registers, _REGISTERS)
+        values["ip"], segment = _COUNTER.unpack_from(registers, _IP)
+        # A program that handles an overflow speaks of what was interrupted, any other of the kernel that runs it.
+        in_process = environment.kind == programs.PERF_EVENT and segment & 3
+        return Sample(values, misc=MISC_USER if in_process else MISC_KERNEL, registers=registers)
 
     def perf_event_output(context: int, handle: int, flags: int, data: int, size: int) -> int:
         events = maps[handle]

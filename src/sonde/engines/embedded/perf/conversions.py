@@ -9,14 +9,17 @@ import struct
 
 from sonde.bpf import probe_context, programs
 from sonde.engines.embedded.environment import Environment
+from sonde.engines.embedded.structures import COMPAT_BIT, THREAD_STATUS
 from sonde.engines.embedded.verifier.contexts import CONTEXTS, RAW_ARGUMENTS, Context, field_named
 from sonde.typed import NamedTuple
 
-_R10, _R9, _R8, _CX, _DX, _SI, _DI, _IP, _CS = 56, 64, 72, 88, 96, 104, 112, 128, 136
+_BP, _BX, _R10, _R9, _R8, _CX, _DX, _SI, _DI, _IP, _SP = 32, 40, 56, 64, 72, 88, 96, 104, 112, 128, 152
 """Offsets in struct pt_regs of x86-64 (arch/x86/include/asm/ptrace.h)."""
 
 _SYSCALL_ARGUMENTS = (_DI, _SI, _DX, _R10, _R8, _R9)
+_COMPAT_ARGUMENTS = (_BX, _CX, _DX, _SI, _DI, _BP)
 _FUNCTION_ARGUMENTS = (_DI, _SI, _DX, _CX, _R8, _R9)
+_ON_STACK = "=4Q"
 _MAX_ERRNO = 4095
 _U64 = (1 << 64) - 1
 
@@ -36,10 +39,18 @@ def from_raw_tracepoint(environment: Environment, context: int) -> Values:
         return Values(arguments[: probe_context.MAX_ARGUMENTS])
     registers = environment.memory.read(arguments[0], probe_context.REGISTERS_SIZE)
     if environment.tracepoint == "sys_enter":
-        return Values(_selected(registers, _SYSCALL_ARGUMENTS), registers)
+        return Values(_syscall_arguments(environment, registers), registers)
     result = arguments[1]
     error = -result & _U64
     return Values((result, result), registers, error if 0 < error <= _MAX_ERRNO else 0)
+
+
+def _syscall_arguments(environment: Environment, registers: bytes) -> tuple[int, ...]:
+    """The six of the table, 64 or 32 bits, that the call went through."""
+    status = environment.memory.read(environment.task.address + THREAD_STATUS, 4)
+    if int.from_bytes(status, "little") & COMPAT_BIT:
+        return tuple(number & 0xFFFF_FFFF for number in _selected(registers, _COMPAT_ARGUMENTS))
+    return _selected(registers, _SYSCALL_ARGUMENTS)
 
 
 def from_perf_event(environment: Environment, context: int) -> Values:
@@ -54,9 +65,15 @@ def from_perf_event(environment: Environment, context: int) -> Values:
 
 
 def from_registers(environment: Environment, context: int) -> Values:
-    """A function that is entered: its arguments as far as they are in registers (System V ABI, x86-64)."""
+    """A function that is entered: six arguments in registers, the others on the stack behind the return address, if
+    that can be read (System V ABI, x86-64)."""
     registers = environment.memory.read(context, probe_context.REGISTERS_SIZE)
-    return Values(_selected(registers, _FUNCTION_ARGUMENTS), registers)
+    (stack,) = _selected(registers, (_SP,))
+    try:
+        others = struct.unpack(_ON_STACK, environment.task.read_memory(stack + 8, struct.calcsize(_ON_STACK)))
+    except OSError:
+        others = ()
+    return Values(_selected(registers, _FUNCTION_ARGUMENTS) + others, registers)
 
 
 def from_xdp(environment: Environment, context: int) -> Values:
