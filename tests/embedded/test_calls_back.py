@@ -181,7 +181,7 @@ def test_loads_from_a_packet(execute):
 
 @both
 def test_may_goto_ends_a_loop(execute, monkeypatch):
-    for module in ("interpreter", "function"):
+    for module in ("interpreter", "translation.function"):
         monkeypatch.setattr(f"sonde.engines.embedded.machine.{module}.MAXIMUM_LOOPS", 100)
     code = [i.mov_imm(0, 0), i.Instruction(i.JMP | i.JCOND, 0, 0, 2), i.alu64_imm(i.ADD, 0, 1), i.jump(-3), i.exit_()]
     assert execute(bare(code), Memory(), {}, {}).run() == 100

@@ -10,11 +10,12 @@ from sonde.engines.embedded.machine import arithmetic, structure
 from sonde.engines.embedded.machine.execution import Helpers, ReadPacket, arity
 from sonde.engines.embedded.machine.faults import MAXIMUM_FRAMES, BudgetError, CallError, DepthError
 from sonde.engines.embedded.machine.frames import ZEROS, Frames
-from sonde.engines.embedded.machine.function import Function
 from sonde.engines.embedded.machine.linking import Functions, LinkedProgram, immediate
 from sonde.engines.embedded.machine.memory import OFFSET_BITS, Memory
-from sonde.engines.embedded.machine.runs import copier, filler
-from sonde.engines.embedded.machine.unit import ByMap, Unit
+from sonde.engines.embedded.machine.translation.function import Function
+from sonde.engines.embedded.machine.translation.refused import Refusals
+from sonde.engines.embedded.machine.translation.runs import copier, filler
+from sonde.engines.embedded.machine.translation.unit import ByMap, Unit
 from sonde.typed import Any
 
 _NO_MAPS: ByMap = {}
@@ -50,8 +51,6 @@ def translate(
     regions = {immediate(linked.code, slot) >> OFFSET_BITS for slot in linked.values}
     unit = Unit(linked.code, helpers, by_map, {number: memory.regions[number] for number in regions}, names)
     source = _source(linked, unit, budget is not None)
-    from sonde.engines.embedded.machine.refused import Refusals
-
     names["fault"] = Refusals(source, memory, unit.fixed).fault
     exec(compile(source, f"<bpf {linked.name}>", "exec"), names)
     for handle, slot in linked.functions:

@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from textwrap import indent
 
 from sonde.bpf import instructions as i
-from sonde.engines.embedded.machine import stack_slots, structuring
 from sonde.engines.embedded.machine.execution import MAXIMUM_LOOPS
-from sonde.engines.embedded.machine.facts import Facts, join, refine
 from sonde.engines.embedded.machine.faults import MAXIMUM_FRAMES
-from sonde.engines.embedded.machine.graph import build
-from sonde.engines.embedded.machine.liveness import Liveness, writes
-from sonde.engines.embedded.machine.stack_slots import StackSlots
-from sonde.engines.embedded.machine.straight import translate_block
-from sonde.engines.embedded.machine.unit import Unit
-from sonde.engines.embedded.machine.values import Value, constant, variable
+from sonde.engines.embedded.machine.translation import stack_slots, structuring
+from sonde.engines.embedded.machine.translation.facts import Facts, join, refine
+from sonde.engines.embedded.machine.translation.graph import build
+from sonde.engines.embedded.machine.translation.liveness import Liveness, writes
+from sonde.engines.embedded.machine.translation.stack_slots import StackSlots
+from sonde.engines.embedded.machine.translation.straight import translate_block
+from sonde.engines.embedded.machine.translation.unit import Unit
+from sonde.engines.embedded.machine.translation.values import Value, constant, variable
 
 _SPEND = ("fuel[0] -= 1", "if fuel[0] < 0: raise BudgetError")
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from sonde.engines.embedded.machine.frames import FRAME_SIZE
 from sonde.engines.embedded.machine.memory import OFFSET_BITS, OFFSET_MASK, Buffer, Memory
-from sonde.engines.embedded.machine.values import M64, Value, text
+from sonde.engines.embedded.machine.translation.values import M64, Value, text
 
 
 class Run:

@@ -8,8 +8,8 @@ from struct import Struct
 from sonde.bpf import instructions as i
 from sonde.bpf.instructions import Instruction
 from sonde.engines.embedded.machine.execution import Helpers, arity
-from sonde.engines.embedded.machine.liveness import Registers
 from sonde.engines.embedded.machine.memory import OFFSET_BITS, Buffer
+from sonde.engines.embedded.machine.translation.liveness import Registers
 from sonde.typed import Any
 
 ByMap = Mapping[int, Mapping[int, Callable[..., int]]]

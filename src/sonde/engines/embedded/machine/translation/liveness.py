@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from sonde.bpf import instructions as i
 from sonde.bpf.instructions import Instruction
-from sonde.engines.embedded.machine.graph import Graph
+from sonde.engines.embedded.machine.translation.graph import Graph
 
 Registers = tuple[int, ...]
 

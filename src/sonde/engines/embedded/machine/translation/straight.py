@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from sonde.bpf import instructions as i
 from sonde.bpf.instructions import Instruction
-from sonde.engines.embedded.machine import values
 from sonde.engines.embedded.machine.arithmetic import MASKS
-from sonde.engines.embedded.machine.calls import call
-from sonde.engines.embedded.machine.facts import Facts
-from sonde.engines.embedded.machine.memory_access import atomic, load, packet, store
-from sonde.engines.embedded.machine.stack_slots import StackSlots
-from sonde.engines.embedded.machine.statements import Statements
-from sonde.engines.embedded.machine.unit import Unit
-from sonde.engines.embedded.machine.values import M64, Value, constant, masked, text
+from sonde.engines.embedded.machine.translation import values
+from sonde.engines.embedded.machine.translation.calls import call
+from sonde.engines.embedded.machine.translation.facts import Facts
+from sonde.engines.embedded.machine.translation.memory_access import atomic, load, packet, store
+from sonde.engines.embedded.machine.translation.stack_slots import StackSlots
+from sonde.engines.embedded.machine.translation.statements import Statements
+from sonde.engines.embedded.machine.translation.unit import Unit
+from sonde.engines.embedded.machine.translation.values import M64, Value, constant, masked, text
 
 
 def translate_block(

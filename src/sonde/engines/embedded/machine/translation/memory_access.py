@@ -11,10 +11,10 @@ from sonde.bpf import instructions as i
 from sonde.bpf.instructions import Instruction
 from sonde.engines.embedded.machine.frames import FRAME_SIZE
 from sonde.engines.embedded.machine.memory import OFFSET_BITS, OFFSET_MASK
-from sonde.engines.embedded.machine.runs import begin
-from sonde.engines.embedded.machine.stack_slots import slot_name
-from sonde.engines.embedded.machine.statements import Statements
-from sonde.engines.embedded.machine.values import (
+from sonde.engines.embedded.machine.translation.runs import begin
+from sonde.engines.embedded.machine.translation.stack_slots import slot_name
+from sonde.engines.embedded.machine.translation.statements import Statements
+from sonde.engines.embedded.machine.translation.values import (
     M64,
     Value,
     calculate,

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from sonde.bpf import instructions as i
 from sonde.bpf.instructions import Instruction
-from sonde.engines.embedded.machine import values
-from sonde.engines.embedded.machine.values import M64, Value, masked, variable
+from sonde.engines.embedded.machine.translation import values
+from sonde.engines.embedded.machine.translation.values import M64, Value, masked, variable
 from sonde.typed import NamedTuple
 
 _LOWEST_FRAME, _HIGHEST_FRAME = 0xFFFF_8000_0000_0000, 0xFFFF_FFFE_FFFF_FFFF

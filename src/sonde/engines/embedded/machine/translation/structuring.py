@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from textwrap import indent
 
-from sonde.engines.embedded.machine.graph import Graph
+from sonde.engines.embedded.machine.translation.graph import Graph
 from sonde.typed import NamedTuple
 
 _DEEPEST = 60

@@ -6,8 +6,8 @@ from sonde.bpf import helpers as bpf
 from sonde.bpf import instructions as i
 from sonde.bpf.instructions import Instruction
 from sonde.engines.embedded.machine.execution import NO_TAIL_CALL, TAIL_CALL
-from sonde.engines.embedded.machine.statements import Statements
-from sonde.engines.embedded.machine.values import M64, Value, constant, masked, text, variable
+from sonde.engines.embedded.machine.translation.statements import Statements
+from sonde.engines.embedded.machine.translation.values import M64, Value, constant, masked, text, variable
 
 _LOOKUP = bpf.NUMBERS["map_lookup_elem"]
 

@@ -7,12 +7,12 @@ left out, numbers are folded; only the registers that are needed behind the bloc
 from __future__ import annotations
 
 from sonde.bpf import instructions as i
-from sonde.engines.embedded.machine import liveness
-from sonde.engines.embedded.machine.facts import FRAME, Facts, as_known
-from sonde.engines.embedded.machine.runs import Run
-from sonde.engines.embedded.machine.stack_slots import StackSlots
-from sonde.engines.embedded.machine.unit import Unit
-from sonde.engines.embedded.machine.values import Value, constant, masked, text, variable
+from sonde.engines.embedded.machine.translation import liveness
+from sonde.engines.embedded.machine.translation.facts import FRAME, Facts, as_known
+from sonde.engines.embedded.machine.translation.runs import Run
+from sonde.engines.embedded.machine.translation.stack_slots import StackSlots
+from sonde.engines.embedded.machine.translation.unit import Unit
+from sonde.engines.embedded.machine.translation.values import Value, constant, masked, text, variable
 
 _DEEPEST = 12
 """How deeply an expression may be nested."""
