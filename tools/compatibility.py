@@ -1,9 +1,10 @@
 """Write docs/compatibility.md from the results of DTrace's own test suite.
 
-    python3 tools/compatibility.py RESULT.json ... --tests LIST
+    python3 tools/compatibility.py RESULT.json ... --tests LIST --embedded RESULT.json
 
 A result is the JSON that the suite's runner writes: "verdicts" has a verdict for each test. LIST names the tests, one a
-line; those with the word `vacuous` behind a `#`, which pass even for a program that prints nothing, are left out.
+line; those with the word `vacuous` behind a `#`, which pass even for a program that prints nothing, are left out. The
+result behind --embedded is that of the tests of tools/embedded_tests.txt, run by an ordinary user with --engine embedded.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
+
+from compatibility_embedded import embedded_section
 
 TARGET = Path(__file__).parent.parent / "docs" / "compatibility.md"
 
@@ -188,13 +191,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Write docs/compatibility.md")
     parser.add_argument("results", nargs="+")
     parser.add_argument("--tests")
+    parser.add_argument("--embedded", required=True)
     arguments = parser.parse_args()
     verdicts: dict[str, str] = {}
     for path in arguments.results:
         verdicts |= json.loads(Path(path).read_text())["verdicts"]
     for test in vacuous_tests(arguments.tests):
         verdicts.pop(test, None)
-    parts = [INTRODUCTION, "\n", *passes(verdicts), *failures(verdicts)]
+    embedded = json.loads(Path(arguments.embedded).read_text())["verdicts"]
+    parts = [INTRODUCTION, "\n", *passes(verdicts), *failures(verdicts), *embedded_section(embedded)]
     TARGET.write_text("".join([*parts, "\n", DIFFERENCES]))
 
 
