@@ -4,7 +4,7 @@
 
 A result is the JSON that the suite's runner writes: "verdicts" has a verdict for each test. LIST names the tests, one a
 line; those with the word `vacuous` behind a `#`, which pass even for a program that prints nothing, are left out. The
-result behind --embedded is that of the tests of tools/embedded_tests.txt, run by an ordinary user with --engine embedded.
+result behind --embedded is that of the tests of tools/embedded_tests.txt: an ordinary user's, with --engine embedded.
 """
 
 from __future__ import annotations

@@ -177,7 +177,7 @@ def _set_element(g: Generation, target: tree.Element, size: int, value: Operand)
 
 
 def _entry(g: Generation, name: str, size: int) -> Memory:
-    """Memory for a value of an array's map: zeros but for the first `size` bytes, which are yet to be written."""
+    """Memory for a value of an array's map: zeros but for the first `size` bytes (whole words), yet to be written."""
     whole = g.shared.maps.specs[name].value_size
     entry = g.temporary(whole)
     zero(g, Memory(entry.base, entry.offset + size), whole - size)
@@ -220,7 +220,9 @@ def assign_object(g: Generation, e: tree.Assign) -> None:
     with evaluated_once(g, e.target):
         if isinstance(e.target, tree.Element):
             name, key = element_key(g, e.target)
-            entry = _entry(g, name, size + 7 & ~7)
+            # Strings are written in whole words, structures as long as they are.
+            written = size + 7 & ~7 if isinstance(resolve(e.target.type), String) else size & ~7
+            entry = _entry(g, name, written)
             object_into(g, e.value, e.target.type, entry, size)
             _update_object(g, e, name, key, entry)
         elif _is_plain(e):
