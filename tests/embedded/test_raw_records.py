@@ -137,6 +137,26 @@ def test_what_a_callback_cannot_copy_is_zeros_and_the_record_is_whole(place):
     assert raw_of(reader)[:58] == b"head" + expected + b"tail"
 
 
+def test_a_callback_that_fails_altogether_leaves_a_whole_record_and_a_ring_that_goes_on():
+    def fail(destination, offset, length):
+        raise ZeroDivisionError
+
+    event = event_with_ring()
+    with pytest.raises(ZeroDivisionError):
+        put(event, chain(b"head", (50, fail)))
+    put(event, linear(memoryview(b"next")))
+    failed, following = reader_of(event).read()
+    assert decode_sample(failed.body, perf.SAMPLE_RAW).raw[:54] == b"head" + bytes(50)
+    assert decode_sample(following.body, perf.SAMPLE_RAW).raw[:4] == b"next"
+
+
+def test_values_that_no_field_holds_take_no_place_in_the_ring():
+    event = event_with_ring(sample_type=perf.SAMPLE_RAW | perf.SAMPLE_TID)
+    with pytest.raises(struct.error):
+        put(event, linear(memoryview(b"data")), pid=-1)
+    assert reader_of(event).read() == []
+
+
 @given(st.binary(max_size=100))
 def test_a_record_of_one_linear_fragment_behaves_as_before_fragments_existed(data):
     """The bytes of kernels before 4.8: header, u32 size that fills up to 8 bytes, data."""

@@ -1,6 +1,7 @@
 """One reader for rings of the kernel and of the embedded engine, and the same bytes in both."""
 
 import errno
+import os
 import struct
 
 import pytest
@@ -29,6 +30,8 @@ from sonde.formats import perf_events as perf
 from sonde.formats.perf_ring import PerfRingReader
 from sonde.formats.perf_samples import decode_lost, decode_sample
 from sonde.spec import MapSpec, ProgramSpec
+
+EXAMPLES = int(os.environ.get("SONDE_PERF_EXAMPLES", "40"))
 
 CURRENT_CPU = 0xFFFFFFFF
 XDP_LINEAR = 3520
@@ -94,7 +97,7 @@ SAMPLE_TYPES = st.sampled_from(
 )
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=EXAMPLES, suppress_health_check=[HealthCheck.too_slow])
 @given(st.sampled_from([programs.XDP, programs.SCHED_CLS]), SAMPLE_TYPES, st.booleans(), STEPS)
 def test_the_same_outputs_make_the_same_ring_byte_by_byte(kind, sample_type, id_all, steps):
     """Samples, losses reported later, wrapping around: results of the helper, positions and all bytes are equal."""

@@ -17,8 +17,8 @@ class PerfEvent:
     """One event. `number` is what its records call it, `cpu` the one it counts on.
 
     `handlers` is the place of a program that handles its overflows, `original` what handles them without one, or when
-    the program says so too. `lost` counts the samples, also of inherited events, that found the ring
-    full.
+    the program says so too. `lost` counts the samples, also of inherited events, that found
+    the ring full.
     """
 
     def __init__(
@@ -100,14 +100,17 @@ class PerfEvent:
         ring = self.ring
         if ring is None:
             return -errno.ENOSPC
+        head = sample.head(self.layout)
         slot = ring.begin(size, self, sample.values)
         if slot is None:
             (self.parent or self).lost += 1
             return -errno.ENOSPC
-        sample.write(slot, self.layout)
-        if self.attributes.wakeup_events:
-            ring.count_event(self.attributes.wakeup_events)
-        slot.end()
+        try:
+            sample.write(slot, self.layout, head)
+            if self.attributes.wakeup_events:
+                ring.count_event(self.attributes.wakeup_events)
+        finally:
+            slot.end()
         return 0
 
 

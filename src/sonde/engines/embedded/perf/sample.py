@@ -54,17 +54,21 @@ class Sample:
             size += 8 + (8 * layout.registers.bit_count() if self.registers else 0)
         return size
 
-    def write(self, slot: Slot, layout: Layout) -> None:
-        """Fill the slot of the size that `prepare` told."""
+    def head(self, layout: Layout) -> bytes:
+        """What stands before the raw data. `prepare` has been called."""
         raw = self.raw
         head = layout.sample.pack(self.values, perf.RECORD_SAMPLE, self.misc, self._size)
         if layout.has_callchain:
             head += struct.pack(f"={1 + len(self.callchain)}Q", len(self.callchain), *self.callchain)
         if layout.has_raw:
             head += _NO_RAW if raw is None else _U32.pack(raw.size)
+        return head
+
+    def write(self, slot: Slot, layout: Layout, head: bytes) -> None:
+        """Fill the slot of the size that `prepare` told."""
         slot.copy(head)
-        if layout.has_raw and raw is not None:
-            _write_raw(slot, raw.fragment)
+        if layout.has_raw and self.raw is not None:
+            _write_raw(slot, self.raw.fragment)
         if layout.has_registers:
             slot.copy(self._user_registers(layout.registers))
 
