@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import TypeAlias
 
 from sonde.bpf import instructions as i
 from sonde.engines.embedded.verifier import tnum
@@ -26,6 +25,7 @@ from sonde.engines.embedded.verifier.scalar import (
     signed64,
     unsigned,
 )
+from sonde.typed import TypeAlias
 
 Ranges: TypeAlias = tuple[int, int, int, int]
 """Minimum and maximum as unsigned, minimum and maximum as signed numbers."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeAlias
 
 from sonde.bpf import instructions as i
 from sonde.engines.embedded.verifier.comparison import INVERSE, not_taken, taken
@@ -12,6 +11,7 @@ from sonde.engines.embedded.verifier.scalar import Scalar, constant
 from sonde.engines.embedded.verifier.state import READABLE, State
 from sonde.engines.embedded.verifier.subject import Subject
 from sonde.engines.embedded.verifier.values import PACKET, PACKET_END, PACKET_META, Pointer, Value
+from sonde.typed import TypeAlias
 
 Ways: TypeAlias = tuple[State | None, State | None, Effect]
 """The state where the jump is taken, where it is not, None where that cannot be; and the effect."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeAlias
 
 from sonde.bpf import instructions as i
 from sonde.bpf.disassembler import OPERATORS
@@ -32,7 +31,7 @@ from sonde.engines.embedded.verifier.state import State
 from sonde.engines.embedded.verifier.subject import Subject
 from sonde.engines.embedded.verifier.values import CONTEXT, FUNCTION, MAP, OBJECT, PACKET_END, STACK, Pointer, show
 from sonde.spec import buffer_size
-from sonde.typed import Any, NamedTuple
+from sonde.typed import Any, NamedTuple, TypeAlias
 
 
 class Problem(NamedTuple):

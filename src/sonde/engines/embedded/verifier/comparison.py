@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TypeAlias
 
 from sonde.bpf import instructions as i
 from sonde.engines.embedded.verifier.scalar import MASK32, MASK64, Scalar, bounded
+from sonde.typed import TypeAlias
 
 INVERSE = {
     i.JEQ: i.JNE, i.JNE: i.JEQ, i.JGT: i.JLE, i.JLE: i.JGT, i.JGE: i.JLT, i.JLT: i.JGE, i.JSGT: i.JSLE,

@@ -6,11 +6,10 @@ the others were not followed.
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
 from sonde.engines.embedded.verifier.scalar import Scalar
 from sonde.engines.embedded.verifier.state import State
 from sonde.engines.embedded.verifier.values import Value, show
+from sonde.typed import TypeAlias
 
 _SHOWN = 3
 """Different pointers named at one place; more are only counted."""

@@ -5,15 +5,13 @@ Nothing is decided here: `obligations` says what has to be looked at, `checks` l
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
 from sonde.bpf import instructions as i
 from sonde.bpf import programs
 from sonde.bpf.helpers import FETCH_VARIABLES
 from sonde.bpf.instructions import Instruction
 from sonde.bpf.signatures import SIGNATURES, Signature
 from sonde.engines.embedded.verifier.wellformed import wrong
-from sonde.typed import NamedTuple
+from sonde.typed import NamedTuple, TypeAlias
 
 
 class Initialised(NamedTuple):

@@ -12,12 +12,11 @@ its caller, and so on.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeAlias
 
 from sonde.engines.embedded.verifier.stack import SLOTS
 from sonde.engines.embedded.verifier.state import READABLE, Frame, State
 from sonde.engines.embedded.verifier.values import Value
-from sonde.typed import NamedTuple
+from sonde.typed import NamedTuple, TypeAlias
 
 FRAME_BITS = READABLE + SLOTS
 FRAME_MASK = (1 << FRAME_BITS) - 1

@@ -6,12 +6,10 @@ dictionary of those that were written.
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
 from sonde.engines.embedded.verifier.arithmetic import low_bytes
 from sonde.engines.embedded.verifier.scalar import ZERO, Scalar, unsigned
 from sonde.engines.embedded.verifier.values import Pointer, Value
-from sonde.typed import NamedTuple
+from sonde.typed import NamedTuple, TypeAlias
 
 SIZE = 512
 SLOTS = SIZE // 8

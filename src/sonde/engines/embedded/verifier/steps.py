@@ -7,7 +7,6 @@ function changes the state and returns the effect.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeAlias
 
 from sonde.bpf import instructions as i
 from sonde.bpf.instructions import Instruction
@@ -19,6 +18,7 @@ from sonde.engines.embedded.verifier.scalar import MASK32, UNKNOWN, Scalar, cons
 from sonde.engines.embedded.verifier.state import State
 from sonde.engines.embedded.verifier.subject import Subject
 from sonde.engines.embedded.verifier.values import FUNCTION, MAP, OBJECT, VALUE, Pointer, Value
+from sonde.typed import TypeAlias
 
 Step: TypeAlias = Callable[[State], Effect]
 

@@ -7,7 +7,7 @@ Interpretation with Tristate Numbers" (CGO 2022).
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from sonde.typed import TypeAlias
 
 MASK64 = (1 << 64) - 1
 

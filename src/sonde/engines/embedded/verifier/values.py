@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
 from sonde.engines.embedded.verifier.scalar import MASK64, MAX64, MIN64, ZERO, Scalar
 from sonde.spec import MapSpec
-from sonde.typed import NamedTuple
+from sonde.typed import NamedTuple, TypeAlias
 
 CONTEXT, STACK, MAP, VALUE, RECORD = "context", "stack", "map", "value", "record"
 PACKET, PACKET_META, PACKET_END = "packet", "packet_meta", "packet_end"

@@ -13,9 +13,9 @@ _READABLE = 11
 
 def always_wrong(x: Instruction, second: Instruction | None, is_map: bool) -> str | None:
     """What is wrong with an instruction even if no path leads to it; `second` is the slot behind it."""
+    text = wrong(x, second, is_map)
     if x.opcode & 7 in (i.LD, i.LDX):
-        return wrong(x, second, is_map)
-    text = wrong(x)
+        return text if text != _FRAME else None
     return text if text == _UNKNOWN else None
 
 
