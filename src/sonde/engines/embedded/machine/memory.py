@@ -8,9 +8,8 @@ memory, so an address of the target never is one of ours.
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
 from sonde.engines.embedded.machine.faults import AccessError
+from sonde.typed import TypeAlias
 
 Buffer: TypeAlias = bytearray | memoryview
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from textwrap import indent
 
 from sonde.bpf import instructions as i
 from sonde.engines.embedded.machine.execution import MAXIMUM_LOOPS
@@ -116,4 +115,4 @@ class Function:
 
 
 def _indented(lines: Sequence[str]) -> list[str]:
-    return [indent(line, "    ") for line in lines]
+    return ["    " + line for line in lines]

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from types import TracebackType
 
 from sonde.engines.embedded.machine.faults import AccessError
 from sonde.engines.embedded.machine.memory import OFFSET_BITS, Buffer, Memory
+from sonde.typed import TYPE_CHECKING
 
-_ACCESS = re.compile(r"\b(?:(set|[ui])(8|16|32|64)\()?(regions|m\d+|t\d+)\b")
+if TYPE_CHECKING:
+    from types import TracebackType
+
+_ACCESS = r"\b(?:(set|[ui])(8|16|32|64)\()?(regions|m\d+|t\d+)\b"
 
 
 class Refusals:
@@ -29,8 +31,10 @@ class Refusals:
 
     def _access(self, trace: TracebackType) -> AccessError | None:
         """The first access of the line that memory does not allow."""
+        import re  # an import that most runs do without
+
         offset = trace.tb_frame.f_locals["a"] & (1 << 64) - 1
-        for kind, bits, name in _ACCESS.findall(self._lines[trace.tb_lineno - 1]):
+        for kind, bits, name in re.findall(_ACCESS, self._lines[trace.tb_lineno - 1]):
             try:
                 self._memory.view(self._bases.get(name, 0) + offset, int(bits or 8) // 8, kind == "set")
             except AccessError as found:

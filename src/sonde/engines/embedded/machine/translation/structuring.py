@@ -9,8 +9,6 @@ in `to` by an earlier jump does no harm: the block it names has been run, and on
 
 from __future__ import annotations
 
-from textwrap import indent
-
 from sonde.engines.embedded.machine.translation.graph import Graph
 from sonde.typed import NamedTuple
 
@@ -214,7 +212,7 @@ class Structure:
 
 
 def _indented(lines: list[str]) -> list[str]:
-    return [indent(line, "    ") for line in lines] or ["    pass"]
+    return ["    " + line for line in lines] or ["    pass"]
 
 
 def _places(graph: Graph) -> tuple[frozenset[int], dict[int, list[int]], dict[int, list[int]]]:
