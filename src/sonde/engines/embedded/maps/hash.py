@@ -64,10 +64,14 @@ class Hash:
         return lookup_at
 
     def _make_marking_lookup(self, recent: OrderedDict[bytes, int]) -> Callable[[int], int]:
-        read, get, mark, size = self._memory.read, recent.get, recent.move_to_end, self.spec.key_size
+        regions, get, mark, size = self._memory.regions, recent.get, recent.move_to_end, self.spec.key_size
+        unpack = Struct(f"{size}s").unpack_from
 
         def lookup_at(key: int) -> int:
-            found = read(key, size)
+            try:
+                (found,) = unpack(regions[key >> OFFSET_BITS], key & OFFSET_MASK)
+            except (KeyError, StructError):
+                raise AccessError(key, size) from None
             address = get(found, 0)
             if address:
                 mark(found)
@@ -76,18 +80,46 @@ class Hash:
         return lookup_at
 
     def _make_update(self) -> Callable[[int, int, int], int]:
-        read, update, key_size, value_size = self._memory.read, self._set, self.spec.key_size, self.spec.value_size
+        regions, update, key_size, value_size = (
+            self._memory.regions,
+            self._set,
+            self.spec.key_size,
+            self.spec.value_size,
+        )
+        unpack_key, unpack_value = Struct(f"{key_size}s").unpack_from, Struct(f"{value_size}s").unpack_from
 
         def update_at(key: int, value: int, flags: int) -> int:
-            return update(read(key, key_size), read(value, value_size), flags)
+            try:
+                (found,) = unpack_key(regions[key >> OFFSET_BITS], key & OFFSET_MASK)
+            except (KeyError, StructError):
+                raise AccessError(key, key_size) from None
+            try:
+                (data,) = unpack_value(regions[value >> OFFSET_BITS], value & OFFSET_MASK)
+            except (KeyError, StructError):
+                raise AccessError(value, value_size) from None
+            return update(found, data, flags)
 
         return update_at
 
     def _make_delete(self) -> Callable[[int], int]:
-        read, delete, size = self._memory.read, self._take, self.spec.key_size
+        regions, take, give_back, size = (
+            self._memory.regions,
+            self._values.pop,
+            self._slots.give_back,
+            self.spec.key_size,
+        )
+        unpack = Struct(f"{size}s").unpack_from
 
         def delete_at(key: int) -> int:
-            return delete(read(key, size))
+            try:
+                (found,) = unpack(regions[key >> OFFSET_BITS], key & OFFSET_MASK)
+            except (KeyError, StructError):
+                raise AccessError(key, size) from None
+            address = take(found, 0)
+            if not address:
+                return -ENOENT
+            give_back(address)
+            return 0
 
         return delete_at
 
@@ -134,9 +166,8 @@ class Hash:
         return self._set(bytes(key), value[: self.spec.value_size], flags)
 
     def delete(self, key: bytes) -> int:
-        return -EPERM if self.is_frozen else self._take(key)
-
-    def _take(self, key: bytes) -> int:
+        if self.is_frozen:
+            return -EPERM
         address = self._values.pop(key, 0)
         if not address:
             return -ENOENT
