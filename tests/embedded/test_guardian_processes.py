@@ -152,8 +152,10 @@ def test_threads_may_die_at_any_time(seccomp):
     traced = command(program(SHORT_THREADS), Plan({GETPID: ENTRY | RETURN | HOLD_ENTRY}, LIFE, LIFE, seccomp=seccomp))
     assert os.waitstatus_to_exitcode(traced.status) == 6
     started, ended = ([stop.tid for stop in of_kind(traced, kind)] for kind in (stops.START, stops.END))
-    assert sorted(started) == sorted(ended)
-    assert len(started) == 1 + 160 + 8
+    made = {stop.a for stop in of_kind(traced, stops.FORK)}
+    # The last may be killed before they start.
+    assert set(started) <= set(ended) == made | {traced.pid}
+    assert 1 + 160 <= len(started) <= 1 + 160 + 8 == len(ended)
 
 
 def test_a_held_thread_may_be_killed():

@@ -79,20 +79,15 @@ class CommandReader:
         data = os.read(self._pipe, _ENOUGH)
         if not data:
             raise SondeEnded
-        self._buffer += data
-        found = []
-        while command := self._next():
-            found.append(command)
+        data = self._buffer + data
+        found, place, size = [], 0, COMMAND.size
+        while place + size <= len(data):
+            asked, tid, argument = COMMAND.unpack_from(data, place)
+            end = place + size + (argument if asked in _LONG else 0)
+            if len(data) < end:
+                break
+            found.append((asked, tid, argument, data[place + size : end]))
+            place = end
+        self._buffer = data[place:]
         self.received += len(found)
         return found
-
-    def _next(self) -> tuple[int, int, int, bytes] | None:
-        """The first complete command of the buffer, taken off it."""
-        if len(self._buffer) < COMMAND.size:
-            return None
-        asked, tid, argument = COMMAND.unpack_from(self._buffer)
-        end = COMMAND.size + (argument if asked in _LONG else 0)
-        if len(self._buffer) < end:
-            return None
-        payload, self._buffer = self._buffer[COMMAND.size : end], self._buffer[end:]
-        return asked, tid, argument, payload

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import traceback
 
@@ -12,6 +13,9 @@ from sonde.target.threads import Threads
 WAIT = 0x40000000 | os.WUNTRACED
 """__WALL of wait(2), also children of clone; and the stops of children that are not traced: the watcher's."""
 
+_PATIENCE = 2
+"""Milliseconds in which threads that stop may have to wait because another is held."""
+
 
 class Follower:
     """The loop and the commands that reach it. `threads` is set before anything else is done."""
@@ -20,6 +24,9 @@ class Follower:
 
     def __init__(self, pipe: int, watcher: int) -> None:
         self._reader = commands.CommandReader(pipe)
+        self._poll = select.poll()
+        self._poll.register(pipe, select.POLLIN)
+        self._patient = True
         self._watcher = watcher
 
     def follow(self) -> tuple[int, int]:
@@ -33,7 +40,13 @@ class Follower:
                 if words[stops.SENT] != reader.received or (held and len(held) == len(known)):
                     self.listen()
                     continue
-                tid, status = wait(-1, WAIT)
+                if held and self._patient:
+                    tid, status = wait(-1, WAIT | os.WNOHANG)
+                    if not tid:
+                        self._listen_briefly()
+                        continue
+                else:
+                    tid, status = wait(-1, WAIT)
                 if status == ptrace.SECCOMP_STOP:
                     calls.filtered(threads, tid)
                 elif status == ptrace.SYSCALL_STOP:
@@ -55,8 +68,21 @@ class Follower:
         except commands.SondeEnded:
             return
 
+    def _listen_briefly(self) -> None:
+        """Sonde mostly answers a held stop at once, sooner than the watcher could tell of it. If not, do not try again
+        before it has."""
+        words = self.threads.writer.words
+        words[stops.LISTENING] = 1
+        if self._poll.poll(_PATIENCE):
+            self.listen()
+        else:
+            words[stops.LISTENING] = 0
+            self._patient = False
+            os.getppid()
+
     def listen(self) -> None:
         """Wait for commands and carry them out. Raises SondeEnded."""
+        self._patient = True
         words = self.threads.writer.words
         words[stops.LISTENING] = 1
         found = self._reader.read()

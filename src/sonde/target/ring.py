@@ -43,12 +43,16 @@ class RecordWriter:
         self._bytes[place + stops.INFO_OFFSET : place + stops.SIZE] = self._end
         self.head = self.words[stops.HEAD] = head + 1
 
-    def wake(self, held: bool = False) -> None:
+    def wake(self) -> None:
         """Wake sonde if it sleeps and should know. To be called after a system call that followed the last record."""
         rest = self.words[stops.REST]
-        if rest and (held or rest == stops.ASLEEP or (self.head >= self._half and self._is_half_full())):
-            self.words[stops.REST] = stops.AWAKE
-            os.eventfd_write(self._bell, 1)
+        if rest and (rest == stops.ASLEEP or (self.head >= self._half and self._is_half_full())):
+            self.ring()
+
+    def ring(self) -> None:
+        """Wake sonde, who may be on its way to sleep."""
+        self.words[stops.REST] = stops.AWAKE
+        os.eventfd_write(self._bell, 1)
 
     def _look(self) -> int:
         tail = self.words[stops.TAIL]
@@ -67,7 +71,7 @@ class RecordWriter:
             os.getppid()
             self._look()
             if self.head >= self._full:
-                self.wake(held=True)
+                self.ring()
                 self._wait()
             self.words[stops.FULL] = 0
             self._look()

@@ -67,8 +67,7 @@ class Threads:
             slot = self._registers(tid)
             self.held[tid] = Held(writer.head, deliver, slot)
             writer.write(kind, stops.HELD | slot << stops.REGISTERS_SHIFT, tid, time.monotonic_ns(), a, b, c)
-            os.getppid()
-            writer.wake(held=True)
+            writer.ring()
             return
         writer.write(kind, 0, tid, time.monotonic_ns(), a, b, c)
         self.proceed(tid, deliver)
