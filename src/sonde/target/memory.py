@@ -14,6 +14,9 @@ from collections.abc import Callable
 
 from sonde.typed import Any
 
+_VECTOR = struct.Struct("=QQ")
+"""struct iovec."""
+
 _PAGE = 4096
 _PIECES = 32
 _AT_ONCE = (_PIECES - 1) * _PAGE
@@ -33,6 +36,7 @@ class ProcessMemory:
         libc: Any = ctypes.CDLL(None, use_errno=True)
         self._calls = {name: libc[name] for name in (_READ, _WRITE)}
         self._buffer = ctypes.create_string_buffer(_AT_ONCE)
+        self._start = ctypes.addressof(self._buffer)
         self._local = ctypes.create_string_buffer(16)
         self._remote = ctypes.create_string_buffer(16 * _PIECES)
         self._bytes = memoryview(self._buffer).cast("B")
@@ -93,7 +97,7 @@ class ProcessMemory:
         if address + size > 1 << 64:
             raise OSError(errno.EFAULT, os.strerror(errno.EFAULT))
         local, remote = self._addresses
-        struct.pack_into("=QQ", self._local, 0, ctypes.addressof(self._buffer), size)
+        _VECTOR.pack_into(self._local, 0, self._start, size)
         pieces = self._split(address, size)
         done: int = self._calls[name](tid, local, 1, remote, pieces, 0)
         if done >= 0:
@@ -108,7 +112,7 @@ class ProcessMemory:
         count, end = 0, address + size
         while address < end:
             length = min(end - address, _PAGE - address % _PAGE)
-            struct.pack_into("=QQ", self._remote, count * 16, address, length)
+            _VECTOR.pack_into(self._remote, count * 16, address, length)
             address += length
             count += 1
         return count

@@ -41,7 +41,7 @@ EXIT = 6
 """A thread is about to end, its memory still there. a: its status as wait(2) gives it."""
 
 END = 7
-"""A thread is gone. a: its status as wait(2) gives it. There is nothing to hold. It may have been killed before START."""
+"""A thread is gone. a: its status as wait(2) gives it. Nothing is held. If it was killed early there is no START."""
 
 SIGNAL = 8
 """A signal is about to be delivered. a: its number; b: si_code; c: si_pid, if a process sent it."""

@@ -7,7 +7,6 @@ import struct
 from collections.abc import Sequence
 
 from sonde.engines.base import EngineError
-from sonde.engines.embedded import remote_memory
 from sonde.engines.embedded.environment import Environment
 from sonde.engines.embedded.events import Events
 from sonde.engines.embedded.followed import FollowedGroup
@@ -31,6 +30,7 @@ from sonde.engines.embedded.task import Access, Task
 from sonde.engines.embedded.threads import Threads
 from sonde.engines.kernel.ring import KernelRing
 from sonde.spec import SKIPPED, TracingSpec, element_name
+from sonde.target.memory import ProcessMemory
 
 
 class EmbeddedTracing:
@@ -69,8 +69,8 @@ class EmbeddedTracing:
     def _prepare(self, spec: TracingSpec, values: StampValues) -> None:
         """Make the programs ready and connect them with what fires them."""
         self._buffers = buffers = Buffers(self._memory)
-        read = remote_memory.reader()
-        access = Access(read, remote_memory.write, walker(buffers.registers, read))
+        remote = self._followed.tracees.memory if self._followed else ProcessMemory()
+        access = Access(remote.read, remote.write, walker(buffers.registers, remote.read))
         threads = Threads(Structures(self._memory), buffers.registers_at, access)
         own = threads.outsider(os.getpid())
         if own is None:
