@@ -39,7 +39,8 @@ def arity(helper: Callable[..., Any]) -> int:
     """How many arguments to call it with: at most five."""
     code = getattr(helper, "__code__", None)
     if code is not None and not code.co_flags & 0x04:  # CO_VARARGS
-        return int(code.co_argcount)
+        is_method = getattr(helper, "__self__", None) is not None
+        return int(code.co_argcount) - is_method
     from inspect import Parameter, signature  # an import that most runs do without
 
     parameters = signature(helper).parameters.values()

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from sonde.bpf import instructions as i
 from sonde.bpf.instructions import Instruction, decode, ld_imm64
+from sonde.bpf.maps import ARRAY
 from sonde.engines.embedded.machine import structure
 from sonde.spec import ProgramSpec, Stamp
 from sonde.typed import TYPE_CHECKING, NamedTuple
@@ -91,6 +92,8 @@ def _map_value(found: Map, kind: int, offset: int) -> int:
     """The handle, or the address of byte `offset` of an array's first value."""
     if kind == i.PSEUDO_MAP_FD:
         return found.handle
+    if found.spec.kind != ARRAY:
+        raise LinkError(f"{found.spec.name} is no array: its values have no address that a program could have")
     address = found.lookup(_KEY)
     if not address or not 0 <= offset < found.spec.value_size * max(1, found.spec.max_entries):
         raise LinkError(f"{found.spec.name} has no byte {offset} that a program could refer to")

@@ -7,7 +7,7 @@ from sonde.bpf import instructions as i
 from sonde.bpf.instructions import Instruction
 from sonde.engines.embedded.machine.execution import NO_TAIL_CALL, TAIL_CALL
 from sonde.engines.embedded.machine.translation.statements import Statements
-from sonde.engines.embedded.machine.translation.values import M64, Value, constant, masked, text, variable
+from sonde.engines.embedded.machine.translation.values import M64, Value, constant, masked, text
 
 _LOOKUP = bpf.NUMBERS["map_lookup_elem"]
 
@@ -72,4 +72,4 @@ def _tail(block: Statements, slot: int, arguments: list[Value]) -> None:
     name = block.unit.bind("bpf_tail_call", block.unit.helpers[TAIL_CALL])
     block.emit(f"{rest} = {name}({_listed(arguments)})")
     block.emit(f"if {rest} is not None: return {rest}() & {M64:#x}")
-    block.define(slot, i.R0, variable("", NO_TAIL_CALL, NO_TAIL_CALL))
+    block.define(slot, i.R0, constant(NO_TAIL_CALL))

@@ -78,16 +78,7 @@ class Structure:
         base = len(self._scope)
         lines, falls = self._block(block)
         while len(self._scope) > base:
-            follower = self._scope.pop()
-            assert isinstance(follower, _Follower)
-            if follower.beyond:
-                self._uses_to = True
-                inner, _ = self._region(follower.block)
-                lines += [f"if {follower.guard()}:", *_indented(inner)]
-                falls = True
-            else:
-                inner, falls = self._block(follower.block)
-                lines += inner
+            lines, falls = self._next(lines)
         self._depth -= 1
         return lines, falls
 
@@ -114,7 +105,7 @@ class Structure:
         return ["while True:", *_indented([*top, *lines]), *after], falls
 
     def _next(self, lines: list[str]) -> tuple[list[str], bool]:
-        """`lines` and the next follower of the innermost loop."""
+        """`lines` and the next follower behind them."""
         follower = self._scope.pop()
         assert isinstance(follower, _Follower)
         if not follower.beyond:
