@@ -74,17 +74,21 @@ class OutputProgram:
         self._parameters = commands.create_map("parameters", maps.ARRAY, (4, 16, 1))
         self._data = commands.create_map("data", maps.ARRAY, (4, DATA_SIZE, 1))
         commands.update_element(self._data, bytes(4), pattern(DATA_SIZE))
-        self._program = load(
+        self.descriptor = load(
             kind, OUTPUT, {"parameters": self._parameters, "data": self._data, "events": ring.array}, flags
         )
 
+    def prepare(self, size, flags):
+        """What its runs output: so many bytes, with these flags."""
+        commands.update_element(self._parameters, bytes(4), struct.pack("=QQ", flags, size))
+
     def run(self, size, flags, packet):
         """Output `size` bytes; the helper's result."""
-        commands.update_element(self._parameters, bytes(4), struct.pack("=QQ", flags, size))
-        return run_on_packet(self._program, packet)
+        self.prepare(size, flags)
+        return run_on_packet(self.descriptor, packet)
 
     def close(self):
-        for descriptor in (self._program, self._data, self._parameters):
+        for descriptor in (self.descriptor, self._data, self._parameters):
             os.close(descriptor)
 
 

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import socket
 import struct
 
 import pytest
@@ -34,6 +35,7 @@ from sonde.spec import MapSpec, ProgramSpec
 EXAMPLES = int(os.environ.get("SONDE_PERF_EXAMPLES", "40"))
 
 CURRENT_CPU = 0xFFFFFFFF
+_SO_ATTACH_BPF = 50
 XDP_LINEAR = 3520
 """Bytes of a TEST_RUN packet in the buffer: a page without headroom and skb_shared_info; the rest is in fragments."""
 
@@ -149,3 +151,28 @@ def test_a_program_without_a_packet_may_not_ask_for_its_bytes():
     embedded = Embedded(1, 1, {}, programs.RAW_TRACEPOINT)
     assert embedded.run(8, CURRENT_CPU | 1 << 32, None) == -errno.EINVAL
     assert embedded.run(8, CURRENT_CPU, None) == 0
+
+
+LINEAR = 15000
+"""A datagram of a local socket has about as much in its head, and what is beyond in pages (SKB_MAX_ALLOC)."""
+
+
+@pytest.mark.parametrize("size", [200, LINEAR, 40_000, 65_000])
+def test_a_packet_in_head_and_pages_comes_whole_and_in_one_copy(size):
+    """A socket filter sees a datagram before it is received; of a long one, direct access would reach a part."""
+    data = pattern(size)
+    with output_from(programs.SOCKET_FILTER, pages=32, flags=0) as (ring, program):
+        embedded = Embedded(ring.number, 32, {}, programs.SOCKET_FILTER)
+        flags = CURRENT_CPU | size << 32
+        program.prepare(24, flags)
+        sender, receiver = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+        with sender, receiver:
+            sender.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)
+            receiver.setsockopt(socket.SOL_SOCKET, _SO_ATTACH_BPF, program.descriptor)
+            sender.send(data)
+        view = memoryview(data)
+        pages = tuple(view[at : at + PAGE] for at in range(LINEAR, size, PAGE))
+        assert embedded.run(24, flags, SkbPacket(view[:LINEAR], pages)) == 0
+        (found,) = summary(ring.reader)
+        assert found[3][: 24 + size] == pattern(DATA_SIZE)[:24] + data
+        assert embedded.bytes() == ring.bytes()
