@@ -40,6 +40,23 @@ def ways(pick):
     return spec
 
 
+PROGRAMS = [
+    "syscall:::entry { @[probefunc] = count() }",
+    "syscall:::return { @[execname, probefunc] = count() } proc::: { @p[probename] = count() }",
+    "syscall::openat:entry { @[copyinstr(arg1)] = count() } syscall::read:return { @s[ustack()] = count() } tick-5ms {}",
+]
+
+
+def words(pick, spec):
+    """The command line of what traces: sonde itself in one of four runs, else the least that there is."""
+    if pick.random() < 0.75:
+        return [f"{ROOT}/tests/embedded/follow_all.py", json.dumps(spec)]
+    target = ["-p", str(spec["pid"])] if "pid" in spec else ["-c", spec["command"]]
+    filtered = "on" if spec["seccomp"] else "off"
+    options = ["-q", "--engine", "embedded", "-o", "/dev/null", f"-xseccomp={filtered}", "-n", pick.choice(PROGRAMS)]
+    return ["-c", "import sys; from sonde.cli.main import main; sys.exit(main())", *options, *target]
+
+
 def run(pick, program):
     """One run: None, or what went wrong."""
     spec = ways(pick)
@@ -53,7 +70,7 @@ def run(pick, program):
     else:
         spec["command"] = " ".join(arguments)
     tracer = subprocess.Popen(
-        [sys.executable, f"{ROOT}/tests/embedded/follow_all.py", json.dumps(spec)],
+        [sys.executable, *words(pick, spec)],
         stdout=writer,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
@@ -65,7 +82,7 @@ def run(pick, program):
         output = read(reader, b"\n")
         time.sleep(pick.random() * 0.3)
     else:
-        time.sleep(pick.random() * 0.5)
+        time.sleep(pick.random() * 0.8)
     (os.killpg if pick.random() < 0.5 else os.kill)(tracer.pid, signal.SIGKILL)
     killed = tracer.wait() == -signal.SIGKILL
     output += read(reader)
