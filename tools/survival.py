@@ -43,7 +43,7 @@ def ways(pick):
 PROGRAMS = [
     "syscall:::entry { @[probefunc] = count() }",
     "syscall:::return { @[execname, probefunc] = count() } proc::: { @p[probename] = count() }",
-    "syscall::openat:entry { @[copyinstr(arg1)] = count() } syscall::read:return { @s[ustack()] = count() } tick-5ms {}",
+    "syscall::openat:entry { @[copyinstr(arg1)] = count() } syscall::read:return { @s[ustack()] = count() }",
 ]
 
 
