@@ -3,7 +3,7 @@
 import struct
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from perf_rings import event_with_ring, moved_to, put, reader_of
 
@@ -51,12 +51,14 @@ def pieces_of(packet):
     return b"".join(map(bytes, (packet.head, *packet.pages))) + b"".join(map(pieces_of, packet.fragments))
 
 
+@settings(max_examples=50)
 @given(packets())
 def test_a_packet_is_head_pages_and_fragment_list_or_buffer_and_fragments(packet):
     assert flat(packet) == pieces_of(packet)
     assert packet.length == len(pieces_of(packet))
 
 
+@settings(max_examples=50)
 @given(packets(), st.integers(0, 400), st.integers(0, 400))
 def test_a_packets_callback_copies_any_piece_and_tells_what_is_missing(packet, offset, length):
     destination = bytearray(length)
@@ -170,6 +172,7 @@ def test_a_record_of_one_linear_fragment_behaves_as_before_fragments_existed(dat
 OFFSETS = tuple(range(0, 4096, 8))
 
 
+@settings(max_examples=50)
 @given(packets(), st.binary(max_size=40), st.data())
 def test_at_a_random_ring_offset_the_bytes_equal_a_flat_copy(packet, head, data):
     check_at(data.draw(st.sampled_from(OFFSETS)), packet, head)
