@@ -38,7 +38,7 @@ def exemption(case: Case) -> str:
     return ""
 
 
-PATIENCE = 10
+PATIENCE = 120
 """Seconds for one case: some loop for longer than any verifier follows them."""
 
 

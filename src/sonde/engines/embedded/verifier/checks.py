@@ -9,17 +9,19 @@ from sonde.bpf.disassembler import OPERATORS
 from sonde.bpf.helpers import name_of
 from sonde.bpf.programs import name_of as program_type
 from sonde.bpf.signatures import may_call
-from sonde.engines.embedded.verifier import arguments
+from sonde.engines.embedded.verifier import addresses, arguments
 from sonde.engines.embedded.verifier.bounds import FARTHEST, direct, null_problem
 from sonde.engines.embedded.verifier.obligations import (
     Addable,
     Argument,
     Balanced,
+    Comparable,
     HoldsVariables,
     InBounds,
     Initialised,
     MayCall,
     NotOwnStack,
+    Numeric,
     Obligation,
     Released,
     Returns,
@@ -71,7 +73,8 @@ def _addable(subject: Subject, state: State, o: Addable) -> Problem | None:
         return None
     if type(left) is Pointer and type(right) is Pointer:
         if o.operation == i.SUB:
-            return None
+            text = addresses.subtracted(subject, left, right)
+            return Problem(f"r{o.register} {text}", o.register) if text else None
         return Problem(
             f"r{o.register} and r{o.other} are both pointers: {_operator(o)} of two has no meaning", o.register
         )
@@ -192,11 +195,29 @@ def _returns(_subject: Subject, state: State, o: Returns) -> Problem | None:
     return Problem(f"r0 is {show(value)}, but {o.whose} has to return {allowed}", 0)
 
 
+def _numeric(subject: Subject, state: State, o: Numeric) -> Problem | None:
+    text = addresses.as_number(subject, state.frame.registers[o.register])
+    return Problem(f"r{o.register} {text}", o.register) if text else None
+
+
+def _comparable(subject: Subject, state: State, o: Comparable) -> Problem | None:
+    registers = state.frame.registers
+    left = registers[o.register]
+    if type(left) is Scalar and (o.other < 0 or type(registers[o.other]) is Scalar):
+        return None
+    text = addresses.compared(
+        subject, o.operation, left, registers[o.other] if o.other >= 0 else constant(o.number), o.bits
+    )
+    return Problem(f"r{o.register} {text}", o.register) if text else None
+
+
 def _unsupported(_subject: Subject, _state: State, o: Unsupported) -> Problem | None:
     return Problem(o.why)
 
 
 _CHECKS: dict[type, Check] = {
+    Numeric: _numeric,
+    Comparable: _comparable,
     Initialised: _initialised,
     Addable: _addable,
     InBounds: _in_bounds,

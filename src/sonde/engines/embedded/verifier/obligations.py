@@ -112,9 +112,25 @@ class Unsupported(NamedTuple):
     why: str
 
 
+class Numeric(NamedTuple):
+    """`register` holds no address of the engine's memory where only a number has a meaning."""
+
+    register: int
+
+
+class Comparable(NamedTuple):
+    """The two operands, `register` and `other` (-1: `number`), can be compared in so many bits."""
+
+    operation: int
+    register: int
+    other: int
+    number: int
+    bits: int
+
+
 Obligation: TypeAlias = (
-    Initialised | Addable | InBounds | Storable | MayCall | Argument | HoldsVariables | Released | Balanced
-    | NotOwnStack | Returns | Unsupported
+    Initialised | Numeric | Comparable | Addable | InBounds | Storable | MayCall | Argument | HoldsVariables | Released
+    | Balanced | NotOwnStack | Returns | Unsupported
 )  # fmt: skip
 
 _ZEROED = frozenset({programs.TRACE_FENTRY, programs.TRACE_FEXIT})
@@ -139,7 +155,10 @@ def _arithmetic(x: Instruction, bits: int) -> list[Obligation]:
     if operation in (i.END, i.NEG):
         return [Initialised(x.dst)]
     if operation == i.MOV:
-        return [Initialised(x.src)] if by_register else []
+        if not by_register:
+            return []
+        whole = bits == 64 and not x.offset
+        return [Initialised(x.src)] if whole else [Initialised(x.src), Numeric(x.src)]
     found: list[Obligation] = [Initialised(x.src)] if by_register else []
     return [*found, Initialised(x.dst), Addable(operation, x.dst, x.src if by_register else -1, x.imm, bits)]
 
@@ -159,7 +178,9 @@ def _memory(x: Instruction, group: int) -> list[Obligation]:
         return [Initialised(x.src), InBounds(x.src, x.offset, size, is_atomic=True)]
     found: list[Obligation] = [Initialised(x.src), Initialised(x.dst)]
     if x.imm == i.CMPXCHG:
-        found.append(Initialised(0))
+        found += [Initialised(0), Numeric(0)]
+    if x.imm != i.STORE_RELEASE:
+        found.append(Numeric(x.src))
     if x.imm != i.STORE_RELEASE:
         found.append(InBounds(x.dst, x.offset, size, is_atomic=True))
     return [*found, InBounds(x.dst, x.offset, size, is_write=True, is_atomic=True)]
@@ -173,8 +194,10 @@ def _flow(x: Instruction) -> list[Obligation]:
         return _call(x)
     if operation == i.EXIT:
         return []
-    found: list[Obligation] = [Initialised(x.dst)]
-    return [*found, Initialised(x.src)] if x.opcode & i.X else found
+    by_register = bool(x.opcode & i.X)
+    found: list[Obligation] = [Initialised(x.dst), *([Initialised(x.src)] if by_register else [])]
+    bits = 64 if x.opcode & 7 == i.JMP else 32
+    return [*found, Comparable(operation, x.dst, x.src if by_register else -1, x.imm, bits)]
 
 
 def _call(x: Instruction) -> list[Obligation]:
@@ -195,7 +218,7 @@ def _call(x: Instruction) -> list[Obligation]:
 
 def at_exit(kind: int, attach_type: int) -> list[Obligation]:
     """What the end of the program itself demands."""
-    found: list[Obligation] = [Initialised(0), Released("the program ends")]
+    found: list[Obligation] = [Initialised(0), Numeric(0), Released("the program ends")]
     if kind == programs.TRACING and attach_type in _ZEROED:
         found.append(Returns(0, 0, "a program of this type"))
     return found

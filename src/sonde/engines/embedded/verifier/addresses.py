@@ -1,0 +1,73 @@
+"""Addresses of the engine's memory in the place of numbers: where that is a mistake, and harmless all the same.
+
+The kernel lets users with CAP_PERFMON do it, and so does the verifier where it is lenient. Addresses of the kernel's
+structures are numbers that D programs compare, print and use as keys; they are none of this.
+"""
+
+from __future__ import annotations
+
+from sonde.bpf import instructions as i
+from sonde.engines.embedded.verifier import stack
+from sonde.engines.embedded.verifier.subject import Subject
+from sonde.engines.embedded.verifier.values import (
+    CONTEXT,
+    OBJECT,
+    PACKET,
+    PACKET_END,
+    PACKET_META,
+    RECORD,
+    STACK,
+    VALUE,
+    Pointer,
+    Value,
+    show,
+)
+
+_PACKETS = frozenset({PACKET, PACKET_META, PACKET_END})
+_MEASURED = _PACKETS | {CONTEXT, STACK, OBJECT}
+"""What the distance of two pointers into the same is told of."""
+
+_ORDERED = frozenset({i.JEQ, i.JNE, i.JGT, i.JGE, i.JLT, i.JLE})
+"""Comparisons with 0 that a pointer can stand: those without a sign."""
+
+
+def as_number(subject: Subject, value: Value) -> str | None:
+    """What is wrong with the value where a number is meant."""
+    if subject.is_lenient or type(value) is not Pointer or value.kind == OBJECT:
+        return None
+    return f"is {show(value)}, an address, where only a number has a meaning"
+
+
+def compared(subject: Subject, operation: int, left: Value, right: Value, bits: int) -> str | None:
+    """What is wrong with comparing the two, of which one may be an address."""
+    if subject.is_lenient or not (_is_address(left) or _is_address(right)):
+        return None
+    pointer, other = (left, right) if _is_address(left) else (right, left)
+    if bits == 64 and not isinstance(other, Pointer) and other is not None and not other.mask and not other.value:
+        return (
+            None
+            if operation in _ORDERED
+            else f"is {show(pointer)}, an address, which has neither sign nor bits to test"
+        )
+    if bits == 64 and isinstance(other, Pointer) and operation in _ORDERED:
+        both = {left.kind, right.kind} if isinstance(left, Pointer) and isinstance(right, Pointer) else set()
+        if operation in (i.JEQ, i.JNE) or both <= _PACKETS or (len(both) == 1 and both <= _MEASURED | {VALUE, RECORD}):
+            return None
+    return f"is {show(pointer)}, an address: it can be compared with 0 or its like, in 64 bits"
+
+
+def subtracted(subject: Subject, left: Pointer, right: Pointer) -> str | None:
+    """What is wrong with the distance of two pointers."""
+    if subject.is_lenient or OBJECT in (left.kind, right.kind):
+        return None
+    if left.kind not in _MEASURED or (left.kind != right.kind and not {left.kind, right.kind} <= _PACKETS):
+        return f"is {show(left)}, and what is subtracted {show(right)}: their distance has no meaning"
+    for each in (left, right):
+        low, high = each.offset + each.variable.smin, each.offset + each.variable.smax
+        if each.kind == STACK and not -stack.SIZE <= low <= high <= 0:
+            return f"is subtracted with {show(each)}, which is outside of the stack"
+    return None
+
+
+def _is_address(value: Value) -> bool:
+    return type(value) is Pointer and value.kind != OBJECT
