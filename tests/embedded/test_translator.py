@@ -4,6 +4,7 @@ import pytest
 
 from sonde.bpf import instructions as i
 from sonde.bpf.assembler import assemble
+from sonde.engines.embedded.machine.faults import AccessError
 from sonde.engines.embedded.machine.interpreter import Interpreter
 from sonde.engines.embedded.machine.linking import LinkedProgram, bare
 from sonde.engines.embedded.machine.memory import Memory
@@ -104,3 +105,13 @@ def test_deep_nesting_is_no_limit():
     plain = Interpreter(bare(assemble(text)[0]), Memory(), {}, {})
     made = translated(text)
     assert [made.run(n) for n in (0, 3, 149, 200)] == [plain.run(n) for n in (0, 3, 149, 200)]
+
+
+@pytest.mark.parametrize("offset", [8, 16])
+def test_a_store_to_a_known_place_that_is_read_only_is_a_fault(offset):
+    memory = Memory()
+    address = memory.add(memoryview(bytes(16)))
+    code = [*i.ld_imm64(2, address), i.store_imm(4, 2, offset, 1), i.exit_()]
+    made = translate(LinkedProgram("program", tuple(code), values=frozenset({0})), memory, {}, {})
+    with pytest.raises(AccessError, match=f"invalid write of 4 bytes at {address + offset:#x}"):
+        made.run()

@@ -10,7 +10,7 @@ from __future__ import annotations
 from sonde.bpf import instructions as i
 from sonde.bpf.instructions import Instruction
 from sonde.engines.embedded.machine.frames import FRAME_SIZE
-from sonde.engines.embedded.machine.memory import OFFSET_BITS, OFFSET_MASK
+from sonde.engines.embedded.machine.memory import OFFSET_BITS, OFFSET_MASK, Buffer
 from sonde.engines.embedded.machine.translation.runs import begin
 from sonde.engines.embedded.machine.translation.stack_slots import slot_name
 from sonde.engines.embedded.machine.translation.statements import Statements
@@ -143,11 +143,17 @@ def _place_at(block: Statements, address: Value, size: int) -> Place:
     if found is not None:
         name, begins = found
         inside = address._replace(addend=address.addend - begins, lo=address.lo - begins, hi=address.hi - begins)
-        if inside.constant is not None and inside.addend + size <= len(block.unit.fixed[begins >> OFFSET_BITS]):
+        if inside.constant is not None and _is_within(block.unit.fixed[begins >> OFFSET_BITS], inside.addend, size):
             return Place(name, text(inside))
         return Place(name, f"(a := {text(inside)})", (inside,))
     buffer = f"regions[(a := {text(address)}) >> {OFFSET_BITS}]"
     return Place(buffer, f"a & {OFFSET_MASK:#x}", (address,))
+
+
+def _is_within(buffer: Buffer, offset: int, size: int) -> bool:
+    """Whether the access can only succeed, be it a load or a store."""
+    is_read_only = isinstance(buffer, memoryview) and buffer.readonly
+    return offset + size <= len(buffer) and not is_read_only
 
 
 def _fixed(block: Statements, place: Place) -> Place:

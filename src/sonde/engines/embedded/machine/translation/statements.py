@@ -33,7 +33,7 @@ class Statements:
         self._slots = slots
         self._live_out = live_out
         self._uses: dict[tuple[int, int], tuple[int, bool]] = {}
-        self._left, self._needed = self._count()
+        self._left = self._count()
         self._values = dict(facts)
 
     def facts(self) -> dict[int, Value]:
@@ -72,7 +72,7 @@ class Statements:
     def define(self, slot: int, register: int, value: Value, is_pure: bool = True) -> None:
         """The instruction at `slot` gives the register this value; what is not pure has to be evaluated here."""
         count, needed = self._uses[slot, register]
-        self._left[register], self._needed[register] = 0, False
+        self._left[register] = 0
         if not count and not needed:
             if value.loads or not is_pure:
                 self.emit(text(value))
@@ -87,11 +87,11 @@ class Statements:
             if value.constant is None and not value.frame:
                 value = variable(name, value.lo, value.hi)
         self._values[register] = value
-        self._left[register], self._needed[register] = count, needed
+        self._left[register] = count
 
-    def _count(self) -> tuple[dict[int, int], dict[int, bool]]:
+    def _count(self) -> dict[int, int]:
         """How often each value is read before the next one takes its place, and whether it is needed behind the block:
-        those made here into `_uses`, those that are there from the beginning returned."""
+        for those made here, into `_uses`. For those that are there from the beginning, how often they are read."""
         counts = dict.fromkeys(range(10), 0)
         needed = {register: register in self._live_out for register in range(10)}
         for slot in reversed(self._slots):
@@ -101,7 +101,7 @@ class Statements:
                 counts[register], needed[register] = 0, False
             for register in liveness.reads(x, slot, self.unit.call_reads):
                 counts[register] += 1
-        return counts, needed
+        return counts
 
     def _settle(self, registers: list[int]) -> None:
         for register in registers:
