@@ -8,12 +8,13 @@ import struct
 import tempfile
 from collections.abc import Sequence
 
+from sonde.bpf.maps import ARRAY
 from sonde.consume.consumer import Consumer
 from sonde.consume.options import Options
 from sonde.conversion import Conversion
 from sonde.probe import Internal, Probe
 from sonde.report.text import TextReport
-from sonde.spec import Action, AggregationSpec, Field, RecordLayout, TracingSpec
+from sonde.spec import SPECULATIONS, Action, AggregationSpec, Field, MapSpec, RecordLayout, TracingSpec
 
 BEGIN = Probe(1, "dtrace", "", "", "BEGIN", Internal("BEGIN"))
 ERROR = Probe(3, "dtrace", "", "", "ERROR", Internal("ERROR"))
@@ -100,7 +101,7 @@ class Session:
         options: Options | None = None,
     ) -> None:
         self.spec = TracingSpec(
-            (),
+            (MapSpec(SPECULATIONS, ARRAY, 4, 8, 8),),
             (),
             tuple(RecordLayout(*layout, clause=layout[0]) for layout in layouts),
             tuple(aggregations),
