@@ -23,7 +23,7 @@ from sonde.consume.options import Options
 from sonde.conversion import Conversion
 from sonde.engines.base import Ring, Tracing
 from sonde.probe import Internal, Probe
-from sonde.spec import TracingSpec
+from sonde.spec import SPECULATIONS, MapSpec, TracingSpec
 from sonde.typed import Any, BinaryIO
 
 MAGIC = b"SONDERAW"
@@ -40,6 +40,7 @@ _CLASSES = {
         specification.NormalizeAction, specification.SetOptionAction, specification.CommandAction,
         specification.OtherAction, specification.PacketAction, specification.RecordLayout,
         specification.AggregationSpec, Conversion, Probe, Internal, specification.TypeSpec, specification.MemberSpec,
+        MapSpec,
     )
 }  # fmt: skip
 
@@ -70,7 +71,8 @@ def _describe(spec: TracingSpec, rings: int, options: Options) -> bytes:
     # How a probe is fired does not matter any more, and what it says may be private.
     probes = tuple(probe._replace(firing=Internal("")) for probe in spec.probes)
     shown = tuple((name, getattr(options, name)) for name in Options.__slots__)
-    parts = (spec.records, spec.aggregations, spec.strings, probes, rings, shown, spec.types)
+    maps = tuple(each for each in spec.maps if each.name == SPECULATIONS)
+    parts = (spec.records, spec.aggregations, spec.strings, probes, rings, shown, spec.types, maps)
     return json.dumps([_encode(part) for part in parts]).encode()
 
 
@@ -156,13 +158,13 @@ class Replay:
         if kind != _DESCRIPTION:
             raise RawFileError("the description is missing")
         try:
-            records, aggregations, strings, probes, rings, shown, types = _decode(json.loads(payload))
+            records, aggregations, strings, probes, rings, shown, types, maps = _decode(json.loads(payload))
             self.options = Options()
             for name, value in shown:
                 setattr(self.options, name, value)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise RawFileError(f"the description is damaged: {error}") from error
-        self.spec = TracingSpec((), (), records, aggregations, strings, probes, types=types)
+        self.spec = TracingSpec(maps, (), records, aggregations, strings, probes, types=types)
         self.rings: Sequence[Ring] = [_ReplayedRing(number, self) for number in range(rings)]
         self._counters_left = self._counters_ahead(file) if self.options.aggrate else 0
 
