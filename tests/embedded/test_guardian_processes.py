@@ -7,11 +7,12 @@ import subprocess
 import time
 
 import pytest
-from guarded import ALL, command, of_kind, process
+from guarded import ALL, command, follow, of_kind, process
 from targets import FOREST, forest_output, program
 
 from sonde.target import plan, proc, stops
 from sonde.target.plan import ENTRY, HOLD_ENTRY, HOLD_RETURN, RETURN, Plan
+from sonde.target.tracees import Tracees
 
 LIFE = frozenset({stops.FORK, stops.START, stops.EXEC, stops.EXIT})
 GETPID = 39
@@ -199,9 +200,25 @@ def test_a_process_is_traced_with_all_its_threads_and_what_it_makes():
     assert len(of_kind(traced, stops.FORK)) == 2
 
 
-def test_a_process_let_go_runs_on_untraced():
-    from sonde.target.tracees import Tracees
+def test_a_command_with_a_filter_and_a_process_without_are_traced_together():
+    child = waiting()
+    tracees = Tracees()
+    tracees.grab(child.pid)
+    pid = tracees.start(f"{program(MAKERS)}")
+    tracees.begin(Plan({GETPID: ENTRY | RETURN}, LIFE), "postinit")
+    tracees.go()
+    found = follow(tracees, pid)
+    child.stdin.close()
+    found += follow(tracees, child.pid)
+    tracees.close()
+    assert (os.waitpid(pid, 0)[1], child.wait()) == (0, 3)
+    callers = {stop.tid for stop in found if stop.kind == stops.ENTRY}
+    assert callers == {stop.tid for stop in found if stop.kind == stops.RETURN}
+    assert len(callers) == 5 + 3
+    assert {stop.tid for stop in found if stop.kind == stops.START and not stop.a} > {pid, child.pid}
 
+
+def test_a_process_let_go_runs_on_untraced():
     child = waiting()
     tracees = Tracees()
     tracees.grab(child.pid)

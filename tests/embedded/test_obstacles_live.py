@@ -11,6 +11,7 @@ import pytest
 from targets import program
 
 from sonde.target.launch import CommandError
+from sonde.target.plan import Plan
 from sonde.target.tracees import Tracees
 
 HERE = Path(__file__).parent
@@ -18,7 +19,7 @@ SOURCE = HERE.parent.parent / "src"
 NOBODY = 65534
 ORDINARY = {} if os.getuid() else {"user": NOBODY, "group": NOBODY, "extra_groups": []}
 
-PTRACE, VM_READ, VM_WRITE = 101, 310, 311
+PTRACE, VM_READ, VM_WRITE, PREADV, PREADV2 = 101, 310, 311, 295, 327
 
 GRAB = """
 import sys
@@ -189,3 +190,31 @@ def test_memory_is_read_where_a_container_refuses_the_bulk_calls(refused):
 
 def test_an_ordinary_user_traces_a_command():
     assert said(START % True) == said(START % False) == ""
+
+
+def test_a_container_that_refuses_all_ways_to_memory():
+    script = READ.replace(
+        "    text = ",
+        "    try: tracees.memory.read(stop.tid, stop.sp, 8)\n"
+        "    except OSError as error: found.append(error.strerror); return\n    text = ",
+    )
+    assert said(script, [VM_READ, PREADV, PREADV2]) == (
+        "process_vm_readv(2) and /proc/PID/mem refuse a traced process's memory (Operation not permitted), as "
+        "containers' profiles do: with Docker: --cap-add=SYS_PTRACE, or --security-opt seccomp=unconfined"
+    )
+
+
+def test_a_command_that_is_given_up_never_runs(capfd):
+    tracees = Tracees()
+    pid = tracees.start("echo something")
+    tracees.close()
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 127
+    assert capfd.readouterr().out == ""
+
+
+def test_what_cannot_be_run_is_named():
+    tracees = Tracees()
+    tracees.start("/no/such/program")
+    with pytest.raises(CommandError, match="failed to run /no/such/program: No such file or directory"):
+        tracees.begin(Plan())
+    tracees.close()

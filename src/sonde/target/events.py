@@ -66,8 +66,8 @@ def _made(threads: Threads, tid: int, made: int, event: int) -> None:
         threads.announced[made] = (tid, int(is_thread), inside >> 4 if inside else -1)
     _tell(threads, tid, stops.FORK, made, int(is_thread))
     if made in threads.early:
-        threads.early.discard(made)
         _starts(threads, made)
+        threads.early.discard(made)
 
 
 def _starts(threads: Threads, tid: int) -> None:
@@ -166,6 +166,6 @@ def _adopt(threads: Threads, gone: int, request: int) -> None:
         is_thread = status["Tgid"] != str(tid)
         maker = int(status["Tgid" if is_thread else "PPid"])
         if maker == gone or maker not in threads.requests:
-            threads.early.discard(tid)
             threads.requests[tid] = request
             _tell_always(threads, tid, stops.START, 0, int(is_thread), -1)
+            threads.early.discard(tid)

@@ -30,13 +30,13 @@ class Follower:
         self._watcher = watcher
 
     def follow(self) -> tuple[int, int]:
-        """Until sonde ends: the thread whose stop is being handled then, 0 if none, and its status of wait(2)."""
+        """Until sonde ends: the thread that has stopped and not gone on then, 0 if none, and its status of wait(2)."""
         threads, reader, wait = self.threads, self._reader, os.waitpid
         words, held, known = threads.writer.words, threads.held, threads.requests
-        tid = status = 0
+        status = 0
         try:
             while True:
-                tid = 0
+                threads.stopped = 0
                 if words[stops.SENT] != reader.received or (held and len(held) == len(known)):
                     self.listen()
                     continue
@@ -47,6 +47,7 @@ class Follower:
                         continue
                 else:
                     tid, status = wait(-1, WAIT)
+                threads.stopped = tid
                 if status == ptrace.SECCOMP_STOP:
                     calls.filtered(threads, tid)
                 elif status == ptrace.SYSCALL_STOP:
@@ -56,11 +57,11 @@ class Follower:
                 else:
                     events.handle(threads, tid, status)
         except commands.SondeEnded:
-            return tid, status
+            return threads.stopped, status
         except Exception:
             # What is traced must not suffer from an error here, whatever it is.
             self._confess(traceback.format_exc().encode())
-            return tid, status
+            return threads.stopped, status
 
     def _confess(self, error: bytes) -> None:
         try:

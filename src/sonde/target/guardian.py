@@ -14,7 +14,7 @@ import os
 import signal
 from mmap import mmap
 
-from sonde.target import watch
+from sonde.target import launch, watch
 from sonde.target.following import Follower
 from sonde.target.outliving import outlive
 from sonde.target.threads import Threads
@@ -46,6 +46,8 @@ def start(memory: mmap, ends: Ends) -> int:
 def _guard(memory: mmap, ends: Ends) -> None:
     """In the guardian: never returns."""
     os.setsid()
+    launch.forget_handlers()
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGPIPE, signal.SIGTSTP):
         signal.signal(number, signal.SIG_IGN)
     _close_others(ends)

@@ -34,6 +34,11 @@ class HeldCommand:
         text = launch.problem(self._problem) or "it ended at once"
         return launch.CommandError(f"failed to run {self.name}: {text}")
 
+    def abandon(self) -> None:
+        """It is not to run: it ends."""
+        os.close(self._writer)
+        os.close(self._problem)
+
     def forget(self) -> None:
         """It has exec'ed."""
         os.close(self._problem)

@@ -39,11 +39,19 @@ def problem(pipe: int) -> str:
         return file.read().decode(errors="replace")
 
 
+def forget_handlers() -> None:
+    """In a child: what sonde does on signals is not for it to do."""
+    signal.set_wakeup_fd(-1)
+    for number in signal.valid_signals():
+        if callable(signal.getsignal(number)):
+            signal.signal(number, signal.SIG_DFL)
+
+
 def _become(arguments: list[str], prepare: Callable[[], object], writer: int) -> None:
     """In the child: never returns."""
     try:
+        forget_handlers()
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
         prepare()
         os.execvp(arguments[0], arguments)
     except Exception as error:

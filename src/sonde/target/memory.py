@@ -123,26 +123,25 @@ class ProcessMemory:
             raise OSError(errno.EFAULT, os.strerror(errno.EFAULT))
         try:
             memory = os.open(f"/proc/{tid}/mem", (os.O_RDONLY if name == _READ else os.O_WRONLY) | os.O_CLOEXEC)
+            try:
+                if name == _READ:
+                    return os.preadv(memory, [self._bytes[:size]], address)
+                return os.pwrite(memory, self._bytes[:size], address)
+            finally:
+                os.close(memory)
         except PermissionError:
             if self._ask is None:
                 raise
-            return self._by_asking(name, tid, address, size)
-        try:
-            if name == _READ:
-                return os.preadv(memory, [self._bytes[:size]], address)
-            return os.pwrite(memory, self._bytes[:size], address)
+            return self._by_asking(self._ask, name, tid, address, size)
         except OSError as error:
             if error.errno == errno.EIO:
                 raise OSError(errno.EFAULT, os.strerror(errno.EFAULT)) from None
             raise
-        finally:
-            os.close(memory)
 
-    def _by_asking(self, name: str, tid: int, address: int, size: int) -> int:
-        assert self._ask is not None
+    def _by_asking(self, ask: Ask, name: str, tid: int, address: int, size: int) -> int:
         if name == _WRITE:
-            self._ask(tid, address, size, bytes(self._bytes[:size]))
+            ask(tid, address, size, bytes(self._bytes[:size]))
             return size
-        data = self._ask(tid, address, size, None)
+        data = ask(tid, address, size, None)
         self._bytes[: len(data)] = data
         return len(data)

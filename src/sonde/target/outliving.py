@@ -18,7 +18,7 @@ _WAIT = 0x40000000
 
 def outlive(threads: Threads, tid: int, status: int) -> None:
     """Until no thread is left to look after. `tid` stopped with `status` and is not yet continued; 0: none is."""
-    if tid in threads.held:
+    if tid in threads.held or tid in threads.waiting or tid in threads.early:
         tid = 0
     for held, how in list(threads.held.items()):
         _let_go(threads, held, how.signal)

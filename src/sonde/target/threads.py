@@ -30,6 +30,7 @@ class Threads:
     `announced`: what FORK told of those that have not started: maker, whether a thread, number of the maker's call.
     `early`: started before FORK. `starting`: commands before exec; `waiting`: behind it, until all may go.
     `breakpoints`: address and the word that was there. `asked`: sonde wants them stopped.
+    `stopped`: whose stop is being handled, until it goes on.
     """
 
     def __init__(self, memory: mmap, bell: int, answering: int, listen: Callable[[], None]) -> None:
@@ -37,6 +38,7 @@ class Threads:
         self.writer = RecordWriter(memory, bell, listen)
         self.plan = Plan()
         self.tracing = False
+        self.stopped = 0
         self.requests: dict[int, int] = {}
         self.inside: dict[int, int] = {}
         self.held: dict[int, Held] = {}
@@ -81,6 +83,8 @@ class Threads:
             request = ptrace.CONT
         elif tid in self.inside:
             request = ptrace.SYSCALL
+        if tid == self.stopped:
+            self.stopped = 0
         self.ptrace(request, tid, 0, deliver)
 
     def release(self, tid: int, record: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import select
 from collections.abc import Sequence
@@ -74,9 +75,10 @@ class Tracees:
         data = plan.to_bytes(wanted)
         self._send(commands.PLAN, 0, len(data), data)
         filter_ = seccomp.filter_for(wanted.calls) if wanted.seccomp else b""
-        for pid, command in self._held.items():
+        for pid in list(self._held):
             self._send(commands.SEIZE_COMMAND, pid)
-            self._seized(pid, f"failed to trace the command, {command.name}")
+            self._seized(pid, f"failed to trace the command, {self._held[pid].name}")
+            command = self._held.pop(pid)
             command.exec(filter_)
             if self._answer(pid, commands.STOPPED, commands.ENDED)[0] == commands.ENDED:
                 raise command.refusal()
@@ -84,7 +86,6 @@ class Tracees:
             if evaluation != "exec" and (entry := proc.entry_point(pid)) is not None:
                 self._send(commands.RUN_TO, pid, entry)
                 self._answer(pid, commands.STOPPED, commands.ENDED)
-        self._held.clear()
 
     def go(self) -> None:
         """From here on stops are recorded, and all run."""
@@ -130,6 +131,8 @@ class Tracees:
 
     def close(self) -> None:
         """Let all processes go. The guardian stays as long as there is a filter."""
+        for command in self._held.values():
+            command.abandon()
         self._awaited.close()
         for descriptor in self._own[:-1]:
             os.close(descriptor)
@@ -168,7 +171,7 @@ class Tracees:
         self._send(commands.READ if data is None else commands.WRITE, tid, len(payload), payload)
         _, size = self._answer(tid, commands.DATA)
         if size < 0:
-            raise OSError(-size, os.strerror(-size))
+            raise OSError(-size, obstacles.memory(-size) if -size == errno.EPERM else os.strerror(-size))
         return self._receive(size) if data is None else b""
 
     def _receive(self, size: int) -> bytes:
