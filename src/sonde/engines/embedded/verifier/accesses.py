@@ -9,7 +9,7 @@ from sonde.engines.embedded.verifier import stack
 from sonde.engines.embedded.verifier.arithmetic import loaded, sign_extended
 from sonde.engines.embedded.verifier.contexts import POINTER, SCALAR, find
 from sonde.engines.embedded.verifier.relevance import Effect, bit, slot_bits
-from sonde.engines.embedded.verifier.scalar import UNKNOWN, Scalar, with_id
+from sonde.engines.embedded.verifier.scalar import UNKNOWN, Scalar, unsigned, with_id
 from sonde.engines.embedded.verifier.state import State
 from sonde.engines.embedded.verifier.subject import Rewriting, Subject
 from sonde.engines.embedded.verifier.values import CONTEXT, OBJECT, STACK, Pointer, Value
@@ -49,8 +49,9 @@ def _from_stack(
         return loaded(size, is_signed), Effect(kills=dst, uses=src | read, demands=src)
     assert isinstance(base.target, int)
     value = stack.load(state.frames[base.target].stack, low, size)
-    if value is None:
-        value = loaded(size, False)
+    if value is None or value is unsigned(8 * size):
+        # Any bytes that are there give as much: what they are does not matter, whatever becomes of the number.
+        return loaded(size, is_signed), Effect(kills=dst, uses=src | read)
     if is_signed and size < 8 and type(value) is Scalar:
         value = sign_extended(with_id(value, 0), size, 64)
     return value, Effect(dst, dst, read, src | read)

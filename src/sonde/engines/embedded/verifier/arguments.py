@@ -10,7 +10,7 @@ from collections.abc import Callable
 from sonde.bpf import maps
 from sonde.bpf.maps import NAMES
 from sonde.bpf.signatures import Signature
-from sonde.engines.embedded.verifier.bounds import direct, null_problem, region
+from sonde.engines.embedded.verifier.bounds import null_problem, region, whole_context
 from sonde.engines.embedded.verifier.scalar import MAX32, Scalar
 from sonde.engines.embedded.verifier.state import State
 from sonde.engines.embedded.verifier.subject import Subject
@@ -103,7 +103,7 @@ def _bytes(subject: Subject, state: State, value: Value, size: int, is_write: bo
     if value.maybe_null:
         return null_problem(subject, value, doing)
     if value.kind == CONTEXT and subject.context is not None and subject.context.is_memory:
-        return direct(subject, state, value, 0, 1, is_write, False, False)
+        return whole_context(subject.context, value, size, doing)
     return region(subject, state, value, 0, size, is_write, doing)
 
 

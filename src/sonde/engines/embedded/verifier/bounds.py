@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from sonde.bpf import maps, programs
 from sonde.engines.embedded.verifier import stack
-from sonde.engines.embedded.verifier.contexts import ContextError, find
+from sonde.engines.embedded.verifier.contexts import Context, ContextError, find
 from sonde.engines.embedded.verifier.state import State
 from sonde.engines.embedded.verifier.subject import Subject
 from sonde.engines.embedded.verifier.values import (
@@ -163,6 +163,14 @@ def _context(
     except ContextError as error:
         return f"points to the context: {error}"
     return None
+
+
+def whole_context(context: Context, value: Pointer, size: int, doing: str) -> str | None:
+    """The same for `size` bytes of a context that is plain memory."""
+    low, high = value.offset + value.variable.smin, value.offset + value.variable.smax + size
+    if low >= 0 and high <= context.size:
+        return None
+    return f"leads to bytes {low} to {high} of the context, which has {context.size}: {doing}"
 
 
 def _object(value: Pointer, offset: int, size: int, is_write: bool) -> str | None:

@@ -98,13 +98,13 @@ def _copies(state: State, identity: int) -> int:
 
 
 def _with_null(state: State, condition: int, pointer: Pointer, effect: Effect) -> Ways:
-    """A pointer compared with 0. No pointer that is not NULL is 0, and none is less."""
+    """A pointer compared with 0. No pointer that is not NULL is 0."""
     if not pointer.maybe_null:
         if _is_word(pointer):
             return state.copy(), state, effect
-        if condition in (i.JEQ, i.JLE):
+        if condition == i.JEQ:
             return None, state, effect
-        if condition in (i.JNE, i.JGT):
+        if condition == i.JNE:
             return state, None, effect
         return state.copy(), state, effect
     other = state.copy()
@@ -140,9 +140,13 @@ def _is_start(pointer: Pointer) -> bool:
     return pointer.kind == PACKET and not pointer.offset and not pointer.variable.mask and not pointer.variable.value
 
 
+_FARTHEST = 0xFFFF
+"""Into a packet, for which a comparison counts (MAX_PACKET_OFF)."""
+
+
 def _reaches(state: State, inside: Pointer, more: int) -> None:
     """The packet has all the bytes before `inside`, and `more` behind it."""
-    if inside.offset < 0 or (inside.offset == 0 and not more) or inside.variable.umax + inside.offset > 0xFFFF:
+    if inside.offset <= 0 or inside.variable.umax + inside.offset > _FARTHEST:
         return
     end = inside.offset + more
 

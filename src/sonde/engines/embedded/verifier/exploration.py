@@ -27,7 +27,7 @@ from sonde.engines.embedded.verifier.frames import (
     return_,
 )
 from sonde.engines.embedded.verifier.meeting import EndlessError, Meeting
-from sonde.engines.embedded.verifier.obligations import Obligation
+from sonde.engines.embedded.verifier.obligations import Obligation, Returns
 from sonde.engines.embedded.verifier.relevance import (
     Effect,
     Segment,
@@ -79,7 +79,9 @@ class Exploration:
         self._known = {at: Meeting(at in structure.turns) for at in structure.meetings}
         self._open: list[tuple[int, State, Segment]] = []
         program = subject.program
-        self._at_exit = _duties(obligations.at_exit(program.kind, program.attach_type))
+        at_exit = obligations.at_exit(program.kind, program.attach_type)
+        self._at_exit = _duties(at_exit)
+        self._result_matters = any(isinstance(each, Returns) for each in at_exit)
         self._at_callback_exit = _duties(obligations.at_callback_exit())
         self._at_return = _duties(obligations.at_return())
 
@@ -101,9 +103,8 @@ class Exploration:
             if at in known:
                 try:
                     met = known[at].meet(state, segment)
-                except EndlessError:
-                    text = "the loop comes back here with nothing changed: it never ends"
-                    raise RefusedError(at, state, Problem(text)) from None
+                except EndlessError as error:
+                    raise RefusedError(at, state, Problem(str(error))) from None
                 if met is None:
                     return
                 segment = met
@@ -200,7 +201,7 @@ class Exploration:
             if problem is not None:
                 raise RefusedError(at, state, problem)
         if is_last:
-            segment.end(1, 0)
+            segment.end(1, self._result_matters)
             return None
         if frame.callback:
             segment.effects.append(Effect(uses=1, demands=1))

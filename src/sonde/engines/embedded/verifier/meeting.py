@@ -14,8 +14,12 @@ _FEW = 16
 """States that never covered another are forgotten where there are more."""
 
 
+_MOST_TURNS = 256
+"""Of a loop that something else bounds, in which not only numbers change."""
+
+
 class EndlessError(Exception):
-    """A path came back to an instruction in the same state."""
+    """Nothing shows that a loop ends, or that it does the same in every turn; the text says why."""
 
 
 class Meeting:
@@ -68,6 +72,10 @@ class Meeting:
         if any(contains(checkpoint, state) for checkpoint in reversed(self._under_way)):
             segment.end(EVERYTHING, EVERYTHING)
             return None
+        if len(self._under_way) >= _MOST_TURNS:
+            raise EndlessError(
+                f"the loop is another one in each of its first {_MOST_TURNS} turns: pointers change in it"
+            )
         if self._under_way:
             widen(self._under_way[-1].state, state)
         made = self._checkpoint(state, segment)
@@ -84,7 +92,7 @@ class Meeting:
             return False
         if equals(anchor, state):
             if segment.turns == anchor.turns:
-                raise EndlessError
+                raise EndlessError("the loop comes back here with nothing changed: it never ends")
             return True
         self._compared += 1
         if self._compared >= self._patience:

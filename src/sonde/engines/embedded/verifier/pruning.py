@@ -98,7 +98,18 @@ def _covers(old: State, new: State, places: list[tuple[int, int, int, bool]]) ->
         if n:
             places.insert(0, places.pop(n))
         return False
-    return all(names.match(a, b) for a, b in zip(old.references, new.references, strict=True))
+    return _same_references(old, new, names)
+
+
+def _same_references(old: State, new: State, names: _Names) -> bool:
+    if not all(names.match(a, b) for a, b in zip(old.references, new.references, strict=True)):
+        return False
+    return all(
+        names.match(a, b)
+        for before, after in zip(old.frames, new.frames, strict=True)
+        if before.held
+        for a, b in zip(before.held, after.held, strict=True)
+    )
 
 
 def _value(old: Value, new: Value, exact: bool, names: _Names) -> bool:
@@ -147,7 +158,7 @@ def _slot(old: Slot, new: Slot | None, exact: bool, names: _Names) -> bool:
         )
     if type(new.value) is Pointer:
         return False
-    if old.kinds == new.kinds and old.value is new.value:
+    if old.kinds == new.kinds and old.value is new.value and not (exact and old.value is not None and old.value.id):
         return True
     if SPILL in old.kinds and exact:
         return old.kinds == new.kinds and _value(old.value, new.value, True, names)

@@ -39,7 +39,8 @@ class Frame:
 
 
 class State:
-    """`frame` is the last of `frames`; `calls` are the places and functions of the calls that they come from.
+    """`frame` is the last of `frames`; `calls` are, of each call that they come from, the place, the function
+    and how many references were held.
     `references` are the ids of records that are still to be released."""
 
     __slots__ = ("calls", "frame", "frames", "references")
@@ -61,13 +62,13 @@ class State:
     def enter(self, frame: Frame) -> None:
         self.frames.append(frame)
         self.frame = frame
-        self.calls = (*self.calls, frame.site, frame.function)
+        self.calls = (*self.calls, frame.site, frame.function, len(frame.held))
 
     def leave(self) -> Frame:
         """Take the last frame away and return it."""
         left = self.frames.pop()
         self.frame = self.frames[-1]
-        self.calls = self.calls[:-2]
+        self.calls = self.calls[:-3]
         return left
 
     def replace(
