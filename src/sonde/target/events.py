@@ -77,14 +77,16 @@ def _starts(threads: Threads, tid: int) -> None:
 
 def _stop(threads: Threads, tid: int, number: int) -> None:
     """PTRACE_EVENT_STOP: group-stop, a child's first stop, or what PTRACE_INTERRUPT leads to."""
-    if tid in threads.announced:
-        _starts(threads, tid)
-    elif tid not in threads.requests:
+    if tid not in threads.requests:
         threads.early.add(tid)
     elif number in GROUP_STOPS:
+        if tid in threads.announced:
+            threads.note(tid, stops.START, *threads.announced.pop(tid))
         threads.ptrace(ptrace.LISTEN, tid, 0, 0)
         if threads.tracing and stops.GROUP_STOP in threads.plan.events:
             threads.note(tid, stops.GROUP_STOP, number)
+    elif tid in threads.announced:
+        _starts(threads, tid)
     elif tid in threads.asked:
         threads.asked.discard(tid)
         _tell_always(threads, tid, stops.INTERRUPTED, 0)

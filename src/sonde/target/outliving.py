@@ -45,8 +45,13 @@ def _stopped(threads: Threads, tid: int, status: int) -> None:
     try:
         if event in events.FORKS:
             _made(threads, tid, ptrace.event_message(tid))
-        if tid in threads.breakpoints and events.remove_breakpoint(threads, tid) and number == signal.SIGTRAP:
-            number = 0
+        if tid in threads.breakpoints:
+            if event and ptrace.has_run_onto(tid, threads.breakpoints[tid][0]):
+                # Its SIGTRAP is still to come, and must not be delivered.
+                threads.ptrace(ptrace.CONT, tid, 0, 0)
+                return
+            if events.remove_breakpoint(threads, tid) and number == signal.SIGTRAP:
+                number = 0
     except ProcessLookupError:
         return
     if event == ptrace.EVENT_STOP and number in events.GROUP_STOPS and threads.requests.get(tid) != ptrace.SYSCALL:

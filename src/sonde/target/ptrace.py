@@ -99,6 +99,11 @@ def set_breakpoint(tid: int, address: int) -> int:
     return word
 
 
+def has_run_onto(tid: int, address: int) -> bool:
+    """Whether the stopped thread stands behind a breakpoint at `address`. Raises OSError."""
+    return call(PEEKUSER, tid, RIP) & 0xFFFFFFFFFFFFFFFF == address + 1
+
+
 def step_back_to(tid: int, address: int) -> bool:
     """If the thread has run onto a breakpoint at `address`, let it go on from there, else do nothing and return False.
 

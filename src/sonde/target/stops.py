@@ -35,7 +35,7 @@ START = 4
 the number of the maker's system call if that is known, else -1."""
 
 EXEC = 5
-"""A new program is in place, before its first instruction. a: the former number of its thread."""
+"""A new program is in place, before its first instruction. a: the former number of its thread, which has no END."""
 
 EXIT = 6
 """A thread is about to end, its memory still there. a: its status as wait(2) gives it."""
