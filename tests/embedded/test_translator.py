@@ -107,11 +107,12 @@ def test_deep_nesting_is_no_limit():
     assert [made.run(n) for n in (0, 3, 149, 200)] == [plain.run(n) for n in (0, 3, 149, 200)]
 
 
+@pytest.mark.parametrize("size", [1, 4])
 @pytest.mark.parametrize("offset", [8, 16])
-def test_a_store_to_a_known_place_that_is_read_only_is_a_fault(offset):
+def test_a_store_to_a_known_place_that_is_read_only_is_a_fault(offset, size):
     memory = Memory()
     address = memory.add(memoryview(bytes(16)))
-    code = [*i.ld_imm64(2, address), i.store_imm(4, 2, offset, 1), i.exit_()]
+    code = [*i.ld_imm64(2, address), i.store_imm(size, 2, offset, 1), i.exit_()]
     made = translate(LinkedProgram("program", tuple(code), values=frozenset({0})), memory, {}, {})
-    with pytest.raises(AccessError, match=f"invalid write of 4 bytes at {address + offset:#x}"):
+    with pytest.raises(AccessError, match=f"invalid write of {size} bytes at {address + offset:#x}"):
         made.run()

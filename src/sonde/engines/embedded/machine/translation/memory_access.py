@@ -179,6 +179,6 @@ def _loaded(block: Statements, place: Place, size: int, is_signed: bool) -> Valu
 
 
 def _stored(block: Statements, place: Place, size: int, value: Value) -> str:
-    if size == 1 and place.buffer.isidentifier():
+    if size == 1 and place.buffer == "stack":
         return f"{place.buffer}[{place.offset}] = {text(value)}"
     return f"{block.unit.store(size)}({place.buffer}, {place.offset}, {text(value)})"
