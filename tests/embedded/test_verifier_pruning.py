@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from verified import MAPS, program
+from verified import MAPS, outcome, program
 
 from sonde.engines.embedded.verifier import meeting
 from sonde.engines.embedded.verifier.relevance import EVERYTHING, FRAME_BITS, Effect, Segment, bit, slot_bits
@@ -155,3 +155,30 @@ def test_a_segment_is_done_when_all_its_ways_are():
 
 def test_slots_of_callers_are_further_up():
     assert slot_bits(1, 0, 0) == slot_bits(0, 0, 0) << FRAME_BITS
+
+
+AROUND_A_CALLBACK = """
+    {before}
+again:
+    r1 = 4
+    r2 = subprog[callback]
+    r3 = 0
+    r4 = 0
+    call bpf_loop
+    {after}
+    if {condition} goto again
+    r0 = 0
+    exit
+callback:
+    r0 = 0
+    exit
+"""
+
+
+def test_a_callback_does_not_hide_that_a_loop_around_it_never_ends():
+    text = AROUND_A_CALLBACK.format(before="", after="call bpf_get_prandom_u32", condition="r0 == 0x0")
+    assert "never ends" in outcome(text)
+
+
+def test_a_loop_around_a_callback_may_count():
+    assert outcome(AROUND_A_CALLBACK.format(before="r6 = 5", after="r6 += -1", condition="r6 != 0x0")) == ""

@@ -76,7 +76,9 @@ class Exploration:
         self._observe = observe
         self._prepared: dict[int, tuple[list[Duty], Step | None]] = {}
         self._branches: dict[int, Callable[[State], Ways]] = {}
-        self._known = {at: Meeting(at in structure.turns) for at in structure.meetings}
+        self._known = {
+            at: Meeting(at in structure.turns, subject.code[at].opcode == i.JMP | i.CALL) for at in structure.meetings
+        }
         self._open: list[tuple[int, State, Segment]] = []
         program = subject.program
         at_exit = obligations.at_exit(program.kind, program.attach_type)
@@ -206,7 +208,9 @@ class Exploration:
         if frame.callback:
             segment.effects.append(Effect(uses=1, demands=1))
             resume(state)
-            return frame.site, Segment(segment, out_of_callback)
+            back = Segment(segment, out_of_callback)
+            back.is_from_callback = True
+            return frame.site, back
         return_(state)
         return frame.site + 1, Segment(segment, out_of_call)
 

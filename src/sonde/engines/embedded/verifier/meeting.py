@@ -23,17 +23,19 @@ class EndlessError(Exception):
 
 
 class Meeting:
-    """One instruction where paths meet; `is_turn` if a loop goes round there that its states do not bound.
+    """One instruction where paths meet; `is_turn` if a loop goes round there that its states do not bound: at every
+    visit, or, where a helper calls back, at those that come from the callback.
 
     The checkpoints that are not complete are all on the path that is being followed. In a loop there may be a great
     many, so only one of them, the anchor, is compared with: a later one takes its place after 1, 2, 4 ... comparisons,
     which finds every repetition (Brent's algorithm).
     """
 
-    __slots__ = ("_anchor", "_compared", "_complete", "_patience", "_under_way", "is_turn")
+    __slots__ = ("_anchor", "_compared", "_complete", "_patience", "_under_way", "calls_back", "is_turn")
 
-    def __init__(self, is_turn: bool) -> None:
+    def __init__(self, is_turn: bool, calls_back: bool) -> None:
         self.is_turn = is_turn
+        self.calls_back = calls_back
         self._complete: list[Checkpoint] = []
         self._under_way: list[Checkpoint] = []
         self._anchor: Checkpoint | None = None
@@ -56,11 +58,9 @@ class Meeting:
             checkpoint.misses += 1
         if len(self._complete) > _FEW:
             self._complete = [each for each in self._complete if each.misses <= 3 * each.hits + 3]
-        if self.is_turn:
+        if self.is_turn and (not self.calls_back or segment.is_from_callback):
             return self._turn(state, segment)
-        if self._repeats(state, segment):
-            segment.end(EVERYTHING, EVERYTHING)
-            return None
+        self._look_back(state, segment)
         if len(under_way) >= _MANY and self._compared % _SPARSE:
             return segment
         made = self._checkpoint(state, segment)
@@ -82,23 +82,20 @@ class Meeting:
         made.turns += 1
         return made
 
-    def _repeats(self, state: State, segment: Segment) -> bool:
-        """Whether the path was here before with this state, and something else bounds the loop."""
+    def _look_back(self, state: State, segment: Segment) -> None:
+        """Notice that the path was here before with this state, and nothing else bounds the loop."""
         anchor = self._anchor
         if anchor is not None and anchor.is_complete:
             anchor = self._anchor = None
             self._compared, self._patience = 0, 1
         if anchor is None:
-            return False
-        if equals(anchor, state):
-            if segment.turns == anchor.turns:
-                raise EndlessError("the loop comes back here with nothing changed: it never ends")
-            return True
+            return
+        if segment.turns == anchor.turns and equals(anchor, state):
+            raise EndlessError("the loop comes back here with nothing changed: it never ends")
         self._compared += 1
         if self._compared >= self._patience:
             self._anchor = None
             self._compared, self._patience = 0, 2 * self._patience
-        return False
 
     def _checkpoint(self, state: State, segment: Segment) -> Segment:
         made = Segment(segment)

@@ -102,9 +102,20 @@ class Segment:
     """A stretch of a path without branches, in one frame; `parent` is the one before it.
 
     `turns` counts the times the path came to a place where something other than its state bounds a loop.
+    `is_from_callback`: it begins where a callback has returned.
     """
 
-    __slots__ = ("_lift", "_live", "_precise", "checkpoint", "effects", "parent", "pending", "turns")
+    __slots__ = (
+        "_lift",
+        "_live",
+        "_precise",
+        "checkpoint",
+        "effects",
+        "is_from_callback",
+        "parent",
+        "pending",
+        "turns",
+    )
 
     def __init__(self, parent: Segment | None = None, lift: Lift = _same) -> None:
         self.parent = parent
@@ -112,6 +123,7 @@ class Segment:
         self.checkpoint: Checkpoint | None = None
         self.effects: list[Effect] = []
         self.pending = 1
+        self.is_from_callback = False
         self._lift = lift
         self._live = self._precise = 0
 
