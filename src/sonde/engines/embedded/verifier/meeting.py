@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import takewhile
+
 from sonde.engines.embedded.verifier.pruning import contains, covers, equals
 from sonde.engines.embedded.verifier.relevance import EVERYTHING, Checkpoint, Segment
 from sonde.engines.embedded.verifier.state import State
@@ -72,7 +74,7 @@ class Meeting:
         if any(contains(checkpoint, state) for checkpoint in reversed(self._under_way)):
             segment.end(EVERYTHING, EVERYTHING)
             return None
-        if len(self._under_way) >= _MOST_TURNS:
+        if self._rounds() >= _MOST_TURNS:
             raise EndlessError(
                 f"the loop is another one in each of its first {_MOST_TURNS} turns: pointers change in it"
             )
@@ -80,7 +82,12 @@ class Meeting:
             widen(self._under_way[-1].state, state)
         made = self._checkpoint(state, segment)
         made.turns += 1
+        self._under_way[-1].is_turn = True
         return made
+
+    def _rounds(self) -> int:
+        """How many turns the loop has made on this path since it was begun."""
+        return sum(1 for _ in takewhile(lambda checkpoint: checkpoint.is_turn, reversed(self._under_way)))
 
     def _look_back(self, state: State, segment: Segment) -> None:
         """Notice that the path was here before with this state, and nothing else bounds the loop."""

@@ -54,14 +54,16 @@ class Checkpoint:
     """A state at an instruction where paths meet, and, once all paths from it have ended, what matters of it.
 
     `needs` are then the places to compare: frame, register (or -1), slot (or -1), and whether the exact number matters.
+    `is_turn`: the loop that goes round there, bounded by something else, has made a turn.
     """
 
-    __slots__ = ("hits", "is_complete", "live", "misses", "needs", "precise", "state", "turns")
+    __slots__ = ("hits", "is_complete", "is_turn", "live", "misses", "needs", "precise", "state", "turns")
 
     def __init__(self, state: State, turns: int) -> None:
         self.state = state
         self.turns = turns
         self.live = self.precise = EVERYTHING
+        self.is_turn = False
         self.is_complete = False
         self.needs: list[tuple[int, int, int, bool]] = []
         self.hits = self.misses = 0
