@@ -25,7 +25,7 @@ from ubpf_assembly import AssemblyError, assemble
 
 from sonde.bpf.instructions import Instruction, decode
 from sonde.engines.embedded.machine.execution import Execution
-from sonde.engines.embedded.machine.faults import RunError
+from sonde.engines.embedded.machine.faults import AccessError, RunError
 from sonde.engines.embedded.machine.interpreter import Interpreter
 from sonde.engines.embedded.machine.linking import bare
 from sonde.engines.embedded.machine.memory import Memory
@@ -122,12 +122,20 @@ def run(code: list[Instruction], data: bytearray, execute: Callable[..., Executi
 
 def interpreted(code: bytes, data: bytearray) -> int:
     """For runners that call a function with a program and its memory: the interpreter."""
-    return run(decode(code), data, Interpreter)
+    return _as_ubpf(code, data, Interpreter)
 
 
 def translated(code: bytes, data: bytearray) -> int:
     """The same, translated."""
-    return run(decode(code), data, translate)
+    return _as_ubpf(code, data, translate)
+
+
+def _as_ubpf(code: bytes, data: bytearray, execute: Callable[..., Execution]) -> int:
+    """With ubpf's result for an access outside of memory. Raises StructureError and the other RunErrors."""
+    try:
+        return run(decode(code), data, execute)
+    except AccessError:
+        return STOPPED
 
 
 def outcome(one: Case, execute: Callable[..., Execution]) -> int | Exception:
