@@ -13,6 +13,10 @@ _OPERATION, _NUMBER, _DATA = 0, 3, 10
 """Words of struct ptrace_syscall_info: operation and, 32 bits up, architecture; a call's number; a filter's data."""
 
 
+_RESTART = 219
+"""restart_syscall(2), by which the kernel goes on with a call that has to know how long it has waited."""
+
+
 def filtered(threads: Threads, tid: int) -> None:
     """A filter stopped the thread at a system call: the filter's data says what is wanted of it."""
     if not threads.tracing or threads.ptrace(ptrace.GET_SYSCALL_INFO, tid, ptrace.INFO_SIZE, threads.info) < 0:
@@ -22,7 +26,9 @@ def filtered(threads: Threads, tid: int) -> None:
     wanted = words[_DATA] & 0xF
     if wanted & RETURN:
         threads.inside[tid] = words[_NUMBER] << 4 | wanted
-    if wanted & ENTRY:
+    if threads.repeating and words[_NUMBER] in (threads.repeating.pop(tid, -1), _RESTART):
+        threads.proceed(tid)
+    elif wanted & ENTRY:
         threads.tell(tid, stops.ENTRY, wanted & HOLD_ENTRY)
     else:
         threads.proceed(tid)
@@ -45,9 +51,13 @@ def _enters(threads: Threads, tid: int) -> None:
     """The plan says what is wanted, for calls of this architecture."""
     words = threads.writer.info_words
     number = words[_NUMBER]
+    again = threads.repeating.pop(tid, -1) if threads.repeating else -1
+    repeats = again >= 0 and number in (again, _RESTART)
+    if repeats:
+        number = again
     wanted = threads.plan.calls.get(number, 0) if words[_OPERATION] >> 32 == _NATIVE else 0
     threads.inside[tid] = number << 4 | wanted if wanted & RETURN else 0
-    if wanted & ENTRY:
+    if wanted & ENTRY and not repeats:
         threads.tell(tid, stops.ENTRY, wanted & HOLD_ENTRY)
     else:
         threads.proceed(tid)

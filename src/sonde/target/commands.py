@@ -40,6 +40,9 @@ READ = 9
 WRITE = 10
 """Write it: a TRANSFER and the bytes follow, `argument` bytes in all. Answered by DATA, without any."""
 
+STAND = 11
+"""Threads of processes that were there stop and wait for GO. Not answered: one blocked in the kernel may not stop."""
+
 TRANSFER = struct.Struct("=QQ")
 """Address and size."""
 

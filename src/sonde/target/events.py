@@ -87,11 +87,23 @@ def _stop(threads: Threads, tid: int, number: int) -> None:
             threads.note(tid, stops.GROUP_STOP, number)
     elif tid in threads.announced:
         _starts(threads, tid)
+    elif tid in threads.standing and not threads.tracing:
+        threads.standing.discard(tid)
+        threads.waiting.add(tid)
+        _note_repetition(threads, tid)
     elif tid in threads.asked:
         threads.asked.discard(tid)
+        _note_repetition(threads, tid)
         _tell_always(threads, tid, stops.INTERRUPTED, 0)
     else:
         threads.proceed(tid)
+
+
+def _note_repetition(threads: Threads, tid: int) -> None:
+    """A call that was left for this stop begins once more: that is no call of its own."""
+    number = ptrace.interrupted(tid)
+    if number >= 0:
+        threads.repeating[tid] = number
 
 
 def _exec(threads: Threads, tid: int, former: int) -> None:
@@ -146,9 +158,9 @@ def _ended(threads: Threads, tid: int, status: int) -> None:
         threads.answer(commands.ENDED, tid, status)
     threads.forget_hold(tid)
     request = threads.requests.get(tid, ptrace.CONT)
-    for known in (threads.requests, threads.inside, threads.announced, threads.breakpoints):
+    for known in (threads.requests, threads.inside, threads.announced, threads.breakpoints, threads.repeating):
         known.pop(tid, None)
-    for group in (threads.starting, threads.waiting, threads.asked, threads.early):
+    for group in (threads.starting, threads.waiting, threads.asked, threads.early, threads.standing):
         group.discard(tid)
     threads.note(tid, stops.END, status)
     if threads.early:

@@ -28,6 +28,8 @@ def obey(threads: Threads, asked: int, tid: int, argument: int, payload: bytes) 
         threads.answer(commands.SEIZED, tid, _seize_process(threads, tid))
     elif asked == commands.RUN_TO:
         _run_to(threads, tid, argument)
+    elif asked == commands.STAND:
+        _stand(threads)
     elif asked == commands.GO:
         _go(threads)
     elif asked == commands.READ:
@@ -98,6 +100,13 @@ def _run_to(threads: Threads, tid: int, address: int) -> None:
     threads.proceed(tid)
 
 
+def _stand(threads: Threads) -> None:
+    for tid, request in threads.requests.items():
+        if request == ptrace.SYSCALL and tid not in threads.waiting:
+            threads.standing.add(tid)
+            threads.ptrace(ptrace.INTERRUPT, tid, 0, 0)
+
+
 def _go(threads: Threads) -> None:
     """Those that no filter stops are stopped once, so that their system calls do from then on."""
     threads.tracing = True
@@ -107,6 +116,7 @@ def _go(threads: Threads) -> None:
         if request == ptrace.SYSCALL and tid not in threads.waiting:
             threads.ptrace(ptrace.INTERRUPT, tid, 0, 0)
     threads.waiting.clear()
+    threads.standing.clear()
 
 
 def _read(threads: Threads, tid: int, payload: bytes) -> None:

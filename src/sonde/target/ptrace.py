@@ -41,7 +41,7 @@ REGISTERS_SIZE = 27 * 8
 """sizeof(struct user_regs_struct); its first 21 words are those of struct pt_regs."""
 
 _BREAKPOINT = 0xCC
-ORIG_RAX, RIP = 15 * 8, 16 * 8
+RAX, ORIG_RAX, RIP = 10 * 8, 15 * 8, 16 * 8
 """Offsets in struct user_regs_struct."""
 
 
@@ -74,6 +74,9 @@ def event_message(tid: int) -> int:
     return word.value
 
 
+_RESTARTS = (512, 513, 514, 516)
+
+
 def peek(tid: int, address: int) -> int:
     """A word of the thread's memory, unsigned. Raises OSError."""
     return call(PEEKDATA, tid, address) & 0xFFFFFFFFFFFFFFFF
@@ -82,6 +85,15 @@ def peek(tid: int, address: int) -> int:
 def called(tid: int) -> int:
     """The number of the system call that the stopped thread is in (orig_rax). Raises OSError."""
     return call(PEEKUSER, tid, ORIG_RAX)
+
+
+def interrupted(tid: int) -> int:
+    """The number of the system call that the stopped thread has left and will make again; -1 if there is none.
+
+    The result is then -ERESTARTSYS to -ERESTART_RESTARTBLOCK (include/linux/errno.h). Raises OSError.
+    """
+    number, result = call(PEEKUSER, tid, ORIG_RAX), call(PEEKUSER, tid, RAX)
+    return number if number >= 0 and -result in _RESTARTS else -1
 
 
 def signal_information(tid: int, information: ctypes.Array[ctypes.c_char]) -> tuple[int, int]:

@@ -29,7 +29,8 @@ class Threads:
     `inside`: what is to be told of the exit of the system call each is in: number << 4 | what is wanted.
     `announced`: what FORK told of those that have not started: maker, whether a thread, number of the maker's call.
     `early`: started before FORK. `starting`: commands before exec; `waiting`: behind it, until all may go.
-    `breakpoints`: address and the word that was there. `asked`: sonde wants them stopped.
+    `standing`: asked to stop and wait, too. `repeating`: they have left a system call only to be stopped, and make it
+    again: its number. `breakpoints`: address and the word that was there. `asked`: sonde wants them stopped.
     `stopped`: whose stop is being handled, until it goes on.
     """
 
@@ -47,6 +48,8 @@ class Threads:
         self.starting: set[int] = set()
         self.waiting: set[int] = set()
         self.asked: set[int] = set()
+        self.standing: set[int] = set()
+        self.repeating: dict[int, int] = {}
         self.breakpoints: dict[int, tuple[int, int]] = {}
         self._answering = answering
         self._listen = listen

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import select
+import time
 from collections.abc import Sequence
 from mmap import mmap
 
@@ -17,6 +18,9 @@ from sonde.target.ring import RecordReader
 
 _NAP = 0.005
 """Seconds: how long sonde waits while records keep coming, not to be woken for each."""
+
+_PATIENCE = 0.25
+"""Seconds: how long processes may take to stand still before tracing begins."""
 
 _PARTING = 0.2
 """Seconds: how long sonde waits for a guardian that has nothing left to look after."""
@@ -51,6 +55,7 @@ class Tracees:
         self.descriptor = self._awaited.fileno()
         self._own = (bell, self._commands, self._knocks, self._answers, self.descriptor)
         self._held: dict[int, HeldCommand] = {}
+        self._grabbed: list[int] = []
         self._busy = False
         self._sent = 0
         self.guardian = guardian.start(self._memory, guardian.Ends(listening, watching, answering, bell))
@@ -69,6 +74,7 @@ class Tracees:
             raise CommandError(f"failed to grab pid {pid}: {problem}")
         self._send(commands.SEIZE_PROCESS, pid)
         self._seized(pid, f"failed to grab pid {pid}")
+        self._grabbed.append(pid)
 
     def begin(self, wanted: Plan, evaluation: str = "exec") -> None:
         """Bring the commands to where they wait for go(), exec or else their entry points. Raises CommandError."""
@@ -86,6 +92,16 @@ class Tracees:
             if evaluation != "exec" and (entry := proc.entry_point(pid)) is not None:
                 self._send(commands.RUN_TO, pid, entry)
                 self._answer(pid, commands.STOPPED, commands.ENDED)
+        if self._grabbed:
+            self._stand()
+
+    def _stand(self) -> None:
+        """Have the processes that were there stop until go(), so that nothing is missed behind this; but not for ever:
+        a thread may be blocked in the kernel."""
+        self._send(commands.STAND)
+        end = time.monotonic() + _PATIENCE
+        while time.monotonic() < end and not all(map(_stands, self._grabbed)):
+            time.sleep(0.001)
 
     def go(self) -> None:
         """From here on stops are recorded, and all run."""
@@ -195,3 +211,11 @@ class Tracees:
 
     def _lost(self) -> GuardianError:
         return GuardianError("the guardian, which traces the processes, was killed: what it traced may have failed")
+
+
+def _stands(pid: int) -> bool:
+    """Whether no thread of the process runs."""
+    try:
+        return all(proc.stat(tid).state in "tTXZ" for tid in proc.threads(pid))
+    except (FileNotFoundError, ProcessLookupError):
+        return True

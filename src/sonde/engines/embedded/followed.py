@@ -67,7 +67,7 @@ class FollowedGroup:
                 member.ended()
 
     def close(self) -> None:
-        """Let all go."""
-        self.tracees.close()
+        """End the commands, let all go."""
         for member in self.members:
             member.close()
+        self.tracees.close()

@@ -6,9 +6,11 @@ A traced process gets signals that it ignores shown too, which without a tracer 
 from __future__ import annotations
 
 import struct
+from collections import deque
 from collections.abc import Callable, Sequence
 
 from sonde.engines.embedded.sources.buffers import Buffers
+from sonde.engines.embedded.sources.wishes import KILL, TGKILL, TGQUEUE, TKILL
 from sonde.engines.embedded.task import Task
 from sonde.engines.embedded.threads import Threads
 from sonde.target.facts import is_signal_ignored
@@ -16,7 +18,8 @@ from sonde.target.facts import is_signal_ignored
 _INFORMATION = struct.Struct("=IIQQq6QI4x")
 """The record's bytes from struct ptrace_syscall_info on, where a signal has the beginning of its siginfo_t."""
 
-_BY_PROCESS = (0, -1, -6)
+_SI_USER, _SI_QUEUE, _SI_TKILL = 0, -1, -6
+_BY_PROCESS = (_SI_USER, _SI_QUEUE, _SI_TKILL)
 """SI_USER, SI_QUEUE, SI_TKILL: a process sent it (include/uapi/asm-generic/siginfo.h)."""
 
 _SIGCHLD = 17
@@ -31,6 +34,21 @@ _DELIVERED, _IGNORED = 0, 1
 """Results of signal_generate (include/trace/events/signal.h)."""
 
 
+_REMEMBERED = 64
+
+
+class _Sent:
+    """A signal that a traced thread sends to a process or thread; `told`: its probe has fired."""
+
+    def __init__(self, task: Task, call: int, target: int, number: int, when: int) -> None:
+        self.task = task
+        self.call = call
+        self.target = target
+        self.number = number
+        self.when = when
+        self.told = False
+
+
 class SignalSource:
     """`fire` runs the programs of a tracepoint: its name, the thread, the time and the arguments."""
 
@@ -38,6 +56,10 @@ class SignalSource:
         self._threads = threads
         self._buffers = buffers
         self._fire = fire
+        self._sending: dict[int, _Sent] = {}
+        """Calls that are under way, by the thread that makes them."""
+        self._recent: deque[_Sent] = deque(maxlen=_REMEMBERED)
+        """Signals that were sent and may not have been delivered yet."""
 
     def delivered(self, record: Sequence[int], task: Task) -> None:
         when, number, code = record[3:6]
@@ -45,11 +67,56 @@ class SignalSource:
         information = self._buffers.information_at
         ignored = is_signal_ignored(task.pid, number)
         sender = self._threads.sender(record[_SENDER] & 0xFFFFFFFF) if _is_from_process(number, code) else None
-        who = sender or task
-        result = _IGNORED if ignored else _DELIVERED
-        self._fire("signal_generate", who, when, number, information, task.address, 0, result)
+        if sender is None or not self._is_told(sender, task, number, when):
+            result = _IGNORED if ignored else _DELIVERED
+            self._fire("signal_generate", sender or task, when, number, information, task.address, 0, result)
+            _INFORMATION.pack_into(self._buffers.information, 0, *record[7:])
         if not ignored:
             self._fire("signal_deliver", task, when, number, information)
+
+    def sends(self, task: Task, call: int, first: int, second: int, third: int, when: int) -> None:
+        """The thread asks for a signal to be sent; whether that succeeds is told by the call's return."""
+        is_thread = call in (TGKILL, TGQUEUE)
+        target, number = _signed(second if is_thread else first), third if is_thread else second
+        if target > 0 and number:
+            self._sending[task.tid] = _Sent(task, call, target, number, when)
+        else:
+            self._sending.pop(task.tid, None)
+
+    def sent(self, task: Task, result: int) -> None:
+        """The call has returned."""
+        sent = self._sending.pop(task.tid, None)
+        if sent is None:
+            return
+        if not result and not sent.told:
+            self._tell(sent)
+        if not result:
+            self._recent.append(sent)
+
+    def _is_told(self, sender: Task, receiver: Task, number: int, when: int) -> bool:
+        """Whether the signal now delivered was told of when it was sent; where that is still under way it is told."""
+        for sent in (*self._recent, *self._sending.values()):
+            if sent.task.pid == sender.pid and sent.number == number and sent.target in (receiver.pid, receiver.tid):
+                if not sent.told:
+                    self._tell(sent)
+                return True
+        return False
+
+    def _tell(self, sent: _Sent) -> None:
+        sent.told = True
+        by_thread = sent.call in (TKILL, TGKILL, TGQUEUE)
+        receiver = self._threads.by_tid.get(sent.target) or self._threads.outsider(sent.target)
+        if receiver is None:
+            return
+        code = _SI_TKILL if sent.call in (TKILL, TGKILL) else _SI_USER if sent.call == KILL else _SI_QUEUE
+        information = self._buffers.information
+        information[:] = bytes(len(information))
+        _CHILD.pack_into(information, 0, sent.number, 0, code, sent.task.pid, sent.task.uid, 0)
+        result = _IGNORED if is_signal_ignored(receiver.pid, sent.number) else _DELIVERED
+        self._fire(
+            "signal_generate", sent.task, sent.when, sent.number, self._buffers.information_at, receiver.address,
+            int(not by_thread), result,
+        )  # fmt: skip
 
     def parent_told(self, task: Task, when: int, status: int) -> None:
         """The last thread of a process ends: a parent that is not traced gets SIGCHLD, which is seen only here."""
@@ -68,3 +135,9 @@ class SignalSource:
 def _is_from_process(number: int, code: int) -> bool:
     """Whether a process was running and sent the signal when it came into being."""
     return code in _BY_PROCESS or (number == _SIGCHLD and code > 0)
+
+
+def _signed(value: int) -> int:
+    """A pid_t that a register holds."""
+    value &= 0xFFFFFFFF
+    return value - (1 << 32) if value >> 31 else value

@@ -14,7 +14,7 @@ from sonde.engines.embedded.kernel_types import layout
 from sonde.engines.embedded.sources.buffers import Buffers
 from sonde.engines.embedded.sources.firings import Shot
 from sonde.engines.embedded.sources.signals import SignalSource
-from sonde.engines.embedded.sources.wishes import PRCTL, SET_IDENTITY
+from sonde.engines.embedded.sources.wishes import PRCTL, SENDING, SET_IDENTITY
 from sonde.engines.embedded.task import Task
 from sonde.engines.embedded.threads import Threads
 from sonde.target import stops
@@ -66,7 +66,7 @@ class StopSource:
         self._hooks = hooks
         self._early: dict[int, Record] = {}
         """The first stops of threads whose makers have not told of them."""
-        self._signals = signals = SignalSource(threads, buffers, self.fire)
+        self._signals = SignalSource(threads, buffers, self.fire)
         self.handlers: dict[int, Handler] = {
             stops.ENTRY: self._entry_handler(),
             stops.RETURN: self._return_handler(),
@@ -75,7 +75,7 @@ class StopSource:
             stops.EXEC: self._executed,
             stops.EXIT: self._exiting,
             stops.END: self._ended,
-            stops.SIGNAL: self._with_registers(signals.delivered),
+            stops.SIGNAL: self._with_registers(self._signals.delivered),
             stops.GROUP_STOP: lambda record: None,
             stops.INTERRUPTED: self._interrupted,
         }
@@ -109,7 +109,8 @@ class StopSource:
         )
         registers, arguments, context = self._buffers.registers, self._buffers.arguments, self._buffers.arguments_at
         registers_at, pack_told, pack_two = self._buffers.registers_at, _TOLD.pack_into, _TWO.pack_into
-        copy, follow = self._copy_registers, self._follow_name
+        copy, follow, sends = self._copy_registers, self._follow_name, self._signals.sends
+        special = {PRCTL, *(SENDING if self._shots.get("signal_generate") else ())}
 
         def entered(record: Record) -> None:
             _, flags, tid, when, _, _, _, _, _, ip, sp, number, di, si, dx, r10, r8, r9, _ = record
@@ -128,8 +129,11 @@ class StopSource:
             for run, cookie in shots:
                 environment.cookie = cookie
                 run(context)
-            if number == PRCTL and di == _PR_SET_NAME:
-                follow(task, si)
+            if number in special:
+                if number != PRCTL:
+                    sends(task, number, di, si, dx, when)
+                elif di == _PR_SET_NAME:
+                    follow(task, si)
 
         return entered
 
@@ -142,7 +146,8 @@ class StopSource:
         )
         registers, arguments, context = self._buffers.registers, self._buffers.arguments, self._buffers.arguments_at
         registers_at, pack_told, pack_two = self._buffers.registers_at, _TOLD.pack_into, _TWO.pack_into
-        copy, look_again = self._copy_registers, self._threads.look_again
+        copy, look_again, sent = self._copy_registers, self._threads.look_again, self._signals.sent
+        sending = SENDING if self._shots.get("signal_generate") else ()
 
         def returned(record: Record) -> None:
             _, flags, tid, when, number, _, _, _, _, ip, sp, value, _, _, _, _, _, _, _ = record
@@ -162,6 +167,8 @@ class StopSource:
             for run, cookie in shots:
                 environment.cookie = cookie
                 run(context)
+            if number in sending:
+                sent(task, value)
 
         return returned
 
@@ -252,6 +259,9 @@ class StopSource:
         self._early.pop(tid, None)
         task = self._threads.by_tid.get(tid)
         if task is not None:
+            if not task.is_ending:
+                # A thread that is killed while it stands still does not stop once more at its end.
+                self._exiting(record)
             self._hooks.forget(task.address)
             self._threads.ended(tid)
         self._hooks.ended(tid)

@@ -36,6 +36,10 @@ PRCTL = 157
 SET_IDENTITY = (105, 106, 109, 112, 113, 114, 116, 117, 119, 122, 123)
 """setuid setgid setpgid setsid setreuid setregid setgroups setresuid setresgid setfsuid setfsgid"""
 
+KILL, TKILL, TGKILL, QUEUE, TGQUEUE = 62, 200, 234, 129, 297
+SENDING = (KILL, TKILL, TGKILL, QUEUE, TGQUEUE)
+"""The calls by which a process sends a signal to another: rt_sigqueueinfo and rt_tgsigqueueinfo are the last."""
+
 _EXEC, _FORK, _SIGTIMEDWAIT, _YIELD = (59, 322), (56, 57, 58, 435), (128,), (24,)
 _DERIVED = {
     ("proc", "exec"): _EXEC, ("proc", "exec-failure"): _EXEC, ("proc", "start"): _FORK, ("proc", "lwp-start"): _FORK,
@@ -104,7 +108,14 @@ def _add_own(programs: Sequence[ProgramSpec], calls: dict[int, int]) -> None:
     """What must be seen to know who is who, where a program may ask."""
     if all(isinstance(probe.firing, Internal) for program in programs for probe, _ in program.probes):
         return
+    if any(_generates(probe) for program in programs for probe, _ in program.probes):
+        for number in SENDING:
+            calls[number] = calls.get(number, 0) | ENTRY | RETURN
     calls[PRCTL] = calls.get(PRCTL, 0) | ENTRY | HOLD_ENTRY
     if any(called_helpers(program) & _IDENTITY or program.kind == TRACING for program in programs):
         for number in SET_IDENTITY:
             calls[number] = calls.get(number, 0) | RETURN
+
+
+def _generates(probe: Probe) -> bool:
+    return isinstance(probe.firing, RawTracepoint) and probe.firing.name == "signal_generate"
