@@ -186,8 +186,7 @@ FLOOD = r"""
 #include <unistd.h>
 int main(void) {
     for (int i = 0; i < 300000; i++) getpgid(0);
-    sleep(2);
-    for (int i = 0; i < 3; i++) { getppid(); usleep(300000); }
+    for (int i = 0; i < 300; i++) { getppid(); usleep(100000); }
     return 0;
 }
 """
@@ -197,14 +196,15 @@ def test_a_full_ring_keeps_no_speculation(tmp_path):
     """What a commit() or discard() cannot say in the ring its state says: all are free again when the flood is over."""
     program = build(tmp_path, "flood", FLOOD)
     text = """
-        int got; int n; this int t;
-        syscall::getpgid:entry { self->s = speculation(); }
-        syscall::getpgid:entry { speculate(self->s); printf("%s %d\\n", execname, timestamp); }
-        syscall::getpgid:entry { printf("x%d\\n", timestamp); }
+        int got; this int t;
+        syscall::getpgid:entry /pid == $target/ { self->s = speculation(); }
+        syscall::getpgid:entry /pid == $target/ { speculate(self->s); printf("%s %d\\n", execname, timestamp); }
+        syscall::getpgid:entry /pid == $target/ { printf("x%d\\n", timestamp); }
         syscall::getpgid:return /self->s/ { commit(self->s); self->s = 0; }
-        syscall::getppid:entry /pid == $target/ { this->t = speculation(); n++; got += this->t > 0; discard(this->t); }
-        END { printf("%d of %d\\n", got, n); }
+        syscall::getppid:entry /pid == $target/ { this->t = speculation(); got += this->t > 0; discard(this->t); }
+        syscall::getppid:entry /got == 5/ { exit(0); }
+        END { printf("%d got\\n", got); }
     """
     done = sonde("-b", "4k", "-xnspec=4", "-qc", program, "-n", text)
     assert "drops on CPU" in done.stderr, "the ring was never full"
-    assert "3 of 3" in done.stdout.splitlines()
+    assert "5 got" in done.stdout.splitlines()
