@@ -35,7 +35,7 @@ def access(g, register, span):
         f.emit(i.store_reg(size, register, offset, f.number(but=(register,))))
     elif form < 0.6 and span.is_writable:
         f.emit(i.store_imm(size, register, offset, f.immediate()))
-    elif span.kind != "record":
+    else:
         dst = f.free(but=(register,))
         f.emit(i.load(size, dst, register, offset, size < 8 and random.random() < 0.3))
         f.set_scalar(dst)

@@ -7,75 +7,89 @@ from sonde.bpf import instructions as i
 from sonde.bpf import programs
 from sonde.bpf.helpers import NUMBERS
 
+_PLAIN = ("ktime_get_ns", "jiffies64", "get_current_pid_tgid", "get_current_uid_gid", "get_prandom_u32")
+"""Helpers whose results are all below 1 << 63."""
+
 
 def helper(g):
     """A call of a helper whose result is the same everywhere, or is made so."""
     f, random = g.function, g.random
     if not f.callable_arguments():
         return g.statement()
-    names = ["ktime_get_ns", "get_smp_processor_id", "probe_read_kernel", "strncmp", "strtol", "strtoul", "jiffies64"]
-    names += ["get_current_pid_tgid", "get_current_uid_gid", "get_prandom_u32", "probe_read_kernel_str"]
+    names = [*_PLAIN, "get_smp_processor_id", *_ARGUMENTS]
     if g.kind in (programs.SOCKET_FILTER, programs.SCHED_CLS):
         names += ["skb_load_bytes"] * 8
     if g.kind == programs.XDP:
         names += ["xdp_load_bytes"] * 3
     name = random.choice(names)
-    if name in ("ktime_get_ns", "jiffies64", "get_current_pid_tgid", "get_current_uid_gid", "get_prandom_u32"):
-        f.call(name)
+    prepare = _load_bytes if name.endswith("load_bytes") else _ARGUMENTS.get(name)
+    if prepare is not None and not prepare(g):
+        return g.statement()
+    f.call(name)
+    if name in _PLAIN:
         f.emit(i.alu64_imm(i.RSH, 0, 63))
-    elif name == "get_smp_processor_id":
-        f.call(name)
-    elif name.startswith("probe_read"):
-        _probe_read(g, name)
     elif name == "strncmp":
-        start = f.slots_for(8)
-        if start is None:
-            return None
-        f.emit(i.mov_reg(1, 10), i.alu64_imm(i.ADD, 1, start), i.mov_imm(2, random.randint(1, 8)))
-        f.load_map_value(3, "text")
-        f.call(name)
         # Only the sign of the result is promised.
         f.emit(i.alu64_imm(i.ARSH, 0, 31))
-    elif name.startswith("strto"):
-        _number_of_text(g, name)
-    else:
-        _load_bytes(g, name)
     f.set_scalar(0)
     return None
 
 
-def _probe_read(g, name):
+def _probe_read(g):
     f, random = g.function, g.random
     start = f.slots_for(16)
     if start is None:
-        return
+        return False
     f.emit(i.mov_reg(1, 10), i.alu64_imm(i.ADD, 1, start), i.mov_imm(2, random.randint(1, 16)))
     f.load_map_value(3, "value", random.choice((0, 8, 40)))
-    f.call(name)
+    return True
 
 
-def _number_of_text(g, name):
+def _compared(g):
     f, random = g.function, g.random
-    start, result = f.slots_for(8), f.slot(fresh=True)
-    if start is None or result == start:
-        return
+    start = f.slots_for(8)
+    if start is None:
+        return False
+    f.emit(i.mov_reg(1, 10), i.alu64_imm(i.ADD, 1, start), i.mov_imm(2, random.randint(1, 8)))
+    f.load_map_value(3, "text")
+    return True
+
+
+def _number_in_text(g):
+    f, random = g.function, g.random
+    start = f.slots_for(8)
+    if start is None:
+        return False
+    result = f.slot(fresh=True)
+    if result == start:
+        return False
     text = random.choice((b"12345678", b"-77\0    ", b"  0x1f\0\0", b"0755\0\0\0\0", b"abc\0\0\0\0\0", b"99999999"))
     f.emit(*i.ld_imm64(1, int.from_bytes(text, "little")), i.store_reg(8, 10, start, 1), i.store_imm(8, 10, result, 0))
+    f.forget([1])
     f.slots.add(result)
     f.emit(i.mov_reg(1, 10), i.alu64_imm(i.ADD, 1, start), i.mov_imm(2, random.choice((1, 4, 8))))
     f.emit(i.mov_imm(3, random.choice((0, 8, 10, 16, 3))), i.mov_reg(4, 10), i.alu64_imm(i.ADD, 4, result))
-    f.call(name)
+    return True
 
 
-def _load_bytes(g, name):
+def _load_bytes(g):
     f, random = g.function, g.random
-    context = context_of(f)
-    start = f.slots_for(16)
+    context, start = context_of(f), f.slots_for(16)
     if context is None or start is None:
-        return
+        return False
     f.emit(i.mov_reg(1, context), i.mov_imm(2, random.choice((0, 1, 14, 30, 60, 500))))
     f.emit(i.mov_reg(3, 10), i.alu64_imm(i.ADD, 3, start), i.mov_imm(4, random.randint(1, 16)))
-    f.call(name)
+    return True
+
+
+_ARGUMENTS = {
+    "probe_read_kernel": _probe_read,
+    "probe_read_kernel_str": _probe_read,
+    "strncmp": _compared,
+    "strtol": _number_in_text,
+    "strtoul": _number_in_text,
+}
+"""What puts a helper's arguments into r1 to r5; it tells whether there was room for them."""
 
 
 def tail_call(g):

@@ -196,7 +196,6 @@ def record(g):
     f.forget([saved])
     null = f.jump(i.jump_imm(i.JEQ, saved, 0, 0))
     before = f.state()
-    f.set_pointer(saved, g.span("record", 0, size))
     f.locked.add(saved)
     could, g.may_tail_call = g.may_tail_call, False
     for offset in range(0, size, 8):

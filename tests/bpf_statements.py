@@ -99,7 +99,7 @@ def atomic_stack(g):
     atomic(f, random, 10, f.slot() + random.randrange(0, 8, size), size)
 
 
-def condition(g, scalars=None):
+def condition(g):
     """A jump over what follows, on a comparison of numbers; `land` sets its target."""
     f, random = g.function, g.random
     a = f.number()
