@@ -9,7 +9,7 @@ from sonde.engines.embedded.verifier import stack
 from sonde.engines.embedded.verifier.arithmetic import loaded, sign_extended
 from sonde.engines.embedded.verifier.contexts import POINTER, SCALAR, find
 from sonde.engines.embedded.verifier.relevance import Effect, bit, slot_bits
-from sonde.engines.embedded.verifier.scalar import UNKNOWN, Scalar, unsigned, with_id
+from sonde.engines.embedded.verifier.scalar import Scalar, unsigned, with_id
 from sonde.engines.embedded.verifier.state import State
 from sonde.engines.embedded.verifier.subject import Rewriting, Subject
 from sonde.engines.embedded.verifier.values import CONTEXT, OBJECT, STACK, Pointer, Value
@@ -130,17 +130,22 @@ def modify(subject: Subject, at: int, size: int) -> Callable[[State], Effect]:
     def run(state: State) -> Effect:
         base = state.frame.registers[dst]
         assert type(base) is Pointer
-        effect = plain
+        effect, before = plain, content
         if base.kind == STACK:
             low, high, level = extent(state, base, offset, size)
             assert isinstance(base.target, int)
+            of = state.frames[base.target].stack
             use(subject, state, base, low)
-            stack.disturb(state.frames[base.target].stack, low, high)
-            effect = Effect(kills=kills, uses=uses | slots(level, low, high), demands=bit(dst))
+            held = stack.load(of, low, size) if not base.variable.mask else None
+            if type(held) is Scalar:
+                before = held
+            stack.disturb(of, low, high)
+            touched = slots(level, low, high)
+            effect = Effect(kills, kills, touched, uses | touched, bit(dst))
         else:
             subject.note(at, None)
         if fetched >= 0:
-            state.frame.registers[fetched] = content if size < 8 else UNKNOWN
+            state.frame.registers[fetched] = before
         return effect
 
     return run

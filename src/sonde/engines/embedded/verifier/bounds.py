@@ -111,7 +111,10 @@ def _inside(value: Pointer, offset: int, size: int, doing: str) -> str | None:
             f"may lead before the start of {where}: its offset is {variable.smin} at least, compare it first: {doing}"
         )
     if variable.umax >= FARTHEST:
-        return f"has an offset into {where} that is not bounded: compare it with the size first: {doing}"
+        which = (
+            "may be negative: compare it with 0" if variable.smin < 0 else "is not bounded: compare it with the size"
+        )
+        return f"has an offset into {where} that {which} first: {doing}"
     if value.kind in (PACKET, PACKET_META):
         if start < 0 or start + size > value.size:
             return (
