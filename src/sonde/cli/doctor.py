@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from sonde.cli.messages import UsageError
 from sonde.cli.output import show
+from sonde.engines.embedded import survey as embedded
 from sonde.engines.kernel.survey import Row, survey
 
 _WIDTH = 79
@@ -18,7 +19,7 @@ def doctor(words: Sequence[str]) -> int:
     if words:
         raise UsageError(f"doctor takes no arguments: {words[0]}")
     rows = survey()
-    show("".join(_lines(row) for row in rows))
+    show("".join(_lines(row) for row in (*rows, *embedded.survey())))
     return 0 if all(row.state == "yes" for row in rows if row.name in ("bpf", "ringbuf")) else 1
 
 

@@ -1,0 +1,77 @@
+"""What the embedded engine finds on this machine, for `sonde doctor`."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+
+from sonde.engines.kernel.survey import Row
+from sonde.target import machine, ptrace
+from sonde.target.memory import ProcessMemory
+
+_ACTIONS = "/proc/sys/kernel/seccomp/actions_avail"
+_YAMA = {
+    0: "any process of one's own, by -p and -c",
+    1: "one's own children, by -c",
+    2: "with CAP_SYS_PTRACE only",
+    3: "nobody",
+}
+
+
+def survey() -> list[Row]:
+    """Whether programs can run without the kernel's help, and what they can trace."""
+    trace, memory = _try()
+    return [trace, memory, _seccomp(), _yama()]
+
+
+def _try() -> tuple[Row, Row]:
+    """Trace a child for a moment, and read its memory."""
+    purpose = "system calls and processes of -c and -p, without root"
+    pid = os.fork()
+    if pid == 0:
+        time.sleep(10)
+        os._exit(0)
+    try:
+        try:
+            ptrace.call(ptrace.SEIZE, pid)
+        except OSError as error:
+            why = f"{purpose}: {error.strerror} (ptrace)"
+            return Row("embedded", "refused", why, "see ptrace_scope; in a container add CAP_SYS_PTRACE"), _no_memory()
+        row = Row("embedded", "yes", f"the embedded engine: {purpose}")
+        try:
+            ProcessMemory().read(pid, id(survey), 8)
+        except OSError as error:
+            return row, Row("process_vm_readv", "refused", f"copyin() and ustack(): {error.strerror}")
+        return row, Row("process_vm_readv", "yes", "copyin() and ustack() of the embedded engine")
+    finally:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+
+
+def _no_memory() -> Row:
+    return Row("process_vm_readv", "no", "copyin() and ustack(): nothing can be traced")
+
+
+def _seccomp() -> Row:
+    try:
+        with open(_ACTIONS, encoding="ascii") as file:
+            has_trace = "trace" in file.read().split()
+    except OSError:
+        has_trace = False
+    purpose = "a command of -c stops at probed system calls only"
+    if has_trace:
+        return Row("seccomp", "yes", purpose)
+    return Row("seccomp", "no", f"{purpose}: the kernel has no filters", "-xseccomp=no: slower, but works")
+
+
+def _yama() -> Row:
+    scope = machine.setting("kernel/yama/ptrace_scope")
+    if scope is None:
+        return Row("ptrace_scope", "yes", "no Yama: processes of one's own can be traced, by -p and -c")
+    able = "sys_ptrace" in machine.capabilities()
+    state = "yes" if scope == 0 or (able and scope < 3) else "refused"
+    return Row(
+        "ptrace_scope", state, f"who may be traced: kernel.yama.ptrace_scope = {scope}: {_YAMA.get(scope, '')}",
+        "" if state == "yes" else "0, for -p of one's own processes",
+    )  # fmt: skip

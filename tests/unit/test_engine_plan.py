@@ -1,0 +1,110 @@
+"""Which stops the embedded engine asks its guardian for, from the programs that are to run."""
+
+import pytest
+
+from sonde.bpf import instructions as i
+from sonde.bpf import programs
+from sonde.bpf.helpers import NUMBERS
+from sonde.engines.embedded.sources.registers import needs_all_registers
+from sonde.engines.embedded.sources.wishes import PRCTL, plan_of
+from sonde.probe import Internal, Probe, RawTracepoint, Syscall, Timer
+from sonde.spec import ProbeSpec, ProgramSpec, TracingSpec
+from sonde.target import stops
+from sonde.target.plan import ENTRY, HOLD_ENTRY, HOLD_RETURN, RETURN
+
+RETURN_ZERO = [i.mov_imm(i.R0, 0), i.exit_()]
+
+
+def program(code, *probes):
+    served = tuple(ProbeSpec(probe, 0) for probe in probes)
+    return ProgramSpec("program", programs.RAW_TRACEPOINT, 0, i.encode(code), (), served)
+
+
+def planned(*each, probes=()):
+    all_probes = tuple(probes) or tuple(served.probe for program in each for served in program.probes)
+    return plan_of(TracingSpec((), each, (), (), (), all_probes), seccomp=True)
+
+
+def call(number, is_return=False):
+    return Probe(100 + number, "syscall", "vmlinux", str(number), "", Syscall(number, str(number), is_return))
+
+
+def calling(name):
+    return [i.call(NUMBERS[name]), *RETURN_ZERO]
+
+
+def test_without_probes_of_processes_nothing_is_asked_for():
+    plan = planned(program(RETURN_ZERO, Probe(1, "dtrace", "", "", "BEGIN", Internal("BEGIN"))))
+    assert not plan.calls
+    assert not plan.events
+
+
+def test_one_attachment_serves_all_calls_of_its_side():
+    plan = planned(program(RETURN_ZERO, call(2)), probes=[call(2), call(3), call(4, True)])
+    assert {n: wanted for n, wanted in plan.calls.items() if n != PRCTL} == {2: ENTRY, 3: ENTRY}
+
+
+@pytest.mark.parametrize("helper", ["probe_read_user", "probe_read_user_str", "get_stack", "send_signal"])
+def test_a_thread_that_is_looked_at_stands_still(helper):
+    plan = planned(program(calling(helper), call(2), call(2, True)))
+    assert plan.calls[2] == ENTRY | RETURN | HOLD_ENTRY | HOLD_RETURN
+    assert plan.registers is (helper == "get_stack")
+
+
+def test_names_are_followed():
+    assert planned(program(RETURN_ZERO, call(2))).calls[PRCTL] == ENTRY | HOLD_ENTRY
+
+
+def test_probes_that_follow_from_all_calls_ask_for_those_they_are_about():
+    probe = Probe(80002, "proc", "vmlinux", "", "exec", RawTracepoint("sys_enter", 2))
+    plan = planned(program(RETURN_ZERO, probe))
+    assert set(plan.calls) == {59, 322, PRCTL}
+    plan = planned(program(RETURN_ZERO, probe._replace(provider="rawtp", name="sys_enter")))
+    assert len(plan.calls) > 400
+
+
+@pytest.mark.parametrize(
+    ("tracepoint", "kind"),
+    [("sched_process_fork", stops.FORK), ("sched_process_exit", stops.EXIT), ("signal_deliver", stops.SIGNAL)],
+)
+def test_events_are_asked_for(tracepoint, kind):
+    probe = Probe(1, "rawtp", "", "", tracepoint, RawTracepoint(tracepoint, 2))
+    assert planned(program(RETURN_ZERO, probe)).events == {kind}
+    assert kind in planned(program(calling("probe_read_user"), probe)).held
+
+
+def test_samples_come_with_registers():
+    plan = planned(program(RETURN_ZERO, Probe(1, "profile", "", "", "profile-97", Timer(10**7, True))))
+    assert stops.INTERRUPTED in plan.events & plan.held
+    assert plan.registers
+
+
+def loading(offset, *between):
+    return [
+        i.call(NUMBERS["task_pt_regs"]),
+        i.mov_reg(i.R6, i.R0),
+        *between,
+        i.load(8, i.R1, i.R6, offset),
+        *RETURN_ZERO,
+    ]
+
+
+@pytest.mark.parametrize(("offset", "needs"), [(112, False), (120, False), (128, False), (32, True), (0, True)])
+def test_registers_that_no_record_tells(offset, needs):
+    assert needs_all_registers(program(loading(offset))) is needs
+
+
+def test_a_pointer_is_followed_through_the_stack_and_jumps():
+    code = [
+        i.call(NUMBERS["task_pt_regs"]),
+        i.store_reg(8, i.R10, -8, i.R0),
+        i.jump_imm(i.JEQ, i.R0, 0, 2),
+        i.load(8, i.R7, i.R10, -8),
+        i.load(8, i.R1, i.R7, 40),
+        *RETURN_ZERO,
+    ]
+    assert needs_all_registers(program(code))
+
+
+def test_another_pointer_s_members_do_not_count():
+    assert not needs_all_registers(program(loading(32, i.mov_reg(i.R6, i.R10))))
