@@ -17,7 +17,7 @@ def moved(subject: Subject, at: int, pointer: Pointer, number: Scalar, operation
         return UNKNOWN
     if not number.mask:
         by = number.smin if operation == i.ADD else -number.smin
-        return pointer._replace(offset=pointer.offset + by)
+        return Pointer(pointer.kind, pointer.offset + by, *pointer[2:])
     if pointer.kind == OBJECT and not pointer.target:
         return UNKNOWN
     variable = compute(operation, pointer.variable, number, 64)

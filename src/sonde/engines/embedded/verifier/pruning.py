@@ -3,7 +3,7 @@ stacksafe() of kernel/bpf/verifier.c)."""
 
 from __future__ import annotations
 
-from sonde.engines.embedded.verifier.relevance import EVERYTHING, Checkpoint, needs
+from sonde.engines.embedded.verifier.relevance import EVERYTHING, Checkpoint, Needs, needs
 from sonde.engines.embedded.verifier.scalar import UNKNOWN, ZERO, Scalar, within
 from sonde.engines.embedded.verifier.stack import MISC, NOTHING, NULL, SPILL, Slot
 from sonde.engines.embedded.verifier.state import State
@@ -78,26 +78,27 @@ def _alike(old: State, new: State) -> bool:
     return old.calls == new.calls and len(old.references) == len(new.references)
 
 
-def _covers(old: State, new: State, places: list[tuple[int, int, int, bool]]) -> bool:
+def _covers(old: State, new: State, places: Needs) -> bool:
     """Compare the places. The one that differs comes first the next time: it is likely to differ again."""
     names = _Names()
-    old_frames, new_frames = old.frames, new.frames
-    for n, (frame, register, slot, exact) in enumerate(places):
-        if slot < 0:
-            before, after = old_frames[frame].registers[register], new_frames[frame].registers[register]
-            if before is after and (before is None or not before.id):
-                continue
-            if _value(before, after, exact, names):
-                continue
-        else:
-            held, holds = old_frames[frame].stack[slot], new_frames[frame].stack.get(slot)
-            if held is holds and (held.value is None or not held.value.id):
-                continue
-            if _slot(held, holds, exact, names):
-                continue
-        if n:
-            places.insert(0, places.pop(n))
-        return False
+    frames = new.frames
+    registers, slots = places
+    for n, (frame, register, exact, before) in enumerate(registers):
+        after = frames[frame].registers[register]
+        if before is after and not before.id:
+            continue
+        if not _value(before, after, exact, names):
+            if n:
+                registers.insert(0, registers.pop(n))
+            return False
+    for n, (frame, slot, exact, held) in enumerate(slots):
+        holds = frames[frame].stack.get(slot)
+        if held is holds and (held.value is None or not held.value.id):
+            continue
+        if not _slot(held, holds, exact, names):
+            if n:
+                slots.insert(0, slots.pop(n))
+            return False
     return _same_references(old, new, names)
 
 

@@ -13,9 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sonde.engines.embedded.verifier.stack import SLOTS
-from sonde.engines.embedded.verifier.state import READABLE, Frame, State
-from sonde.engines.embedded.verifier.values import Value
+from sonde.engines.embedded.verifier.scalar import Scalar
+from sonde.engines.embedded.verifier.stack import SLOTS, Slot
+from sonde.engines.embedded.verifier.state import READABLE, State
+from sonde.engines.embedded.verifier.values import Pointer
 from sonde.typed import NamedTuple, TypeAlias
 
 FRAME_BITS = READABLE + SLOTS
@@ -50,10 +51,14 @@ def slot_bits(level: int, first: int, last: int) -> int:
     return ((1 << last - first + 1) - 1) << first + READABLE + level * FRAME_BITS
 
 
+Needs: TypeAlias = tuple[list[tuple[int, int, bool, Scalar | Pointer]], list[tuple[int, int, bool, Slot]]]
+"""Registers and slots to compare: the frame, which one, whether the exact number matters, and what is there."""
+
+
 class Checkpoint:
     """A state at an instruction where paths meet, and, once all paths from it have ended, what matters of it.
 
-    `needs` are then the places to compare: frame, register (or -1), slot (or -1), and whether the exact number matters.
+    `needs` are then the places to compare.
     `is_turn`: the loop that goes round there, bounded by something else, has made a turn.
     """
 
@@ -65,7 +70,7 @@ class Checkpoint:
         self.live = self.precise = EVERYTHING
         self.is_turn = False
         self.is_complete = False
-        self.needs: list[tuple[int, int, int, bool]] = []
+        self.needs: Needs = ([], [])
         self.hits = self.misses = 0
 
     def complete(self, live: int, precise: int) -> None:
@@ -73,23 +78,22 @@ class Checkpoint:
         self.needs = needs(self.state, live, precise)
 
 
-def needs(state: State, live: int, precise: int) -> list[tuple[int, int, int, bool]]:
+def needs(state: State, live: int, precise: int) -> Needs:
     """The places of a state that are in `live`, the innermost frame's first."""
-    found = []
-    for level, frame in enumerate(reversed(state.frames)):
-        shift = level * FRAME_BITS
-        here, exact = live >> shift & FRAME_MASK, precise >> shift & FRAME_MASK
-        index = len(state.frames) - 1 - level
-        for n in _held(frame):
-            if here >> n & 1:
-                register, slot = (n, -1) if n < READABLE else (-1, n - READABLE)
-                found.append((index, register, slot, bool(exact >> n & 1)))
-    return found
-
-
-def _held(frame: Frame) -> list[int]:
-    registers: list[Value] = frame.registers
-    return [n for n in range(10) if registers[n] is not None] + [READABLE + slot for slot in frame.stack]
+    registers: list[tuple[int, int, bool, Scalar | Pointer]] = []
+    slots: list[tuple[int, int, bool, Slot]] = []
+    index = len(state.frames)
+    for frame in reversed(state.frames):
+        index -= 1
+        here, exact = live & FRAME_MASK, precise & FRAME_MASK
+        for n, value in enumerate(frame.registers[:10]):
+            if value is not None and here >> n & 1:
+                registers.append((index, n, bool(exact >> n & 1), value))
+        for slot, held in frame.stack.items():
+            if here >> slot + READABLE & 1:
+                slots.append((index, slot, bool(exact >> slot + READABLE & 1), held))
+        live, precise = live >> FRAME_BITS, precise >> FRAME_BITS
+    return registers, slots
 
 
 Lift: TypeAlias = Callable[[int], int]

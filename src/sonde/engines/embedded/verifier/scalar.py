@@ -191,4 +191,4 @@ def within(old: Scalar, new: Scalar) -> bool:
 
 def with_id(scalar: Scalar, identity: int) -> Scalar:
     """The same number, as one of the copies `identity`."""
-    return Scalar(*scalar[:10], identity)
+    return Scalar._make((*scalar[:10], identity))
