@@ -40,6 +40,11 @@ def choose(options: OptionTable, messages: Messages, only_compiles: bool = False
     return EMBEDDED
 
 
+def has_filter(options: OptionTable) -> bool:
+    """Whether a command of -c gets a seccomp filter where the embedded engine runs."""
+    return options.on("seccomp") or not options.is_set("seccomp")
+
+
 def features(engine: str, program: Program) -> frozenset[str]:
     """What the engine offers to programs; not looked into where nothing but BEGIN and END is to run."""
     if engine == EMBEDDED:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
 from sonde.cli.arguments import Arguments
-from sonde.cli.engines import EMBEDDED
+from sonde.cli.engines import EMBEDDED, has_filter
 from sonde.cli.messages import FatalError
 from sonde.options import OptionTable
 from sonde.session import Traced
@@ -48,9 +48,9 @@ def _followed(arguments: Arguments, options: OptionTable) -> Iterator[Sequence[T
     from sonde.target.launch import CommandError
 
     evaluation = options.text("evaltime", "postinit")
-    seccomp = options.on("seccomp") or not options.is_set("seccomp")
+    pids = [_number(pid) for pid in arguments.pids]
     try:
-        group = FollowedGroup(arguments.commands, [_number(pid) for pid in arguments.pids], evaluation, seccomp)
+        group = FollowedGroup(arguments.commands, pids, evaluation, has_filter(options))
     except CommandError as error:
         raise FatalError(str(error)) from None
     except OSError as error:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from sonde.cli.arguments import Arguments
 from sonde.cli.destructive import require_allowed
-from sonde.cli.engines import make
+from sonde.cli.engines import EMBEDDED, has_filter, make
 from sonde.cli.errors import engine_error
 from sonde.cli.messages import FatalError, Messages
 from sonde.cli.names import Names
@@ -30,6 +30,10 @@ def run(
     """Trace to the end; returns the exit status. `destructive`: there are actions that need -w. Raises FatalError."""
     require_allowed(destructive, options)
     _check_enabling(spec, options)
+    if "verbose" in arguments.flags and engine == EMBEDDED and arguments.commands and has_filter(options):
+        messages.error(
+            "the command gets a seccomp filter, and no_new_privs with it: setuid programs do not change user"
+        )
     names = Names()
     with opened(arguments.output, "output file ") as output, _raw_file(arguments.raw) as raw:
         try:
