@@ -93,6 +93,16 @@ def test_what_is_known_of_arguments_by_their_types():
         verify(program(text, "tracing"), MAPS, ("", "task_struct"))
 
 
+def test_a_structure_has_an_end_where_its_size_is_known():
+    text = "call bpf_get_current_task_btf\nr0 = *(u64 *)(r0 +{})\nexit"
+    verify(program(text.format(56)), MAPS, size_of={"task_struct": 64}.get)
+    verify(program(text.format(57)), MAPS)
+    with pytest.raises(
+        Refusal, match="leads behind the end of task_struct: the read of 8 bytes at offset 57 of 64 bytes"
+    ):
+        verify(program(text.format(57)), MAPS, size_of={"task_struct": 64}.get)
+
+
 def test_what_was_never_written_is_any_number_to_the_lenient():
     text = "r0 = *(u64 *)(r10 -8)\nexit"
     verify(program(text), MAPS, is_lenient=True)

@@ -140,6 +140,11 @@ def layout(structure: str) -> Layout:
     return Layout(-(-size // strictest) * strictest, strictest, offsets)
 
 
+def size_of(name: str) -> int | None:
+    """Bytes of the structure `struct NAME`, None if the engine has none."""
+    return layout(f"struct {name}").size if f"struct {name}" in _STRUCTURES else None
+
+
 def _measure(kind: str) -> tuple[int, int]:
     """Size and alignment of a type."""
     array = _ARRAY.fullmatch(kind)

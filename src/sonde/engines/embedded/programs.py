@@ -8,7 +8,7 @@ from sonde.bpf.instructions import CALL, JMP, decode, encode
 from sonde.engines.base import EngineError
 from sonde.engines.embedded.environment import Environment
 from sonde.engines.embedded.helpers.table import helpers_by_map, make_helpers
-from sonde.engines.embedded.kernel_types import TRACEPOINTS, pointed_to
+from sonde.engines.embedded.kernel_types import TRACEPOINTS, pointed_to, size_of
 from sonde.engines.embedded.machine.linking import LinkError, link
 from sonde.engines.embedded.machine.translator import translate
 from sonde.engines.embedded.maps.base import Map
@@ -59,7 +59,7 @@ def _verified(spec: ProgramSpec, maps: Mapping[str, Map]) -> ProgramSpec:
             raise EngineError(f"program {spec.name} is for the tracepoint {tracepoint}, which only a kernel has")
         arguments = pointed_to(tracepoint)
     try:
-        verified = verify(spec, {name: made.spec for name, made in maps.items()}, arguments)
+        verified = verify(spec, {name: made.spec for name, made in maps.items()}, arguments, size_of=size_of)
     except Refusal as error:
         raise EngineError(f"the verifier refuses program {spec.name}: {error}") from None
     return spec._replace(code=encode(verified.code))

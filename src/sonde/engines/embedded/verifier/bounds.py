@@ -58,7 +58,7 @@ def direct(
     if kind == CONTEXT:
         return _context(subject, value, offset, size, is_write, is_atomic, is_signed)
     if kind == OBJECT:
-        return _object(value, offset, size, is_write)
+        return _object(subject, value, offset, size, is_write)
     if kind == STACK and not value.variable.mask:
         total = value.offset + offset
         if total % size:
@@ -176,12 +176,16 @@ def whole_context(context: Context, value: Pointer, size: int, doing: str) -> st
     return f"leads to bytes {low} to {high} of the context, which has {context.size}: {doing}"
 
 
-def _object(value: Pointer, offset: int, size: int, is_write: bool) -> str | None:
-    name = value.target or "a structure of the kernel"
+def _object(subject: Subject, value: Pointer, offset: int, size: int, is_write: bool) -> str | None:
+    name = str(value.target) or "a structure of the kernel"
     if is_write:
         return f"points to {name}, which programs may not write"
     if value.variable.mask:
         return f"has an offset into {name} that is not a constant: {what(size, is_write)}"
-    if value.offset + offset < 0:
+    start = value.offset + value.variable.smin + offset
+    end = subject.size_of(name)
+    if start < 0:
         return f"leads before the start of {name}: {what(size, is_write)}"
+    if end is not None and start + size > end:
+        return f"leads behind the end of {name}: {what(size, is_write)} at offset {start} of {end} bytes"
     return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from sonde.bpf import programs
 from sonde.bpf.instructions import Instruction, decode
@@ -27,18 +27,21 @@ class Subject:
     `accesses` collects how each instruction that reads or writes the context is to be rewritten, None for one
     that accesses something else, and `conflicts` those that would have to do it in two ways; `depths` how much
     of its stack each function uses, in bytes. `is_typed`: what a word of the context is, is known. `is_lenient`: bytes
-    of the stack may be read that were never written.
+    of the stack may be read that were never written. `size_of` tells how large a structure of the kernel is, None where
+    that is not known.
     """
 
     def __init__(
-        self, program: ProgramSpec, maps: Mapping[str, MapSpec], arguments: Sequence[str] | None, is_lenient: bool
-    ) -> None:
+        self, program: ProgramSpec, maps: Mapping[str, MapSpec], arguments: Sequence[str] | None, is_lenient: bool,
+        size_of: Callable[[str], int | None] = lambda _name: None,
+    ) -> None:  # fmt: skip
         self.program = program
         self.code: list[Instruction] = decode(program.code)
         self.maps = {at: maps[name] for at, name in program.map_references}
         self.context = _context(program, arguments)
         self.is_typed = program.kind != programs.TRACING or arguments is not None
         self.is_lenient = is_lenient
+        self.size_of = size_of
         self.identities = Identities()
         self.accesses: dict[int, Rewriting | None] = {}
         self.conflicts: set[int] = set()

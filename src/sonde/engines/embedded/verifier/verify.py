@@ -34,15 +34,18 @@ def verify(
     arguments: Sequence[str] | None = None,
     observe: Callable[[int, State], None] | None = None,
     is_lenient: bool = False,
+    size_of: Callable[[str], int | None] = lambda _name: None,
 ) -> Verified:
     """Prove that the program reads and writes nothing but what it was given, ends, and releases what it takes.
 
     `maps` are those that it refers to, by name. `arguments` are the structures that the arguments of a tp_btf program
     point to, "" for numbers; without them a word of its context can be used as either. `observe` is told of each
     instruction gone through and the state before it. `is_lenient`: bytes of the stack may be read that were never
-    written, and are any numbers, as in the kernel for a user with CAP_PERFMON. Raises Refusal.
+    written, and addresses used as numbers, as in the kernel for a user with CAP_PERFMON. `size_of` tells the size of a
+    structure of the kernel by its name, None if it is not known: then nothing can be said of where it ends. Raises
+    Refusal.
     """
-    subject = Subject(program, maps, arguments, is_lenient)
+    subject = Subject(program, maps, arguments, is_lenient, size_of)
     try:
         shape = structure(subject.code, set(subject.maps))
         check_nesting(shape)
