@@ -109,8 +109,9 @@ def _add_own(programs: Sequence[ProgramSpec], calls: dict[int, int]) -> None:
     if all(isinstance(probe.firing, Internal) for program in programs for probe, _ in program.probes):
         return
     if any(_generates(probe) for program in programs for probe, _ in program.probes):
+        # The sender is held where it may have the receiver end next: what that ignores must be known by then.
         for number in SENDING:
-            calls[number] = calls.get(number, 0) | ENTRY | RETURN
+            calls[number] = calls.get(number, 0) | ENTRY | RETURN | HOLD_RETURN
     calls[PRCTL] = calls.get(PRCTL, 0) | ENTRY | HOLD_ENTRY
     if any(called_helpers(program) & _IDENTITY or program.kind == TRACING for program in programs):
         for number in SET_IDENTITY:
