@@ -81,11 +81,11 @@ _IGNORED_BY_DEFAULT = (17, 18, 23, 28)
 
 
 def is_signal_ignored(pid: int, number: int) -> bool:
-    """Whether a process ignores a signal, by itself or by default."""
+    """Whether a process ignores a signal, by itself or by default, which is all that is known of one that is gone."""
     try:
         lines = dict(line.split(b":\t", 1) for line in _read(f"/proc/{pid}/status").split(b"\n") if b":\t" in line)
     except OSError:
-        return False
+        return number in _IGNORED_BY_DEFAULT
     bit = 1 << number - 1
     if int(lines[b"SigIgn"], 16) & bit:
         return True
