@@ -153,9 +153,14 @@ def test_a_killed_guardian_is_noticed():
     pid = tracees.start("sleep 30")
     tracees.begin(calls(ENTRY), "postinit")
     tracees.go()
+    (watcher,) = proc.children(tracees.guardian)
     os.kill(tracees.guardian, signal.SIGKILL)
     with pytest.raises(GuardianError, match="the guardian, which traces the processes, was killed"):
         follow(tracees, pid)
+    limit = time.monotonic() + 10
+    while os.path.exists(f"/proc/{watcher}/status") and proc.stat(watcher).state != "Z" and time.monotonic() < limit:
+        time.sleep(0.001)
+    assert time.monotonic() < limit
     # A filter without its tracer would make calls fail: so the command ends with it.
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == -signal.SIGKILL
     tracees.close()

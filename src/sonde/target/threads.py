@@ -88,6 +88,9 @@ class Threads:
             request = ptrace.SYSCALL
         if tid == self.stopped:
             self.stopped = 0
+        if self.asked and tid in self.asked:
+            # The kernel forgets that it was asked where the thread stops for another reason before.
+            self.ptrace(ptrace.INTERRUPT, tid, 0, 0)
         self.ptrace(request, tid, 0, deliver)
 
     def release(self, tid: int, record: int) -> None:

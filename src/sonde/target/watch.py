@@ -6,10 +6,12 @@ signal could, and there is no second thing to wait for. Where the pipe is closed
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
 
 _ENOUGH = 4096
+_PR_SET_PDEATHSIG = 1
 
 
 def start(pipe: int) -> int:
@@ -22,6 +24,8 @@ def start(pipe: int) -> int:
     if pid:
         return pid
     try:
+        # It would stay, stopped, if the guardian were killed.
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
         os.closerange(0, pipe)
         os.closerange(pipe + 1, os.sysconf("SC_OPEN_MAX"))
         while os.read(pipe, _ENOUGH):
