@@ -19,6 +19,7 @@ KINDS = (
 FORBIDDEN = ("cannot use helper", "unknown func", "invalid func", "supported only for", "not supported for")
 
 LEFT_OUT = {
+    "fetch_variables": "only the embedded engine has it",
     "probe_write_user": "kernels that are locked down offer it to nobody",
     "xdp_get_buff_len": "what tracing programs may call by this number takes a pointer to a kernel structure",
 }
