@@ -139,5 +139,5 @@ def _memory(x: Instruction, group: int) -> str | None:
     if x.imm == i.STORE_RELEASE:
         return None
     if x.imm not in _ATOMICS or size not in (i.W, i.DW):
-        return _UNKNOWN
+        return "there is no such atomic operation"
     return _FRAME if x.imm & i.FETCH and x.imm != i.CMPXCHG and x.src == 10 else None
