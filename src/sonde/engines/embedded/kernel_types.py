@@ -77,7 +77,7 @@ _TYPEDEFS = {
     "pid_t": "int", "uid_t": "unsigned int", "gid_t": "unsigned int", "mode_t": "unsigned short", "size_t":
     "unsigned long", "ssize_t": "long", "umode_t": "unsigned short", "loff_t": "long long", "off_t": "long",
     "key_t": "int", "clockid_t": "int", "u64": "unsigned long long", "u32": "unsigned int", "siginfo_t":
-    "struct siginfo",
+    "struct siginfo", "bool": "_Bool",
 }  # fmt: skip
 
 _ENUMERATORS = {"pid_type": ("PIDTYPE_PID", "PIDTYPE_TGID", "PIDTYPE_PGID", "PIDTYPE_SID", "PIDTYPE_MAX")}
@@ -112,7 +112,7 @@ _INTEGERS = {
 _DWARF_NAMES = {
     "short": "short int", "unsigned short": "short unsigned int", "long": "long int",
     "unsigned long": "long unsigned int", "long long": "long long int",
-    "unsigned long long": "long long unsigned int", "_Bool": "bool",
+    "unsigned long long": "long long unsigned int",
 }  # fmt: skip
 """What compilers, and so BTF, call them."""
 
