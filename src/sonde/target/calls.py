@@ -29,7 +29,7 @@ def filtered(threads: Threads, tid: int) -> None:
     if threads.repeating and words[_NUMBER] in (threads.repeating.pop(tid, -1), _RESTART):
         threads.proceed(tid)
     elif wanted & ENTRY:
-        threads.tell(tid, stops.ENTRY, wanted & HOLD_ENTRY)
+        threads.tell_entry(tid, wanted & HOLD_ENTRY)
     else:
         threads.proceed(tid)
 
@@ -58,7 +58,7 @@ def _enters(threads: Threads, tid: int) -> None:
     wanted = threads.plan.calls.get(number, 0) if words[_OPERATION] >> 32 == _NATIVE else 0
     threads.inside[tid] = number << 4 | wanted if wanted & RETURN else 0
     if wanted & ENTRY and not repeats:
-        threads.tell(tid, stops.ENTRY, wanted & HOLD_ENTRY)
+        threads.tell_entry(tid, wanted & HOLD_ENTRY)
     else:
         threads.proceed(tid)
 

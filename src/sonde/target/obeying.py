@@ -21,7 +21,7 @@ def obey(threads: Threads, asked: int, tid: int, argument: int, payload: bytes) 
         if threads.ptrace(ptrace.INTERRUPT, tid, 0, 0) == 0:
             threads.asked.add(tid)
     elif asked == commands.PLAN:
-        threads.plan = plan.from_bytes(payload)
+        threads.adopt_plan(plan.from_bytes(payload))
     elif asked == commands.SEIZE_COMMAND:
         threads.answer(commands.SEIZED, tid, _seize_command(threads, tid))
     elif asked == commands.SEIZE_PROCESS:

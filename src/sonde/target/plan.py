@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 
 from sonde.target import stops
 from sonde.typed import NamedTuple
@@ -14,12 +15,38 @@ NUMBERS = 1024
 """More than there are system call numbers."""
 
 _LAYOUT = struct.Struct("=BBHH2x")
+_FETCH = struct.Struct("=HHI")
+
+
+class Fetch(NamedTuple):
+    """Memory that a system call's argument (its place from 0) points to: as much of `size` bytes as can be read."""
+
+    argument: int
+    size: int
+
+
+MOST_FETCHES = 3
+"""For one system call."""
+
+
+def offsets(fetches: Sequence[Fetch]) -> list[int]:
+    """Where each lies in a record's place, and where they all end."""
+    found = [0]
+    for fetch in fetches:
+        found.append(found[-1] + (fetch.size + 7 & -8))
+    return found
+
+
+def can_fetch(fetches: Sequence[Fetch]) -> bool:
+    """Whether there is room for all of them in a record's place."""
+    return len(fetches) <= MOST_FETCHES and offsets(fetches)[-1] <= stops.PLACE
 
 
 class Plan(NamedTuple):
     """`calls`: system call number -> ENTRY ... HOLD_RETURN; `events`: the kinds of stops.py wanted besides, of which
     `held` are held. START, EXEC and END are always told. `registers`: held stops come with the thread's registers.
-    `seccomp`: for a command, stop at the wanted system calls only, by a filter.
+    `seccomp`: for a command, stop at the wanted system calls only, by a filter. `fetches`: by system call, what is read
+    at its entry, where that is told and not held.
     """
 
     calls: dict[int, int] = {}
@@ -27,19 +54,28 @@ class Plan(NamedTuple):
     held: frozenset[int] = frozenset()
     registers: bool = False
     seccomp: bool = True
+    fetches: dict[int, tuple[Fetch, ...]] = {}
 
 
 def to_bytes(plan: Plan) -> bytes:
     calls = bytearray(NUMBERS)
     for number, wanted in plan.calls.items():
         calls[number] = wanted
-    return _LAYOUT.pack(plan.registers, plan.seccomp, _bits(plan.events), _bits(plan.held)) + calls
+    return (
+        _LAYOUT.pack(plan.registers, plan.seccomp, _bits(plan.events), _bits(plan.held))
+        + calls
+        + b"".join(_FETCH.pack(number, *fetch) for number, fetches in plan.fetches.items() for fetch in fetches)
+    )
 
 
 def from_bytes(data: bytes) -> Plan:
     registers, seccomp, events, held = _LAYOUT.unpack_from(data)
-    calls = {number: wanted for number, wanted in enumerate(data[_LAYOUT.size :]) if wanted}
-    return Plan(calls, _set(events), _set(held), bool(registers), bool(seccomp))
+    end = _LAYOUT.size + NUMBERS
+    calls = {number: wanted for number, wanted in enumerate(data[_LAYOUT.size : end]) if wanted}
+    fetches: dict[int, tuple[Fetch, ...]] = {}
+    for number, argument, size in _FETCH.iter_unpack(data[end:]):
+        fetches[number] = (*fetches.get(number, ()), Fetch(argument, size))
+    return Plan(calls, _set(events), _set(held), bool(registers), bool(seccomp), fetches)
 
 
 def _bits(kinds: frozenset[int]) -> int:

@@ -14,6 +14,10 @@ from mmap import mmap
 from sonde.target import stops
 
 
+def _slots(memory: mmap) -> int:
+    return (len(memory) - stops.memory_size(0)) // stops.SIZE
+
+
 class RecordWriter:
     """The guardian's side. `wait` is called while the ring is full and returns when a command has come."""
 
@@ -26,12 +30,23 @@ class RecordWriter:
         self._bytes = memoryview(memory)
         self._end = memoryview(self.info).cast("B")[: stops.SIZE - stops.INFO_OFFSET]
         self._pack = stops.HEADER.pack_into
-        self._slots = (len(memory) - stops.RING) // stops.SIZE
+        self._slots = self._room = _slots(memory)
         self._bell = bell
         self._wait = wait
-        self._full = self._slots
-        self._half = self._slots // 2
+        self._full = self._room
+        self._half = self._room // 2
         self.head = 0
+
+    def limit(self, room: int) -> None:
+        """Let no more than `room` records wait."""
+        self._room = min(room, self._slots)
+        self._look()
+
+    def next_place(self) -> int:
+        """The number of the place that belongs to the next record; waits while there is no room."""
+        if self.head >= self._full:
+            self._wait_for_room()
+        return self.head % stops.PLACES
 
     def write(self, kind: int, flags: int, tid: int, when: int, a: int = 0, b: int = 0, c: int = 0) -> None:
         """Add a record; waits while there is no room."""
@@ -56,8 +71,8 @@ class RecordWriter:
 
     def _look(self) -> int:
         tail = self.words[stops.TAIL]
-        self._full = tail + self._slots
-        self._half = tail + self._slots // 2
+        self._full = tail + self._room
+        self._half = tail + self._room // 2
         return tail
 
     def _is_half_full(self) -> bool:
@@ -83,9 +98,11 @@ class RecordReader:
     def __init__(self, memory: mmap, bell: int) -> None:
         self.words = memoryview(memory).cast("Q")
         self._bytes = memoryview(memory)
-        self._slots = (len(memory) - stops.RING) // stops.SIZE
+        self._slots = _slots(memory)
         self._bell = bell
         self.tail = 0
+        self.places = self._bytes[stops.RING + self._slots * stops.SIZE :]
+        """What was fetched (stops.PLACES)."""
 
     def records(self) -> memoryview:
         """The records that wait, as far as they lie in a row, from number `tail` on; they stay until consumed()."""

@@ -12,7 +12,7 @@ A record (128 bytes, native order):
                   for SIGNAL the beginning of its siginfo_t
 
 The memory begins with a page of words that both sides look at (HEAD ... SENT), each in a cache line of its own. Then
-come the slots for registers, then the ring, of a power of two records.
+come the slots for registers, then the ring, of a power of two records, then the places for what was fetched.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ import struct
 from sonde.typed import NamedTuple
 
 ENTRY = 1
-"""A system call begins: `value` is its number, `arguments` its six arguments."""
+"""A system call begins: `value` is its number, `arguments` its six arguments. With FETCHED, a: the lengths of what was
+fetched, in the plan's order, 16 bits each from the lowest on; b: the number of the place where it is."""
 
 RETURN = 2
 """A system call returns. a: its number; `value`: the result, as the kernel has it (-errno for an error)."""
@@ -55,6 +56,9 @@ INTERRUPTED = 10
 HELD = 1
 """The thread stays stopped until sonde says that it may go on."""
 
+FETCHED = 2
+"""What the plan wants fetched lies in a place, until the record is given back: not more than can be read of it."""
+
 REGISTERS_SHIFT = 4
 
 RECORD = struct.Struct("=HHIQqqqB3xIQQq6QI4x")
@@ -78,6 +82,11 @@ REGISTERS = PAGE
 REGISTER_SLOTS = 256
 REGISTER_SLOT = 256
 RING = REGISTERS + REGISTER_SLOTS * REGISTER_SLOT
+PLACES = 2048
+"""As many records wait at most where something is fetched; a power of two."""
+
+PLACE = 1024
+"""Bytes. What is fetched for one record begins at multiples of 8."""
 
 
 class Stop(NamedTuple):
@@ -106,4 +115,4 @@ class Stop(NamedTuple):
 
 def memory_size(slots: int) -> int:
     """Bytes of shared memory for a ring of that many records, a power of two."""
-    return RING + slots * SIZE
+    return RING + slots * SIZE + PLACES * PLACE

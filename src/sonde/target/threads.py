@@ -9,9 +9,13 @@ from collections.abc import Callable
 from mmap import mmap
 
 from sonde.target import commands, ptrace, stops
+from sonde.target.fetching import Fetcher
 from sonde.target.plan import Plan
 from sonde.target.ring import RecordWriter
 from sonde.typed import NamedTuple
+
+_NUMBER = 3
+"""The word of struct ptrace_syscall_info with a call's number."""
 
 
 class Held(NamedTuple):
@@ -38,6 +42,8 @@ class Threads:
         self.ptrace = ptrace.prepared()
         self.writer = RecordWriter(memory, bell, listen)
         self.plan = Plan()
+        self.fetcher: Fetcher | None = None
+        self._memory = memory
         self.tracing = False
         self.stopped = 0
         self.requests: dict[int, int] = {}
@@ -58,6 +64,12 @@ class Threads:
         start = ctypes.addressof((ctypes.c_char * len(memory)).from_buffer(memory)) + stops.REGISTERS
         self._slots = [ctypes.c_void_p(start + (n - 1) * stops.REGISTER_SLOT) for n in range(stops.REGISTER_SLOTS + 1)]
 
+    def adopt_plan(self, plan: Plan) -> None:
+        self.plan = plan
+        if plan.fetches:
+            self.fetcher = Fetcher(self._memory, self.writer.info_words, plan.fetches)
+            self.writer.limit(stops.PLACES)
+
     def answer(self, what: int, tid: int, value: int, data: bytes = b"") -> None:
         """Tell sonde, who waits for it. Raises SondeEnded."""
         try:
@@ -76,6 +88,19 @@ class Threads:
             return
         writer.write(kind, 0, tid, time.monotonic_ns(), a, b, c)
         self.proceed(tid, deliver)
+        if writer.words[stops.REST]:
+            writer.wake()
+
+    def tell_entry(self, tid: int, hold: int) -> None:
+        """Write the record of a system call's entry, with what is to be fetched if the thread goes on at once."""
+        fetcher, writer = self.fetcher, self.writer
+        if hold or fetcher is None or (number := writer.info_words[_NUMBER]) not in fetcher:
+            self.tell(tid, stops.ENTRY, hold)
+            return
+        place = writer.next_place()
+        lengths = fetcher.fetch(number, tid, place)
+        writer.write(stops.ENTRY, stops.FETCHED, tid, time.monotonic_ns(), lengths, place)
+        self.proceed(tid)
         if writer.words[stops.REST]:
             writer.wake()
 

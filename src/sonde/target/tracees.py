@@ -57,6 +57,7 @@ class Tracees:
         self._held: dict[int, HeldCommand] = {}
         self._grabbed: list[int] = []
         self._busy = False
+        self._taken = 0
         self._sent = 0
         self.guardian = guardian.start(self._memory, guardian.Ends(listening, watching, answering, bell))
         for descriptor in (listening, watching, answering):
@@ -108,17 +109,27 @@ class Tracees:
         self._send(commands.GO)
 
     def take(self, most: int = 1024) -> tuple[int, Sequence[tuple[int, ...]]]:
-        """Up to so many records, whose fields are those of stops.Stop, and the number of the first."""
+        """Up to so many records, whose fields are those of stops.Stop, and the number of the first.
+
+        What was fetched for them stays where it is until the next call of this or rest().
+        """
         reader = self._reader
+        self._give_back()
         number = reader.tail
         records = reader.records()[: most * stops.SIZE]
         found = list(stops.RECORD.iter_unpack(records))
+        self._taken = len(found)
         if found:
             self._busy = True
-            reader.consumed(len(found))
-        if reader.is_guardian_waiting():
-            self._send(commands.ROOM)
         return number, found
+
+    def _give_back(self) -> None:
+        """The room of the records taken last."""
+        if self._taken:
+            self._reader.consumed(self._taken)
+            self._taken = 0
+        if self._reader.is_guardian_waiting():
+            self._send(commands.ROOM)
 
     def resume(self, number: int, tid: int) -> None:
         """Let a thread go on that is held by the record of that number."""
@@ -132,8 +143,13 @@ class Tracees:
         """struct user_regs_struct of a held stop by its record's flags; b"" if none came with it."""
         return self._reader.registers(flags)
 
+    def fetched(self) -> memoryview:
+        """The places of what was fetched (stops.py)."""
+        return self._reader.places
+
     def rest(self) -> float | None:
         """To be called before waiting for `descriptor`: how long to wait at most, in seconds; None: for ever."""
+        self._give_back()
         how = stops.NAPPING if self._busy else stops.ASLEEP
         self._busy = False
         if not self._reader.rest(how) or self._reader.is_guardian_waiting():

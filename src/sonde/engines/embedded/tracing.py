@@ -19,6 +19,7 @@ from sonde.engines.embedded.maps.task_storage import TaskStorage
 from sonde.engines.embedded.programs import prepare
 from sonde.engines.embedded.sources import firings
 from sonde.engines.embedded.sources.buffers import Buffers
+from sonde.engines.embedded.sources.fetched import FetchedMemory
 from sonde.engines.embedded.sources.signalling import send_signal
 from sonde.engines.embedded.sources.stack import walker
 from sonde.engines.embedded.sources.stops import Hooks, StopSource
@@ -70,7 +71,10 @@ class EmbeddedTracing:
         """Make the programs ready and connect them with what fires them."""
         self._buffers = buffers = Buffers(self._memory)
         remote = self._followed.tracees.memory if self._followed else ProcessMemory()
-        access = Access(remote.read, remote.write, walker(buffers.registers, remote.read))
+        self._plan = plan_of(spec, self._followed is not None and self._followed.seccomp)
+        places = self._followed.tracees.fetched() if self._followed else memoryview(b"")
+        fetched = FetchedMemory(remote.read, places, self._plan.fetches)
+        access = Access(fetched.read, remote.write, walker(buffers.registers, remote.read))
         threads = Threads(Structures(self._memory), buffers.registers_at, access)
         own = threads.outsider(os.getpid())
         if own is None:
@@ -84,7 +88,7 @@ class EmbeddedTracing:
         self._timers = TimerSource(firings.clocks(self._programs), threads, self._environment, buffers, interrupt)
         hooks = Hooks(
             self._thread_ended, self._forget_task, self._timers.sampled,
-            followed.tracees.registers if followed else lambda flags: b"",
+            followed.tracees.registers if followed else lambda flags: b"", fetched,
         )  # fmt: skip
         stops = StopSource(threads, self._environment, firings.by_tracepoint(self._programs), buffers, hooks)
         self._events = Events(followed, stops.handlers, self._timers, self._is_enough)
@@ -111,7 +115,7 @@ class EmbeddedTracing:
     def attach(self) -> None:
         """Get the processes to where they wait to be traced. Raises CommandError."""
         if self._followed is not None:
-            self._followed.tracees.begin(plan_of(self._spec, self._followed.seccomp), self._followed.evaluation)
+            self._followed.tracees.begin(self._plan, self._followed.evaluation)
         self._timers.start()
 
     def run(self, program: str) -> None:

@@ -47,7 +47,7 @@ def needs_all_registers(program: ProgramSpec) -> bool:
             return True
         after = _after(x, state)
         if after:
-            pending += [(following, after) for following in _following(x, slot)]
+            pending += [(following, after) for following in following(x, slot)]
     return False
 
 
@@ -72,7 +72,8 @@ def _after(x: Instruction, state: State) -> State:
     return state
 
 
-def _following(x: Instruction, slot: int) -> tuple[int, ...]:
+def following(x: Instruction, slot: int) -> tuple[int, ...]:
+    """The slots of the instructions that may come behind it."""
     if x.opcode & 7 not in (i.JMP, i.JMP32) or x.opcode == i.JMP | i.CALL:
         return (slot + 2 if x.opcode == i.LD_IMM64 else slot + 1,)
     operation = x.opcode & 0xF0

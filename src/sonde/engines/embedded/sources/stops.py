@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from sonde.engines.embedded.environment import Environment
 from sonde.engines.embedded.kernel_types import layout
 from sonde.engines.embedded.sources.buffers import Buffers
+from sonde.engines.embedded.sources.fetched import FetchedMemory
 from sonde.engines.embedded.sources.firings import Shot
 from sonde.engines.embedded.sources.signals import SignalSource
 from sonde.engines.embedded.sources.wishes import PRCTL, SENDING, SET_IDENTITY
@@ -44,12 +45,13 @@ Handler = Callable[[Record], None]
 class Hooks(NamedTuple):
     """What else has to be done: `ended` with the number of a thread that is gone, `forget` with its task_struct's
     address before that, `sampled` with a thread that stands still because it was asked to, `registers` gives struct
-    user_regs_struct by a record's flags."""
+    user_regs_struct by a record's flags; `fetched` is where what was fetched for a stop is found."""
 
     ended: Callable[[int], None]
     forget: Callable[[int], None]
     sampled: Callable[[Task], None]
     registers: Callable[[int], bytes]
+    fetched: FetchedMemory
 
 
 class StopSource:
@@ -110,10 +112,11 @@ class StopSource:
         registers, arguments, context = self._buffers.registers, self._buffers.arguments, self._buffers.arguments_at
         registers_at, pack_told, pack_two = self._buffers.registers_at, _TOLD.pack_into, _TWO.pack_into
         copy, follow, sends = self._copy_registers, self._follow_name, self._signals.sends
+        fetched = self._hooks.fetched
         special = {PRCTL, *(SENDING if self._shots.get("signal_generate") else ())}
 
         def entered(record: Record) -> None:
-            _, flags, tid, when, _, _, _, _, _, ip, sp, number, di, si, dx, r10, r8, r9, _ = record
+            _, flags, tid, when, lengths, place, _, _, _, ip, sp, number, di, si, dx, r10, r8, r9, _ = record
             task = find(tid) or miss(tid)
             if task is None:
                 return
@@ -123,12 +126,15 @@ class StopSource:
                     registers, _FIRST_TOLD,
                     r10, r9, r8, _NO_RESULT, ip, dx, si, di, number, ip, _USER_CS, _FLAGS, sp, _USER_SS,
                 )  # fmt: skip
+            if flags & stops.FETCHED:
+                fetched.take(number, (di, si, dx, r10, r8, r9), lengths, place)
             pack_two(arguments, 0, registers_at, number)
             environment.task = task
             environment.now = when
             for run, cookie in shots:
                 environment.cookie = cookie
                 run(context)
+            fetched.pieces = ()
             if number in special:
                 if number != PRCTL:
                     sends(task, number, di, si, dx, when)

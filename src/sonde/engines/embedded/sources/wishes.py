@@ -1,7 +1,8 @@
 """What the guardian is to tell of the traced threads, and which stops it holds, from the programs that want to know.
 
 A stop is held where a program looks into the thread's memory, at its stack, or does something to it. All else is told
-while the thread runs on.
+while the thread runs on; memory behind a system call's arguments can be fetched where the call is entered, if it is
+known beforehand what the program reads.
 """
 
 from __future__ import annotations
@@ -11,12 +12,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from sonde.bpf.helpers import NUMBERS
 from sonde.bpf.programs import TRACING
 from sonde.engines.embedded.programs import called_helpers
+from sonde.engines.embedded.sources.pointers import READING, pointers_read
 from sonde.engines.embedded.sources.registers import needs_all_registers
 from sonde.probe import Internal, Probe, RawTracepoint, Syscall, Timer
 from sonde.spec import ProgramSpec, TracingSpec
 from sonde.target import plan as plans
 from sonde.target import stops
-from sonde.target.plan import ENTRY, HOLD_ENTRY, HOLD_RETURN, RETURN, Plan
+from sonde.target.plan import ENTRY, HOLD_ENTRY, HOLD_RETURN, RETURN, Fetch, Plan
 
 _USER = frozenset(
     NUMBERS[name]
@@ -59,13 +61,20 @@ def plan_of(spec: TracingSpec, seccomp: bool) -> Plan:
     calls: dict[int, int] = {}
     events, held = set(), {stops.EXEC}
     registers = False
+    pointers: dict[int, dict[int, int]] = {}
     for program in programs:
         helpers = called_helpers(program)
         registers_used = needs_all_registers(program)
         stands_still = bool(helpers & _USER) or registers_used
         registers = registers or registers_used or bool(helpers & _STACK)
+        reads = (
+            pointers_read(program) if stands_still and not registers_used and not helpers & _USER - READING else None
+        )
         for probe, _ in program.probes:
             for number, wanted in _calls(probe, spec.probes, stands_still):
+                if wanted & HOLD_ENTRY and reads is not None:
+                    wanted &= ~HOLD_ENTRY
+                    _merge(pointers.setdefault(number, {}), reads)
                 calls[number] = calls.get(number, 0) | wanted
             for kind in _kinds(probe):
                 events.add(kind)
@@ -75,7 +84,24 @@ def plan_of(spec: TracingSpec, seccomp: bool) -> Plan:
     if any(calls.get(number, 0) & HOLD_RETURN for number in _FORK):
         held.add(stops.START)
     _add_own(programs, calls)
-    return Plan(calls, frozenset(events), frozenset(held), registers, seccomp)
+    return Plan(calls, frozenset(events), frozenset(held), registers, seccomp, _fetches(pointers, calls))
+
+
+def _merge(pointers: dict[int, int], reads: dict[int, int]) -> None:
+    for argument, size in reads.items():
+        pointers[argument] = max(pointers.get(argument, 0), size)
+
+
+def _fetches(pointers: dict[int, dict[int, int]], calls: dict[int, int]) -> dict[int, tuple[Fetch, ...]]:
+    """What is fetched, by system call; a call is held where that is too much."""
+    found = {}
+    for number, reads in pointers.items():
+        fetches = tuple(Fetch(argument, size) for argument, size in sorted(reads.items()))
+        if not plans.can_fetch(fetches):
+            calls[number] |= HOLD_ENTRY
+        elif not calls[number] & HOLD_ENTRY:
+            found[number] = fetches
+    return found
 
 
 def _calls(probe: Probe, probes: Sequence[Probe], stands_still: bool) -> Iterator[tuple[int, int]]:

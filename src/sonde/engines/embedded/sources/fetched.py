@@ -1,0 +1,59 @@
+"""Memory of the target that was fetched for a stop, as helpers read it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from errno import EFAULT
+
+from sonde.engines.embedded.machine.memory import AccessError
+from sonde.target import plan, stops
+from sonde.target.plan import Fetch
+from sonde.typed import NamedTuple
+
+
+class Piece(NamedTuple):
+    """What could be read of `size` bytes at `address`."""
+
+    address: int
+    size: int
+    data: bytes
+
+
+class FetchedMemory:
+    """`pieces` are those of the stop that programs run for: all that can be read then, as the thread runs on. Without
+    any, `read` (thread, address, size) is asked."""
+
+    def __init__(
+        self, read: Callable[[int, int, int], bytes], places: memoryview, fetches: Mapping[int, Sequence[Fetch]]
+    ) -> None:  # fmt: skip
+        self.pieces: Sequence[Piece] = ()
+        self._read = read
+        self._places = places
+        self._fetches = {
+            number: tuple(zip([fetch.argument for fetch in each], [fetch.size for fetch in each],
+                              plan.offsets(each), strict=False))
+            for number, each in fetches.items()
+        }  # fmt: skip
+
+    def take(self, number: int, arguments: Sequence[int], lengths: int, place: int) -> None:
+        """Find what was fetched for an entry of system call `number` (stops.FETCHED)."""
+        start = place * stops.PLACE
+        places, found = self._places, []
+        for argument, size, offset in self._fetches[number]:
+            begin = start + offset
+            found.append(Piece(arguments[argument], size, bytes(places[begin : begin + (lengths & 0xFFFF)])))
+            lengths >>= 16
+        self.pieces = found
+
+    def read(self, tid: int, address: int, size: int) -> bytes:
+        """Raises OSError."""
+        if not self.pieces:
+            return self._read(tid, address, size)
+        for first, most, data in self.pieces:
+            offset = address - first
+            if offset >= 0 and offset + size <= most:
+                if offset + size > len(data):
+                    raise OSError(EFAULT, os.strerror(EFAULT))
+                return data[offset : offset + size]
+        raise AccessError(address, size)

@@ -1,0 +1,193 @@
+"""Which memory a program reads behind the arguments of a system call, where that can be proved.
+
+What a program reads of the target is known before it runs if each address is an argument as the system call got it and
+each size a number: then it can be fetched where the call is entered, and the thread need not be held. The proof follows
+values through registers and the stack. What is in doubt is no argument, and a store or a helper that may write to the
+stack puts in doubt all that it could reach.
+"""
+
+from __future__ import annotations
+
+from sonde.bpf import instructions as i
+from sonde.bpf.helpers import NUMBERS
+from sonde.bpf.instructions import Instruction, decode
+from sonde.engines.embedded.kernel_types import layout
+from sonde.engines.embedded.sources.registers import following
+from sonde.spec import ProgramSpec
+
+READING = frozenset(
+    NUMBERS[name] for name in ("probe_read", "probe_read_str", "probe_read_user", "probe_read_user_str")
+)
+"""Helpers that read memory of the target: (destination, size, address)."""
+
+_TAIL_CALL, _CURRENT, _REGISTERS = NUMBERS["tail_call"], NUMBERS["get_current_task_btf"], NUMBERS["task_pt_regs"]
+_ARGUMENTS = {layout("struct pt_regs").offsets[name]: n for n, name in enumerate(("di", "si", "dx", "r10", "r8", "r9"))}
+_FRAME = i.R10
+
+Value = tuple[str, int]
+"""("argument", its place), ("number", it), ("stack", offset from the frame pointer), ("anywhere", 0) on the stack,
+("task", 0) the current one, ("registers", 0) its struct pt_regs."""
+
+State = dict[int, Value]
+"""What registers hold, by number, and words of the stack, by their offset from the frame pointer, below 0."""
+
+_ANYWHERE: Value = ("anywhere", 0)
+
+
+class _Doubt(Exception):  # noqa: N818 - it is no error
+    """The proof fails."""
+
+
+def pointers_read(program: ProgramSpec) -> dict[int, int] | None:
+    """Argument -> the most bytes that are read there; None if the program may read other memory of the target."""
+    code = decode(program.code)
+    calls = [n for n, x in enumerate(code) if x.opcode == i.JMP | i.CALL and x.src == i.CALL_HELPER]
+    if any(code[n].imm == _TAIL_CALL for n in calls):
+        return None
+    try:
+        reads = _explore(code)
+    except _Doubt:
+        return None
+    if reads.keys() != {n for n in calls if code[n].imm in READING}:
+        # One is in another function, to which values are not followed.
+        return None
+    found: dict[int, int] = {}
+    for argument, size in reads.values():
+        found[argument] = max(found.get(argument, 0), size)
+    return found
+
+
+def _explore(code: list[Instruction]) -> dict[int, tuple[int, int]]:
+    """By the slot of each call that reads: argument and size. Raises _Doubt."""
+    reads = {}
+    seen: dict[int, State] = {0: {_FRAME: ("stack", 0)}}
+    pending = [0]
+    while pending:
+        slot = pending.pop()
+        x, state = code[slot], dict(seen[slot])
+        if x.opcode == i.JMP | i.CALL:
+            if x.src == i.CALL_HELPER and x.imm in READING:
+                reads[slot] = _read(state)
+            _call(x, state)
+        else:
+            _step(x, state)
+        for after in following(x, slot):
+            known = seen.get(after)
+            merged = dict(state) if known is None else _merged(known, state)
+            if merged != known:
+                seen[after] = merged
+                pending.append(after)
+    return reads
+
+
+def _merged(first: State, other: State) -> State:
+    """What holds in both; what may point to the stack in one may in both."""
+    merged = {}
+    for place in first.keys() | other.keys():
+        values = first.get(place), other.get(place)
+        if values[0] is not None and values[0] == values[1]:
+            merged[place] = values[0]
+        elif any(_is_stack(value) for value in values):
+            merged[place] = _ANYWHERE
+    return merged
+
+
+def _is_stack(value: Value | None) -> bool:
+    return value is not None and value[0] in ("stack", "anywhere")
+
+
+def _read(state: State) -> tuple[int, int]:
+    size, address = state.get(2), state.get(3)
+    if size is None or size[0] != "number" or address is None or address[0] != "argument":
+        raise _Doubt
+    return address[1], size[1] & 0xFFFF_FFFF
+
+
+def _call(x: Instruction, state: State) -> None:
+    arguments = [value for value in map(state.get, range(1, 6)) if value is not None and _is_stack(value)]
+    if x.src == i.CALL_KFUNC or (x.src == i.CALL_LOCAL and arguments):
+        raise _Doubt
+    is_current = state.get(1) == ("task", 0)
+    for value in arguments:
+        _forget_from(state, value)
+    for register in range(6):
+        state.pop(register, None)
+    if x.src == i.CALL_HELPER and x.imm == _CURRENT:
+        state[0] = ("task", 0)
+    elif x.src == i.CALL_HELPER and x.imm == _REGISTERS and is_current:
+        state[0] = ("registers", 0)
+
+
+def _forget_from(state: State, pointer: Value, size: int = 1 << 16) -> None:
+    """So many bytes of the stack from there on have changed, or may have."""
+    kind, offset = pointer
+    for place in [each for each in state if each < 0]:
+        if kind == "anywhere" or offset - 8 < place < offset + size:
+            del state[place]
+
+
+def _step(x: Instruction, state: State) -> None:
+    kind = x.opcode & 7
+    if kind in (i.ALU, i.ALU64):
+        _set(state, x.dst, _calculated(x, state))
+    elif kind == i.LDX:
+        _set(state, x.dst, _loaded(x, state))
+    elif kind in (i.ST, i.STX):
+        _store(x, state)
+    elif x.opcode == i.LD_IMM64:
+        if x.src == i.PSEUDO_FUNC:
+            raise _Doubt
+        # It may be known only when the program is loaded.
+        state.pop(x.dst, None)
+    elif kind == i.LD:
+        for register in range(6):
+            state.pop(register, None)
+
+
+def _set(state: State, place: int, value: Value | None) -> None:
+    if value is None:
+        state.pop(place, None)
+    else:
+        state[place] = value
+
+
+def _calculated(x: Instruction, state: State) -> Value | None:
+    operation, is_register, is_wide = x.opcode & 0xF0, x.opcode & i.X, x.opcode & 7 == i.ALU64
+    if operation == i.MOV and not is_register:
+        return "number", x.imm if is_wide else x.imm & 0xFFFF_FFFF
+    first, second = state.get(x.dst), state.get(x.src) if is_register else None
+    if operation == i.MOV:
+        return second if is_wide and not x.offset else _ANYWHERE if _is_stack(second) else None
+    if first is not None and first[0] == "stack" and is_wide and operation == i.ADD and not is_register:
+        return "stack", first[1] + x.imm
+    return _ANYWHERE if _is_stack(first) or (operation != i.END and _is_stack(second)) else None
+
+
+def _loaded(x: Instruction, state: State) -> Value | None:
+    base = state.get(x.src)
+    is_word = x.opcode == i.LDX | i.MEM | i.DW
+    if base == ("registers", 0) and is_word and x.offset in _ARGUMENTS:
+        return "argument", _ARGUMENTS[x.offset]
+    if base is not None and base[0] == "stack" and is_word:
+        place = base[1] + x.offset
+        return state.get(place) if place < 0 else None
+    return _ANYWHERE if base == _ANYWHERE else None
+
+
+def _store(x: Instruction, state: State) -> None:
+    base, value = state.get(x.dst), state.get(x.src) if x.opcode & 7 == i.STX else None
+    is_atomic = x.opcode & 7 == i.STX and x.opcode & 0xE0 == i.ATOMIC
+    if is_atomic and x.imm in (i.LOAD_ACQUIRE, i.STORE_RELEASE):
+        raise _Doubt
+    if _is_stack(value) and (is_atomic or base is None or base[0] != "stack"):
+        # The pointer would be where its value is not followed to.
+        raise _Doubt
+    if base is not None and _is_stack(base):
+        size = i.BYTES_OF_SIZE[x.opcode & 0x18]
+        place = base[1] + x.offset
+        _forget_from(state, (base[0], place), size)
+        if base[0] == "stack" and size == 8 and place < 0 and not is_atomic:
+            _set(state, place, value)
+    if is_atomic:
+        # What was there may be loaded.
+        state.pop(i.R0 if x.imm == i.CMPXCHG else x.src, None)
