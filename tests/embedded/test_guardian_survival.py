@@ -1,6 +1,7 @@
 """What is traced outlives sonde, killed at any moment. SONDE_SURVIVAL_RUNS says how often (tools/survival.py)."""
 
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -163,6 +164,37 @@ def test_a_killed_guardian_is_noticed():
     assert time.monotonic() < limit
     # A filter without its tracer would make calls fail: so the command ends with it.
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == -signal.SIGKILL
+    tracees.close()
+
+
+def test_asking_a_killed_guardian_ends_nothing():
+    """The command line lets SIGPIPE end sonde, as `| head` wants it."""
+    pid = os.fork()
+    if pid == 0:
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+        tracees = Tracees()
+        os.kill(tracees.guardian, signal.SIGKILL)
+        os.waitpid(tracees.guardian, 0)
+        tracees.resume(0, 1)
+        try:
+            tracees.grab(os.getppid())
+        except GuardianError:
+            os._exit(7)
+        os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 7
+
+
+def test_nothing_is_left_of_a_killed_guardian():
+    tracees = Tracees()
+    pid = tracees.start("sleep 30")
+    tracees.begin(calls(ENTRY))
+    (watcher,) = proc.children(tracees.guardian)
+    ended = os.pidfd_open(watcher)
+    os.kill(watcher, signal.SIGSTOP)
+    os.kill(tracees.guardian, signal.SIGKILL)
+    assert select.select([ended], [], [], 20)[0]
+    os.close(ended)
+    os.waitpid(pid, 0)
     tracees.close()
 
 

@@ -7,6 +7,7 @@ import os
 import select
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from mmap import mmap
 
 from sonde.target import commands, guardian, obstacles, plan, proc, seccomp, stops
@@ -53,15 +54,15 @@ class Tracees:
         self._awaited.register(bell, select.EPOLLIN)
         self._awaited.register(self._answers, select.EPOLLIN)
         self.descriptor = self._awaited.fileno()
-        self._own = (bell, self._commands, self._knocks, self._answers, self.descriptor)
+        self._own = (bell, self._commands, self._knocks, self._answers, listening, watching, self.descriptor)
+        # The reading ends stay open here: writing for a guardian that was killed is then no SIGPIPE, which ends sonde.
         self._held: dict[int, HeldCommand] = {}
         self._grabbed: list[int] = []
         self._busy = False
         self._taken = 0
         self._sent = 0
         self.guardian = guardian.start(self._memory, guardian.Ends(listening, watching, answering, bell))
-        for descriptor in (listening, watching, answering):
-            os.close(descriptor)
+        os.close(answering)
 
     def start(self, text: str) -> int:
         """A command's pid; it does not run yet. Raises CommandError."""
@@ -177,20 +178,13 @@ class Tracees:
         words = self._reader.words
         self._sent += 1
         words[stops.SENT] = self._sent
-        try:
-            os.write(self._commands, commands.COMMAND.pack(asked, tid, argument) + payload)
-        except BrokenPipeError:
-            raise self._lost() from None
+        os.write(self._commands, commands.COMMAND.pack(asked, tid, argument) + payload)
         if not words[stops.LISTENING]:
             self._knock()
 
     def _knock(self) -> None:
-        try:
+        with suppress(BlockingIOError):
             os.write(self._knocks, b"k")
-        except BlockingIOError:
-            return
-        except BrokenPipeError:
-            raise self._lost() from None
 
     def _seized(self, pid: int, failure: str) -> None:
         _, problem = self._answer(pid, commands.SEIZED)

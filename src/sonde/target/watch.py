@@ -20,12 +20,15 @@ def start(pipe: int) -> int:
     It keeps no other descriptor, so that others see the end of their pipes. Here too nothing may be open that keeps the
     other end of `pipe` open.
     """
+    guardian = os.getpid()
     pid = os.fork()
     if pid:
         return pid
     try:
         # It would stay, stopped, if the guardian were killed.
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != guardian:
+            os._exit(0)
         os.closerange(0, pipe)
         os.closerange(pipe + 1, os.sysconf("SC_OPEN_MAX"))
         while os.read(pipe, _ENOUGH):
