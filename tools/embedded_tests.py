@@ -95,7 +95,7 @@ def kernel_probe(fields: tuple[str, str, str, str]) -> str:
 def fires_for_processes(fields: tuple[str, str, str, str]) -> bool:
     """The probe is something that a process does."""
     provider, _, function, name = fields
-    if fnmatchcase(name, "profile-*"):
+    if fnmatchcase(name, "profile-*") or (provider == "profile" and not name):
         return True
     return provider in ("syscall", "proc") or (not provider and bool(function))
 

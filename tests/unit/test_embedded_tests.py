@@ -30,6 +30,7 @@ LEFT_OUT = {
     "tst.data.d": ("BEGIN { trace(`max_pfn); }", "kernel's data"),
     "tst.type.d": ("BEGIN { print((struct sk_buff *)0); }", "types"),
     "tst.system.d": ("syscall:::entry { exit(0); }", "whole system"),
+    "tst.profile.d": ("profile::: { exit(0); }", "whole system"),
     "tst.pid.d": ("pid$target::main:entry { }", "user processes"),
     "tst.shell.sh": ("$dtrace $dt_flags -n '\nprofile-97 { exit(0); }'\nmkdir -p x\n", "whole system"),
     "tst.here.sh": ("$dtrace -s /dev/stdin \\\n  -q <<-'EOF'\n\tsched:::on-cpu { }\n\tEOF\n", "provider sched"),
