@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+from functools import cache
 
 from sonde.target import commands, plan, ptrace, stops
 from sonde.target.events import wait_for_go
@@ -119,11 +120,17 @@ def _go(threads: Threads) -> None:
     threads.standing.clear()
 
 
+@cache
+def _memory() -> ProcessMemory:
+    """One, for the reason that ptrace.call has one library for."""
+    return ProcessMemory()
+
+
 def _read(threads: Threads, tid: int, payload: bytes) -> None:
     """The tracer may read what sonde, which is only an ancestor or not even that, may not (Yama's ptrace_scope 1)."""
     address, size = commands.TRANSFER.unpack(payload)
     try:
-        data = ProcessMemory().read_available(tid, address, size)
+        data = _memory().read_available(tid, address, size)
     except OSError as error:
         threads.answer(commands.DATA, tid, -(error.errno or errno.EPERM))
         return
@@ -133,7 +140,7 @@ def _read(threads: Threads, tid: int, payload: bytes) -> None:
 def _write(threads: Threads, tid: int, payload: bytes) -> None:
     address, size = commands.TRANSFER.unpack_from(payload)
     try:
-        ProcessMemory().write(tid, address, payload[commands.TRANSFER.size :])
+        _memory().write(tid, address, payload[commands.TRANSFER.size :])
     except OSError as error:
         size = -(error.errno or errno.EPERM)
     threads.answer(commands.DATA, tid, size)

@@ -9,6 +9,7 @@ import ctypes
 import os
 import struct
 from collections.abc import Callable
+from functools import cache
 
 from sonde.typed import Any
 
@@ -54,14 +55,23 @@ def prepared() -> Callable[..., int]:
     return function  # type: ignore[no-any-return]
 
 
-def call(request: int, tid: int, address: int = 0, data: int = 0) -> int:
-    """One request with 64-bit arguments. Raises OSError: ProcessLookupError if the thread is gone or not stopped."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    function = libc["ptrace"]
+@cache
+def _complete() -> Callable[..., int]:
+    """libc's ptrace with all bits of its arguments and result, and errno.
+
+    There is one, as a library that ctypes opens is garbage that only the collector finds, which the guardian does
+    without.
+    """
+    function: Any = ctypes.CDLL(None, use_errno=True)["ptrace"]
     function.restype = ctypes.c_long
     function.argtypes = (ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p)
+    return function  # type: ignore[no-any-return]
+
+
+def call(request: int, tid: int, address: int = 0, data: int = 0) -> int:
+    """One request with 64-bit arguments. Raises OSError: ProcessLookupError if the thread is gone or not stopped."""
     ctypes.set_errno(0)
-    result = function(request, tid, address, data)
+    result = _complete()(request, tid, address, data)
     if result == -1 and ctypes.get_errno():
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
     return int(result)
