@@ -87,10 +87,14 @@ def _stop(threads: Threads, tid: int, number: int) -> None:
             threads.note(tid, stops.GROUP_STOP, number)
     elif tid in threads.announced:
         _starts(threads, tid)
-    elif tid in threads.standing and not threads.tracing:
+    elif tid in threads.standing:
+        # Sonde may have seen that it stands, and have said that all may go, before its stop is handled here.
         threads.standing.discard(tid)
-        threads.waiting.add(tid)
         _note_repetition(threads, tid)
+        if threads.tracing:
+            threads.proceed(tid)
+        else:
+            threads.waiting.add(tid)
     elif tid in threads.asked:
         threads.asked.discard(tid)
         _note_repetition(threads, tid)

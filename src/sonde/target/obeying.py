@@ -117,7 +117,6 @@ def _go(threads: Threads) -> None:
         if request == ptrace.SYSCALL and tid not in threads.waiting:
             threads.ptrace(ptrace.INTERRUPT, tid, 0, 0)
     threads.waiting.clear()
-    threads.standing.clear()
 
 
 @cache

@@ -17,7 +17,7 @@ class Followed:
         self.pid = pid
         self.descriptor = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
         self.group = group
-        self._is_command = is_command
+        self.is_command = is_command
 
     def resume(self) -> None:
         """Let it run, and all others with it."""
@@ -29,7 +29,7 @@ class Followed:
     def close(self) -> None:
         """End a command if it has not ended, as it was started for this session only; collect it."""
         os.close(self.descriptor)
-        if self._is_command:
+        if self.is_command:
             with suppress(ChildProcessError, ProcessLookupError):
                 if os.waitpid(self.pid, os.WNOHANG)[0] == 0:
                     os.kill(self.pid, signal.SIGTERM)

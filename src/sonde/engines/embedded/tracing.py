@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import struct
 from collections.abc import Sequence
+from contextlib import suppress
 
 from sonde.engines.base import EngineError
 from sonde.engines.embedded.environment import Environment
@@ -31,6 +32,7 @@ from sonde.engines.embedded.task import Access, Task
 from sonde.engines.embedded.threads import Threads
 from sonde.engines.kernel.ring import KernelRing
 from sonde.spec import SKIPPED, TracingSpec, element_name
+from sonde.target import proc
 from sonde.target.memory import ProcessMemory
 
 
@@ -75,7 +77,7 @@ class EmbeddedTracing:
         places = self._followed.tracees.fetched() if self._followed else memoryview(b"")
         fetched = FetchedMemory(remote.read, places, self._plan.fetches)
         access = Access(fetched.read, remote.write, walker(buffers.registers, remote.read))
-        threads = Threads(Structures(self._memory), buffers.registers_at, access)
+        threads = self._threads = Threads(Structures(self._memory), buffers.registers_at, access)
         own = threads.outsider(os.getpid())
         if own is None:
             raise EngineError("/proc does not show this process: the embedded engine needs it")
@@ -116,7 +118,16 @@ class EmbeddedTracing:
         """Get the processes to where they wait to be traced. Raises CommandError."""
         if self._followed is not None:
             self._followed.tracees.begin(self._plan, self._followed.evaluation)
+            self._adopt(self._followed)
         self._timers.start()
+
+    def _adopt(self, followed: FollowedGroup) -> None:
+        """Get to know the threads that were there while they stand: they may end as soon as they run."""
+        for member in followed.members:
+            if not member.is_command:
+                with suppress(FileNotFoundError, ProcessLookupError):
+                    for tid in proc.threads(member.pid):
+                        self._threads.adopt(tid)
 
     def run(self, program: str) -> None:
         """Run a program of an internal probe (BEGIN, END) once, to its end. Raises EngineError."""
