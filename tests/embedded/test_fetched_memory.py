@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sonde.engines.embedded.machine.memory import AccessError
-from sonde.engines.embedded.sources.fetched import FetchedMemory, Piece
+from sonde.engines.embedded.sources.fetched import FetchedMemory
 from sonde.target import plan, stops
 from sonde.target.memory import ProcessMemory
 from sonde.target.plan import ENTRY, HOLD_ENTRY, Fetch, Plan
@@ -158,7 +158,7 @@ def test_reads_within_what_was_fetched(areas, data):
     """Memory of 50 bytes, of which pieces were fetched; what lies outside of these is never read behind its back."""
     memory = bytes(range(1, 51))
     fetched = FetchedMemory(lambda *_: pytest.fail("read from a thread that runs"), memoryview(b""), {})
-    fetched.pieces = [Piece(address, size, memory[address : address + size]) for address, size in areas]
+    fetched.pieces = [(address, size, memory[address : address + size]) for address, size in areas]
     address, size = data.draw(st.integers(0, 70)), data.draw(st.integers(1, 30))
     if not any(first <= address and address + size <= first + most for first, most in areas):
         with pytest.raises(AccessError):

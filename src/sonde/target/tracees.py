@@ -124,6 +124,10 @@ class Tracees:
             self._busy = True
         return number, found
 
+    def has_more(self) -> bool:
+        """Whether there are records besides those taken last."""
+        return self._reader.words[stops.HEAD] != self._reader.tail + self._taken
+
     def _give_back(self) -> None:
         """The room of the records taken last."""
         if self._taken:

@@ -70,7 +70,7 @@ class Events:
 
     def _take_up_all(self, for_data: bool, until: int) -> tuple[bool, bool]:
         """Handle records as long as there are any and it is not later than `until`; whether somebody should look at
-        the rings, and whether there may be more records."""
+        the rings, and whether there may be more records, which is not so behind a held one."""
         timers, tracees, clock, is_enough = self._timers, self._tracees, time.monotonic_ns, self._is_enough
         handlers, held = self._handlers, stops.HELD
         while True:
@@ -84,8 +84,9 @@ class Events:
                     tracees.resume(number, record[2])  # type: ignore[union-attr]
                 number += 1
             enough = is_enough(for_data)
-            if enough or not records or now >= until:
-                return enough, bool(records)
+            is_last = not records or (records[-1][1] & held and not tracees.has_more())  # type: ignore[union-attr]
+            if enough or is_last or now >= until:
+                return enough, not is_last
 
     def _patience(self, end: int | None) -> int | None:
         """Milliseconds to wait at most, rounded up; None: for ever."""

@@ -9,15 +9,10 @@ from errno import EFAULT
 from sonde.engines.embedded.machine.memory import AccessError
 from sonde.target import plan, stops
 from sonde.target.plan import Fetch
-from sonde.typed import NamedTuple
+from sonde.typed import TypeAlias
 
-
-class Piece(NamedTuple):
-    """What could be read of `size` bytes at `address`."""
-
-    address: int
-    size: int
-    data: bytes
+Piece: TypeAlias = tuple[int, int, bytes]
+"""Address, size, and what could be read there of so many bytes."""
 
 
 class FetchedMemory:
@@ -42,7 +37,7 @@ class FetchedMemory:
         places, found = self._places, []
         for argument, size, offset in self._fetches[number]:
             begin = start + offset
-            found.append(Piece(arguments[argument], size, bytes(places[begin : begin + (lengths & 0xFFFF)])))
+            found.append((arguments[argument], size, bytes(places[begin : begin + (lengths & 0xFFFF)])))
             lengths >>= 16
         self.pieces = found
 

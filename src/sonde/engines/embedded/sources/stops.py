@@ -32,6 +32,9 @@ _NO_RESULT = -38 & 0xFFFF_FFFF_FFFF_FFFF
 _USER_CS, _USER_SS, _FLAGS = 0x33, 0x2B, 0x246
 _U64 = 0xFFFF_FFFF_FFFF_FFFF
 
+_WITH_REGISTERS = 1 << stops.REGISTERS_SHIFT
+"""Flags from this on tell of a slot of registers."""
+
 _TWO = struct.Struct("=QQ")
 _CLONE = 56
 _PR_SET_NAME, _NAME_SIZE = 15, 16
@@ -121,7 +124,7 @@ class StopSource:
             if task is None:
                 return
             number &= _U64
-            if not flags or not copy(flags):
+            if flags < _WITH_REGISTERS or not copy(flags):
                 pack_told(
                     registers, _FIRST_TOLD,
                     r10, r9, r8, _NO_RESULT, ip, dx, si, di, number, ip, _USER_CS, _FLAGS, sp, _USER_SS,
@@ -161,7 +164,7 @@ class StopSource:
             if task is None:
                 return
             value &= _U64
-            if not flags or not copy(flags):
+            if flags < _WITH_REGISTERS or not copy(flags):
                 pack_told(
                     registers, _FIRST_TOLD, 0, 0, 0, value, ip, 0, 0, 0, number, ip, _USER_CS, _FLAGS, sp, _USER_SS
                 )
