@@ -4,6 +4,7 @@ import ctypes
 import os
 import subprocess
 import sys
+import time
 
 import guarded
 import pytest
@@ -48,13 +49,31 @@ int main(void) {
 """
 
 
-def _entries(wanted, held=None):
+def _command(tracees, wanted):
+    pid = tracees.start(targets.program(POINTERS, "-no-pie"))
+    tracees.begin(wanted)
+    tracees.go()
+    return pid
+
+
+def _grabbed(tracees, wanted):
+    """A process without a filter, which waits until it is traced."""
+    command = f"read line; exec {targets.program(POINTERS, '-no-pie')}"
+    process = subprocess.Popen(["sh", "-c", command], stdin=subprocess.PIPE)
+    tracees.grab(process.pid)
+    tracees.begin(wanted)
+    tracees.go()
+    # The end of the input too lets the shell go on.
+    process.stdin.close()
+    return process.pid
+
+
+def _entries(wanted, held=None, start=_command, idle=lambda tracees: None):
     found = []
     tracees = Tracees()
     try:
-        pid = tracees.start(targets.program(POINTERS, "-no-pie"))
-        tracees.begin(wanted)
-        tracees.go()
+        pid = start(tracees, wanted)
+        idle(tracees)
         places = tracees.fetched()
 
         def look(stop):
@@ -100,6 +119,16 @@ def test_the_guardian_fetches_what_can_be_read():
     # The addresses of mmap differ, and nothing of what is there does.
     assert len(found) == len(expected) > stops.PLACES
     assert found == expected
+    assert _entries(Plan({GETPGID: ENTRY}, fetches={GETPGID: fetches}), start=_grabbed) == expected
+    assert _entries(Plan({GETPGID: ENTRY}, fetches={GETPGID: fetches}), idle=_until_full) == expected
+
+
+def _until_full(tracees):
+    """Sonde looks at nothing until the guardian has no place left."""
+    limit = time.monotonic() + guarded.PATIENCE
+    while not memoryview(tracees._memory)[stops.FULL * 8]:
+        assert time.monotonic() < limit
+        time.sleep(0.01)
 
 
 def _readable(tid, address, size):
