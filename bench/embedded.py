@@ -25,7 +25,7 @@ EMBEDDED = [SONDE, "--engine", "embedded", "-q", "-o", "/dev/null"]
 COUNT = "syscall:::entry { @[probefunc] = count(); }"
 OPENED = "syscall::openat:entry { @[copyinstr(arg1)] = count(); }"
 
-UNITS = 12
+UNITS = 40
 """Files of the compile."""
 
 UNIT = """
