@@ -108,3 +108,9 @@ def test_a_pointer_is_followed_through_the_stack_and_jumps():
 
 def test_another_pointer_s_members_do_not_count():
     assert not needs_all_registers(program(loading(32, i.mov_reg(i.R6, i.R10))))
+
+
+def test_a_return_to_what_a_signal_interrupted_is_no_calls_return():
+    plan = planned(program(RETURN_ZERO, call(2, True)), probes=[call(2, True), call(15, True), call(15)])
+    assert 15 not in plan.calls
+    assert plan.calls[2] == RETURN

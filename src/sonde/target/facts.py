@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 
 from sonde.typed import NamedTuple
 
@@ -33,13 +34,14 @@ _PGRP, _SESSION, _THREADS, _STACK, _ARGUMENTS, _ENVIRONMENT = 2, 3, 17, 25, 45, 
 
 def facts(tid: int) -> Facts | None:
     """What is known of a thread; None if it is gone."""
+    lines = _status(tid)
+    if lines is None:
+        return None
     try:
-        status = _read(f"/proc/{tid}/status")
         stat = _read(f"/proc/{tid}/stat")
         comm = _read(f"/proc/{tid}/comm")[:-1]
     except OSError:
         return None
-    lines = dict(line.split(b":\t", 1) for line in status.split(b"\n") if b":\t" in line)
     words = [int(word) if word.lstrip(b"-").isdigit() else 0 for word in stat[stat.rindex(b")") + 2 :].split()]
     uid, euid, *_ = map(int, lines[b"Uid"].split())
     gid, egid, *_ = map(int, lines[b"Gid"].split())
@@ -81,12 +83,29 @@ _IGNORED_BY_DEFAULT = (17, 18, 23, 28)
 
 
 def is_signal_ignored(pid: int, number: int) -> bool:
-    """Whether a process ignores a signal, by itself or by default, which is all that is known of one that is gone."""
-    try:
-        lines = dict(line.split(b":\t", 1) for line in _read(f"/proc/{pid}/status").split(b"\n") if b":\t" in line)
-    except OSError:
+    """Whether a process ignores a signal, by itself or by default, which is all that is known of one that is gone. One
+    that is blocked is kept: it may be waited for."""
+    lines = _status(pid)
+    if lines is None:
         return number in _IGNORED_BY_DEFAULT
     bit = 1 << number - 1
+    if int(lines[b"SigBlk"], 16) & bit:
+        return False
     if int(lines[b"SigIgn"], 16) & bit:
         return True
     return number in _IGNORED_BY_DEFAULT and not int(lines[b"SigCgt"], 16) & bit
+
+
+def is_told_of_children(pid: int) -> bool:
+    """Whether the end of a child sends the process SIGCHLD: not if that is SIG_IGN, or if the process is gone."""
+    lines = _status(pid)
+    return lines is not None and not int(lines[b"SigIgn"], 16) & 1 << signal.SIGCHLD - 1
+
+
+def _status(pid: int) -> dict[bytes, bytes] | None:
+    """The lines of a process by their names; None if it is gone."""
+    try:
+        lines = _read(f"/proc/{pid}/status").split(b"\n")
+    except OSError:
+        return None
+    return dict(line.split(b":\t", 1) for line in lines if b":\t" in line)

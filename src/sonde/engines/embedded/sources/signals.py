@@ -13,7 +13,7 @@ from sonde.engines.embedded.sources.buffers import Buffers
 from sonde.engines.embedded.sources.wishes import KILL, TGKILL, TGQUEUE, TKILL
 from sonde.engines.embedded.task import Task
 from sonde.engines.embedded.threads import Threads
-from sonde.target.facts import is_signal_ignored
+from sonde.target.facts import is_signal_ignored, is_told_of_children
 
 _INFORMATION = struct.Struct("=IIQQq6QI4x")
 """The record's bytes from struct ptrace_syscall_info on, where a signal has the beginning of its siginfo_t."""
@@ -24,6 +24,7 @@ _BY_PROCESS = (_SI_USER, _SI_QUEUE, _SI_TKILL)
 
 _SIGCHLD = 17
 _CLD_EXITED, _CLD_KILLED, _CLD_DUMPED = 1, 2, 3
+_ENDS = (_CLD_EXITED, _CLD_KILLED, _CLD_DUMPED)
 _CHILD = struct.Struct("=iii4xiIi")
 """The beginning of SIGCHLD's siginfo_t: si_signo, si_errno, si_code, si_pid, si_uid, si_status."""
 
@@ -60,6 +61,8 @@ class SignalSource:
         """Calls that are under way, by the thread that makes them."""
         self._recent: deque[_Sent] = deque(maxlen=_REMEMBERED)
         """Signals that were sent and may not have been delivered yet."""
+        self._ends_told: deque[int] = deque(maxlen=_REMEMBERED)
+        """Processes whose ends have sent SIGCHLD, which may not have been delivered yet."""
 
     def delivered(self, record: Sequence[int], task: Task) -> None:
         when, number, code = record[3:6]
@@ -67,7 +70,7 @@ class SignalSource:
         information = self._buffers.information_at
         ignored = is_signal_ignored(task.pid, number)
         sender = self._threads.sender(record[_SENDER] & 0xFFFFFFFF) if _is_from_process(number, code) else None
-        if sender is None or not self._is_told(sender, task, number, when):
+        if sender is None or not self._is_told(sender, task, number, code, when):
             result = _IGNORED if ignored else _DELIVERED
             self._fire("signal_generate", sender or task, when, number, information, task.address, 0, result)
             _INFORMATION.pack_into(self._buffers.information, 0, *record[7:])
@@ -93,8 +96,10 @@ class SignalSource:
         if not result:
             self._recent.append(sent)
 
-    def _is_told(self, sender: Task, receiver: Task, number: int, when: int) -> bool:
+    def _is_told(self, sender: Task, receiver: Task, number: int, code: int, when: int) -> bool:
         """Whether the signal now delivered was told of when it was sent; where that is still under way it is told."""
+        if number == _SIGCHLD and code in _ENDS:
+            return sender.pid in self._ends_told
         for sent in (*self._recent, *self._sending.values()):
             if sent.task.pid == sender.pid and sent.number == number and sent.target in (receiver.pid, receiver.tid):
                 if not sent.told:
@@ -119,10 +124,12 @@ class SignalSource:
         )  # fmt: skip
 
     def parent_told(self, task: Task, when: int, status: int) -> None:
-        """The last thread of a process ends: a parent that is not traced gets SIGCHLD, which is seen only here."""
+        """The last thread of a process ends: its parent gets SIGCHLD. That is not left to the delivery: a parent that
+        is not traced does not tell, and one that has such a signal pending gets no second one."""
         parent = task.process.parent
-        if parent is None or parent.threads or parent.leader is None:
+        if parent is None or parent.leader is None or not is_told_of_children(parent.pid):
             return
+        self._ends_told.append(task.pid)
         code = _CLD_EXITED if not status & 0x7F else _CLD_DUMPED if status & 0x80 else _CLD_KILLED
         value = status >> 8 if code == _CLD_EXITED else status & 0x7F
         _CHILD.pack_into(self._buffers.information, 0, _SIGCHLD, 0, code, task.pid, task.uid, value)

@@ -15,7 +15,7 @@ from sonde.engines.embedded.sources.buffers import Buffers
 from sonde.engines.embedded.sources.fetched import FetchedMemory
 from sonde.engines.embedded.sources.firings import Shot
 from sonde.engines.embedded.sources.signals import SignalSource
-from sonde.engines.embedded.sources.wishes import PRCTL, SENDING, SET_IDENTITY
+from sonde.engines.embedded.sources.wishes import PRCTL, SENDING, SET_IDENTITY, SIGRETURN
 from sonde.engines.embedded.task import Task
 from sonde.engines.embedded.threads import Threads
 from sonde.target import stops
@@ -28,6 +28,9 @@ _TOLD = struct.Struct("=14Q")
 
 _NO_RESULT = -38 & 0xFFFF_FFFF_FFFF_FFFF
 """-ENOSYS, which ax holds while a system call is being entered (arch/x86/entry/entry_64.S)."""
+
+_NO_CALL = -1 & 0xFFFF_FFFF_FFFF_FFFF
+"""orig_ax where no system call is to be gone on with."""
 
 _USER_CS, _USER_SS, _FLAGS = 0x33, 0x2B, 0x246
 _U64 = 0xFFFF_FFFF_FFFF_FFFF
@@ -165,6 +168,8 @@ class StopSource:
                 return
             value &= _U64
             if flags < _WITH_REGISTERS or not copy(flags):
+                if number == SIGRETURN:
+                    number = _NO_CALL
                 pack_told(
                     registers, _FIRST_TOLD, 0, 0, 0, value, ip, 0, 0, 0, number, ip, _USER_CS, _FLAGS, sp, _USER_SS
                 )

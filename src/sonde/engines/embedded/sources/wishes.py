@@ -35,6 +35,9 @@ _IDENTITY = frozenset(NUMBERS[name] for name in ("get_current_uid_gid", "probe_r
 PRCTL = 157
 """A thread changes its name so (PR_SET_NAME); numbers are those of arch/x86/entry/syscalls/syscall_64.tbl."""
 
+SIGRETURN = 15
+"""What it returns to is another call or none: the kernel's sys_exit has number -1 there, so no system call returns."""
+
 SET_IDENTITY = (105, 106, 109, 112, 113, 114, 116, 117, 119, 122, 123)
 """setuid setgid setpgid setsid setreuid setregid setgroups setresuid setresgid setfsuid setfsgid"""
 
@@ -78,7 +81,8 @@ def plan_of(spec: TracingSpec, seccomp: bool) -> Plan:
                 calls[number] = calls.get(number, 0) | wanted
             for kind in _kinds(probe):
                 events.add(kind)
-                if stands_still or kind == stops.INTERRUPTED:
+                # What a process ignores is looked at before it can change.
+                if stands_still or kind == stops.INTERRUPTED or _generates(probe):
                     held.add(kind)
                 registers = registers or kind == stops.INTERRUPTED
     if any(calls.get(number, 0) & HOLD_RETURN for number in _FORK):
@@ -112,6 +116,8 @@ def _calls(probe: Probe, probes: Sequence[Probe], stands_still: bool) -> Iterato
         case Syscall(is_return=is_return):
             found = [each.firing for each in probes]
             numbers = [f.number for f in found if isinstance(f, Syscall) and f.is_return == is_return and not f.compat]
+            if is_return:
+                numbers = [number for number in numbers if number != SIGRETURN]
         case RawTracepoint(name="sys_enter" | "sys_exit" as name):
             numbers, is_return = _DERIVED.get((probe.provider, probe.name), range(plans.NUMBERS)), name == "sys_exit"
         case _:
