@@ -1,7 +1,9 @@
 """What docs/embedded.md and the README say of users without privileges, as such a user finds it."""
 
+import contextlib
 import os
 import re
+import select
 import shlex
 import signal
 import subprocess
@@ -9,7 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from unprivileged import sonde, without_privileges
+from unprivileged import SONDE, sonde, without_privileges
 
 ROOT = Path(__file__).parents[2]
 WHY = "sonde: using the embedded engine: this user lacks CAP_BPF and CAP_PERFMON\n"
@@ -118,3 +120,35 @@ def test_a_process_of_p_lives_on_after_the_session():
         assert status["State"].split()[0] == "S"
         os.kill(process.pid, signal.SIGTERM)
         assert process.wait(10) == -signal.SIGTERM
+
+
+@pytest.mark.parametrize("is_command", [True, False])
+def test_killing_the_guardian_ends_commands_and_nobody_else(is_command):
+    program = 'syscall::openat:entry { @ = count(); } BEGIN { printf("ready\\n"); }'
+    with contextlib.ExitStack() as stack:
+        target = stack.enter_context(subprocess.Popen([*without_privileges(), "sleep", "60"]))
+        stack.callback(target.kill)
+        words = ["-c", "sleep 61"] if is_command else ["-p", str(target.pid)]
+        command = [*without_privileges(), SONDE, "--engine", "embedded", "-qn", program, *words]
+        tracer = stack.enter_context(
+            subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        )
+        assert tracer.stdout.readline() == "ready\n"
+        with open(f"/proc/{tracer.pid}/task/{tracer.pid}/children", encoding="ascii") as file:
+            children = {name(int(pid)): int(pid) for pid in file.read().split()}
+        traced = children.get("sleep", target.pid)
+        ended = os.pidfd_open(traced)
+        stack.callback(os.close, ended)
+        os.kill(children["sonde-guardian"], signal.SIGKILL)
+        _, errors = tracer.communicate(timeout=30)
+        assert (tracer.returncode, "the guardian" in errors) == (1, True)
+        # A process of -p is there, and not traced.
+        assert bool(select.select([ended], (), (), 30 if is_command else 0)[0]) == is_command
+        if not is_command:
+            with open(f"/proc/{traced}/status", encoding="ascii") as file:
+                assert "TracerPid:\t0\n" in file.read()
+
+
+def name(pid):
+    with open(f"/proc/{pid}/comm", encoding="ascii") as file:
+        return file.read().strip()
