@@ -70,6 +70,17 @@ def test_what_is_no_argument(code):
     assert known([*code, *read(7)]) is None
 
 
+@pytest.mark.parametrize("other", [[i.mov_reg(8, 10)], [i.mov_imm(8, 0)], [i.load(8, 8, 10, -64)]])
+@pytest.mark.parametrize("change", [[i.store_imm(8, 8, -8, 1)], [i.mov_reg(1, 8), *read(9)[1:2], i.call(READ)]])
+def test_a_pointer_that_may_be_anywhere_on_the_stack(other, change):
+    """r8 points there on one way, and elsewhere or nowhere on the other."""
+    way = [i.mov_reg(8, 10), i.alu64_imm(i.ADD, 8, -16), i.jump_imm(i.JEQ, 7, 0, len(other)), *other]
+    begin = [argument(7, 1), i.store_reg(8, 10, -24, 7), *way]
+    end = [i.load(8, 9, 10, -24), *read(9)]
+    assert known([*begin, *end]) == {1: 8}
+    assert known([*begin, i.mov_reg(3, 7), *change, *end]) is None
+
+
 def test_what_is_not_followed():
     fine = [argument(7, 1), *read(7)]
     assert known(fine) == {1: 8}
@@ -80,7 +91,7 @@ def test_what_is_not_followed():
     assert known([argument(7, 1), argument(8, 2), *read(7)[:1], i.mov_reg(2, 8), *read(7)[2:]]) is None
 
 
-REGISTER, SLOT = st.integers(7, 9), st.sampled_from((-8, -16, -24, -32))
+REGISTER, SLOT = st.integers(7, 9), st.sampled_from((-8, -16))
 _STEPS = (
     st.builds(lambda dst, n: [argument(dst, n)], REGISTER, st.integers(0, 1)),
     st.builds(lambda dst, src: [i.mov_reg(dst, src)], REGISTER, st.integers(7, 10)),
@@ -90,9 +101,10 @@ _STEPS = (
     st.builds(lambda slot, src: [i.store_reg(8, 10, slot, src)], SLOT, REGISTER),
     st.builds(lambda slot, size, src: [i.store_reg(size, 10, slot + 4, src)], SLOT, st.sampled_from((1, 4)), REGISTER),
     st.builds(lambda dst, slot: [i.load(8, dst, 10, slot)], REGISTER, SLOT),
-    st.builds(lambda dst, src: [i.store_reg(8, dst, -8, src)], REGISTER, REGISTER),
+    st.builds(lambda size, src: [i.store_reg(size, 9, -8, src)], st.sampled_from((1, 4, 8)), REGISTER),
     st.builds(lambda dst, src: [i.load(8, dst, src, -8)], REGISTER, REGISTER),
-    st.builds(read, REGISTER, st.integers(1, 16), st.sampled_from((-16, -20, -32, -64))),
+    st.builds(lambda by: [i.mov_reg(9, 10), i.alu64_imm(i.ADD, 9, by)], st.sampled_from((0, -4, -8))),
+    st.builds(read, REGISTER, st.integers(1, 16), st.sampled_from((-8, -12, -16, -20, -24, -64))),
 )
 
 
@@ -102,13 +114,15 @@ _ANY, _ARGUMENT, _READ = st.one_of(_STEPS), _STEPS[0], _STEPS[-1]
 @st.composite
 def programs(draw):
     """Some steps of which each may be taken only if a bit of the word at the frame pointer - 128 says so."""
-    some = st.lists(st.tuples(st.one_of(_ARGUMENT, _ANY, _READ), st.booleans()), min_size=1, max_size=12)
-    code = [argument(7, 0), argument(8, 1), argument(9, draw(st.integers(0, 1)))]
-    for index, (step, is_guarded) in enumerate(draw(some)):
+    pointer = [i.mov_reg(9, 10), i.alu64_imm(i.ADD, 9, draw(st.sampled_from((0, -4, -8, -16))))]
+    code = [argument(7, 0), argument(8, 1), *pointer]
+    code += [i.store_reg(8, 10, slot, draw(REGISTER)) for slot in (-8, -16)]
+    steps = st.lists(st.tuples(st.one_of(_ARGUMENT, _ANY, _ANY, _READ), st.booleans()), min_size=1, max_size=6)
+    for index, (step, is_guarded) in enumerate(draw(steps)):
         if is_guarded:
             code += [i.load(8, 5, 10, -128), i.jump_imm(i.JSET, 5, 1 << index, len(step))]
         code += step
-    return [*code, *draw(_READ)]
+    return [*code, i.load(8, 7, 10, draw(SLOT)), *read(draw(REGISTER))]
 
 
 @settings(max_examples=400)
