@@ -48,6 +48,7 @@ def test_the_kernel_is_refused_in_one_message():
     [
         "BEGIN { trace(curthread->pid); }",
         "BEGIN { stack(); }",
+        "BEGIN { trace(fds[0].fi_name); }",
         "BEGIN { trace(`max_pfn); }",
         "BEGIN { trace(vtimestamp); }",
         "io:::start { }",

@@ -102,7 +102,8 @@ def test_probes_of_processes_need_some(firing, needs):
 
 @pytest.mark.parametrize(
     ("what", "name", "lacks"),
-    [("variable", "curthread", True), ("variable", "pid", False), ("function", "stack", True),
+    [("variable", "curthread", True), ("variable", "pid", False), ("variable", "fds", True),
+     ("function", "stack", True), ("function", "d_path", True),
      ("function", "ustack", False), ("data", "`max_pfn", True)],
 )  # fmt: skip
 def test_what_is_refused_says_what_would_help(what, name, lacks):

@@ -21,13 +21,17 @@ _VARIABLES = {
     "curthread": f"it is the kernel's own structure, which {_KERNEL} can read; pid, tid, execname, curpsinfo and "
     "curlwpsinfo tell of the thread with both engines",
     "cwd": f"{_KERNEL} can tell",
+    "fds": f"{_KERNEL} can tell which file it is; copyinstr() of what a call like openat is given names it with both",
     "lgrp": f"{_KERNEL} can tell",
     "pset": f"{_KERNEL} can tell",
     "root": f"{_KERNEL} can tell",
     "stackdepth": f"{_KERNEL} can look at the kernel's stack; ustackdepth is that of the process",
     "vtimestamp": f"{_KERNEL} sees when a CPU changes threads",
 }
-_FUNCTIONS = {"stack": f"{_KERNEL} can walk the kernel's stack; ustack() walks that of the process"}
+_FUNCTIONS = {
+    "d_path": f"{_KERNEL} can follow its structures",
+    "stack": f"{_KERNEL} can walk the kernel's stack; ustack() walks that of the process",
+}
 _DATA = f"it sees no data of the kernel; {_KERNEL} does"
 
 
@@ -51,7 +55,7 @@ class Offer:
     def absence(self, provider: str) -> str:
         if provider in ("", *_PROVIDERS) or not provider.isalnum():
             return ""
-        return f"the embedded engine has no {provider} probes; {_KERNEL} traces the kernel itself"
+        return f"the embedded engine has no {provider} probes, `--engine embedded -l` lists its own; {_KERNEL} traces the kernel"
 
     def lacks(self, what: str, name: str) -> tuple[str, str]:
         help_ = _DATA if what == "data" else (_VARIABLES if what == "variable" else _FUNCTIONS).get(name, "")

@@ -46,6 +46,7 @@ def expand_array(
     name: str, inline: Inline, arguments: tuple[Operand, ...], scope: Scope, position: Position
 ) -> Operand:
     """The value of an inline array for these keys."""
+    scope.require_offered("variable", name, position)
     if inline.parameters is None:
         raise DError("D_ARR_BADREF", f"cannot access inline scalar {name} as an associative array", position)
     kinds = tuple(kind for _, kind in inline.parameters)
