@@ -55,7 +55,8 @@ class Offer:
     def absence(self, provider: str) -> str:
         if provider in ("", *_PROVIDERS) or not provider.isalnum():
             return ""
-        return f"the embedded engine has no {provider} probes, `--engine embedded -l` lists its own; {_KERNEL} traces the kernel"
+        text = f"the embedded engine has no {provider} probes, `--engine embedded -l` lists its own"
+        return f"{text}; {_KERNEL} traces the kernel itself"
 
     def lacks(self, what: str, name: str) -> tuple[str, str]:
         help_ = _DATA if what == "data" else (_VARIABLES if what == "variable" else _FUNCTIONS).get(name, "")
