@@ -177,7 +177,7 @@ class Generation:
             for at, callee in function.calls:
                 code[start + at] = code[start + at]._replace(imm=starts[callee] - start - at - 1)
         used = tuple(sorted({name for _, name in references}))
-        btf, func_info = _types(starts) if self.has_callback else (b"", b"")
+        btf, func_info = function_types(starts) if self.has_callback else (b"", b"")
         specs = tuple(bpf_maps.SPECS[name] for name in used)
         accesses = tuple(
             start + at for start, f in zip(starts, self.functions, strict=True) for at in f.context_accesses
@@ -185,7 +185,7 @@ class Generation:
         return Sample(self.kind, tuple(code), tuple(references), specs, data, btf, func_info, tuple(accesses))
 
 
-def _types(starts):
+def function_types(starts):
     """BTF for the functions, which the address of one needs."""
     builder = BtfBuilder()
     prototype = builder.add_function_type(builder.add_int("long", 8, 1), ())

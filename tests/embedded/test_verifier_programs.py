@@ -849,6 +849,24 @@ behind:
     r0 = 0
     exit
 -> the record reserved at 5 is neither submitted nor discarded on this way, and the tail call does not return
+=== a callback that another program may have taken over
+    *(u64 *)(r10 -8) = r1
+    r1 = 4
+    r2 = subprog[body]
+    r3 = r10
+    r3 += -8
+    r4 = 0
+    call bpf_loop
+    r0 = 0
+    exit
+body:
+    r1 = *(u64 *)(r2 +0)
+    r2 = map[programs]
+    r3 = 0
+    call bpf_tail_call
+    r0 = 0
+    exit
+-> a callback has to return 0 to 1
 === xdp: a packet compared with its end
     r2 = *(u32 *)(r1 +0)
     r3 = *(u32 *)(r1 +4)

@@ -26,7 +26,7 @@ _PATTERNS = (
              r"different pointers|corrupt|invalid size of register|cannot pass|partial copy|comparison|arithmetic|"
              r"cannot use helper|unknown func|invalid func|supports? only|only supports|is not a |must be a|"
              r"invalid stack|pointer|off=|helper access|cannot overwrite|allowed|cannot return stack|"
-             r"not a scalar|only read from"),
+             r"not a scalar|only read from|no direct value access"),
 )  # fmt: skip
 
 

@@ -26,14 +26,14 @@ def load(subject: Subject, at: int, size: int, is_signed: bool) -> Callable[[Sta
         registers = state.frame.registers
         base = registers[src]
         assert type(base) is Pointer
+        if base.kind == CONTEXT:
+            registers[dst] = _from_context(subject, at, base, offset, size, content)
+            return plain
+        subject.note(at, None)
         if base.kind == STACK:
             registers[dst], effect = _from_stack(subject, state, base, offset, size, is_signed, bit(dst), bit(src))
             return effect
-        if base.kind == CONTEXT:
-            registers[dst] = _from_context(subject, at, base, offset, size, content)
-        else:
-            subject.note(at, None)
-            registers[dst] = content
+        registers[dst] = content
         return plain
 
     return run
@@ -82,8 +82,8 @@ def store(subject: Subject, at: int, size: int, number: Scalar | None) -> Callab
         registers = state.frame.registers
         base = registers[dst]
         assert type(base) is Pointer
+        subject.note(at, _written(subject, base, offset, size) if base.kind == CONTEXT else None)
         if base.kind != STACK:
-            subject.note(at, _written(subject, base, offset, size) if base.kind == CONTEXT else None)
             return plain
         value: Value = number
         if number is None:
@@ -131,6 +131,7 @@ def modify(subject: Subject, at: int, size: int) -> Callable[[State], Effect]:
         base = state.frame.registers[dst]
         assert type(base) is Pointer
         effect, before = plain, content
+        subject.note(at, None)
         if base.kind == STACK:
             low, high, level = extent(state, base, offset, size)
             assert isinstance(base.target, int)
@@ -142,8 +143,6 @@ def modify(subject: Subject, at: int, size: int) -> Callable[[State], Effect]:
             stack.disturb(of, low, high)
             touched = slots(level, low, high)
             effect = Effect(kills, kills, touched, uses | touched, bit(dst))
-        else:
-            subject.note(at, None)
         if fetched >= 0:
             state.frame.registers[fetched] = before
         return effect

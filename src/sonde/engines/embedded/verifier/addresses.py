@@ -12,9 +12,7 @@ from sonde.engines.embedded.verifier.subject import Subject
 from sonde.engines.embedded.verifier.values import (
     CONTEXT,
     OBJECT,
-    PACKET,
-    PACKET_END,
-    PACKET_META,
+    PACKETS,
     RECORD,
     STACK,
     VALUE,
@@ -23,8 +21,7 @@ from sonde.engines.embedded.verifier.values import (
     show,
 )
 
-_PACKETS = frozenset({PACKET, PACKET_META, PACKET_END})
-_MEASURED = _PACKETS | {CONTEXT, STACK, OBJECT}
+_MEASURED = PACKETS | {CONTEXT, STACK, OBJECT}
 """What the distance of two pointers into the same is told of."""
 
 _ORDERED = frozenset({i.JEQ, i.JNE, i.JGT, i.JGE, i.JLT, i.JLE})
@@ -51,7 +48,7 @@ def compared(subject: Subject, operation: int, left: Value, right: Value, bits: 
         )
     if bits == 64 and isinstance(other, Pointer) and operation in _ORDERED:
         both = {left.kind, right.kind} if isinstance(left, Pointer) and isinstance(right, Pointer) else set()
-        if operation in (i.JEQ, i.JNE) or both <= _PACKETS or (len(both) == 1 and both <= _MEASURED | {VALUE, RECORD}):
+        if operation in (i.JEQ, i.JNE) or both <= PACKETS or (len(both) == 1 and both <= _MEASURED | {VALUE, RECORD}):
             return None
     return f"is {show(pointer)}, an address: it can be compared with 0 or its like, in 64 bits"
 
@@ -60,7 +57,7 @@ def subtracted(subject: Subject, left: Pointer, right: Pointer) -> str | None:
     """What is wrong with the distance of two pointers."""
     if subject.is_lenient or OBJECT in (left.kind, right.kind):
         return None
-    if left.kind not in _MEASURED or (left.kind != right.kind and not {left.kind, right.kind} <= _PACKETS):
+    if left.kind not in _MEASURED or (left.kind != right.kind and not {left.kind, right.kind} <= PACKETS):
         return f"is {show(left)}, and what is subtracted {show(right)}: their distance has no meaning"
     for each in (left, right):
         low, high = each.offset + each.variable.smin, each.offset + each.variable.smax

@@ -125,7 +125,7 @@ def _memory(subject: Subject, state: State, signature: Signature, position: int,
         return (
             f"has a size in r{position + 2} that is not bounded ({show(size)}): compare it with the size of the memory"
         )
-    if kind.endswith("_or_null") and _is_zero(value) and size.umin == 0:
+    if kind.endswith("_or_null") and _is_zero(value) and size.umax == 0:
         return None
     if size.umax == 0 and type(value) is Pointer and not value.maybe_null:
         return region(subject, state, value, 0, 0, True, f"{name} takes no bytes of it")

@@ -16,9 +16,6 @@ from sonde.engines.embedded.verifier.subject import Subject
 from sonde.engines.embedded.verifier.values import (
     MAP,
     OBJECT,
-    PACKET,
-    PACKET_END,
-    PACKET_META,
     RECORD,
     STACK,
     VALUE,
@@ -59,7 +56,7 @@ def call(subject: Subject, at: int) -> Step:
                 state.release(record.id)
         state.frame.registers[:6] = (result, None, None, None, None, None)
         if signature.moves_packet:
-            _lose_packet(state)
+            state.lose_packet()
         return effect
 
     return run
@@ -189,8 +186,3 @@ def _reserved(subject: Subject, state: State, signature: Signature, at: int) -> 
     identity = subject.identities.give(at)
     state.references = (*state.references, identity)
     return Pointer(RECORD, size=size.value, maybe_null=True, id=identity)
-
-
-def _lose_packet(state: State) -> None:
-    kinds = (PACKET, PACKET_META, PACKET_END)
-    state.replace(lambda held: type(held) is Pointer and held.kind in kinds, lambda _held: UNKNOWN)

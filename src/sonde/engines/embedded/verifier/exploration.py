@@ -20,6 +20,7 @@ from sonde.engines.embedded.verifier.calls import call
 from sonde.engines.embedded.verifier.checks import Check, Problem, check_of
 from sonde.engines.embedded.verifier.frames import (
     callback_of,
+    end_elsewhere,
     enter_callback,
     enter_function,
     never_calls_back,
@@ -180,8 +181,10 @@ class Exploration:
             target = self._structure.targets[at]
             enter_function(state, target, at)
             return target, Segment(segment, into_call)
-        # A helper that calls back: it does so once more, or it is done.
         signature = SIGNATURES[x.imm]
+        if signature.name == "tail_call":
+            return self._tail_call(at, state, segment)
+        # A helper that calls back: it does so once more, or it is done.
         inner, outer = callback_of(signature.name)
         if never_calls_back(state, signature):
             segment.effects.append(call(self._subject, at)(state))
@@ -193,6 +196,21 @@ class Exploration:
         after = Segment(segment)
         after.effects.append(call(self._subject, at)(state))
         return at + 1, after
+
+    def _tail_call(self, at: int, state: State, segment: Segment) -> tuple[int, Segment]:
+        """The program goes on where it fails. Where it succeeds in a function, the other program's end is that of the
+        function, with any result."""
+        segment.effects.append(call(self._subject, at)(state))
+        if len(state.frames) == 1:
+            return at + 1, segment
+        other = state.copy()
+        end_elsewhere(other)
+        segment.pending = 2
+        following = self._exit(at, other, Segment(segment))
+        assert following is not None
+        back, after = following
+        self._open.append((back, other, after))
+        return at + 1, Segment(segment)
 
     def _exit(self, at: int, state: State, segment: Segment) -> tuple[int, Segment] | None:
         frame = state.frame
@@ -228,4 +246,4 @@ def _is_flow(x: Instruction) -> bool:
     if x.src != i.CALL_HELPER:
         return x.src == i.CALL_LOCAL
     signature = SIGNATURES.get(x.imm)
-    return signature is not None and "callback" in signature.arguments
+    return signature is not None and ("callback" in signature.arguments or signature.name == "tail_call")

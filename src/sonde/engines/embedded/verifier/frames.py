@@ -23,6 +23,12 @@ def return_(state: State) -> None:
     state.frame.registers[:6] = (left.registers[0], None, None, None, None, None)
 
 
+def end_elsewhere(state: State) -> None:
+    """Another program took over, by a tail call: what it returns is not known, nor what it did to the packet."""
+    state.frame.registers[0] = UNKNOWN
+    state.lose_packet()
+
+
 _CALLBACKS = {"loop": (2, 3), "for_each_map_elem": (4, 3)}
 
 

@@ -98,7 +98,7 @@ def constant_at(stack: Stack, offset: int, size: int) -> int | None:
     if kinds.startswith(NULL * size):
         return 0
     value = found.value
-    if type(value) is not Scalar or kinds[:size] != SPILL * size or kinds[size:].startswith(SPILL):
+    if at or type(value) is not Scalar or kinds[:size] != SPILL * size or kinds[size:].startswith(SPILL):
         return None
     low = low_bytes(value, size)
     return None if low.mask else low.value

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from sonde.engines.embedded.verifier.scalar import UNKNOWN, ZERO, Scalar
 from sonde.engines.embedded.verifier.stack import Slot, Stack
-from sonde.engines.embedded.verifier.values import RECORD, STACK, Pointer, Value
+from sonde.engines.embedded.verifier.values import PACKETS, RECORD, STACK, Pointer, Value
 
 READABLE = 11
 
@@ -106,6 +106,10 @@ class State:
         self.replace(
             lambda held: type(held) is Pointer and held.kind == RECORD and held.id == identity, lambda _held: UNKNOWN
         )
+
+    def lose_packet(self) -> None:
+        """The packet was moved or cut: the pointers into it are but numbers from here on."""
+        self.replace(lambda held: type(held) is Pointer and held.kind in PACKETS, lambda _held: UNKNOWN)
 
 
 class Identities:

@@ -7,11 +7,14 @@ kernel/bpf/verifier.c).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from sonde.bpf import instructions as i
 from sonde.bpf.helpers import NUMBERS
 from sonde.bpf.instructions import Instruction
 from sonde.bpf.signatures import SIGNATURES
 from sonde.engines.embedded.verifier.wellformed import always_wrong
+from sonde.spec import MapSpec
 from sonde.typed import NamedTuple
 
 _TAIL_CALL = NUMBERS["tail_call"]
@@ -41,14 +44,14 @@ class Structure(NamedTuple):
     tail_callers: frozenset[int]
 
 
-def structure(code: list[Instruction], maps: frozenset[int] | set[int]) -> Structure:
-    """The structure of a program whose LD_IMM64 instructions `maps` are references to maps. Raises MalformedError."""
+def structure(code: list[Instruction], maps: Mapping[int, MapSpec]) -> Structure:
+    """The structure of a program, of which `maps` are those that instructions refer to. Raises MalformedError."""
     if not code:
         raise MalformedError(0, "the program has no instructions")
     seconds = _seconds(code)
     for at, x in enumerate(code):
         if at not in seconds:
-            text = always_wrong(x, code[at + 1] if at + 1 < len(code) else None, at in maps)
+            text = always_wrong(x, code[at + 1] if at + 1 < len(code) else None, maps.get(at))
             if text:
                 raise MalformedError(at, text)
     targets, functions, calls = _targets(code, seconds)
@@ -58,7 +61,7 @@ def structure(code: list[Instruction], maps: frozenset[int] | set[int]) -> Struc
     _check_reached(code, seconds, targets, following, functions)
     turns = frozenset(at for at, x in enumerate(code) if at not in seconds and _is_turn(x))
     called = tuple((owners[at], function, at) for at, function in calls)
-    meetings = _meetings(code, targets, following, functions) | turns
+    meetings = _meetings(code, seconds, targets, following, functions) | turns
     tail_callers = frozenset(
         owners[at] for at, x in enumerate(code)
         if x.opcode == i.JMP | i.CALL and x.src == i.CALL_HELPER and x.imm == _TAIL_CALL and at not in seconds
@@ -102,9 +105,7 @@ def _targets(
             continue
         if _is_jump(x):
             target = at + 1 + (x.imm if x.opcode == i.JMP32 | i.JA else x.offset)
-        elif (x.opcode == i.JMP | i.CALL and x.src == i.CALL_LOCAL) or (
-            x.opcode == i.LD_IMM64 and x.src == i.PSEUDO_FUNC
-        ):
+        elif _names_function(x):
             target = at + 1 + x.imm
             functions.add(target)
             calls.append((at, target))
@@ -174,11 +175,14 @@ def _check_reached(
 
 
 def _meetings(
-    code: list[Instruction], targets: dict[int, int], following: list[int], functions: tuple[int, ...]
-) -> frozenset[int]:
+    code: list[Instruction], seconds: set[int], targets: dict[int, int], following: list[int],
+    functions: tuple[int, ...],
+) -> frozenset[int]:  # fmt: skip
     """Instructions with more than one before them."""
     entries = dict.fromkeys(functions, 1)
     for at, x in enumerate(code):
+        if at in seconds:
+            continue
         if _is_jump(x):
             entries[targets[at]] = entries.get(targets[at], 0) + 1
         if _goes_on(x):

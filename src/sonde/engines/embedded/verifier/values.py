@@ -10,6 +10,7 @@ CONTEXT, STACK, MAP, VALUE, RECORD = "context", "stack", "map", "value", "record
 PACKET, PACKET_META, PACKET_END = "packet", "packet_meta", "packet_end"
 OBJECT, MEMORY, FUNCTION = "object", "memory", "function"
 KEY = "key"
+PACKETS = frozenset({PACKET, PACKET_META, PACKET_END})
 
 
 class Pointer(NamedTuple):

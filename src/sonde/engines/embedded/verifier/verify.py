@@ -47,7 +47,7 @@ def verify(
     """
     subject = Subject(program, maps, arguments, is_lenient, size_of)
     try:
-        shape = structure(subject.code, set(subject.maps))
+        shape = structure(subject.code, subject.maps)
         check_nesting(shape)
         if subject.context is None:
             kind = programs.name_of(program.kind)

@@ -7,19 +7,41 @@ from __future__ import annotations
 
 from sonde.bpf import instructions as i
 from sonde.bpf.instructions import Instruction
+from sonde.bpf.maps import ARRAY
+from sonde.spec import MapSpec
 
 _READABLE = 11
 
 
-def always_wrong(x: Instruction, second: Instruction | None, is_map: bool) -> str | None:
-    """What is wrong with an instruction even if no path leads to it; `second` is the slot behind it."""
-    text = wrong(x, second, is_map)
+def always_wrong(x: Instruction, second: Instruction | None, of: MapSpec | None) -> str | None:
+    """What is wrong with an instruction even if no path leads to it; `second` is the slot behind it, `of` the map that
+    it refers to."""
+    text = wrong(x, second)
     if x.opcode & 7 in (i.LD, i.LDX):
+        if text is None and second is not None and x.src in _REFERENCES and x.opcode == i.LD_IMM64:
+            return _reference(x, second, of)
         return text if text != _FRAME else None
     return text if text == _UNKNOWN else None
 
 
-def wrong(x: Instruction, second: Instruction | None = None, is_map: bool = True) -> str | None:
+_TO_VALUES = (i.PSEUDO_MAP_VALUE, i.PSEUDO_MAP_INDEX_VALUE)
+_REFERENCES = (i.PSEUDO_MAP_FD, i.PSEUDO_MAP_INDEX, *_TO_VALUES)
+
+
+def _reference(x: Instruction, second: Instruction, of: MapSpec | None) -> str | None:
+    """What is wrong with a reference to a map or its value (array_map_direct_value_addr() of kernel/bpf/arraymap.c)."""
+    if of is None:
+        return "it refers to a map that the program does not have"
+    if x.src not in _TO_VALUES:
+        return None
+    if of.kind != ARRAY or of.max_entries != 1:
+        return f"it refers to a value of map {of.name}, but only an array of one element has one at a fixed address"
+    if not 0 <= second.imm < of.value_size:
+        return f"it refers to byte {second.imm} of a value of map {of.name}, which has {of.value_size} bytes"
+    return None
+
+
+def wrong(x: Instruction, second: Instruction | None = None) -> str | None:
     """What is wrong with an instruction, None if nothing is; `second` is the slot behind it."""
     if x.dst >= _READABLE or (x.src >= _READABLE and x.opcode != i.LD_IMM64):
         return f"there is no register r{max(x.dst, x.src)}"
@@ -29,7 +51,7 @@ def wrong(x: Instruction, second: Instruction | None = None, is_map: bool = True
     if group in (i.JMP, i.JMP32):
         return _flow(x, group)
     if group == i.LD:
-        return _immediate(x, second, is_map)
+        return _immediate(x, second)
     return _memory(x, group)
 
 
@@ -98,7 +120,7 @@ def _flow(x: Instruction, group: int) -> str | None:
     return _RESERVED if (x.imm if x.opcode & i.X else x.src) else None
 
 
-def _immediate(x: Instruction, second: Instruction | None, is_map: bool) -> str | None:
+def _immediate(x: Instruction, second: Instruction | None) -> str | None:
     if x.opcode != i.LD_IMM64:
         if x.opcode & 0xE0 in (i.ABS, i.IND):
             return "the packet loads of classic BPF are not supported: read the packet through pointers"
@@ -107,12 +129,7 @@ def _immediate(x: Instruction, second: Instruction | None, is_map: bool) -> str 
         return _FRAME
     if x.offset or (second is not None and (second.opcode or second.dst or second.src or second.offset)):
         return _RESERVED
-    if x.src > i.PSEUDO_MAP_INDEX_VALUE:
-        return _RESERVED
-    refers = x.src in (i.PSEUDO_MAP_FD, i.PSEUDO_MAP_VALUE, i.PSEUDO_MAP_INDEX, i.PSEUDO_MAP_INDEX_VALUE)
-    if refers and not is_map:
-        return "it refers to a map that the program does not have"
-    return None
+    return _RESERVED if x.src > i.PSEUDO_MAP_INDEX_VALUE else None
 
 
 _ATOMICS = frozenset(

@@ -1,5 +1,8 @@
 """Programs written by hand for the verifier, in the kernel's pseudo C."""
 
+from bpf_programs import function_types
+
+from sonde.bpf import instructions as i
 from sonde.bpf import maps, programs
 from sonde.bpf.assembler import assemble
 from sonde.bpf.instructions import encode
@@ -41,9 +44,18 @@ KINDS = {
 
 def program(text, kind="raw_tracepoint", attach_type=0, lines=()):
     assembly = assemble(text)
+    starts = function_starts(assembly.code)
+    btf, func_info = function_types(starts) if len(starts) > 1 else (b"", b"")
     return ProgramSpec(
-        "test", KINDS[kind], attach_type, encode(assembly.code), assembly.map_references, (), lines=lines
+        "test", KINDS[kind], attach_type, encode(assembly.code), assembly.map_references, (), btf=btf,
+        func_info=func_info, lines=lines,
     )  # fmt: skip
+
+
+def function_starts(code):
+    """The first instructions of all functions."""
+    calls = (i.JMP | i.CALL, i.CALL_LOCAL), (i.LD_IMM64, i.PSEUDO_FUNC)
+    return sorted({0} | {at + 1 + x.imm for at, x in enumerate(code) if (x.opcode, x.src) in calls})
 
 
 def outcome(text, kind="raw_tracepoint", attach_type=0):

@@ -1,0 +1,12 @@
+"""Programs that would trick a verifier are refused, each where it goes wrong."""
+
+import pytest
+from verified import outcome
+from verifier_tricks import blocks
+
+
+@pytest.mark.parametrize(("kind", "text", "wanted"), list(blocks()))
+def test_a_trick_is_seen(kind, text, wanted):
+    reason = outcome(text, kind)
+    assert reason
+    assert wanted in reason

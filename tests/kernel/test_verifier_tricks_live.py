@@ -1,0 +1,26 @@
+"""The kernel's verifier refuses the programs that would trick one: the engine's is tested with what is unsafe."""
+
+import pytest
+from bpf_programs import Sample
+from kernel_machine import log_of
+from refusal_classes import SAFETY, classify
+from verified import MAPS, program
+from verifier_tricks import blocks
+
+from sonde.bpf.instructions import decode
+
+
+def sample(kind, text):
+    """The program with its maps."""
+    spec = program(text, kind)
+    maps = tuple(MAPS[name] for name in sorted({name for _, name in spec.map_references}))
+    return Sample(
+        spec.kind, tuple(decode(spec.code)), spec.map_references, maps, b"", spec.btf, spec.func_info
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "text", "_wanted"), list(blocks()))
+def test_the_kernel_refuses_it_too(kind, text, _wanted):
+    log = log_of(sample(kind, text))
+    assert log is not None
+    assert classify(log) in SAFETY, log[-500:]
