@@ -50,6 +50,7 @@ class Section(NamedTuple):
     size: int
     link: int
     entry_size: int
+    flags: int = 0
 
 
 class ElfSymbol(NamedTuple):
@@ -100,6 +101,10 @@ class ElfFile:
         self.kind, self.machine, _, self.entry, self._programs, self._sections, *_ = header
         self._program_count, self._section_count, self._names = header[9], header[11], header[12]
 
+    @property
+    def is_64_bit(self) -> bool:
+        return self._wide
+
     @classmethod
     def open(cls, path: str) -> ElfFile:
         """The ELF file at a path. Raises OSError or ElfError."""
@@ -131,8 +136,8 @@ class ElfFile:
         ]
         names = raw[self._names][4] if self._names < len(raw) else 0
         return tuple(
-            Section(self._string(names + name), kind, address, offset, size, link, entry_size)
-            for name, kind, _, address, offset, size, link, _, _, entry_size in raw
+            Section(self._string(names + name), kind, address, offset, size, link, entry_size, flags)
+            for name, kind, flags, address, offset, size, link, _, _, entry_size in raw
         )
 
     def section(self, name: str) -> bytes | None:
@@ -141,6 +146,12 @@ class ElfFile:
             if section.name == name and section.kind != _SHT_NOBITS:
                 return self._bytes(section)
         return None
+
+    def checksum(self) -> int:
+        """The CRC-32 of the whole file, by which .gnu_debuglink names it (zlib's polynomial)."""
+        from zlib import crc32
+
+        return crc32(self._data)
 
     def check(self) -> None:
         """Read the tables that all else refers to. Raises ElfError if the file is cut off before their end."""

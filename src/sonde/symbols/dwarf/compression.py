@@ -1,0 +1,101 @@
+"""Sections of an ELF file as they were before compression (System V ABI, `Chdr`; .zdebug_* of older GNU tools)."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections.abc import Callable
+from importlib import import_module
+
+from sonde.symbols.dwarf.errors import DebugInfoError
+from sonde.symbols.elf import ElfFile
+
+_SHF_COMPRESSED = 0x800
+_ZLIB, _ZSTD = 1, 2
+LARGEST = 256 << 20
+"""Bytes that the compressed sections of one file may have together: a few bytes can claim any size."""
+
+
+def debug_sections(elf: ElfFile, wanted: Callable[[str], bool]) -> dict[str, bytes]:
+    """The sections whose name is wanted, unpacked; those of .zdebug_x are named .debug_x. Raises DebugInfoError."""
+    found: dict[str, bytes] = {}
+    left = LARGEST
+    for section in elf.sections:
+        name = section.name.replace(".zdebug_", ".debug_", 1)
+        if not wanted(name) or name in found:
+            continue
+        data = elf.section(section.name)
+        if data is None:
+            continue
+        if section.flags & _SHF_COMPRESSED:
+            data = _unpack(data, elf.is_64_bit, name, left)
+            left -= len(data)
+        elif name != section.name:
+            data = _unpack_zdebug(data, name, left)
+            left -= len(data)
+        found[name] = data
+    return found
+
+
+def _unpack(data: bytes, wide: bool, name: str, left: int) -> bytes:
+    layout = struct.Struct("<IIQQ" if wide else "<III")
+    if len(data) < layout.size:
+        raise DebugInfoError(f"section {name} is cut off")
+    fields = layout.unpack_from(data)
+    kind, size = fields[0], fields[2 if wide else 1]
+    body = data[layout.size :]
+    if kind == _ZLIB:
+        return _inflate(body, size, name, left)
+    if kind == _ZSTD:
+        return _unpack_zstd(body, size, name, left)
+    raise DebugInfoError(f"section {name} is compressed in a way that is not known ({kind})")
+
+
+def _unpack_zdebug(data: bytes, name: str, left: int) -> bytes:
+    if len(data) < 12 or data[:4] != b"ZLIB":
+        raise DebugInfoError(f"section {name} is cut off")
+    return _inflate(data[12:], int.from_bytes(data[4:12], "big"), name, left)
+
+
+def _inflate(data: bytes, size: int, name: str, left: int) -> bytes:
+    _check_size(size, name, left)
+    try:
+        unpacked = zlib.decompressobj().decompress(data, size + 1)
+    except zlib.error as error:
+        raise DebugInfoError(f"section {name} is damaged: {error}") from None
+    return _checked(unpacked, size, name)
+
+
+def _unpack_zstd(data: bytes, size: int, name: str, left: int) -> bytes:
+    """By Python's own module (3.14), else by the package `zstandard` of the extra of that name."""
+    _check_size(size, name, left)
+    try:
+        own = import_module("compression.zstd")
+    except ImportError:
+        pass
+    else:
+        try:
+            return _checked(own.ZstdDecompressor().decompress(data, size + 1), size, name)
+        except own.ZstdError as error:
+            raise DebugInfoError(f"section {name} is damaged: {error}") from None
+    try:
+        package = import_module("zstandard")
+    except ImportError:
+        text = "is compressed by zstd, which this Python cannot read: install sonde[zstd], or the package zstandard"
+        raise DebugInfoError(f"section {name} {text}") from None
+    try:
+        with package.ZstdDecompressor().stream_reader(data) as stream:
+            return _checked(stream.read(size + 1), size, name)
+    except package.ZstdError as error:
+        raise DebugInfoError(f"section {name} is damaged: {error}") from None
+
+
+def _check_size(size: int, name: str, left: int) -> None:
+    if size > left:
+        raise DebugInfoError(f"section {name} is too large: more than {LARGEST >> 20} MiB of compressed sections")
+
+
+def _checked(data: bytes, size: int, name: str) -> bytes:
+    if len(data) != size:
+        raise DebugInfoError(f"section {name} does not have the size it says")
+    return data

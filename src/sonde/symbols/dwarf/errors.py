@@ -1,0 +1,26 @@
+"""What is wrong with debug information, for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+class DebugInfoError(Exception):
+    """There is no debug information, it is damaged, or it is of a kind that cannot be read."""
+
+
+@contextmanager
+def damaged(path: str) -> Iterator[None]:
+    """Whatever a decoder trips over becomes one DebugInfoError.
+
+    pyelftools has no one class for input that makes no sense: it fails with what the broken value led to, be it a key
+    that is missing, an assertion or a number too large for an index.
+    """
+    try:
+        yield
+    except DebugInfoError:
+        raise
+    except Exception as error:
+        detail = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        raise DebugInfoError(f"the debug information of {path} is damaged ({detail[:200]})") from error

@@ -1,0 +1,147 @@
+"""C and C++ programs that tests compile, each once in a run, and what binutils say of them."""
+
+import functools
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+import pytest
+
+needs_gcc = pytest.mark.skipif(
+    not all(map(shutil.which, ("gcc", "g++", "readelf", "objcopy"))), reason="gcc, g++ and binutils are not installed"
+)
+needs_gdb = pytest.mark.skipif(not shutil.which("gdb"), reason="gdb is not installed")
+
+C_SOURCE = """
+#include <stdlib.h>
+#include <string.h>
+struct bits { unsigned a : 3; int b : 7; unsigned long c : 40; };
+union either { int number; float real; char bytes[8]; };
+struct point { int x, y; };
+struct header { char name[16]; long value; };
+struct request {
+    struct point at, sizes[3];
+    struct bits bits;
+    union either either;
+    struct header *headers;
+    struct { short inner; union { int left; unsigned right; }; };
+    enum color { RED, GREEN = 5, BLUE = -1 } color;
+    int (*callback)(int, const char *);
+    struct request *next;
+};
+int counter = 5;
+static long hidden_counter = 7;
+__thread int per_thread = 3;
+volatile int sink;
+static inline __attribute__((always_inline)) int twice(int value)
+{
+    int doubled = value * 2;
+    sink += doubled;
+    return doubled;
+}
+__attribute__((noinline)) int eight(int a, long b, char c, short d, unsigned e, long f, int g, struct point h, int i)
+{
+    sink = a;
+    return a + b + c + d + e + f + g + h.x + h.y + i;
+}
+__attribute__((noinline)) int loop(struct request *request, int count)
+{
+    int total = 0;
+    for (int i = 0; i < count; i++) {
+        int square = i * i;
+        total += square + request->sizes[i % 3].x;
+        sink = total;
+    }
+    {
+        long total = counter;
+        sink = total;
+    }
+    return twice(total) + twice(count);
+}
+__attribute__((noinline)) static int chained(struct request *request, int depth)
+{
+    int before = request->at.x;
+    if (depth == 0)
+        return before;
+    int after = chained(request, depth - 1) + before;
+    sink = after;
+    return after;
+}
+int main(int argc, char **argv)
+{
+    struct request request;
+    memset(&request, 0, sizeof request);
+    request.at.x = argc + 1;
+    request.sizes[1].x = 4;
+    request.bits.b = -3;
+    request.color = GREEN;
+    struct point point = { 1, 2 };
+    int result = eight(1, 2, 3, 4, 5, 6, 7, point, 9);
+    result += loop(&request, 10) + chained(&request, 3);
+    hidden_counter += result;
+    per_thread += result;
+    return hidden_counter == 0;
+}
+"""
+
+CXX_SOURCE = """
+#include <string>
+#include <vector>
+namespace shop {
+struct Item { int price; std::string name; virtual ~Item() {} };
+class Basket {
+  public:
+    void add(const Item &item) { items.push_back(item); count++; }
+    __attribute__((noinline)) int total(int factor) const;
+  private:
+    std::vector<Item> items;
+    int count = 0;
+};
+int Basket::total(int factor) const
+{
+    int sum = 0;
+    for (const auto &item : items)
+        sum += item.price * factor;
+    return sum;
+}
+template <typename T> __attribute__((noinline)) T largest(T first, T second) { return first > second ? first : second; }
+}
+int main(int argc, char **argv)
+{
+    shop::Basket basket;
+    shop::Item item;
+    item.price = argc;
+    item.name = argv[0];
+    basket.add(item);
+    return basket.total(3) + shop::largest(argc, 4) + (int)shop::largest(1.5, 2.5);
+}
+"""
+
+
+@functools.cache
+def directory():
+    """Where what is compiled is kept until the run ends."""
+    made = tempfile.TemporaryDirectory(prefix="sonde-objects-")
+    _KEPT.append(made)
+    return Path(made.name)
+
+
+_KEPT = []
+
+
+@functools.cache
+def compiled(*flags, language="c"):
+    """The path of the program compiled with the flags and -g."""
+    place = directory() / ("-".join([language, *flags]).replace("/", "_") or "plain")
+    place.mkdir()
+    source = place / ("program.c" if language == "c" else "program.cc")
+    source.write_text(C_SOURCE if language == "c" else CXX_SOURCE)
+    program = place / "program"
+    command = ["gcc" if language == "c" else "g++", "-g", *flags, "-o", str(program), str(source)]
+    subprocess.run(command, check=True, cwd=place)
+    return str(program)
+
+
+def output(*command):
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout

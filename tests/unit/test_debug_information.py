@@ -1,0 +1,170 @@
+"""Debug information is found where gdb finds it, and functions in it as pyelftools finds them."""
+
+import os
+import shutil
+import subprocess
+
+import pytest
+from compiled_objects import compiled, needs_gcc, output
+
+from sonde.symbols.debug_files import find_debug_file
+from sonde.symbols.dwarf.attributes import name_of, ranges_of
+from sonde.symbols.dwarf.errors import DebugInfoError
+from sonde.symbols.dwarf.information import open_information
+from sonde.symbols.elf import ElfFile
+
+pytestmark = needs_gcc
+
+WAYS = [
+    ("-O0",), ("-O2",), ("-O2", "-gdwarf-4"), ("-O2", "-gdwarf-3", "-gstrict-dwarf"), ("-O2", "-gz=zlib"),
+    ("-O2", "-gz=zlib-gnu"), ("-O2", "-gsplit-dwarf"), ("-O0", "-fdebug-types-section"), ("-O2", "-flto"),
+]  # fmt: skip
+
+
+def everything(path):
+    """Name -> first addresses of all functions that pyelftools finds by looking at every entry."""
+    from elftools.elf.elffile import ELFFile
+
+    found = {}
+    with open(path, "rb") as file:
+        dwarf = ELFFile(file).get_dwarf_info()
+        for unit in dwarf.iter_CUs():
+            for entry in unit.iter_DIEs():
+                low = entry.attributes.get("DW_AT_low_pc")
+                if entry.tag != "DW_TAG_subprogram" or low is None:
+                    continue
+                while "DW_AT_name" not in entry.attributes:
+                    key = {"DW_AT_abstract_origin", "DW_AT_specification"} & set(entry.attributes)
+                    entry = entry.get_DIE_from_attribute(key.pop())
+                found.setdefault(entry.attributes["DW_AT_name"].value.decode(), set()).add(low.value)
+    return found
+
+
+@pytest.mark.parametrize("flags", WAYS, ids="_".join)
+def test_functions_are_found_by_name_and_address(flags):
+    path = compiled(*flags)
+    information = open_information(path)
+    symbols = {each.name.partition(".")[0]: each.address for each in ElfFile.open(path).symbols}
+    for name in ("eight", "loop", "main"):
+        (entry,) = information.functions(name)
+        ((start, end), *_) = ranges_of(entry)
+        assert start == symbols[name]
+        assert name_of(information.function_at(start)) == name
+        assert information.function_at(end - 1).offset == entry.offset
+    assert information.functions("no_such_function") == []
+    assert len(information.inlined("twice")) == 2
+
+
+@pytest.mark.parametrize("flags", [("-O0",), ("-O2",), ("-O2", "-gdwarf-4"), ("-O2", "-gsplit-dwarf")], ids="_".join)
+def test_functions_of_cxx_are_those_of_pyelftools(flags):
+    information = open_information(compiled(*flags, language="c++"))
+    for name, starts in everything(compiled(*flags[:1], *flags[1:2], language="c++")).items():
+        found = {ranges_of(each)[0][0] for each in information.functions(name)}
+        assert found == {each for each in starts if information.is_code(each)}, name
+    assert len(information.functions("_ZN4shop7largestIdEET_S1_S1_")) == 1
+
+
+@pytest.mark.parametrize("remove", [(), (".debug_aranges",)])
+def test_every_function_has_its_addresses(tmp_path, remove):
+    path = str(tmp_path / "program")
+    subprocess.run(["objcopy", *(f"--remove-section={each}" for each in remove), compiled("-O2"), path], check=True)
+    information = open_information(path)
+    for name, starts in everything(path).items():
+        assert {name_of(information.function_at(each)) for each in starts} == {name}
+
+
+def split_off(tmp_path, *more):
+    """A stripped program, and the path of its debug information."""
+    path, debug = str(tmp_path / "program"), str(tmp_path / "program.debug")
+    shutil.copy(compiled("-O2"), path)
+    subprocess.run(["objcopy", "--only-keep-debug", path, debug], check=True)
+    subprocess.run(["strip", *more, path], check=True)
+    return path, debug
+
+
+def nowhere(path, tmp_path):
+    return find_debug_file(path, ElfFile.open(path), "", (str(tmp_path / "lib"),), str(tmp_path / "cache"))
+
+
+def place(tmp_path, debug, where):
+    where = tmp_path / where
+    where.parent.mkdir(parents=True, exist_ok=True)
+    os.replace(debug, where)
+    return str(where)
+
+
+def test_a_file_is_found_by_build_id(tmp_path):
+    path, debug = split_off(tmp_path)
+    assert nowhere(path, tmp_path)[0] is None
+    build_id = ElfFile.open(path).build_id
+    assert build_id in output("readelf", "-n", path)
+    where = place(tmp_path, debug, f"lib/.build-id/{build_id[:2]}/{build_id[2:]}.debug")
+    assert nowhere(path, tmp_path)[0].path == where
+    information = open_information(path, "", (str(tmp_path / "lib"),), str(tmp_path))
+    assert [name_of(each) for each in information.functions("eight")] == ["eight"]
+
+
+def test_a_file_is_found_in_the_cache_of_debuginfod(tmp_path):
+    path, debug = split_off(tmp_path)
+    where = place(tmp_path, debug, f"cache/{ElfFile.open(path).build_id}/debuginfo")
+    assert nowhere(path, tmp_path)[0].path == where
+
+
+@pytest.mark.parametrize("where", ["program.debug", ".debug/program.debug", "lib{directory}/program.debug"])
+def test_a_file_is_found_by_debug_link(tmp_path, where):
+    path, debug = split_off(tmp_path, "-R", ".note.gnu.build-id")
+    subprocess.run(["objcopy", f"--add-gnu-debuglink={debug}", path], check=True)
+    where = place(tmp_path, debug, where.format(directory=tmp_path))
+    assert nowhere(path, tmp_path)[0].path == where
+    with open(where, "ab") as file:
+        file.write(b"!")
+    assert nowhere(path, tmp_path)[0] is None
+
+
+def test_a_file_of_another_build_is_not_taken(tmp_path):
+    path, debug = split_off(tmp_path)
+    build_id = ElfFile.open(path).build_id
+    shutil.copy(compiled("-O0"), debug)
+    place(tmp_path, debug, f"lib/.build-id/{build_id[:2]}/{build_id[2:]}.debug")
+    assert nowhere(path, tmp_path)[0] is None
+
+
+def test_a_link_to_what_is_no_file_does_not_hang(tmp_path):
+    path, debug = split_off(tmp_path)
+    subprocess.run(["objcopy", f"--add-gnu-debuglink={debug}", path], check=True)
+    os.remove(debug)
+    os.mkfifo(debug)
+    assert nowhere(path, tmp_path)[0] is None
+
+
+def test_without_debug_information_it_is_said_what_it_would_add(tmp_path):
+    path, debug = split_off(tmp_path)
+    os.remove(debug)
+    with pytest.raises(
+        DebugInfoError, match=r"has no debug information .*\.build-id/.* would add the names, types and"
+    ):
+        open_information(path)
+
+
+def test_a_missing_part_of_split_information_is_named(tmp_path):
+    (tmp_path / "a.c").write_text("int main(void) { return 0; }")
+    subprocess.run(["gcc", "-g", "-gsplit-dwarf", "-c", "a.c"], cwd=tmp_path, check=True)
+    subprocess.run(["gcc", "a.o", "-o", "a"], cwd=tmp_path, check=True)
+    for each in tmp_path.glob("*.dwo"):
+        each.unlink()
+    with pytest.raises(DebugInfoError, match=r"is in a\.dwo, which is not at "):
+        open_information(str(tmp_path / "a")).functions("main")
+
+
+@pytest.mark.skipif(not shutil.which("dwz"), reason="dwz is not installed")
+def test_what_dwz_has_moved_to_a_shared_file_is_found(tmp_path):
+    for name in ("one", "two"):
+        shutil.copy(compiled("-O2"), tmp_path / name)
+    subprocess.run(["dwz", "-m", "shared.debug", "one", "two"], cwd=tmp_path, check=True)
+    information = open_information(str(tmp_path / "one"))
+    assert information.main.shared is not None
+    (entry,) = information.functions("eight")
+    assert name_of(entry) == "eight"
+    os.remove(tmp_path / "shared.debug")
+    found, _ = nowhere(str(tmp_path / "one"), tmp_path)
+    assert found.missing.endswith("shared.debug")
