@@ -184,6 +184,12 @@ def waiting():
     return child
 
 
+def test_a_command_does_not_ignore_what_python_does(capfd):
+    command("grep SigIgn /proc/self/status", Plan(dict.fromkeys(ALL, ENTRY)))
+    ignored = int(capfd.readouterr().out.split()[1], 16)
+    assert not ignored & (1 << signal.SIGPIPE - 1 | 1 << signal.SIGXFSZ - 1)
+
+
 def test_a_process_is_traced_with_all_its_threads_and_what_it_makes():
     child = waiting()
 

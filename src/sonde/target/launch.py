@@ -33,6 +33,10 @@ def fork(arguments: list[str], prepare: Callable[[], object]) -> tuple[int, int]
     return pid, reader
 
 
+_IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
+"""What the interpreter ignores from its start, and what a command would go on ignoring behind exec."""
+
+
 def problem(pipe: int) -> str:
     """What went wrong, "" if nothing; waits for exec or the child's end, and closes the pipe."""
     with os.fdopen(pipe, "rb") as file:
@@ -51,7 +55,8 @@ def _become(arguments: list[str], prepare: Callable[[], object], writer: int) ->
     """In the child: never returns."""
     try:
         forget_handlers()
-        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+        for number in _IGNORED_BY_PYTHON:
+            signal.signal(number, signal.SIG_DFL)
         prepare()
         os.execvp(arguments[0], arguments)
     except Exception as error:
