@@ -85,6 +85,7 @@ WAITS = r"""
 #include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 static void *thread(void *unused) { for (;;) { syscall(SYS_getpid); usleep(100); } }
 int main(void) {
@@ -94,6 +95,7 @@ int main(void) {
     for (int i = 0; i < 3; i++) pthread_create(&id, 0, thread, 0);
     write(1, "ready\n", 6);
     while (read(0, &c, 1) == 1) if (c == 'f' && !fork()) { syscall(SYS_getpid); _exit(0); }
+    while (wait(0) > 0) {}
     _exit(c == 'x' ? 4 : 3);
 }
 """
