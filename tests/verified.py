@@ -1,5 +1,6 @@
-"""Programs written by hand for the verifier, in the kernel's pseudo C."""
+"""Programs written by hand for the verifier, in the kernel's pseudo C, and the verdicts on them."""
 
+import pytest
 from bpf_programs import function_types
 
 from sonde.bpf import instructions as i
@@ -72,3 +73,20 @@ def states(text, kind="raw_tracepoint", arguments=None):
     seen = []
     verify(program(text, kind), MAPS, arguments, lambda at, state: seen.append((at, state.copy())))
     return seen
+
+
+def cases(blocks, **parts):
+    """Parameters of a test from text: the program's type, the program, and what is wrong with it, "" for nothing.
+
+    Each block is `=== ` with a name, behind the program's type and a colon if that is not raw_tracepoint, a program, in
+    which `{NAME}` stands for one of `parts`, and behind `->` words of the refusal.
+    """
+    found = []
+    for block in blocks.split("=== ")[1:]:
+        name, _, rest = block.partition("\n")
+        text, _, wanted = rest.partition("\n->")
+        for part, lines in parts.items():
+            text = text.replace(f"{{{part}}}", lines)
+        kind = name.partition(":")[0] if ":" in name else "raw_tracepoint"
+        found.append(pytest.param(kind, text, wanted.strip(), id=name))
+    return found

@@ -1,10 +1,10 @@
 """Programs that would trick a verifier: each does something unsafe behind a proof that is almost right.
 
-Each block is a name, with the program type before a colon if it is not raw_tracepoint, a program, and behind `->` what
-the engine's verifier says. The kernel's refuses all of them, for a reason of memory or references.
+The blocks are those that `verified.cases` takes. The kernel's verifier refuses all of them too, because of memory,
+references or what was not set.
 """
 
-import pytest
+from verified import cases
 
 LOOKUP = """
     *(u64 *)(r10 -8) = 0
@@ -748,13 +748,4 @@ leave:
 """
 
 
-def blocks():
-    """Parameters: the program type, the program, and what is said of it."""
-    parts = {"LOOKUP": LOOKUP, "ANY": ANY, "READ": READ, "OUT": OUT, "PACKET": PACKET, "RESERVE": RESERVE}
-    for block in BLOCKS.split("=== ")[1:]:
-        name, _, rest = block.partition("\n")
-        text, _, wanted = rest.partition("\n->")
-        for part, lines in parts.items():
-            text = text.replace(f"{{{part}}}", lines)
-        kind = name.partition(":")[0] if ":" in name else "raw_tracepoint"
-        yield pytest.param(kind, text, wanted.strip(), id=name)
+TRICKS = cases(BLOCKS, LOOKUP=LOOKUP, ANY=ANY, READ=READ, OUT=OUT, PACKET=PACKET, RESERVE=RESERVE)

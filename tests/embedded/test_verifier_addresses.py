@@ -8,6 +8,9 @@ from sonde.engines.embedded.verifier.verify import verify
 REFUSED = {
     "w2 = w10": "r10 is fp, an address",
     "r2 = (s32)r10": "r10 is fp, an address",
+    "r2 = r10; r2 = -r2": "r2 is fp, an address",
+    "r2 = r10; r2 = be64 r2": "r2 is fp, an address",
+    "r2 = r10; w2 -= 1": "r2 is a pointer, and `-=` in 32 bits would cut it",
     "if r1 s> 0 goto pc+0": "neither sign nor bits",
     "if r1 & 0 goto pc+0": "neither sign nor bits",
     "if r1 > 1 goto pc+0": "compared with 0 or its like",

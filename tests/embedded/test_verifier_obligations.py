@@ -44,7 +44,7 @@ SUBJECT = Subject(program("r0 = 0\nexit"), MAPS, None, False)
         (i.mov_reg(1, 2), [Initialised(2)]),
         (i.alu64_reg(i.ADD, 1, 2), [Initialised(2), Initialised(1), Addable(i.ADD, 1, 2, 0, 64)]),
         (i.alu32_imm(i.SUB, 1, 7), [Initialised(1), Addable(i.SUB, 1, -1, 7, 32)]),
-        (i.neg(1), [Initialised(1)]),
+        (i.neg(1), [Initialised(1), Numeric(1)]),
         (i.load(4, 1, 2, 8), [Initialised(2), InBounds(2, 8, 4)]),
         (i.load(4, 1, 2, 8, signed=True), [Initialised(2), InBounds(2, 8, 4, is_signed=True)]),
         (i.store_imm(2, 1, -2, 0), [Initialised(1), InBounds(1, -2, 2, is_write=True)]),

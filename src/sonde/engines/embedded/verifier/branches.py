@@ -56,7 +56,7 @@ def _numbers(
         return state, None, decided
     if src == dst:
         return state.copy(), state, undecided
-    effect = _refining(state, left, right, dst, src, undecided)
+    effect = _refining(state, left, right, undecided)
     other = state.copy()
     for each, pair in ((other, yes), (state, no)):
         _refine(each, dst, left, pair[0])
@@ -73,7 +73,7 @@ def _refine(state: State, register: int, before: Scalar, after: Scalar) -> None:
         state.relate(after)
 
 
-def _refining(state: State, left: Scalar, right: Scalar, dst: int, src: int, effect: Effect) -> Effect:
+def _refining(state: State, left: Scalar, right: Scalar, effect: Effect) -> Effect:
     """If the number in a register matters afterwards, so does each that it was compared with, or is a copy of."""
     related = effect.uses
     for value in (left, right):

@@ -94,7 +94,7 @@ def _memory(subject: Subject, state: State, signature: Signature, effect: Effect
         if value.variable.mask:
             stack.disturb(of, low, high)
         else:
-            _written(of, low, high, _least(state, signature, n, kind, size))
+            _written(of, low, high, _least(state, n, kind, size))
             if not low % 8 and not high % 8:
                 kills |= touched
     return Effect(kills, 0, 0, uses, demands)
@@ -123,7 +123,7 @@ def _size(state: State, signature: Signature, position: int, kind: str) -> int:
     return 0
 
 
-def _least(state: State, signature: Signature, position: int, kind: str, most: int) -> int:
+def _least(state: State, position: int, kind: str, most: int) -> int:
     """How many bytes it is at least."""
     if kind in ("long_out", "value_out"):
         return most

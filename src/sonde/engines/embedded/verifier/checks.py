@@ -84,7 +84,7 @@ def _addable(subject: Subject, state: State, o: Addable) -> Problem | None:
     if o.bits == 32:
         return (
             None
-            if o.operation == i.SUB and pointer is left
+            if o.operation == i.SUB and pointer is left and (subject.is_lenient or pointer.kind == OBJECT)
             else Problem(f"r{register} is a pointer, and {_operator(o)} in 32 bits would cut it", register)
         )
     if o.operation not in (i.ADD, i.SUB):

@@ -153,7 +153,7 @@ def of(instruction: Instruction) -> list[Obligation]:
 def _arithmetic(x: Instruction, bits: int) -> list[Obligation]:
     operation, by_register = x.opcode & 0xF0, bool(x.opcode & i.X)
     if operation in (i.END, i.NEG):
-        return [Initialised(x.dst)]
+        return [Initialised(x.dst), Numeric(x.dst)]
     if operation == i.MOV:
         if not by_register:
             return []

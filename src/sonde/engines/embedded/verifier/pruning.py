@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from sonde.engines.embedded.verifier.relevance import EVERYTHING, Checkpoint, Needs, needs
 from sonde.engines.embedded.verifier.scalar import UNKNOWN, ZERO, Scalar, within
-from sonde.engines.embedded.verifier.stack import MISC, NOTHING, NULL, SPILL, Slot
+from sonde.engines.embedded.verifier.stack import NOTHING, NULL, SPILL, Slot
 from sonde.engines.embedded.verifier.state import State
 from sonde.engines.embedded.verifier.values import PACKET, PACKET_META, Pointer, Value
 
@@ -169,7 +169,5 @@ def _slot(old: Slot, new: Slot | None, exact: bool, names: _Names) -> bool:
         if b == 0:
             return False
         if exact and a == NULL[0] and b != NULL[0] and not (b == SPILL[0] and new.value == ZERO):
-            return False
-        if a not in (MISC[0], NULL[0], SPILL[0]):
             return False
     return True

@@ -39,9 +39,6 @@ class Effect(NamedTuple):
     demands: int = 0
 
 
-NONE = Effect()
-
-
 def bit(register: int) -> int:
     return 1 << register
 

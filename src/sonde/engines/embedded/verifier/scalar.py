@@ -87,17 +87,7 @@ def bounded(
         smax = min(smax, signed64(high & ~(mask & SIGN64)))
         smin32 = max(smin32, signed32(low32 | mask & SIGN32))
         smax32 = min(smax32, signed32(high32 & ~(mask & SIGN32)))
-        # 64-bit ranges to 32-bit ones: where the upper halves are the same the lower ones are in order.
-        if umin >> 32 == umax >> 32:
-            umin32, umax32 = max(umin32, umin & MASK32), min(umax32, umax & MASK32)
-        if smin >> 32 == smax >> 32:
-            umin32, umax32 = max(umin32, smin & MASK32), min(umax32, smax & MASK32)
-        if umin & MASK32 <= umax & MASK32 and umin >> 31 == umax >> 31:
-            smin32, smax32 = max(smin32, signed32(umin & MASK32)), min(smax32, signed32(umax & MASK32))
-        if smin >> 31 == smax >> 31:
-            smin32, smax32 = max(smin32, signed32(smin & MASK32)), min(smax32, signed32(smax & MASK32))
-        if smin >= MIN32 and smax <= MAX32:
-            smin32, smax32 = max(smin32, smin), min(smax32, smax)
+        umin32, umax32, smin32, smax32 = _low_words(umin, umax, smin, smax, umin32, umax32, smin32, smax32)
         # Unsigned and signed.
         umin32, umax32, smin32, smax32 = _cross(umin32, umax32, smin32, smax32, SIGN32, MASK32)
         umin, umax, smin, smax = _cross(umin, umax, smin, smax, SIGN64, MASK64)
@@ -110,19 +100,40 @@ def bounded(
             smin, smax = max(smin, smin32), min(smax, smax32)
         if umin > umax or smin > smax or umin32 > umax32 or smin32 > smax32:
             return None
-        # Ranges to known bits.
         if mask:
-            known = tnum.intersect(value, mask, *tnum.in_range(umin, umax))
-            if known is None:
-                return None
-            low = tnum.in_range(umin32, umax32)
-            known = tnum.intersect(*known, low[0], low[1] | MASK64 ^ MASK32)
+            known = _known_bits(umin, umax, umin32, umax32, value, mask)
             if known is None:
                 return None
             value, mask = known
         if before == (umin, umax, smin, smax, umin32, umax32, smin32, smax32, mask):
             break
     return Scalar(umin, umax, smin, smax, umin32, umax32, smin32, smax32, value, mask, identity)
+
+
+def _low_words(
+    umin: int, umax: int, smin: int, smax: int, umin32: int, umax32: int, smin32: int, smax32: int
+) -> tuple[int, int, int, int]:
+    """The 32-bit ranges by the 64-bit ones: where the upper halves are the same the lower ones are in order."""
+    if umin >> 32 == umax >> 32:
+        umin32, umax32 = max(umin32, umin & MASK32), min(umax32, umax & MASK32)
+    if smin >> 32 == smax >> 32:
+        umin32, umax32 = max(umin32, smin & MASK32), min(umax32, smax & MASK32)
+    if umin & MASK32 <= umax & MASK32 and umin >> 31 == umax >> 31:
+        smin32, smax32 = max(smin32, signed32(umin & MASK32)), min(smax32, signed32(umax & MASK32))
+    if smin >> 31 == smax >> 31:
+        smin32, smax32 = max(smin32, signed32(smin & MASK32)), min(smax32, signed32(smax & MASK32))
+    if smin >= MIN32 and smax <= MAX32:
+        smin32, smax32 = max(smin32, smin), min(smax32, smax)
+    return umin32, umax32, smin32, smax32
+
+
+def _known_bits(umin: int, umax: int, umin32: int, umax32: int, value: int, mask: int) -> tnum.Tnum | None:
+    """The bits that are known with the unsigned ranges, None if these contradict them."""
+    known = tnum.intersect(value, mask, *tnum.in_range(umin, umax))
+    if known is None:
+        return None
+    low_value, low_mask = tnum.in_range(umin32, umax32)
+    return tnum.intersect(*known, low_value, low_mask | MASK64 ^ MASK32)
 
 
 def _cross(umin: int, umax: int, smin: int, smax: int, sign: int, ones: int) -> tuple[int, int, int, int]:

@@ -22,13 +22,13 @@ class Rewriting(NamedTuple):
 class Subject:
     """A program and what becomes known about it.
 
-    `maps` are by the instruction that refers to them, `functions` the first instructions of all functions.
+    `maps` are by the instruction that refers to them.
 
     `accesses` collects how each instruction that reads or writes the context is to be rewritten, None for one
     that accesses something else, and `conflicts` those that would have to do it in two ways; `depths` how much
     of its stack each function uses, in bytes. `is_typed`: what a word of the context is, is known. `is_lenient`: bytes
-    of the stack may be read that were never written. `size_of` tells how large a structure of the kernel is, None where
-    that is not known.
+    of the stack may be read that were never written, and addresses used as numbers. `size_of` tells how large a
+    structure of the kernel is, None where that is not known.
     """
 
     def __init__(
