@@ -3,7 +3,7 @@
 import pytest
 
 from sonde.cli.errors import compile_error, engine_error
-from sonde.engines.base import EngineError
+from sonde.engines.base import AbortedError, EngineError
 from sonde.lang.errors import DError, Position
 
 TEXT = 'BEGIN /x > 1/ { printf("}/{"); /* } */ y; } END { z }'
@@ -68,3 +68,7 @@ def test_a_refused_program_shows_the_line_of_d_and_the_log():
     assert error.text == "could not enable tracing: the kernel refuses it"
     assert "a.d:7" in error.hint
     assert error.hint.endswith("1: r0\nbad")
+
+
+def test_what_ends_tracing_did_not_keep_it_from_beginning():
+    assert engine_error(AbortedError("it is gone")).text == "processing aborted: it is gone"

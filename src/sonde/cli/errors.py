@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sonde.cli.messages import FatalError
 from sonde.cli.preprocess import INPUT
-from sonde.engines.base import EngineError
+from sonde.engines.base import AbortedError, EngineError
 from sonde.lang.errors import DError, Position
 
 _OUTSIDE_CLAUSES = ("D_SYNTAX", "D_EMPTY", "D_INT_", "D_CHR_", "D_STR_", "D_MACRO_", "D_PRAG", "D_PDESC_", "D_PROC_")
@@ -100,4 +100,5 @@ def engine_error(error: EngineError) -> FatalError:
     parts = [f"the D code it was made from is at {error.place}"] if error.place else []
     if error.log:
         parts += ["the end of the verifier's log:", *error.log.splitlines()]
-    return FatalError(f"could not enable tracing: {error.text}", hint="\n".join(parts))
+    failure = "processing aborted" if isinstance(error, AbortedError) else "could not enable tracing"
+    return FatalError(f"{failure}: {error.text}", hint="\n".join(parts))

@@ -26,6 +26,10 @@ class EngineError(Exception):
         self.place = place
 
 
+class AbortedError(EngineError):
+    """Tracing had begun and cannot go on."""
+
+
 class Ring(Protocol):
     """One ring buffer, in the format of the kernel's BPF_MAP_TYPE_RINGBUF (kernel/bpf/ringbuf.c).
 

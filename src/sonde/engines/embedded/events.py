@@ -7,7 +7,7 @@ import select
 import time
 from collections.abc import Callable, Mapping, Sequence
 
-from sonde.engines.base import EngineError
+from sonde.engines.base import AbortedError
 from sonde.engines.embedded.followed import FollowedGroup
 from sonde.engines.embedded.machine.memory import AccessError
 from sonde.engines.embedded.sources.stops import Handler
@@ -54,9 +54,9 @@ class Events:
                 if enough or ready or (end is not None and now >= end):
                     return ready
         except GuardianError as error:
-            raise EngineError(str(error)) from None
+            raise AbortedError(str(error)) from None
         except AccessError as error:
-            raise EngineError(f"a program reached beyond its memory, an error of sonde's: {error}") from None
+            raise AbortedError(f"a program reached beyond its memory, an error of sonde's: {error}") from None
 
     def _prepared(self, others: tuple[int, ...]) -> select.poll:
         if self._poll is None or others != self._others:
@@ -113,7 +113,7 @@ class Events:
 
     def _lost(self) -> None:
         """The guardian has ended before sonde let it."""
-        raise EngineError("the guardian, which traces the processes, was killed: what it traced may have failed")
+        raise AbortedError("the guardian, which traces the processes, was killed: what it traced may have failed")
 
     def close(self) -> None:
         if self._guardian >= 0:
