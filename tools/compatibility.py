@@ -82,10 +82,6 @@ number in `-l`, with `-i` and in the output, as long as the kernel runs.
 
 CAUSES = (
     (
-        r"^pid/|tst\.ufuncsort",
-        "Probes in the functions of user processes (provider `pid`) are not there; a description of one says so.",
-    ),
-    (
         r"tst\.cast-add-assoc",
         "Expects the sum of two operands narrower than `int` in the wider one's type; here it is `int`, as in C.",
     ),

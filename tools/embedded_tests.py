@@ -37,7 +37,7 @@ KERNEL_FUNCTIONS = frozenset((
 """What only addresses, stacks, locks and packets of the kernel can be given to."""
 
 SYMBOLS = "names the kernel's data or functions"
-USER_FUNCTIONS = "probes in the functions of user processes, which neither engine has"
+USER_FUNCTIONS = "probes in the functions of user processes, which only the kernel engine has"
 
 
 class SuiteTest:

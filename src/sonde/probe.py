@@ -55,7 +55,20 @@ class General(NamedTuple):
     name: str = ""
 
 
-Firing: TypeAlias = Internal | Syscall | Timer | RawTracepoint | Tracepoint | General
+class Uprobe(NamedTuple):
+    """An instruction of the file `path`, by its offset in the file, executed by process `pid`.
+
+    `kind` is `entry` where that is a function's first, `return` for the return from the function that begins there,
+    `offset` for any other.
+    """
+
+    pid: int
+    path: str
+    offset: int
+    kind: str
+
+
+Firing: TypeAlias = Internal | Syscall | Timer | RawTracepoint | Tracepoint | General | Uprobe
 
 
 class Probe(NamedTuple):

@@ -777,8 +777,10 @@ WITHOUT_POSITION = (
 )
 """About the command line, not about a place of the program."""
 
-ELSEWHERE = frozenset({"D_PROC_BADPID", "D_PROC_DYN", "D_PROC_GRAB", "D_PROC_LIB", "D_PROC_NAME"})
-"""Those of a description that names a process: `test_pid_descriptions.py`."""
+ELSEWHERE = frozenset(
+    f"D_PROC_{name}" for name in ("ALIGN", "BADPID", "CREATEFAIL", "DYN", "FUNC", "GRAB", "LIB", "NAME", "OFF")
+)
+"""Those of a description that names a process: `test_pid_descriptions.py` and `test_user_functions.py`."""
 
 NEVER = {
     "D_ARGS_NONE": "a probe without typed arguments is D_ARGS_IDX, as each of its arguments is out of range",
@@ -795,12 +797,8 @@ NEVER = {
     "D_PCAP_ADDR": "the prototype wants a pointer: D_PROTO_ARG",
     "D_PCAP_PROTO": "the number of arguments is checked first, with D_PROTO_LEN",
     "D_PCAP_SIZE": "the size is the option pcapsize, not an argument",
-    "D_PROC_ALIGN": "there are no user-function probes to place",
     "D_PROC_BADPROV": "only `pid` and a number is looked for in processes; other names just match nothing",
-    "D_PROC_CREATEFAIL": "there are no user-function probes to create",
-    "D_PROC_FUNC": "there are no user-function probes: any function is D_PDESC_ZERO, with the reason",
     "D_PROC_NODEV": "Linux has no device for user-function probes",
-    "D_PROC_OFF": "there are no user-function probes: any offset is D_PDESC_ZERO, with the reason",
     "D_PROC_USDT": "there are no statically defined user probes",
     "D_QUANT_PROTO": "the number of arguments is checked first, with D_PROTO_LEN",
     "D_REGS_IDX": "an index of uregs[] out of range is D_UNKNOWN, as dtrace reports it",

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from sonde.cli.messages import FatalError, Messages
 from sonde.cli.permission import refusal
 from sonde.options import OptionTable
-from sonde.probe import Internal
+from sonde.probe import Internal, Uprobe
 from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -53,9 +53,13 @@ def features(engine: str, program: Program) -> frozenset[str]:
         return FEATURES
     if all(isinstance(probe.firing, Internal) for clause in program.clauses for probe in clause.probes):
         return frozenset()
-    from sonde.engines.kernel.features import detect
+    from sonde.engines.kernel.features import FOR_PROGRAMS, FOR_UPROBES, detect
 
-    return detect()
+    return detect((*FOR_PROGRAMS, *(FOR_UPROBES if _has_uprobes(program) else ())))
+
+
+def _has_uprobes(program: Program) -> bool:
+    return any(isinstance(probe.firing, Uprobe) for clause in program.clauses for probe in clause.probes)
 
 
 def make(engine: str, options: OptionTable, traced: Sequence[Traced]) -> Engine:

@@ -9,6 +9,7 @@ from sonde.cli.engines import choose
 from sonde.cli.kernels import registry_of
 from sonde.cli.messages import Messages
 from sonde.cli.output import show
+from sonde.cli.processes import processes
 from sonde.cli.programs import Given, compile_programs, macros, read
 from sonde.cli.stability import arguments_report
 from sonde.lang.check.checker import Checker
@@ -25,12 +26,21 @@ _ROW = "{:>5} {:>10} {:>17} {:>33} {}\n"
 def list_probes(arguments: Arguments, options: OptionTable, messages: Messages) -> int:
     """List what the programs' descriptions match, or all there is; a description without probes is only reported."""
     options.set("zdefs", None)
-    registry = registry_of(arguments, choose(options, messages, only_compiles=True))
+    engine = choose(options, messages, only_compiles=True)
+    registry = registry_of(arguments, engine)
     if not arguments.programs:
         _show(registry.match("", "", "", ""), arguments, registry, heading=True)
         return 0
+    with processes(arguments, options, engine) as traced:
+        _list_matching(arguments, options, messages, registry, traced[0].pid if traced else 0)
+    return 0
+
+
+def _list_matching(
+    arguments: Arguments, options: OptionTable, messages: Messages, registry: Registry, target: int
+) -> None:
     given = [read(each, options) for each in arguments.programs]
-    variables = macros(arguments.operands, 0, options)
+    variables = macros(arguments.operands, target, options)
     compiled = compile_programs(given, options, registry, variables, messages.program)
     _show((), arguments, registry, heading=True)
     for each in given:
@@ -39,7 +49,6 @@ def list_probes(arguments: Arguments, options: OptionTable, messages: Messages) 
             _show(probes, arguments, registry)
             if not probes:
                 messages.error(f"failed to match {':'.join(_fields(spec))}: No probe matches description")
-    return 0
 
 
 def _descriptions(given: Given, checker: Checker, variables: Macros) -> Iterator[ProbeSpec]:

@@ -70,7 +70,7 @@ class Compilation:
         divider = Divider(self.shared, self.numbers, max((c.id for c in program.clauses), default=0) + 1)
         self.planned: list[Planned] = [(clause, divider.divide(clause)) for clause in program.clauses]
         self._subprograms: dict[str, Generation] = {}
-        self.groups = group(program.clauses, fields)
+        self.groups = group(program.clauses, fields, target.features)
 
     def _add_maps(self, settings: Settings) -> None:
         self.maps.state()

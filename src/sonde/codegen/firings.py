@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 from sonde.codegen.context.general import GeneralContext
 from sonde.codegen.context.internal import InternalContext
 from sonde.codegen.context.syscall import SyscallContext
 from sonde.codegen.context.timer import TimerContext
 from sonde.codegen.context.tracepoint import Fields, RawTracepointContext, TracepointContext
+from sonde.codegen.context.uprobe import UprobeContext
 from sonde.codegen.generation import Context
 from sonde.codegen.uses import uses_arguments
 from sonde.lang.program import Clause
-from sonde.probe import General, Internal, Probe, RawTracepoint, Syscall, Timer, Tracepoint
+from sonde.probe import General, Internal, Probe, RawTracepoint, Syscall, Timer, Tracepoint, Uprobe
 from sonde.typed import NamedTuple
 
 
@@ -24,8 +25,8 @@ class Group(NamedTuple):
     clauses: tuple[Clause, ...]
 
 
-def group(clauses: Sequence[Clause], fields: Fields) -> list[Group]:
-    """One group for each program; ERROR's clauses are left out, faults call them.
+def group(clauses: Sequence[Clause], fields: Fields, features: Set[str]) -> list[Group]:
+    """One group for each program; ERROR's clauses are left out, faults call them. `features` are the target's.
 
     Programs are attached in this order, and those of one tracepoint run in it: hidden clauses first, then by the
     probes' identifiers, so that which of two derived probes fires first does not depend on who wrote their clauses.
@@ -47,7 +48,7 @@ def group(clauses: Sequence[Clause], fields: Fields) -> list[Group]:
     groups = []
     for number, (shape, probes) in enumerate(shapes.items()):
         own_clauses = tuple(c for c in clauses if id(c) in members[shape])
-        groups.append(Group(_name(probes, number), _context(shape, probes, fields), own_clauses))
+        groups.append(Group(_name(probes, number), _context(shape, probes, fields, features), own_clauses))
     return groups
 
 
@@ -77,6 +78,8 @@ def _shape(probe: Probe, clauses: Sequence[Clause]) -> tuple[object, ...]:
         return ("timer", which)
     if isinstance(firing, General):
         return ("general", which)
+    if isinstance(firing, Uprobe):
+        return ("uprobe", firing.pid, firing.kind, which)
     typed = uses_arguments(clauses)
     kind = "raw" if isinstance(firing, RawTracepoint) else "event"
     return (kind, probe.provider, typed, probe.id if typed else 0, which)
@@ -90,7 +93,7 @@ def _name(probes: Sequence[Probe], number: int) -> str:
     return "".join(c if c.isalnum() else "_" for c in f"p{number}_{text}")[:15]
 
 
-def _context(shape: tuple[object, ...], probes: Sequence[Probe], fields: Fields) -> Context:
+def _context(shape: tuple[object, ...], probes: Sequence[Probe], fields: Fields, features: Set[str]) -> Context:
     firing = probes[0].firing
     if isinstance(firing, Internal):
         return InternalContext(probes[0])
@@ -100,6 +103,8 @@ def _context(shape: tuple[object, ...], probes: Sequence[Probe], fields: Fields)
         return TimerContext(tuple(probes))
     if isinstance(firing, General):
         return GeneralContext(tuple(probes))
+    if isinstance(firing, Uprobe):
+        return UprobeContext(tuple(probes), "uprobe_multi" in features)
     if isinstance(firing, RawTracepoint):
         return RawTracepointContext(tuple(probes), by_btf=bool(shape[2]))
     assert isinstance(firing, Tracepoint)

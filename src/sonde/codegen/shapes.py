@@ -9,7 +9,7 @@ from sonde.codegen.settings import Settings
 from sonde.codegen.walk import is_zero
 from sonde.lang import program as tree
 from sonde.lang.types import Array, String, Struct, is_signed, name_of, resolve, size_of
-from sonde.probe import Internal, Probe, Timer
+from sonde.probe import Internal, Probe, Timer, Uprobe
 from sonde.spec import Field
 
 COMM_SIZE = 16
@@ -120,7 +120,7 @@ def frames_of(e: tree.StackTrace, settings: Settings) -> int:
 def glue_frames(probes: Sequence[Probe]) -> int:
     """How many frames of the kernel's own glue may stand before those of a probe's code: which of `__traceiter_*` and
     `__bpf_trace_*` are there depends on the tracepoint and on who else is attached to it."""
-    return 0 if all(isinstance(probe.firing, (Internal, Timer)) for probe in probes) else 2
+    return 0 if all(isinstance(probe.firing, (Internal, Timer, Uprobe)) for probe in probes) else 2
 
 
 Use = tuple[tuple[tree.Expr, ...], tuple[Probe, ...]]

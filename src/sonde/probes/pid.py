@@ -1,6 +1,6 @@
 """Descriptions of user-function probes, `pid1234:a.out:main:entry`.
 
-sonde has no such probes for them to match, but what is wrong with a description is said as dtrace says it.
+What is wrong with one is said as dtrace says it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,10 @@ import re
 from sonde.lang.errors import DError
 from sonde.probes.pattern import Pattern, matches, plain
 
-UNAVAILABLE = "probes in the functions of user processes are not available"
+UNAVAILABLE = (
+    "the embedded engine has no probes in the functions of processes; the kernel engine (root, or CAP_BPF and "
+    "CAP_PERFMON) has them"
+)
 
 _OFFSET = re.compile(r"(0[xX])?[0-9a-fA-F]+")
 _MAX_PID = (1 << 31) - 1

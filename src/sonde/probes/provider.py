@@ -34,6 +34,7 @@ LOCKSTAT = Block(80300, 80399)
 IP = Block(80400, 80499)
 TCP = Block(80500, 80599)
 UDP = Block(80600, 80699)
+PID = Block(1_000_000, (1 << 31) - 1)
 
 
 class RecordField(NamedTuple):

@@ -9,10 +9,10 @@ from importlib import import_module
 
 from sonde.lang.catalog import Derivation, KernelSymbol, ProbeArgument
 from sonde.lang.types import Type
-from sonde.probe import Probe
+from sonde.probe import Probe, Uprobe
 from sonde.probes import provider as blocks
 from sonde.probes.offer import Offer
-from sonde.probes.pattern import Pattern, is_word, matcher, plain
+from sonde.probes.pattern import Pattern, is_word, matcher, matches, plain
 from sonde.probes.provider import Block, Provider, RecordField
 from sonde.target.target import Target
 from sonde.typed import TYPE_CHECKING
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from sonde.probes.rawtp import Tracepoints
     from sonde.probes.sdt import SdtProvider
     from sonde.probes.tracefs import TraceEvents
+    from sonde.probes.user_functions import UserFunctions
     from sonde.spec import TracingSpec
     from sonde.symbols.kallsyms import Kallsyms
 
@@ -75,11 +76,10 @@ class Registry:
     def match(self, provider: str, module: str, function: str, name: str) -> Sequence[Probe]:
         """The probes whose four fields match the glob patterns ("" matches all), by identifier."""
         pattern = Pattern(provider, module, function, name)
+        process = self._process(provider)
+        if process:
+            return self._of_process(pattern._replace(provider=process))
         single = plain(provider)
-        if single and self._is_of_process(single):
-            from sonde.probes.pid import check
-
-            check(pattern)
         if single:
             return self._matching(single, pattern) if single in _BLOCKS else ()
         test = matcher(provider)
@@ -94,6 +94,14 @@ class Registry:
             return ()
         return [probe for probe in self._provider(provider).match(pattern) if self._offer.fires(probe)]
 
+    def _of_process(self, pattern: Pattern) -> Sequence[Probe]:
+        if self._offer is None:
+            return self._user_functions.match(pattern)
+        from sonde.probes.pid import check
+
+        check(pattern)
+        return ()
+
     def offers(self, what: str, name: str) -> bool:
         """Whether there is a `provider` of that name, or a kernel `module`, loaded or built in."""
         if what == "provider":
@@ -102,7 +110,7 @@ class Registry:
 
     def absence(self, provider: str) -> str:
         """Why a description with this provider can match no probe, "" where it could."""
-        if self._is_of_process(provider):
+        if self._offer is not None and self._process(provider):
             from sonde.probes.pid import UNAVAILABLE
 
             return UNAVAILABLE
@@ -117,20 +125,25 @@ class Registry:
         why = self._offer.absence(provider) if self._offer else ""
         if why:
             return why
+        process = self._process(provider)
+        if process:
+            return self._user_functions.mismatch(Pattern(process, module, function, name))
         from sonde.probes.mismatch import explained
 
         return explained(Pattern(provider, module, function, name), tuple(_BLOCKS), self.match)
 
-    def _is_of_process(self, provider: str) -> bool:
-        """Whether the name is that of a process's own provider, as no other name ends."""
-        return provider[:3] == "pid" and provider[3:].isdecimal() and provider.isascii()
+    def _process(self, provider: str) -> str:
+        """The provider of one process that is meant, by its name or, before the number, a glob; "" if none is."""
+        head = provider.rstrip("0123456789")
+        number = provider[len(head) :]
+        return f"pid{number}" if number and head and matches(head, "pid") else ""
 
     def by_id(self, identifier: int) -> Probe | None:
         """The probe with this identifier."""
         for name, block in _BLOCKS.items():
             if block.first <= identifier <= block.last:
                 return self._offered(self._provider(name).by_id(identifier))
-        return None
+        return self._user_functions.by_id(identifier) if identifier >= blocks.PID.first else None
 
     def _offered(self, probe: Probe | None) -> Probe | None:
         if probe is None or self._offer is None:
@@ -139,6 +152,8 @@ class Registry:
 
     def arguments(self, probe: Probe) -> tuple[ProbeArgument, ...] | None:
         """The probe's `args[]`; None where its provider has no typed arguments."""
+        if isinstance(probe.firing, Uprobe):
+            return None
         return self._provider(probe.provider).arguments(probe)
 
     def derivations(self, probe: Probe) -> tuple[Derivation, ...]:
@@ -225,6 +240,12 @@ class Registry:
         from sonde.probes.sdt import SdtProvider
 
         return SdtProvider(self._events, lambda: self._tracepoints, self._lookup)
+
+    @cached_property
+    def _user_functions(self) -> UserFunctions:
+        from sonde.probes.user_functions import UserFunctions
+
+        return UserFunctions()
 
     def _provider(self, name: str) -> Provider:
         found = self._providers.get(name)

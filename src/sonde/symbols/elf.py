@@ -187,6 +187,15 @@ class ElfFile:
                 return address - segment.address + segment.offset
         return None
 
+    def bytes_at(self, address: int, size: int) -> bytes:
+        """What the file puts at a link-time address, as much of `size` bytes as there is in one segment."""
+        for segment in self.segments:
+            if segment.address <= address < segment.address + segment.file_size:
+                start = address - segment.address + segment.offset
+                end = min(start + size, segment.offset + segment.file_size)
+                return self._data[start:end]
+        return b""
+
     @cached_property
     def symbols(self) -> tuple[ElfSymbol, ...]:
         """The defined functions, objects and labels, by address; of those at one address the best name last."""

@@ -4,7 +4,9 @@
 
 from __future__ import annotations
 
+import os
 import struct
+from collections.abc import Sequence
 
 from sonde.bpf.programs import TRACE_UPROBE_MULTI
 from sonde.engines.kernel.syscalls import address_of, bpf
@@ -15,6 +17,8 @@ PROG_TEST_RUN, OBJ_GET_INFO_BY_FD, RAW_TRACEPOINT_OPEN, BTF_LOAD, MAP_FREEZE = 1
 MAP_LOOKUP_BATCH, MAP_UPDATE_BATCH, LINK_CREATE = 24, 26, 28
 
 TEST_RUN_ON_CPU = 1
+_UPROBE_MULTI_RETURN = 1
+"""BPF_F_UPROBE_MULTI_RETURN."""
 _RAW_TRACEPOINT_CONTEXT = 96
 """Bytes of the context BPF_PROG_TEST_RUN wants for a raw tracepoint: MAX_BPF_FUNC_ARGS words."""
 
@@ -197,12 +201,20 @@ def link_tracing(program: int, attach_type: int, cookie: int = 0) -> int:
     return bpf(LINK_CREATE, bytearray(struct.pack("=IIIIIIQ16x", program, 0, attach_type, 0, 0, 0, cookie)))
 
 
-def link_uprobes(program: int, path: str, offset: int) -> int:
-    """Attach to one place in the file `path`, by file offset, through the multi-uprobe link."""
-    text, offsets = bytearray(path.encode() + b"\0"), bytearray(struct.pack("=Q", offset))
+def link_uprobes(
+    program: int, path: str, offsets: Sequence[int], cookies: Sequence[int] = (), pid: int = 0, is_return: bool = False
+) -> int:
+    """Attach to many places in the file `path`, by file offset, through the multi-uprobe link; to the returns of the
+    functions that begin there if `is_return`. Only in process `pid`, 0 for all."""
+    text = bytearray(os.fsencode(path) + b"\0")
+    places = bytearray(struct.pack(f"={len(offsets)}Q", *offsets))
+    numbers = bytearray(struct.pack(f"={len(cookies)}Q", *cookies))
     attributes = bytearray(64)
     struct.pack_into("=IIII", attributes, 0, program, 0, TRACE_UPROBE_MULTI, 0)
-    struct.pack_into("=QQ16xI", attributes, 16, address_of(text), address_of(offsets), 1)
+    struct.pack_into("=QQ", attributes, 16, address_of(text), address_of(places))
+    if cookies:
+        struct.pack_into("=Q", attributes, 40, address_of(numbers))
+    struct.pack_into("=III", attributes, 48, len(offsets), _UPROBE_MULTI_RETURN if is_return else 0, pid)
     return bpf(LINK_CREATE, attributes)
 
 

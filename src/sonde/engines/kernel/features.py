@@ -150,7 +150,7 @@ def _uprobe_multi() -> None:
         Code("feature", programs.KPROBE, programs.TRACE_UPROBE_MULTI, i.encode(_RETURN_ZERO))
     )
     try:
-        os.close(commands.link_uprobes(program, "/", 0))
+        os.close(commands.link_uprobes(program, "/", (0,)))
     except OSError as error:
         if error.errno in NOT_SUPPORTED:
             raise
@@ -205,6 +205,8 @@ FEATURES = (
             "a kernel with BTF and CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS that permits it"),
     Feature("uprobe", "pid and USDT probes", "4.1", _event_source("uprobe"), "a kernel with CONFIG_UPROBE_EVENTS"),
     Feature("uprobe_multi", "many pid probes at once", "6.6", _uprobe_multi, _NEWER),
+    Feature("uprobe_cookie", "one program for many pid probes", "5.15",
+            _helper(programs.KPROBE, "get_attach_cookie"), "none needed: one program each is loaded"),
     Feature("cycles", "cpc probes", "2.6.31", _hardware_counters, "a machine, or hypervisor, with hardware counters"),
     Feature("btf_vmlinux", "types of the kernel", "5.4", _readable(VMLINUX_BTF), "a kernel with CONFIG_DEBUG_INFO_BTF"),
     Feature("tracefs", "sdt probes and their arguments", "4.1", _readable(f"{TRACEFS}/events"),
@@ -214,6 +216,9 @@ FEATURES = (
 
 FOR_PROGRAMS = ("raw_tp_cookie", "perf_cookie")
 """Those on which the code that is generated depends: tried at each start, so no others."""
+
+FOR_UPROBES = ("uprobe_multi", "uprobe_cookie")
+"""Likewise, where a program has pid probes."""
 
 
 def detect(names: Iterable[str] = FOR_PROGRAMS) -> frozenset[str]:

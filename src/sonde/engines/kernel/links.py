@@ -14,7 +14,7 @@ from sonde.engines.base import EngineError
 from sonde.engines.kernel import commands, perf_events
 from sonde.engines.kernel.failures import NOT_SUPPORTED, explain
 from sonde.engines.kernel.programs import LoadedProgram
-from sonde.probe import General, Internal, Probe, RawTracepoint, Syscall, Timer, Tracepoint
+from sonde.probe import General, Internal, Probe, RawTracepoint, Syscall, Timer, Tracepoint, Uprobe
 from sonde.target.machine import online_cpus
 from sonde.target.tracefs import find_tracefs
 from sonde.typed import NamedTuple
@@ -54,10 +54,18 @@ def attach(program: LoadedProgram, own: Callable[[Attachment], None], cpu: int |
                 case Tracepoint(group=group, name=name):
                     event = perf_events.open_trace_event(_event_number(group, name), online_cpus()[0])
                     own(Attachment(_perf_event(program, event, cookie), closing_waits=True))
+                case Uprobe():
+                    pass  # all of them at a time, below
                 case General():
                     raise EngineError(f"{probe} is a general probe, which only --engine embedded has")
         except OSError as error:
             raise _failure(probe, error) from None
+    if any(isinstance(probe.firing, Uprobe) for probe, _ in program.probes):
+        from sonde.engines.kernel import uprobes  # an import that most runs do without
+
+        uprobes.attach(
+            program, lambda link: own(Attachment(link)), lambda event: own(Attachment(event, True)), _perf_event
+        )
 
 
 def _raw_tracepoint(program: LoadedProgram, name: str, cookie: int) -> int:

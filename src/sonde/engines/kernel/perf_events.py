@@ -10,7 +10,7 @@ import os
 import struct
 from collections.abc import Sequence
 
-from sonde.engines.kernel.syscalls import perf_event_open
+from sonde.engines.kernel.syscalls import address_of, perf_event_open
 
 TYPE_HARDWARE, TYPE_SOFTWARE, TYPE_TRACEPOINT = range(3)
 SOFTWARE_CPU_CLOCK = HARDWARE_CPU_CYCLES = 0
@@ -18,6 +18,10 @@ SOFTWARE_CPU_CLOCK = HARDWARE_CPU_CYCLES = 0
 FLAG_CLOSE_ON_EXEC = 8
 ATTRIBUTES_SIZE = 112
 """PERF_ATTR_SIZE_VER5, which every kernel with BPF on perf events knows."""
+
+_UPROBE = "/sys/bus/event_source/devices/uprobe"
+_RETURN = 1 << 0
+"""In `config`, where `format/retprobe` of the event source says."""
 
 _DISABLED = 1 << 0
 _IOC_ENABLE, _IOC_SET_BPF = 0x2400, 0x40042408
@@ -48,6 +52,19 @@ def open_trace_event(event_id: int, cpu: int) -> int:
     It takes no samples, since some events may only be counted (TRACE_EVENT_PERF_PERM, include/linux/trace_events.h).
     """
     return _open(TYPE_TRACEPOINT, event_id, 0, cpu)
+
+
+def open_uprobe(path: str, offset: int, is_return: bool, pid: int) -> int:
+    """An event for an instruction of a file, by file offset, in the memory of process `pid`, not yet enabled: its
+    program runs for every thread of that. Never inherited: fork(2) would fail in the process."""
+    with open(f"{_UPROBE}/type", encoding="ascii") as file:
+        kind = int(file.read())
+    name = bytearray(os.fsencode(path) + b"\0")
+    attributes = bytearray(ATTRIBUTES_SIZE)
+    struct.pack_into("=IIQ", attributes, 0, kind, ATTRIBUTES_SIZE, _RETURN if is_return else 0)
+    struct.pack_into("=Q", attributes, 40, _DISABLED)
+    struct.pack_into("=QQ", attributes, 56, address_of(name), offset)
+    return perf_event_open(attributes, pid, -1, -1, FLAG_CLOSE_ON_EXEC)
 
 
 def set_program(event: int, program: int) -> None:

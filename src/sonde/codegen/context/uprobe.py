@@ -1,0 +1,73 @@
+"""Functions and instructions of a process: uprobes, whose context is struct pt_regs as the process had it.
+
+Arguments are where the calling convention of x86-64 puts them (System V ABI, AMD64 supplement, 3.2.3).
+"""
+
+from __future__ import annotations
+
+from sonde.bpf import programs
+from sonde.codegen.access import load_bytes
+from sonde.codegen.context import registers
+from sonde.codegen.context.cookies import index_by_cookie, numbered
+from sonde.codegen.generation import Generation, Unsupported
+from sonde.codegen.identity import process
+from sonde.codegen.ir import Imm, Operand
+from sonde.codegen.places import Place, Remote
+from sonde.lang.errors import Position
+from sonde.lang.types import Type
+from sonde.probe import Probe, Uprobe
+
+_ARGUMENTS = (registers.DI, registers.SI, registers.DX, registers.CX, registers.R8, registers.R9)
+"""Where a function finds its first integer arguments."""
+
+_UNKNOWN_OFFSET = -1
+"""arg0 of a return: the kernel sees that the function has returned, not by which instruction."""
+
+
+class UprobeContext:
+    """Probes of one process, and of one kind. At a function's entry the arguments from arg6 on are those on its stack;
+    at another instruction only the registers are known to be something; a return has its value in arg1."""
+
+    kind = programs.KPROBE
+    attach_to: str | None = None
+    has_kernel_stack = False
+    own_frames = 0
+
+    def __init__(self, probes: tuple[Probe, ...], is_multi: bool) -> None:
+        """`is_multi`: they are attached by multi-uprobe links."""
+        self.probes = probes
+        self.index = numbered(probes)
+        self.attach_type = programs.TRACE_UPROBE_MULTI if is_multi else programs.ATTACH_NONE
+        first = probes[0].firing
+        assert isinstance(first, Uprobe)
+        self._kind, self._pid = first.kind, first.pid
+
+    def enter(self, g: Generation) -> Operand:
+        """A child between vfork and exec runs in the process's memory, and is another one."""
+        g.b.branch("ne", process(g), Imm(self._pid), g.leave)
+        return index_by_cookie(g, len(self.probes), "uprobe_cookie")
+
+    def argument(self, g: Generation, number: int) -> Operand:
+        if self._kind == "return":
+            return self._of_return(g, number)
+        if number < len(_ARGUMENTS):
+            return g.b.load(g.ctx, _ARGUMENTS[number], 8, invariant=True)
+        if self._kind != "entry":
+            return Imm(0)
+        # The return address is on top of the stack.
+        stack = g.b.load(g.ctx, registers.SP, 8, invariant=True)
+        return load_bytes(g, Remote(stack, 8 * (number - len(_ARGUMENTS) + 1), True), 8, False)
+
+    def _of_return(self, g: Generation, number: int) -> Operand:
+        if number == 1:
+            return g.b.load(g.ctx, registers.AX, 8, invariant=True)
+        return Imm(0 if number else _UNKNOWN_OFFSET)
+
+    def typed_argument(self, g: Generation, number: int, type_: Type) -> Operand | Place:
+        raise Unsupported("args[] of this probe", Position(None, 1, 1))
+
+    def errno(self, g: Generation) -> Operand:
+        return Imm(0)
+
+    def is_trusted(self, number: int) -> bool:
+        return False

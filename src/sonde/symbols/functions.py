@@ -1,0 +1,142 @@
+"""The functions of the programs and libraries that a process has mapped, and where their instructions are."""
+
+from __future__ import annotations
+
+import os
+from bisect import bisect_right
+from functools import cached_property
+
+from sonde.symbols.elf import STT_FUNC, STT_GNU_IFUNC, ElfFile
+from sonde.symbols.instruction_lengths import Instruction, starts
+from sonde.symbols.process import Mapping, Objects, parse_maps
+from sonde.typed import NamedTuple
+
+PROGRAM = "a.out"
+"""What every process calls its own executable."""
+
+_EXECUTABLE = 1
+
+
+class Function(NamedTuple):
+    """`name` is the best of the names that the function has, `address` as linked, `offset` that in the file."""
+
+    name: str
+    address: int
+    size: int
+    offset: int
+
+
+class CodeObject:
+    """A program or library: `name` is PROGRAM or the file's own, `path` opens exactly the file that is mapped."""
+
+    def __init__(self, name: str, path: str, file: ElfFile, symbols: tuple[ElfFile, ...]) -> None:
+        """`symbols` are the files that have its symbols, the best first."""
+        self.name = name
+        self.path = path
+        self._file = file
+        self._symbols = symbols
+
+    @cached_property
+    def functions(self) -> tuple[Function, ...]:
+        """All, each once, by address."""
+        return tuple(self._by_address.values())
+
+    def find(self, name: str) -> tuple[Function, ...]:
+        """Those of a name, which may be an alias: more than one where files of the program have a static each."""
+        addresses = self._addresses.get(name, ())
+        return tuple(self._by_address[address] for address in addresses)
+
+    def containing(self, address: int) -> Function | None:
+        """The function that an address is in."""
+        ordered = self._ordered
+        at = bisect_right(ordered, address) - 1
+        if at < 0:
+            return None
+        found = self._by_address[ordered[at]]
+        return found if address < found.address + found.size else None
+
+    def instructions(self, function: Function) -> list[tuple[int, Instruction]]:
+        """Offset in the function and instruction of each, as far as its bytes are instructions."""
+        return starts(self._file.bytes_at(function.address, function.size))
+
+    def names(self, function: Function) -> list[str]:
+        """All names of a function."""
+        return [name for name, addresses in self._addresses.items() if function.address in addresses]
+
+    @cached_property
+    def _ordered(self) -> list[int]:
+        return list(self._by_address)
+
+    @cached_property
+    def _tables(self) -> tuple[dict[int, Function], dict[str, tuple[int, ...]]]:
+        """Functions by address, and the addresses of each name."""
+        found: dict[int, Function] = {}
+        addresses: dict[str, tuple[int, ...]] = {}
+        for file in reversed(self._symbols):
+            # Of the symbols of one address the best comes last, as do the best file's.
+            for symbol in file.symbols:
+                if symbol.kind not in (STT_FUNC, STT_GNU_IFUNC):
+                    continue
+                offset = self._code_offset(symbol.address)
+                if offset is None:
+                    continue
+                name = symbol.name.partition("@")[0]
+                found[symbol.address] = Function(name, symbol.address, symbol.size, offset)
+                known = addresses.get(name, ())
+                if symbol.address not in known:
+                    addresses[name] = (*known, symbol.address)
+        return dict(sorted(found.items())), addresses
+
+    @property
+    def _by_address(self) -> dict[int, Function]:
+        return self._tables[0]
+
+    @property
+    def _addresses(self) -> dict[str, tuple[int, ...]]:
+        return self._tables[1]
+
+    def _code_offset(self, address: int) -> int | None:
+        for segment in self._file.segments:
+            if segment.address <= address < segment.address + segment.file_size and segment.flags & _EXECUTABLE:
+                return address - segment.address + segment.offset
+        return None
+
+
+class CodeObjects:
+    """Those of all processes that are asked about."""
+
+    def __init__(self, proc: str = "/proc") -> None:
+        self._proc = proc
+        self._files = Objects(proc)
+        self._known: dict[tuple[int, str, int, str], CodeObject | None] = {}
+
+    def of(self, pid: int) -> list[CodeObject]:
+        """The objects that a process has mapped, by address. Raises OSError if it may not be looked at."""
+        directory = f"{self._proc}/{pid}"
+        with open(f"{directory}/maps", encoding="utf-8", errors="surrogateescape") as file:
+            mappings = parse_maps(file.read())
+        program = os.readlink(f"{directory}/exe")
+        found = []
+        for mapping in mappings:
+            key = pid, mapping.device, mapping.inode, mapping.path
+            if mapping.executable and mapping.path.startswith("/"):
+                if key not in self._known:
+                    self._known[key] = self._object(pid, mapping, mapping.path == program)
+                each = self._known[key]
+                if each is not None and each not in found:
+                    found.append(each)
+        return found
+
+    def _object(self, pid: int, mapping: Mapping, is_program: bool) -> CodeObject | None:
+        file = self._files.file(pid, mapping)
+        if file is None:
+            return None
+        name = PROGRAM if is_program else os.path.basename(mapping.path.removesuffix(" (deleted)"))
+        return CodeObject(name, self._path(pid, mapping, is_program), file, self._files.symbols(pid, mapping))
+
+    def _path(self, pid: int, mapping: Mapping, is_program: bool) -> str:
+        """Through the process, whose mount namespace and root directory may be other ones."""
+        if is_program:
+            return f"{self._proc}/{pid}/exe"
+        mapped = f"{self._proc}/{pid}/map_files/{mapping.start:x}-{mapping.end:x}"
+        return mapped if os.path.exists(mapped) else f"{self._proc}/{pid}/root{mapping.path}"

@@ -1,0 +1,248 @@
+"""Probes in functions of processes, against what the program itself says and what nm and objdump tell of it."""
+
+import os
+import re
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+from command import SONDE, build, environment, sonde, start, table
+
+PROGRAM = r"""
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+__attribute__((noinline)) long ten(long a, long b, long c, long d, long e, long f, long g, long h, long i, long j) {
+    return a + 2 * b + 3 * c + 4 * d + 5 * e + 6 * f + 7 * g + 8 * h + 9 * i + 10 * j;
+}
+
+__attribute__((noinline)) static int inner(int n) { return n < 2 ? n : inner(n - 1) + inner(n - 2); }
+
+__attribute__((noinline)) int alias_strong(int n) { return n * 3; }
+int _alias(int) __attribute__((weak, alias("alias_strong")));
+
+int main(int count, char **words) {
+    int wait = count > 1 && !strcmp(words[1], "wait");
+    char buffer[2];
+    if (wait)
+        read(0, buffer, 1);
+    printf("%ld\n", ten(1, -2, 3, 4, 5, 6, 7, -8, 9, 10));
+    printf("%d\n", inner(10));
+    printf("%d\n", _alias(14));
+    printf("%s\n", strdup("text"));
+    return 0;
+}
+"""
+
+FORMS = {
+    "pie": ("-pie", "-fPIE"),
+    "fixed": ("-no-pie", "-fno-PIE"),
+    "static": ("-static",),
+    "dynamic_symbols": ("-rdynamic", "-s"),
+}
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory):
+    return build(tmp_path_factory.mktemp("pid"), "program", PROGRAM)
+
+
+def traced(program, text, *words, **options):
+    return sonde("-q", *words, "-c", program, "-n", text, **options)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_arguments_and_results(tmp_path, form):
+    """Ten arguments, of which four are on the stack, and the value that is returned."""
+    program = build(tmp_path, "program", PROGRAM, *FORMS[form])
+    arguments = " ".join(f"arg{n}" for n in range(10)).replace(" ", ", ")
+    text = f"""
+    pid$target:a.out:ten:entry {{ printf("{"%d " * 10}\\n", {arguments}); }}
+    pid$target:a.out:ten:return {{ printf("%d %d %s:%s:%s ", arg0, arg1, probemod, probefunc, probename);
+        printf("%s\\n", execname); }}
+    """
+    lines = traced(program, text).stdout.splitlines()
+    assert "1 -2 3 4 5 6 7 -8 9 10 " in lines
+    returned = next(line for line in lines if line.endswith("program"))
+    assert returned == f"-1 {lines[lines.index(returned[3:].split()[0])]} a.out:ten:return program"
+
+
+def test_recursion_is_counted_to_the_call(program):
+    """inner(10) makes 177 calls, of a static function; each returns."""
+    out = traced(program, "pid$target:a.out:inner: { @[probename] = count(); }").stdout
+    counts = table("\n".join(line for line in out.splitlines() if len(line.split()) == 2))
+    assert counts["entry",] == counts["return",] == counts["0",] == 177
+
+
+def test_every_instruction_is_where_objdump_has_it(program):
+    """The offsets that the glob gives are the addresses of the disassembly; each instruction runs as often as those
+    before it that do not jump."""
+    shown = sonde("-l", "-c", program, "-n", "pid$target:a.out:inner:").stdout
+    offsets = {line.split()[-1] for line in shown.splitlines()[1:]} - {"entry", "return"}
+    listed = subprocess.run(["objdump", "-d", program], capture_output=True, text=True, check=True).stdout
+    body = re.search(r"^([0-9a-f]+) <inner>:\n(.*?)\n\n", listed, re.M | re.S)
+    addresses = re.findall(r"^ *([0-9a-f]+):\t[0-9a-f ]+\t", body[2], re.M)
+    assert offsets == {f"{int(each, 16) - int(body[1], 16):x}" for each in addresses}
+
+
+def test_an_address_of_the_program(program):
+    """The function `-` takes addresses as nm has them."""
+    symbols = subprocess.run(["nm", program], capture_output=True, text=True, check=True).stdout
+    address = re.search(r"^0*([0-9a-f]+) T ten$", symbols, re.M)[1]
+    out = traced(
+        program, f'pid$target:a.out:-:{address} {{ printf("%s %s %d\\n", probefunc, probename, arg1); }}'
+    ).stdout
+    assert f"- {address} -2\n" in out
+
+
+def test_each_name_of_a_function_fires(program):
+    """An alias stands for the function's best name."""
+    text = 'pid$target:a.out:_alias:entry, pid$target:a.out:alias_strong:entry { printf("<%s %d>", probefunc, arg0); }'
+    assert traced(program, text).stdout.count("<alias_strong 14>") == 2
+    assert traced(program, 'pid$target:a.out:*alias*:entry { printf("<%s>", probefunc); }').stdout.count("<") == 1
+
+
+@pytest.mark.parametrize("library", ["libc.so.6", "libc.so", "libc", "libc*", "", "l?bc"])
+def test_functions_of_libraries(program, library):
+    """The name shown is the strong one of the two that the function has."""
+    text = f'pid$target:{library}:strdup:entry {{ printf("<%s %s %s>", probemod, probefunc, copyinstr(arg0)); }}'
+    assert "<libc.so.6 __strdup text>" in traced(program, text).stdout
+
+
+def test_a_process_that_runs(program):
+    """-p, and the number alone; it runs on when tracing has ended."""
+    for words in (("-p", "{}", "-n", "pid$target"), ("-n", "pid{}")):
+        process = subprocess.Popen([program, "wait"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        try:
+            text = words[-1].format(process.pid)
+            text = f'BEGIN {{ printf("on\\n"); }} {text}:a.out:ten:entry {{ printf("%d\\n", arg9); exit(0); }}'
+            with start("-q", *(each.format(process.pid) for each in words[:-1]), text) as tracer:
+                assert tracer.stdout.readline() == b"on\n"
+                # BEGIN runs when all is attached.
+                process.stdin.write("x")
+                process.stdin.flush()
+                assert tracer.stdout.readline() == b"10\n"
+            assert process.wait(10) == 0
+            assert "55" in process.stdout.read()
+        finally:
+            process.kill()
+            process.communicate()
+
+
+def test_a_program_is_whole_again_behind_it(program):
+    """After every instruction of two functions was probed, the process goes on with the code of its file."""
+    code = r"""
+    #include <stdio.h>
+    #include <unistd.h>
+    __attribute__((noinline)) int work(int n) { int sum = 0; for (int i = 0; i < n; i++) sum += i ^ n; return sum; }
+    int main() { char b; setbuf(stdout, 0); while (read(0, &b, 1) == 1) {
+        unsigned char *p = (void *)work; int sum = 0; for (int i = 0; i < 24; i++) sum += p[i] * (i + 1);
+        printf("%d %d\n", sum, work(100)); } }
+    """
+    path = build(Path(program).parent, "whole", code)
+    process = subprocess.Popen([path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def ask():
+        process.stdin.write("x")
+        process.stdin.flush()
+        return process.stdout.readline()
+
+    try:
+        before = ask()
+        text = 'BEGIN { printf("on\\n"); } pid$target::work: { @ = count(); } pid$target::work:return { exit(0); }'
+        with start("-q", "-p", str(process.pid), "-n", text) as tracer:
+            assert tracer.stdout.readline() == b"on\n"
+            during = ask()
+            tracer.communicate()
+        assert before.split()[0] != during.split()[0], "breakpoints are to be seen in the code"
+        assert before.split()[1] == during.split()[1]
+        assert ask() == before
+    finally:
+        process.communicate()
+
+
+def test_children_are_not_the_process(tmp_path):
+    """Neither a forked child nor one that shares its memory until it execs fires the process's probes."""
+    code = r"""
+    #include <unistd.h>
+    #include <sys/wait.h>
+    __attribute__((noinline)) void go(int n) { asm volatile("" :: "r"(n)); }
+    int main() { go(1); if (!fork()) { go(2); _exit(0); } wait(0); if (!vfork()) { go(3); _exit(0); } wait(0); go(4); }
+    """
+    out = traced(
+        build(tmp_path, "forks", code), 'pid$target:a.out:go:entry { printf("<%d %d>", arg0, pid == $target); }'
+    )
+    assert re.findall("<.*?>", out.stdout) == ["<1 1>", "<4 1>"]
+
+
+def test_all_threads_fire(tmp_path):
+    code = r"""
+    #include <pthread.h>
+    __attribute__((noinline)) void go(long n) { asm volatile("" :: "r"(n)); }
+    static void *thread(void *n) { for (int i = 0; i < 1000; i++) go((long)n); return 0; }
+    int main() { pthread_t t[4]; for (long i = 0; i < 4; i++) pthread_create(t + i, 0, thread, (void *)i);
+        for (int i = 0; i < 4; i++) pthread_join(t[i], 0); }
+    """
+    path = build(tmp_path, "threads", code, "-pthread")
+    counts = table(
+        traced(path, "pid$target:a.out:go:entry, pid$target:a.out:go:return { @[probename] = count(); }").stdout
+    )
+    assert counts == {("entry",): 4000, ("return",): 4000}
+
+
+@pytest.mark.parametrize(
+    ("description", "tag"),
+    [
+        ("pid$target:a.out:none:entry", "D_PROC_FUNC"),
+        ("pid$target:a.out:ten:1", "D_PROC_ALIGN"),
+        ("pid$target:a.out:ten:ffff", "D_PROC_OFF"),
+        ("pid$target:a.out:-:1", "D_PROC_OFF"),
+        ("pid$target:a.out:-:entry", "D_PROC_NAME"),
+        ("pid$target:libnone.so:ten:entry", "D_PDESC_ZERO"),
+        ("pid$target:a.out:none*:entry", "D_PDESC_ZERO"),
+    ],
+)
+def test_refused(program, description, tag):
+    """In the middle of the first instruction, which takes more than a byte, there is nothing to probe either."""
+    assert f"[{tag}]" in traced(program, description, "-xerrtags", status=1).stderr
+
+
+def test_a_library_replaced_on_disk(tmp_path):
+    """The mapped file is probed, not what its path has come to mean."""
+    first = "int mine(int n) { return n + 1; }"
+    second = "int other(int n) { return n; } int mine(int n) { return n * other(n) + 2; }"
+    library = build(tmp_path, "libmine.so", first, "-shared", "-fPIC")
+    code = "#include <unistd.h>\nint mine(int); int main() { char b; read(0, &b, 1); return mine(41); }"
+    path = build(tmp_path, "user", code, library)
+    process = subprocess.Popen([path], stdin=subprocess.PIPE, env={"LD_LIBRARY_PATH": str(tmp_path)})
+    try:
+        while library not in Path(f"/proc/{process.pid}/maps").read_text():
+            assert process.poll() is None
+        os.unlink(library)
+        build(tmp_path, "libmine.so", second, "-shared", "-fPIC")
+        text = 'BEGIN { printf("on\\n"); } pid$target:libmine:mine:return { printf("%d\\n", arg1); exit(0); }'
+        with start("-q", "-p", str(process.pid), "-n", text) as tracer:
+            assert tracer.stdout.readline() == b"on\n"
+            process.stdin.close()
+            assert tracer.stdout.readline() == b"42\n"
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_killed_tracer_leaves_nothing(program):
+    """The kernel takes the breakpoints away with sonde, however that ends."""
+    process = subprocess.Popen([program, "wait"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    try:
+        text = f'BEGIN {{ printf("on\\n"); }} pid{process.pid}:a.out:*: {{ @ = count(); }}'
+        with subprocess.Popen([SONDE, "-q", "-n", text], stdout=subprocess.PIPE, env=environment()) as tracer:
+            assert tracer.stdout.readline() == b"on\n"
+            tracer.send_signal(signal.SIGKILL)
+        assert process.communicate("x", 10)[0].splitlines()[1] == "55"
+        assert process.returncode == 0
+    finally:
+        process.kill()
+        process.wait()
