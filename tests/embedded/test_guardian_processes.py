@@ -80,6 +80,64 @@ int main(void) {
 }
 """
 
+KILLED = r"""
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int main(int count, char **words) {
+    int status;
+    for (int i = atoi(words[1]); i; i--) {
+        if (!fork()) { syscall(SYS_getpid); _exit(0); }
+        wait(&status);
+    }
+    return 0;
+}
+"""
+
+ORPHANS = r"""
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int main(int count, char **words) {
+    /* Nobody but those made has the pipe's other end open: it is read to its end when they are gone. */
+    int rounds = atoi(words[1]), ends[2];
+    char c;
+    for (int i = 0; i < rounds; i++) {
+        pipe(ends);
+        int maker = fork();
+        if (!maker) for (;;) if (!fork()) _exit(0);
+        usleep(200 + i * 37 % 800);
+        kill(maker, SIGKILL);
+        wait(0);
+        close(ends[1]);
+        while (read(ends[0], &c, 1) > 0) {}
+        close(ends[0]);
+    }
+    return 3;
+}
+"""
+
+CONSTRUCTOR = r"""
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+__attribute__((constructor)) static void first(int count, char **words, char **environment) {
+#ifdef EXEC
+    if (getenv("AGAIN")) return;
+    setenv("AGAIN", "1", 1);
+    execv("/proc/self/exe", words);
+    _exit(9);
+#endif
+#ifdef TRAP
+    signal(SIGTRAP, SIG_IGN);
+    kill(getpid(), SIGTRAP);
+    signal(SIGTRAP, SIG_DFL);
+#endif
+}
+"""
+
 WAITS = r"""
 #include <pthread.h>
 #include <stdio.h>
@@ -172,6 +230,38 @@ def test_a_held_thread_may_be_killed():
 
     traced = command(program(SHORT_THREADS), Plan({GETPID: ENTRY | HOLD_ENTRY}, LIFE, LIFE), held)
     assert os.waitstatus_to_exitcode(traced.status) == -signal.SIGKILL
+
+
+def test_threads_killed_while_they_are_held_leave_room_for_the_registers_of_others():
+    """Each is held twice, at the call and, before sonde has said that it may go on, at its exit."""
+
+    def held(tracees, stop):
+        if stop.kind == stops.ENTRY:
+            os.kill(stop.tid, signal.SIGKILL)
+            time.sleep(0.004)
+
+    many = stops.REGISTER_SLOTS + 20
+    plan_ = Plan({GETPID: ENTRY | HOLD_ENTRY}, LIFE, frozenset({stops.EXIT}), registers=True)
+    traced = command(f"{program(KILLED)} {many}", plan_, held)
+    assert traced.status == 0
+    assert len([stop for stop in of_kind(traced, stops.END) if stop.a == signal.SIGKILL]) == many
+
+
+@pytest.mark.parametrize("seccomp", [True, False])
+@pytest.mark.parametrize("events", [frozenset(), LIFE])
+def test_what_is_made_by_a_process_that_is_killed_in_the_act_runs_on(seccomp, events):
+    traced = command(f"{program(ORPHANS)} 60", Plan({GETPID: ENTRY}, events, seccomp=seccomp))
+    assert os.waitstatus_to_exitcode(traced.status) == 3
+
+
+@pytest.mark.parametrize("seccomp", [True, False])
+@pytest.mark.parametrize("what", ["EXEC", "TRAP"])
+def test_a_librarys_constructor_may_do_anything_before_the_commands_entry(seccomp, what, monkeypatch):
+    library = program(CONSTRUCTOR, "-shared", "-fPIC", f"-D{what}")
+    monkeypatch.setenv("LD_PRELOAD", library)
+    traced = command("sh -c 'exit 11'", Plan(dict.fromkeys(ALL, ENTRY), seccomp=seccomp))
+    assert os.waitstatus_to_exitcode(traced.status) == 11
+    assert of_kind(traced, stops.ENTRY)
 
 
 @pytest.mark.parametrize("text", ["true", "false", "sh -c 'exit 77'", "sh -c 'kill -SEGV $$'", "sh -c 'kill -9 $$'"])

@@ -37,10 +37,12 @@ def filtered(threads: Threads, tid: int) -> None:
 def called(threads: Threads, tid: int) -> None:
     """The thread enters or leaves a system call."""
     wanted = threads.inside.pop(tid, None)
-    if wanted == 0 or not threads.tracing:
+    if (
+        wanted == 0
+        or not threads.tracing
+        or threads.ptrace(ptrace.GET_SYSCALL_INFO, tid, ptrace.INFO_SIZE, threads.info) < 0
+    ):
         threads.proceed(tid)
-    elif threads.ptrace(ptrace.GET_SYSCALL_INFO, tid, ptrace.INFO_SIZE, threads.info) < 0:
-        return
     elif threads.writer.info_words[_OPERATION] & 0xFF == ptrace.INFO_ENTRY:
         _enters(threads, tid)
     else:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 
-from sonde.target import commands, proc, ptrace, stops
+from sonde.target import commands, orphans, ptrace, stops
 from sonde.target.threads import Threads
 
 GROUP_STOPS = (signal.SIGSTOP, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU)
@@ -51,12 +52,6 @@ def _tell(threads: Threads, tid: int, kind: int, a: int, b: int = 0, c: int = 0,
         threads.proceed(tid, deliver)
 
 
-def _tell_always(threads: Threads, tid: int, kind: int, a: int, b: int = 0, c: int = 0) -> None:
-    """Tell of what sonde must know of, whatever the plan says."""
-    threads.ptrace(ptrace.GET_SYSCALL_INFO, tid, ptrace.INFO_SIZE, threads.info)
-    threads.tell(tid, kind, threads.tracing and kind in threads.plan.held, a, b, c)
-
-
 def _made(threads: Threads, tid: int, made: int, event: int) -> None:
     """The maker's stop; the child's own may have come first."""
     is_thread = event == ptrace.EVENT_CLONE and os.path.exists(f"/proc/{tid}/task/{made}")
@@ -66,19 +61,14 @@ def _made(threads: Threads, tid: int, made: int, event: int) -> None:
         threads.announced[made] = (tid, int(is_thread), inside >> 4 if inside else -1)
     _tell(threads, tid, stops.FORK, made, int(is_thread))
     if made in threads.early:
-        _starts(threads, made)
-        threads.early.discard(made)
-
-
-def _starts(threads: Threads, tid: int) -> None:
-    maker, is_thread, number = threads.announced.pop(tid)
-    _tell_always(threads, tid, stops.START, maker, is_thread, number)
+        threads.start(made, *threads.announced.pop(made))
+        threads.early.pop(made)
 
 
 def _stop(threads: Threads, tid: int, number: int) -> None:
     """PTRACE_EVENT_STOP: group-stop, a child's first stop, or what PTRACE_INTERRUPT leads to."""
     if tid not in threads.requests:
-        threads.early.add(tid)
+        threads.early[tid] = time.monotonic_ns()
     elif number in GROUP_STOPS:
         if tid in threads.announced:
             threads.note(tid, stops.START, *threads.announced.pop(tid))
@@ -86,7 +76,7 @@ def _stop(threads: Threads, tid: int, number: int) -> None:
         if threads.tracing and stops.GROUP_STOP in threads.plan.events:
             threads.note(tid, stops.GROUP_STOP, number)
     elif tid in threads.announced:
-        _starts(threads, tid)
+        threads.start(tid, *threads.announced.pop(tid))
     elif tid in threads.standing:
         # Sonde may have seen that it stands, and have said that all may go, before its stop is handled here.
         threads.standing.discard(tid)
@@ -98,7 +88,7 @@ def _stop(threads: Threads, tid: int, number: int) -> None:
     elif tid in threads.asked:
         threads.asked.discard(tid)
         _note_repetition(threads, tid)
-        _tell_always(threads, tid, stops.INTERRUPTED, 0)
+        threads.tell_always(tid, stops.INTERRUPTED, 0)
     else:
         threads.proceed(tid)
 
@@ -113,7 +103,8 @@ def _note_repetition(threads: Threads, tid: int) -> None:
 def _exec(threads: Threads, tid: int, former: int) -> None:
     """All other threads are gone, some without a word: the old leader has given its number to the caller."""
     threads.forget_hold(tid)
-    threads.breakpoints.pop(tid, None)
+    # A library's constructor has called exec: the command begins here, short of its entry.
+    begins = threads.breakpoints.pop(tid, None) is not None
     if former != tid:
         for known in (threads.requests, threads.inside):
             known.pop(tid, None)
@@ -121,12 +112,12 @@ def _exec(threads: Threads, tid: int, former: int) -> None:
                 known[tid] = known.pop(former)
         threads.announced.pop(former, None)
     if threads.early:
-        _adopt(threads, tid, threads.requests.get(tid, ptrace.CONT))
-    if tid in threads.starting:
+        orphans.adopt(threads, tid)
+    if begins or tid in threads.starting:
         threads.starting.discard(tid)
         wait_for_go(threads, tid)
     else:
-        _tell_always(threads, tid, stops.EXEC, former)
+        threads.tell_always(tid, stops.EXEC, former)
 
 
 def wait_for_go(threads: Threads, tid: int) -> None:
@@ -140,9 +131,12 @@ def wait_for_go(threads: Threads, tid: int) -> None:
 
 def _signal(threads: Threads, tid: int, number: int) -> None:
     """A signal is about to be delivered, if it is not the breakpoint at the command's entry."""
-    if number == signal.SIGTRAP and tid in threads.breakpoints and remove_breakpoint(threads, tid):
-        wait_for_go(threads, tid)
-        return
+    if number == signal.SIGTRAP and tid in threads.breakpoints:
+        address = threads.breakpoints[tid][0]
+        if ptrace.has_run_onto(tid, address):
+            remove_breakpoint(threads, tid)
+            wait_for_go(threads, tid)
+            return
     code = sender = 0
     if threads.tracing and stops.SIGNAL in threads.plan.events:
         code, sender = ptrace.signal_information(tid, threads.writer.info)
@@ -161,29 +155,11 @@ def _ended(threads: Threads, tid: int, status: int) -> None:
     if tid in threads.starting or tid in threads.breakpoints:
         threads.answer(commands.ENDED, tid, status)
     threads.forget_hold(tid)
-    request = threads.requests.get(tid, ptrace.CONT)
     for known in (threads.requests, threads.inside, threads.announced, threads.breakpoints, threads.repeating):
         known.pop(tid, None)
-    for group in (threads.starting, threads.waiting, threads.asked, threads.early, threads.standing):
+    for group in (threads.starting, threads.waiting, threads.asked, threads.standing):
         group.discard(tid)
+    threads.early.pop(tid, 0)
     threads.note(tid, stops.END, status)
     if threads.early:
-        _adopt(threads, tid, request)
-
-
-def _adopt(threads: Threads, gone: int, request: int) -> None:
-    """Start the children of process `gone`: a maker that is killed in the act does not tell of them.
-
-    That happens to all its threads but one in exec, and to all where it is killed.
-    """
-    for tid in sorted(threads.early):
-        try:
-            status = proc.status(tid)
-        except (FileNotFoundError, ProcessLookupError):
-            continue
-        is_thread = status["Tgid"] != str(tid)
-        maker = int(status["Tgid" if is_thread else "PPid"])
-        if maker == gone or maker not in threads.requests:
-            threads.requests[tid] = request
-            _tell_always(threads, tid, stops.START, 0, int(is_thread), -1)
-            threads.early.discard(tid)
+        orphans.adopt(threads, tid)

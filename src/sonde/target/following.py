@@ -7,7 +7,7 @@ import select
 import signal
 import traceback
 
-from sonde.target import calls, commands, events, obeying, ptrace, stops
+from sonde.target import calls, commands, events, obeying, orphans, ptrace, stops
 from sonde.target.threads import Threads
 
 WAIT = 0x40000000 | os.WUNTRACED
@@ -44,6 +44,11 @@ class Follower:
                     tid, status = wait(-1, WAIT | os.WNOHANG)
                     if not tid:
                         self._listen_briefly()
+                        continue
+                elif threads.early:
+                    tid, status = wait(-1, WAIT | os.WNOHANG)
+                    if not tid:
+                        orphans.wait(threads)
                         continue
                 else:
                     tid, status = wait(-1, WAIT)

@@ -20,6 +20,12 @@ from sonde.target.outliving import outlive
 from sonde.target.threads import Threads
 from sonde.typed import NamedTuple
 
+_HEEDED = {
+    signal.SIGKILL, signal.SIGSTOP, signal.SIGCHLD, signal.SIGCONT,
+    signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGSEGV, signal.SIGSYS, signal.SIGTRAP,
+}  # fmt: skip
+"""What cannot be ignored, and what tells of an error of the guardian's own. All others would end or stop it."""
+
 
 class Ends(NamedTuple):
     """The guardian's ends of the pipes to sonde: commands to read, bytes in `knocks` where it may not be reading,
@@ -48,7 +54,7 @@ def _guard(memory: mmap, ends: Ends) -> None:
     os.setsid()
     launch.forget_handlers()
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGPIPE, signal.SIGTSTP):
+    for number in signal.valid_signals() - _HEEDED:
         signal.signal(number, signal.SIG_IGN)
     _close_others(ends)
     _name(b"sonde-guardian")

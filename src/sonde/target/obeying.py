@@ -55,6 +55,7 @@ def _seize_command(threads: Threads, tid: int) -> int:
     if stops.EXIT in threads.plan.events:
         options |= ptrace.O_EXIT
     if threads.plan.seccomp:
+        threads.filters = True
         problem = _seize(threads, tid, options | ptrace.O_SECCOMP | ptrace.O_EXITKILL, ptrace.CONT)
     else:
         problem = _seize(threads, tid, options, ptrace.SYSCALL)

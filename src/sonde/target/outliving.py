@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import signal
+from contextlib import suppress
 
 from sonde.target import events, ptrace
 from sonde.target.threads import Threads
@@ -18,13 +19,11 @@ _WAIT = 0x40000000
 
 def outlive(threads: Threads, tid: int, status: int) -> None:
     """Until no thread is left to look after. `tid` stopped with `status` and is not yet continued; 0: none is."""
-    if tid in threads.held or tid in threads.waiting or tid in threads.early:
-        tid = 0
-    for held, how in list(threads.held.items()):
-        _let_go(threads, held, how.signal)
-    for stopped in (*threads.waiting, *threads.early):
-        _let_go(threads, stopped, 0)
-    if tid and os.WIFSTOPPED(status):
+    waiting = dict.fromkeys((*threads.waiting, *threads.early), 0)
+    waiting.update((held, how.signal) for held, how in threads.held.items())
+    for each, deliver in waiting.items():
+        _let_go(threads, each, deliver)
+    if tid and tid not in waiting and os.WIFSTOPPED(status):
         _stopped(threads, tid, status)
     for each, request in list(threads.requests.items()):
         if request == ptrace.SYSCALL:
@@ -42,9 +41,12 @@ def outlive(threads: Threads, tid: int, status: int) -> None:
 
 def _stopped(threads: Threads, tid: int, status: int) -> None:
     event, number = status >> 16, status >> 8 & 0xFF
-    try:
+    # Whatever cannot be undone, the thread must run on; it may be gone, too.
+    with suppress(OSError):
         if event in events.FORKS:
             _made(threads, tid, ptrace.event_message(tid))
+        if event == ptrace.EVENT_EXEC:
+            threads.breakpoints.pop(tid, None)
         if tid in threads.breakpoints:
             if event and ptrace.has_run_onto(tid, threads.breakpoints[tid][0]):
                 # Its SIGTRAP is still to come, and must not be delivered.
@@ -52,8 +54,6 @@ def _stopped(threads: Threads, tid: int, status: int) -> None:
                 return
             if events.remove_breakpoint(threads, tid) and number == signal.SIGTRAP:
                 number = 0
-    except ProcessLookupError:
-        return
     if event == ptrace.EVENT_STOP and number in events.GROUP_STOPS and threads.requests.get(tid) != ptrace.SYSCALL:
         threads.ptrace(ptrace.LISTEN, tid, 0, 0)
     elif event or number == signal.SIGTRAP | 0x80:

@@ -32,7 +32,8 @@ class Threads:
     `requests`: how each goes on, PTRACE_CONT where a filter stops it, PTRACE_SYSCALL where each of its calls does.
     `inside`: what is to be told of the exit of the system call each is in: number << 4 | what is wanted.
     `announced`: what FORK told of those that have not started: maker, whether a thread, number of the maker's call.
-    `early`: started before FORK. `starting`: commands before exec; `waiting`: behind it, until all may go.
+    `early`: started before FORK, and when that was (monotonic, ns). `filters`: whether any command has a filter.
+    `starting`: commands before exec; `waiting`: behind it, until all may go.
     `standing`: asked to stop and wait, too. `repeating`: they have left a system call only to be stopped, and make it
     again: its number. `breakpoints`: address and the word that was there. `asked`: sonde wants them stopped.
     `stopped`: whose stop is being handled, until it goes on.
@@ -50,7 +51,8 @@ class Threads:
         self.inside: dict[int, int] = {}
         self.held: dict[int, Held] = {}
         self.announced: dict[int, tuple[int, int, int]] = {}
-        self.early: set[int] = set()
+        self.early: dict[int, int] = {}
+        self.filters = False
         self.starting: set[int] = set()
         self.waiting: set[int] = set()
         self.asked: set[int] = set()
@@ -81,6 +83,8 @@ class Threads:
         """Write the record of a stop. The thread goes on, with signal `deliver`, at once or, if held, when it may."""
         writer = self.writer
         if hold:
+            # It may have been killed where it was held before.
+            self.forget_hold(tid)
             slot = self._registers(tid)
             self.held[tid] = Held(writer.head, deliver, slot)
             writer.write(kind, stops.HELD | slot << stops.REGISTERS_SHIFT, tid, time.monotonic_ns(), a, b, c)
@@ -90,6 +94,15 @@ class Threads:
         self.proceed(tid, deliver)
         if writer.words[stops.REST]:
             writer.wake()
+
+    def tell_always(self, tid: int, kind: int, a: int, b: int = 0, c: int = 0) -> None:
+        """Tell of what sonde must know of, whatever the plan says."""
+        self.ptrace(ptrace.GET_SYSCALL_INFO, tid, ptrace.INFO_SIZE, self.info)
+        self.tell(tid, kind, self.tracing and kind in self.plan.held, a, b, c)
+
+    def start(self, tid: int, maker: int, is_thread: int, number: int) -> None:
+        """Tell of a thread's first stop (stops.START)."""
+        self.tell_always(tid, stops.START, maker, is_thread, number)
 
     def tell_entry(self, tid: int, hold: int) -> None:
         """Write the record of a system call's entry, with what is to be fetched if the thread goes on at once."""

@@ -1,0 +1,43 @@
+"""Threads whose first stop came before their maker told of them: early ones, most of which wait for microseconds.
+
+A maker that is killed in the act never tells: by SIGKILL, by exec in another of its threads. Nobody else would have
+what it made go on, so it is adopted: at once where its maker is not traced any more, else after _LONGEST.
+"""
+
+from __future__ import annotations
+
+import time
+
+from sonde.target import proc, ptrace
+from sonde.target.threads import Threads
+
+_FIRST, _LAST = 50e-6, 5e-3
+"""Seconds: how long to wait between looks, at first and at most."""
+
+_LONGEST = 250_000_000
+"""Nanoseconds in which a maker tells on all but the busiest machine. One that tells later does no harm."""
+
+
+def wait(threads: Threads) -> None:
+    """Nothing has stopped: give makers time, and adopt what they will not tell of."""
+    now = time.monotonic_ns()
+    age = now - min(threads.early.values())
+    time.sleep(min(max(age / 1e9, _FIRST), _LAST))
+    adopt(threads, 0, now - _LONGEST)
+
+
+def adopt(threads: Threads, gone: int, before: int = 0) -> None:
+    """Start what process `gone` has made, or one that is not traced, or what came before that time (monotonic, ns)."""
+    for tid, came in sorted(threads.early.items()):
+        try:
+            status = proc.status(tid)
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        is_thread = status["Tgid"] != str(tid)
+        maker = int(status["Tgid" if is_thread else "PPid"])
+        if maker == gone or maker not in threads.requests or came < before:
+            # Only what has a filter of sonde's may not be let go later, and nothing else tells whether it has.
+            filtered = threads.filters and status.get("Seccomp") == "2"
+            threads.requests[tid] = ptrace.CONT if filtered else ptrace.SYSCALL
+            threads.start(tid, 0, int(is_thread), -1)
+            threads.early.pop(tid)
