@@ -660,6 +660,26 @@ out:
     r0 = 2
     exit
 -> which has no atomic operations
+=== xdp: a packet that a helper reads
+{PACKET}
+    r1 = map[ring]
+    r2 = r6
+    r3 = 8
+    r4 = 0
+    call bpf_ringbuf_output
+out:
+    r0 = 2
+    exit
+-> points to the packet
+=== xdp: a packet that a helper writes
+{PACKET}
+    r1 = map[queue]
+    r2 = r6
+    call bpf_map_pop_elem
+out:
+    r0 = 2
+    exit
+-> points to the packet
 === xdp: the context and the stack by one instruction
     *(u64 *)(r10 -8) = 0
     *(u64 *)(r10 -16) = 0

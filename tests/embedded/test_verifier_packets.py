@@ -31,6 +31,18 @@ behind:
     r0 = 2
     exit
 -> r2 is compared with the packet's end up to byte 14 only, but the read of 2 bytes ends at byte 15
+=== xdp: a packet has the key of a map
+    r2 = *(u32 *)(r1 +0)
+    r3 = *(u32 *)(r1 +4)
+    r4 = r2
+    r4 += 8
+    if r4 > r3 goto behind
+    r1 = map[hash]
+    call bpf_map_lookup_elem
+behind:
+    r0 = 2
+    exit
+->
 === xdp: a packet not compared
     r2 = *(u32 *)(r1 +0)
     r0 = *(u8 *)(r2 +0)

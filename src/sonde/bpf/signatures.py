@@ -53,7 +53,8 @@ class Signature(NamedTuple):
 
     `programs` are the program types that may call the helper, None: all. `map_kinds` are the maps it takes, if it
     takes one. `writes_map`: it changes the map, so that F_RDONLY_PROG forbids it. `moves_packet`: pointers into the
-    packet are lost. `sleeps`: only programs that may sleep may call it.
+    packet are lost. `packet_access`: memory that it takes may be bytes of the packet (`pkt_access`). `sleeps`: only
+    programs that may sleep may call it.
     """
 
     name: str
@@ -64,6 +65,7 @@ class Signature(NamedTuple):
     map_kinds: frozenset[int] = frozenset()
     writes_map: bool = False
     moves_packet: bool = False
+    packet_access: bool = False
     sleeps: bool = False
 
 
@@ -203,13 +205,16 @@ _MAPS = {
 
 _WRITES_MAP = frozenset({"map_update_elem", "map_delete_elem", "map_push_elem", "map_pop_elem"})
 _MOVES_PACKET = frozenset({"skb_store_bytes", "skb_pull_data", "xdp_adjust_head", "xdp_adjust_tail"})
+_PACKET_ACCESS = frozenset({
+    "map_lookup_elem", "map_update_elem", "map_delete_elem", "map_push_elem", "map_lookup_percpu_elem",
+})  # fmt: skip
 _SLEEPS = frozenset({"copy_from_user", "copy_from_user_task"})
 
 
 def _signature(name: str, result: str, *arguments: str) -> Signature:
     return Signature(
         name, NUMBERS[name], arguments, result, _CALLERS.get(name), _MAPS.get(name, frozenset()),
-        name in _WRITES_MAP, name in _MOVES_PACKET, name in _SLEEPS,
+        name in _WRITES_MAP, name in _MOVES_PACKET, name in _PACKET_ACCESS, name in _SLEEPS,
     )  # fmt: skip
 
 

@@ -19,6 +19,7 @@ from sonde.engines.embedded.verifier.values import (
     FUNCTION,
     MAP,
     OBJECT,
+    PACKETS,
     RECORD,
     STACK,
     VALUE,
@@ -92,16 +93,20 @@ def _of_map(
         if of is None:
             return f"is the {part} of a map that is not known: bpf_{signature.name}"
         doing = f"bpf_{signature.name} takes {size_of(of)} bytes as the {part} of map {of.name}"
-        return _bytes(subject, state, value, size_of(of), is_write, doing)
+        return _bytes(subject, state, signature, value, size_of(of), is_write, doing)
 
     return check
 
 
-def _bytes(subject: Subject, state: State, value: Value, size: int, is_write: bool, doing: str) -> str | None:
+def _bytes(
+    subject: Subject, state: State, signature: Signature, value: Value, size: int, is_write: bool, doing: str
+) -> str | None:
     if type(value) is not Pointer:
         return f"is {show(value)}, not a pointer: {doing}"
     if value.maybe_null:
         return null_problem(subject, value, doing)
+    if value.kind in PACKETS and not signature.packet_access:
+        return f"points to the packet, of which bpf_{signature.name} takes no bytes: copy them to the stack"
     if value.kind == CONTEXT and subject.context is not None and subject.context.is_memory:
         return whole_context(subject.context, value, size, doing)
     return region(subject, state, value, 0, size, is_write, doing)
@@ -127,10 +132,8 @@ def _memory(subject: Subject, state: State, signature: Signature, position: int,
         )
     if kind.endswith("_or_null") and _is_zero(value) and size.umax == 0:
         return None
-    if size.umax == 0 and type(value) is Pointer and not value.maybe_null:
-        return region(subject, state, value, 0, 0, True, f"{name} takes no bytes of it")
     doing = f"{name} {'writes' if is_output(kind) else 'reads'} up to {size.umax} bytes"
-    return _bytes(subject, state, value, size.umax, is_output(kind), doing)
+    return _bytes(subject, state, signature, value, size.umax, is_output(kind), doing)
 
 
 def is_output(kind: str) -> bool:
@@ -157,7 +160,7 @@ def _constant(_subject: Subject, _state: State, signature: Signature, value: Val
 def _long(subject: Subject, state: State, signature: Signature, value: Value) -> str | None:
     if type(value) is Pointer and value.kind == STACK and (value.offset & 7 or value.variable.mask & 7):
         return f"is {show(value)}, but bpf_{signature.name} takes memory aligned to 8 bytes"
-    return _bytes(subject, state, value, 8, True, f"bpf_{signature.name} writes 8 bytes")
+    return _bytes(subject, state, signature, value, 8, True, f"bpf_{signature.name} writes 8 bytes")
 
 
 def _string(_subject: Subject, _state: State, signature: Signature, value: Value) -> str | None:

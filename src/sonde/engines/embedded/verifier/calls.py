@@ -163,7 +163,8 @@ def _result(subject: Subject, state: State, signature: Signature, at: int, is_th
         if is_there:
             return Pointer(VALUE, size=of.value_size, target=of)
         identity = subject.identities.give(at)
-        if of.kind in MAPS_OF_MAPS and of.inner is not None:
+        if of.kind in MAPS_OF_MAPS:
+            assert of.inner is not None
             return Pointer(MAP, target=of.inner, maybe_null=True, id=identity)
         return Pointer(VALUE, size=of.value_size, target=of, maybe_null=True, id=identity)
     if kind == "record_or_null":
