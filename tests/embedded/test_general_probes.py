@@ -16,7 +16,7 @@ from sonde.engines.embedded.perf.packets import SkbPacket, XdpPacket
 from sonde.engines.embedded.perf.program_types import CALLERS, may_call
 from sonde.engines.embedded.perf.sample import Sample
 from sonde.engines.embedded.structures import COMPAT_BIT, THREAD_STATUS
-from sonde.engines.embedded.verifier.contexts import CONTEXTS, field_named
+from sonde.engines.embedded.verifier.contexts import CONTEXTS, field_named, find
 from sonde.formats import perf_events as perf
 from sonde.formats.perf_ring import PerfRingReader
 from sonde.formats.perf_samples import decode_sample
@@ -206,12 +206,17 @@ def test_a_type_that_is_not_declared_may_not_call():
     assert probes.seen() == {}
 
 
-@pytest.mark.parametrize("kind", [programs.XDP, programs.PROBE, programs.TRACEPOINT], ids=programs.name_of)
-def test_every_type_may_be_called_from_its_own_with_the_context_as_it_is(kind):
+@pytest.mark.parametrize(
+    ("kind", "field"), [(programs.XDP, 12), (programs.PROBE, probe_context.COUNT), (programs.TRACEPOINT, 8)],
+    ids=["xdp", "probe", "tracepoint"],
+)  # fmt: skip
+def test_every_type_may_be_called_from_its_own_with_the_context_as_it_is(kind, field):
     assert may_call(kind, kind)
     probes = Probes()
-    probes.array.set(1, probes.load(program(kind, "r0 = r1\nexit")))
-    assert probes.caller(kind, 1).run(0x1234) == 0x1234
+    probes.array.set(1, probes.load(program(kind, f"r0 = *(u32 *)(r1 +{field})\nexit")))
+    context = bytes(range(256)) * 32
+    at = find(CONTEXTS[kind], field, 4).at
+    assert probes.caller(kind, 1).run(probes.world.place(context)) == int.from_bytes(context[at : at + 4], "little")
 
 
 def test_a_general_probe_calls_on_and_the_callers_verdict_stays():
