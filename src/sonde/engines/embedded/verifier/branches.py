@@ -10,7 +10,7 @@ from sonde.engines.embedded.verifier.relevance import FRAME_BITS, Effect, bit
 from sonde.engines.embedded.verifier.scalar import Scalar, constant
 from sonde.engines.embedded.verifier.state import READABLE, State
 from sonde.engines.embedded.verifier.subject import Subject
-from sonde.engines.embedded.verifier.values import PACKET, PACKET_END, PACKET_META, Pointer, Value
+from sonde.engines.embedded.verifier.values import OBJECT, PACKET, PACKET_END, PACKET_META, Pointer, Value
 from sonde.typed import TypeAlias
 
 Ways: TypeAlias = tuple[State | None, State | None, Effect]
@@ -116,7 +116,7 @@ def _with_null(state: State, condition: int, pointer: Pointer, effect: Effect) -
 
 def _is_word(pointer: Pointer) -> bool:
     """Whether it may be 0 for all that is known: a word of the context, or a pointer that the kernel gave."""
-    return pointer.kind == "object" and pointer.target != "task_struct" and pointer.target != "pt_regs"
+    return pointer.kind == OBJECT and pointer.target != "task_struct" and pointer.target != "pt_regs"
 
 
 def _packets(state: State, condition: int, left: Pointer, right: Pointer) -> None:

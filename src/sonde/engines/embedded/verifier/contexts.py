@@ -14,10 +14,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from sonde.bpf import probe_context, programs
+from sonde.engines.embedded.verifier.values import PACKET, PACKET_END, PACKET_META
 from sonde.typed import NamedTuple
 
 SCALAR, POINTER = "scalar", "pointer"
-PACKET, PACKET_META, PACKET_END = "packet", "packet_meta", "packet_end"
 
 _ANY = frozenset({1, 2, 4, 8})
 
