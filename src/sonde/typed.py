@@ -28,10 +28,10 @@ else:
 
     def _new(cls, *values, **named):
         """The constructor until it is first called: make the real one, then call it."""
-        body = ", ".join(cls._fields)
+        body = "".join(f"{f}, " for f in cls._fields)
         parameters = [f"{f}=_d[{f!r}]" if f in cls._field_defaults else f for f in cls._fields]
         names = {"_d": cls._field_defaults, "_new": tuple.__new__, "__builtins__": {}}
-        made = eval(f"lambda _cls, {', '.join(parameters)}: _new(_cls, ({body},))", names)
+        made = eval(f"lambda _cls, {', '.join(parameters)}: _new(_cls, ({body}))", names)
         made.__name__ = "__new__"
         cls.__new__ = made
         return made(cls, *values, **named)

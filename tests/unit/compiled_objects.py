@@ -130,9 +130,13 @@ def directory():
 _KEPT = []
 
 
-@functools.cache
 def compiled(*flags, language="c"):
     """The path of the program compiled with the flags and -g."""
+    return _compiled(flags, language)
+
+
+@functools.cache
+def _compiled(flags, language):
     place = directory() / ("-".join([language, *flags]).replace("/", "_") or "plain")
     place.mkdir()
     source = place / ("program.c" if language == "c" else "program.cc")

@@ -147,6 +147,10 @@ class ElfFile:
                 return self._bytes(section)
         return None
 
+    def read(self, offset: int, size: int) -> bytes:
+        """Bytes of the file, fewer at its end."""
+        return self._data[offset : offset + size]
+
     def checksum(self) -> int:
         """The CRC-32 of the whole file, by which .gnu_debuglink names it (zlib's polynomial)."""
         from zlib import crc32

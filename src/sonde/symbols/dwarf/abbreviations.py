@@ -11,6 +11,8 @@ AT_SIBLING, AT_NAME, AT_LOW_PC, AT_ABSTRACT_ORIGIN, AT_DECLARATION, AT_SPECIFICA
     0x01, 0x03, 0x11, 0x31, 0x3C, 0x47, 0x55, 0x6E,
 )  # fmt: skip
 AT_MIPS_LINKAGE_NAME = 0x2007
+_AT_LOCATION = 0x02
+_LISTS = frozenset((forms.DATA4, forms.DATA8, forms.SEC_OFFSET, forms.LOCLISTX))
 WANTED = frozenset((
     AT_SIBLING, AT_NAME, AT_LOW_PC, AT_ABSTRACT_ORIGIN, AT_DECLARATION, AT_SPECIFICATION, AT_RANGES, AT_LINKAGE_NAME,
     AT_MIPS_LINKAGE_NAME,
@@ -28,12 +30,14 @@ class Step(NamedTuple):
 
 
 class Abbreviation(NamedTuple):
-    """`steps` pass a whole entry; what is left at the end is `rest` bytes."""
+    """`steps` pass a whole entry; what is left at the end is `rest` bytes. `has_list` tells that it has a location that
+    is a list."""
 
     tag: int
     has_children: bool
     steps: tuple[Step, ...]
     rest: int
+    has_list: bool
 
 
 def read_abbreviations(data: bytes, at: int, sizes: Sizes) -> dict[int, Abbreviation]:
@@ -44,17 +48,17 @@ def read_abbreviations(data: bytes, at: int, sizes: Sizes) -> dict[int, Abbrevia
         while code:
             tag, at = uleb128(data, at)
             has_children = data[at] != 0
-            steps, rest, at = _steps(data, at + 1, sizes)
-            table[code] = Abbreviation(tag, has_children, steps, rest)
+            steps, rest, has_list, at = _steps(data, at + 1, sizes)
+            table[code] = Abbreviation(tag, has_children, steps, rest, has_list)
             code, at = uleb128(data, at)
     except IndexError:
         raise DebugInfoError("section .debug_abbrev is cut off") from None
     return table
 
 
-def _steps(data: bytes, at: int, sizes: Sizes) -> tuple[tuple[Step, ...], int, int]:
+def _steps(data: bytes, at: int, sizes: Sizes) -> tuple[tuple[Step, ...], int, bool, int]:
     steps: list[Step] = []
-    passed = 0
+    passed, has_list = 0, False
     while True:
         attribute, at = uleb128(data, at)
         form, at = uleb128(data, at)
@@ -62,7 +66,8 @@ def _steps(data: bytes, at: int, sizes: Sizes) -> tuple[tuple[Step, ...], int, i
             at = sleb128(data, at)[1]
             continue
         if not attribute and not form:
-            return tuple(steps), passed, at
+            return tuple(steps), passed, has_list, at
+        has_list |= attribute == _AT_LOCATION and form in _LISTS
         size = fixed_size(form, sizes)
         if attribute in WANTED:
             steps.append(Step(passed, attribute, form))

@@ -44,6 +44,11 @@ class DebugInformation:
         """Whether code is there: what the linker has left out keeps its entries, at addresses as low as 0."""
         return any(start <= address < end for start, end in self.executable)
 
+    def code(self, address: int, size: int) -> bytes:
+        """The bytes of code at a link-time address, as many of them as there are."""
+        offset = self.elf.offset_of(address)
+        return self.elf.read(offset, size) if offset is not None else b""
+
     def functions(self, name: str) -> list[Any]:
         """The entries of all functions of that name that have code of their own (DIEs of pyelftools)."""
         found = []

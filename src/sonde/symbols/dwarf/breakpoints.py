@@ -1,0 +1,174 @@
+"""The addresses where a debugger would stop for a line: the first of each block of code that is of the line.
+
+The rules are those of gdb for `break FILE:LINE`: a block is a function, an inlined copy or a lexical block with
+declarations; an address in what sets up a function's frame is moved behind it.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+
+from sonde.symbols.dwarf.attributes import number, ranges_of, source_of, text
+from sonde.symbols.dwarf.errors import DebugInfoError
+from sonde.symbols.dwarf.information import DebugInformation
+from sonde.symbols.dwarf.line_table import LineTable, Row
+from sonde.symbols.dwarf.units import Unit
+from sonde.typed import Any, NamedTuple
+
+_ENDBR64, _PUSH_RBP = b"\xf3\x0f\x1e\xfa", b"\x55"
+_MOV_RBP_RSP = (b"\x48\x89\xe5", b"\x48\x8b\xec")
+_NO_BLOCKS = ("DW_TAG_lexical_block", "DW_TAG_inlined_subroutine", "DW_TAG_call_site", "DW_TAG_GNU_call_site")
+
+
+class Stop(NamedTuple):
+    """A place of a line: the file and the line that are really there (the next one with code, if the one asked for has
+    none), and the function."""
+
+    address: int
+    file: str
+    line: int
+    function: Any
+
+
+def line_tables(information: DebugInformation, file: str) -> list[tuple[Unit, LineTable, frozenset[int]]]:
+    """The tables of units that have a file of that name, or whose path ends in it; and the numbers of such files."""
+    main, found = information.main, []
+    for unit in main.units:
+        entry = main.first_entry(unit)
+        offset = number(entry, "DW_AT_stmt_list")
+        if offset is None or entry.tag == "DW_TAG_partial_unit":
+            continue
+        shared = main.shared.sections if main.shared else {}
+        table = LineTable(main.sections, offset, text(entry, "DW_AT_comp_dir"), shared)
+        numbers = frozenset(at for at, path in enumerate(table.files) if path == file or path.endswith(f"/{file}"))
+        if numbers:
+            found.append((unit, table, numbers))
+    return found
+
+
+def stops(information: DebugInformation, file: str, line: int) -> tuple[Stop, ...]:
+    """Where control reaches a line of a file, by address. Raises DebugInfoError if there is no such place."""
+    tables = line_tables(information, file)
+    if not tables:
+        raise DebugInfoError(f"{information.path} has no source file {file}")
+    recorded = [(table, _recorded(table.rows()), numbers) for _, table, numbers in tables]
+    lines = {
+        row.line
+        for _, rows, numbers in recorded
+        for row in rows
+        if row.file in numbers and row.is_statement and row.line >= line and information.is_code(row.address)
+    }
+    if not lines:
+        raise DebugInfoError(f"{information.path} has no code for line {line} of {file} or behind it")
+    actual = min(lines)
+    found: dict[int, Stop] = {}
+    for table, rows, numbers in recorded:
+        blocks = set()
+        every = sorted(rows, key=lambda row: row.address)
+        for row in sorted(row for row in rows if row.file in numbers and row.line == actual and row.is_statement):
+            if not information.is_code(row.address):
+                continue
+            function = information.function_at(row.address)
+            block = _block(function, row.address) if function is not None else row.address
+            if block not in blocks:
+                blocks.add(block)
+                address = _behind_prologue(information, function, row.address, every)
+                found[address] = Stop(address, table.files[row.file], actual, function)
+    return tuple(found[address] for address in sorted(found))
+
+
+def _recorded(rows: list[Row]) -> list[Row]:
+    """The rows a debugger keeps: a further row of the same line is none if only its discriminator tells it apart, one
+    of another file is none if it is no statement and one was there; and lines that are left at the address they begin
+    at have no code."""
+    kept: dict[int, list[Row]] = {}
+    previous: Row | None = None
+    at, is_discriminated, statement_there = -1, False, False
+    for row in rows:
+        if row.address != at:
+            statement_there = False
+        is_other_file = previous is not None and previous.file != row.file
+        ignored = not row.ends and (
+            not row.line or (is_other_file and at == row.address and not row.is_statement and statement_there)
+        )
+        if previous is not None and ((is_other_file and not ignored) or row.ends):
+            _finish(kept[previous.file], row)
+        same_line = previous is not None and previous.line == row.line
+        is_discriminated = row.has_discriminator or (same_line and is_discriminated)
+        if row.ends:
+            previous = None
+        elif not ignored:
+            if is_other_file or not same_line or not is_discriminated:
+                kept.setdefault(row.file, []).append(row)
+            previous = row
+        at, statement_there = row.address, statement_there or row.is_statement
+    return [row for rows in kept.values() for row in rows]
+
+
+def _finish(rows: list[Row], end: Row) -> None:
+    """Lines of one file end at an address, where those of another begin."""
+    while rows and rows[-1].address == end.address:
+        rows.pop()
+    rows.append(end._replace(line=0, is_statement=True))
+
+
+def _block(function: Any, address: int) -> tuple[int, int]:
+    """The innermost block at an address, by its entry."""
+    block, within, waiting = function, 0, [function]
+    while waiting and within < 128:
+        entry = waiting.pop()
+        for each in source_of(entry).children(entry):
+            if each.tag in _NO_BLOCKS[:2] and any(start <= address < end for start, end in ranges_of(each)):
+                waiting = [each]
+                within += 1
+                if each.tag == "DW_TAG_inlined_subroutine" or _declares(each):
+                    block = each
+                break
+    return id(block.dwarfinfo), block.offset
+
+
+def _declares(entry: Any) -> bool:
+    return any(each.tag not in _NO_BLOCKS for each in source_of(entry).children(entry))
+
+
+def _behind_prologue(information: DebugInformation, function: Any, address: int, rows: list[Row]) -> int:
+    """The address, or the first one with a row behind the instructions that set up the function's frame."""
+    if function is None:
+        return address
+    start = ranges_of(function)[0][0]
+    if _follows_variables(function):
+        return max(address, start)
+    end = max(high for _, high in ranges_of(function))
+    behind = _after_frame(information, start)
+    if "clang" in text(function.cu.get_top_DIE(), "DW_AT_producer"):
+        behind = max(behind, _second_row(rows, start, end))
+    at = bisect_right(rows, behind, key=lambda row: row.address)
+    if at and rows[at - 1].address != behind and at < len(rows) and start <= rows[at].address < end:
+        behind = rows[at].address
+    return max(address, behind)
+
+
+def _follows_variables(function: Any) -> bool:
+    """Whether the unit's variables have lists of locations: these are right from the first instruction on, while
+    without them parameters are not where they are said to be until the frame is set up."""
+    source = source_of(function)
+    producer = text(function.cu.get_top_DIE(), "DW_AT_producer")
+    table = source.table(source.unit_at(function.offset))
+    return producer.startswith("GNU") and any(each.has_list for each in table.values())
+
+
+def _second_row(rows: list[Row], start: int, end: int) -> int:
+    """Clang begins a function with a row for its head and one for its body."""
+    inside = [row for row in rows if start <= row.address < end and row.line]
+    marked = [row.address for row in inside if row.ends_prologue]
+    later = [row.address for row in inside if row.address > start]
+    return min(marked, default=min(later, default=start))
+
+
+def _after_frame(information: DebugInformation, start: int) -> int:
+    """Behind `push %rbp; mov %rsp, %rbp`, `start` where a function does not begin so."""
+    code = information.code(start, 8)
+    at = 4 if code.startswith(_ENDBR64) else 0
+    if code[at : at + 1] == _PUSH_RBP and code[at + 1 : at + 4] in _MOV_RBP_RSP:
+        return start + at + 4
+    return start

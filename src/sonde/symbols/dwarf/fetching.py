@@ -1,0 +1,124 @@
+"""Places as the steps of spec.Fetch, which both engines can take: one number, changed step by step."""
+
+from __future__ import annotations
+
+from sonde.spec import Fetch, FetchStep
+from sonde.symbols.dwarf.expressions import UnsupportedError
+from sonde.symbols.dwarf.values import (
+    Binary,
+    Constant,
+    EntryRegister,
+    Extend,
+    InMemory,
+    InRegister,
+    IsBytes,
+    IsValue,
+    Load,
+    Nowhere,
+    Piece,
+    Place,
+    PointsInto,
+    Register,
+    ThreadLocal,
+    Value,
+    signed,
+)
+
+_PT_REGS = (80, 96, 88, 40, 104, 112, 32, 152, 72, 64, 56, 48, 24, 16, 8, 0, 128)
+"""Offsets in struct pt_regs (arch/x86/include/uapi/asm/ptrace.h) by DWARF's numbers: rax rdx rcx rbx rsi rdi rbp rsp,
+r8 to r15, rip."""
+
+_SIZES = (8, 4, 2, 1)
+
+
+def fetches(pieces: tuple[Piece, ...], size: int, offset: int = 0) -> tuple[Fetch, ...]:
+    """What fetches a variable of `size` bytes to an offset of the buffer. Raises UnsupportedError, which says why not.
+
+    A place that is not as large as the variable leaves the rest as it is.
+    """
+    found: list[Fetch] = []
+    at = 0
+    for piece in pieces:
+        bits = piece.bits or (size - at) * 8
+        if bits % 8 or piece.offset % 8:
+            raise UnsupportedError("parts of it are not whole bytes")
+        width = min(bits // 8, size - at)
+        if width > 0:
+            found += _piece(piece.place, piece.offset // 8, width, offset + at)
+        at += bits // 8
+    return tuple(found)
+
+
+def _piece(place: Place, inside: int, size: int, offset: int) -> list[Fetch]:
+    match place:
+        case InMemory(address):
+            return [Fetch(offset, size, "memory", (*steps(address), *_moved(inside)))]
+        case InRegister(number):
+            return _number((FetchStep("register", _register(number)),), inside, size, offset)
+        case IsValue(value):
+            return _number(steps(value), inside, size, offset)
+        case IsBytes(content):
+            content = (content[inside:] + bytes(size))[:size]
+            return [
+                Fetch(
+                    offset + at,
+                    width,
+                    "value",
+                    (FetchStep("constant", int.from_bytes(content[at : at + width], "little")),),
+                )
+                for at, width in _widths(size)
+            ]
+        case PointsInto():
+            raise UnsupportedError("it is a pointer that is not kept, only what it points to")
+        case Nowhere():
+            raise UnsupportedError("it is optimised out here")
+
+
+def _constant(offset: int, content: bytes) -> Fetch:
+    return Fetch(offset, len(content), "value", (FetchStep("constant", int.from_bytes(content, "little")),))
+
+
+def _number(way: tuple[FetchStep, ...], inside: int, size: int, offset: int) -> list[Fetch]:
+    """The lowest bytes of a number; no step shifts, so that it can be taken only as a whole."""
+    if inside or size not in _SIZES:
+        raise UnsupportedError("a part of a register cannot be fetched alone")
+    return [Fetch(offset, size, "value", way)]
+
+
+def _widths(size: int) -> list[tuple[int, int]]:
+    found, at = [], 0
+    while at < size:
+        width = next(each for each in _SIZES if each <= size - at)
+        found.append((at, width))
+        at += width
+    return found
+
+
+def _moved(inside: int) -> tuple[FetchStep, ...]:
+    return (FetchStep("offset", inside),) if inside else ()
+
+
+def _register(number: int) -> int:
+    if number >= len(_PT_REGS):
+        raise UnsupportedError("it is in a vector register, which a probe cannot read")
+    return _PT_REGS[number]
+
+
+def steps(value: Value) -> tuple[FetchStep, ...]:
+    """The steps that make a value. Raises UnsupportedError where one number is not enough."""
+    match value:
+        case Constant(number):
+            return (FetchStep("constant", number),)
+        case Register(number):
+            return (FetchStep("register", _register(number)),)
+        case Binary("plus", inner, Constant(number)):
+            return (*steps(inner), FetchStep("offset", signed(number)))
+        case Load(address, size):
+            return (*steps(address), FetchStep("dereference", size))
+        case Extend(inner, size, True) if size < 8:
+            return (*steps(inner), FetchStep("extend", size))
+        case EntryRegister():
+            raise UnsupportedError("it is what a register had when the function was entered")
+        case ThreadLocal():
+            raise UnsupportedError("it is thread-local")
+    raise UnsupportedError("it has to be computed")

@@ -1,0 +1,101 @@
+"""Where a variable is at an address: its location expression in the surroundings of its function."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from sonde.lang.types import size_of
+from sonde.symbols.dwarf.attributes import number, source_of, text
+from sonde.symbols.dwarf.errors import DebugInfoError, damaged
+from sonde.symbols.dwarf.expressions import BaseType, Surroundings, evaluate
+from sonde.symbols.dwarf.frames import Frames
+from sonde.symbols.dwarf.information import DebugInformation
+from sonde.symbols.dwarf.scopes import Variable, frame_base
+from sonde.symbols.dwarf.values import InMemory, InRegister, IsBytes, Nowhere, Piece, Register, Value
+from sonde.typed import Any
+
+_FLOATS = ("DW_ATE_float", 4, 3)
+
+
+class Places:
+    """Evaluates places in one object; frame descriptions are read once."""
+
+    def __init__(self, information: DebugInformation) -> None:
+        self._information = information
+
+    def of(self, variable: Variable, function: Any, address: int) -> tuple[Piece, ...]:
+        """The pieces of a variable at a link-time address. Raises DebugInfoError for what cannot be evaluated."""
+        if variable.constant is not None:
+            value = variable.constant
+            if isinstance(value, int):
+                size = size_of(variable.type) or 8
+                value = (value & (1 << 8 * size) - 1).to_bytes(size, "little")
+            return (Piece(IsBytes(value)),)
+        code = next((each.expression for each in variable.locations if each.start <= address < each.end), b"")
+        if not code:
+            return (Piece(Nowhere()),)
+        return evaluate(code, self.surroundings(variable.entry, function, address))
+
+    def surroundings(self, entry: Any, function: Any, address: int) -> Surroundings:
+        """What expressions of an entry refer to at an address of a function that is not inlined."""
+        if source_of(entry).unit_at(entry.offset).sizes.address != 8:
+            raise DebugInfoError("variables of 32-bit programs are not supported")
+        return Surroundings(
+            lambda: self._frame_base(entry, function, address),
+            lambda: self.cfa(address),
+            lambda index: _address(entry, index),
+            lambda offset: _base_type(entry, offset),
+        )
+
+    def cfa(self, address: int) -> Value:
+        """The canonical frame address. Raises DebugInfoError where nothing describes it."""
+        for each in self._frames:
+            rule = each.rule(address)
+            if rule is not None:
+                if rule.expression:
+                    raise DebugInfoError("the frame at this address is described by an expression")
+                return rule.value
+        raise DebugInfoError(f"nothing describes the frame at {address:#x}")
+
+    def _frame_base(self, entry: Any, function: Any, address: int) -> Value:
+        code = frame_base(function)
+        if not code:
+            raise DebugInfoError("the function has no frame base")
+
+        def endless() -> Value:
+            raise DebugInfoError("the frame base refers to itself")
+
+        around = self.surroundings(entry, function, address)._replace(frame_base=endless)
+        (piece,) = evaluate(code, around)
+        if isinstance(piece.place, InRegister):
+            return Register(piece.place.number)
+        if isinstance(piece.place, InMemory):
+            return piece.place.address
+        raise DebugInfoError("the frame base is no address")
+
+    @cached_property
+    def _frames(self) -> list[Frames]:
+        found = []
+        for section in self._information.elf.sections:
+            if section.name == ".eh_frame":
+                data = self._information.elf.section(section.name)
+                if data:
+                    found.append(Frames(data, section.address, True))
+        data = self._information.main.sections.get(".debug_frame")
+        if data:
+            found.append(Frames(data, 0, False))
+        return found
+
+
+def _address(entry: Any, index: int) -> int:
+    with damaged(source_of(entry).path):
+        return int(entry.dwarfinfo.get_addr(entry.cu, index))
+
+
+def _base_type(entry: Any, offset: int) -> BaseType:
+    base = source_of(entry).entry(entry.cu.cu_offset + offset)
+    encoding = number(base, "DW_AT_encoding")
+    size = number(base, "DW_AT_byte_size")
+    if base.tag != "DW_TAG_base_type" or not size:
+        raise DebugInfoError(f"a location expression takes {text(base, 'DW_AT_name') or base.tag} for a number")
+    return BaseType(size, encoding in (5, 6, 13), encoding in _FLOATS)

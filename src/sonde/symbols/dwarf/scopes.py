@@ -1,0 +1,189 @@
+"""What can be named at an address of a function: parameters and variables, in lexical blocks and inlined copies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sonde.lang.types import Type
+from sonde.symbols.dwarf.attributes import (
+    base_address,
+    chain,
+    inherited,
+    name_of,
+    number,
+    ranges_of,
+    referred,
+    source_of,
+)
+from sonde.symbols.dwarf.errors import DebugInfoError, damaged
+from sonde.symbols.dwarf.types import Types
+from sonde.typed import Any, NamedTuple
+
+EVERYWHERE = ((0, 1 << 64),)
+_INLINED, _BLOCK = "DW_TAG_inlined_subroutine", "DW_TAG_lexical_block"
+_VARIABLES = ("DW_TAG_formal_parameter", "DW_TAG_variable")
+_BLOCKS = ("DW_FORM_exprloc", "DW_FORM_block", "DW_FORM_block1", "DW_FORM_block2", "DW_FORM_block4")
+_DEEPEST = 128
+
+
+class Location(NamedTuple):
+    """Where a variable is from the address `start` up to `end`: a location expression."""
+
+    start: int
+    end: int
+    expression: bytes
+
+
+class Variable(NamedTuple):
+    """A parameter or a variable; `ranges` are the addresses where the source can name it.
+
+    `constant` is the value of one that is the same everywhere; without it and without `locations` the variable is
+    optimised out."""
+
+    name: str
+    type: Type
+    is_parameter: bool
+    ranges: tuple[tuple[int, int], ...]
+    locations: tuple[Location, ...]
+    constant: int | bytes | None
+    entry: Any
+
+
+class Scope(NamedTuple):
+    """A function, an inlined copy of one, or a lexical block, around an address; `name` is "" for blocks."""
+
+    name: str
+    is_inlined: bool
+    ranges: tuple[tuple[int, int], ...]
+    variables: tuple[Variable, ...]
+    entry: Any
+
+
+def scopes_at(function: Any, address: int, types: Types) -> tuple[Scope, ...]:
+    """The scopes around a link-time address in a function, the function first. Raises DebugInfoError."""
+    found = [_scope(function, types, False)]
+    while len(found) < _DEEPEST:
+        inner = next((each for each in _inner(found[-1].entry) if _covers(ranges_of(each), address)), None)
+        if inner is None:
+            return tuple(found)
+        found.append(_scope(inner, types, inner.tag == _INLINED, found[-1].ranges))
+    raise DebugInfoError(f"the scopes in the debug information of {source_of(function).path} are nested without end")
+
+
+def nameable(scopes: tuple[Scope, ...]) -> tuple[Variable, ...]:
+    """The variables that a name finds there, those of the innermost scope first, one of each name.
+
+    Those of a function that an inlined copy is in are not among them: the source of the copy does not know them.
+    """
+    found: dict[str, Variable] = {}
+    for scope in reversed(scopes):
+        for each in scope.variables:
+            if each.name:
+                found.setdefault(each.name, each)
+        if scope.name:
+            break
+    return tuple(found.values())
+
+
+def all_scopes(function: Any, types: Types) -> Iterator[Scope]:
+    """Every scope of a function, for lists."""
+    waiting: list[tuple[Any, bool, tuple[tuple[int, int], ...], int]] = [(function, False, EVERYWHERE, 0)]
+    while waiting:
+        entry, is_inlined, around, depth = waiting.pop()
+        scope = _scope(entry, types, is_inlined, around)
+        yield scope
+        if depth < _DEEPEST:
+            waiting += [(each, each.tag == _INLINED, scope.ranges, depth + 1) for each in _inner(entry)][::-1]
+
+
+def frame_base(function: Any) -> bytes:
+    """The expression of the frame's base, b"" if there is none. Raises DebugInfoError."""
+    attribute = function.attributes.get("DW_AT_frame_base")
+    if attribute is None:
+        return b""
+    if attribute.form not in _BLOCKS:
+        # A list, as GCC before 4.4 wrote it.
+        raise DebugInfoError("a frame base that changes within a function is not supported")
+    return bytes(attribute.value)
+
+
+def locations_of(entry: Any, attribute: str = "DW_AT_location") -> tuple[Location, ...]:
+    """The locations of a variable by an attribute of its own. Raises DebugInfoError."""
+    value = entry.attributes.get(attribute)
+    if value is None:
+        return ()
+    if value.form in _BLOCKS:
+        return (Location(*EVERYWHERE[0], bytes(value.value)),)
+    with damaged(source_of(entry).path):
+        lists = entry.dwarfinfo.location_lists()
+        if lists is None:
+            raise DebugInfoError(f"{source_of(entry).path} has no lists of locations")
+        return tuple(_listed(lists.get_location_list_at_offset(value.value, entry), entry))
+
+
+def _listed(entries: list[Any], entry: Any) -> Iterator[Location]:
+    base = base_address(entry)
+    for each in entries:
+        if hasattr(each, "base_address"):
+            base = each.base_address
+        elif each.begin_offset < 0:
+            yield Location(*EVERYWHERE[0], bytes(each.loc_expr))
+        elif each.begin_offset < each.end_offset:
+            start = 0 if each.is_absolute else base
+            yield Location(each.begin_offset + start, each.end_offset + start, bytes(each.loc_expr))
+
+
+def _scope(entry: Any, types: Types, is_inlined: bool, around: tuple[tuple[int, int], ...] = EVERYWHERE) -> Scope:
+    ranges = ranges_of(entry) or around
+    children = [each for each in source_of(entry).children(entry) if each.tag in _VARIABLES]
+    variables = tuple(_variable(each, types, ranges) for each in children)
+    name = "" if entry.tag == _BLOCK else name_of(entry)
+    return Scope(name, is_inlined, ranges, variables, entry)
+
+
+def _inner(entry: Any) -> Iterator[Any]:
+    return (each for each in source_of(entry).children(entry) if each.tag in (_INLINED, _BLOCK))
+
+
+def _covers(ranges: tuple[tuple[int, int], ...], address: int) -> bool:
+    """A block without addresses is around all that its parent is around: it is looked into by no address."""
+    return any(start <= address < end for start, end in ranges)
+
+
+def _variable(entry: Any, types: Types, ranges: tuple[tuple[int, int], ...]) -> Variable:
+    typed = inherited(entry, "DW_AT_type")
+    kind = types.of(typed if typed is not None else entry)
+    owner = inherited(entry, "DW_AT_const_value")
+    constant = owner.attributes["DW_AT_const_value"].value if owner is not None else None
+    if isinstance(constant, list):
+        constant = bytes(constant)
+    # A static variable of an inlined function is where the abstract one says.
+    locations = next((found for each in chain(entry) if (found := locations_of(each))), ())
+    if not locations and "DW_AT_declaration" in entry.attributes:
+        locations = _declared(entry)
+    return Variable(name_of(entry), kind, entry.tag == "DW_TAG_formal_parameter", ranges, locations, constant, entry)
+
+
+def _declared(entry: Any) -> tuple[Location, ...]:
+    """Those of a global variable that is declared in a function, if its unit has it."""
+    source, name = source_of(entry), name_of(entry)
+    for each in source.children(source.first_entry(source.unit_at(entry.offset))):
+        if each.tag == "DW_TAG_variable" and "DW_AT_location" in each.attributes and name_of(each) == name:
+            return locations_of(each)
+    return ()
+
+
+def call_line(entry: Any) -> int | None:
+    """The line an inlined copy is called from."""
+    return number(entry, "DW_AT_call_line")
+
+
+def declared_type(entry: Any, types: Types) -> Type:
+    """What a function returns."""
+    typed = inherited(entry, "DW_AT_type")
+    return types.of(typed if typed is not None else entry)
+
+
+def origin_of(entry: Any) -> Any:
+    """The abstract function of an inlined copy."""
+    return referred(entry, "DW_AT_abstract_origin")
