@@ -122,6 +122,7 @@ int main(int count, char **words) {
 CONSTRUCTOR = r"""
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <unistd.h>
 __attribute__((constructor)) static void first(int count, char **words, char **environment) {
 #ifdef EXEC
@@ -129,6 +130,12 @@ __attribute__((constructor)) static void first(int count, char **words, char **e
     setenv("AGAIN", "1", 1);
     execv("/proc/self/exe", words);
     _exit(9);
+#endif
+#ifdef FORK
+    /* The child goes on to the command's entry. */
+    int status;
+    if (!fork()) return;
+    if (wait(&status) <= 0 || WEXITSTATUS(status) != 11) _exit(12);
 #endif
 #ifdef TRAP
     signal(SIGTRAP, SIG_IGN);
@@ -255,7 +262,7 @@ def test_what_is_made_by_a_process_that_is_killed_in_the_act_runs_on(seccomp, ev
 
 
 @pytest.mark.parametrize("seccomp", [True, False])
-@pytest.mark.parametrize("what", ["EXEC", "TRAP"])
+@pytest.mark.parametrize("what", ["EXEC", "TRAP", "FORK"])
 def test_a_librarys_constructor_may_do_anything_before_the_commands_entry(seccomp, what, monkeypatch):
     library = program(CONSTRUCTOR, "-shared", "-fPIC", f"-D{what}")
     monkeypatch.setenv("LD_PRELOAD", library)

@@ -199,7 +199,10 @@ def test_sonde_may_stop_a_thread():
     assert all(len(registers) == 216 for registers in held)
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+@pytest.mark.parametrize(
+    "number",
+    [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGALRM, signal.SIGXCPU, signal.SIGRTMIN],
+)
 def test_the_guardian_is_not_ended_by_signals_that_ask(number):
     from guarded import follow
 

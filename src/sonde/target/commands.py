@@ -69,6 +69,12 @@ class SondeEnded(Exception):  # noqa: N818 - it is no error
     """The pipe of commands is closed."""
 
 
+def write(pipe: int, data: bytes) -> None:
+    """All of it: a signal, or being stopped and continued, cuts a write to a full pipe short. Raises OSError."""
+    while data:
+        data = data[os.write(pipe, data) :]
+
+
 class CommandReader:
     """The guardian's end: `received` counts the commands read, as sonde counts those it sends."""
 

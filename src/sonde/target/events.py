@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+from contextlib import suppress
 
 from sonde.target import commands, orphans, ptrace, stops
 from sonde.target.threads import Threads
@@ -55,6 +56,8 @@ def _tell(threads: Threads, tid: int, kind: int, a: int, b: int = 0, c: int = 0,
 def _made(threads: Threads, tid: int, made: int, event: int) -> None:
     """The maker's stop; the child's own may have come first."""
     is_thread = event == ptrace.EVENT_CLONE and os.path.exists(f"/proc/{tid}/task/{made}")
+    if not is_thread and event != ptrace.EVENT_VFORK:
+        remove_copy(threads, tid, made)
     inside = threads.inside.get(tid, 0)
     if made not in threads.requests:
         threads.requests[made] = threads.requests.get(tid, ptrace.CONT)
@@ -148,6 +151,18 @@ def remove_breakpoint(threads: Threads, tid: int) -> bool:
     address, word = threads.breakpoints.pop(tid)
     ptrace.call(ptrace.POKEDATA, tid, address, word)
     return ptrace.step_back_to(tid, address)
+
+
+def remove_copy(threads: Threads, tid: int, made: int) -> None:
+    """Take a breakpoint of the stopped maker out of the memory of its child, which has not run yet.
+
+    The child may not have stopped yet either, so it is not for ptrace to do; and it may be gone.
+    """
+    if tid in threads.breakpoints:
+        address, word = threads.breakpoints[tid]
+        with suppress(OSError), open(f"/proc/{made}/mem", "r+b", buffering=0) as memory:
+            memory.seek(address)
+            memory.write(word.to_bytes(8, "little"))
 
 
 def _ended(threads: Threads, tid: int, status: int) -> None:

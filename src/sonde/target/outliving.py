@@ -45,6 +45,8 @@ def _stopped(threads: Threads, tid: int, status: int) -> None:
     with suppress(OSError):
         if event in events.FORKS:
             _made(threads, tid, ptrace.event_message(tid))
+            if event != ptrace.EVENT_VFORK:
+                events.remove_copy(threads, tid, ptrace.event_message(tid))
         if event == ptrace.EVENT_EXEC:
             threads.breakpoints.pop(tid, None)
         if tid in threads.breakpoints:

@@ -75,7 +75,7 @@ class Threads:
     def answer(self, what: int, tid: int, value: int, data: bytes = b"") -> None:
         """Tell sonde, who waits for it. Raises SondeEnded."""
         try:
-            os.write(self._answering, commands.ANSWER.pack(what, tid, value) + data)
+            commands.write(self._answering, commands.ANSWER.pack(what, tid, value) + data)
         except BrokenPipeError:
             raise commands.SondeEnded from None
 

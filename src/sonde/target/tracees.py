@@ -182,7 +182,7 @@ class Tracees:
         words = self._reader.words
         self._sent += 1
         words[stops.SENT] = self._sent
-        os.write(self._commands, commands.COMMAND.pack(asked, tid, argument) + payload)
+        commands.write(self._commands, commands.COMMAND.pack(asked, tid, argument) + payload)
         if not words[stops.LISTENING]:
             self._knock()
 
