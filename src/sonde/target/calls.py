@@ -6,7 +6,7 @@ from sonde.target import ptrace, stops
 from sonde.target.plan import ENTRY, HOLD_ENTRY, HOLD_RETURN, RETURN
 from sonde.target.threads import Threads
 
-_NATIVE = 0xC000003E
+NATIVE = 0xC000003E
 """AUDIT_ARCH_X86_64 (include/uapi/linux/audit.h)."""
 
 _OPERATION, _NUMBER, _DATA = 0, 3, 10
@@ -57,7 +57,7 @@ def _enters(threads: Threads, tid: int) -> None:
     repeats = again >= 0 and number in (again, _RESTART)
     if repeats:
         number = again
-    wanted = threads.plan.calls.get(number, 0) if words[_OPERATION] >> 32 == _NATIVE else 0
+    wanted = threads.plan.calls.get(number, 0) if words[_OPERATION] >> 32 == NATIVE else 0
     threads.inside[tid] = number << 4 | wanted if wanted & RETURN else 0
     if wanted & ENTRY and not repeats:
         threads.tell_entry(tid, wanted & HOLD_ENTRY)
@@ -67,7 +67,7 @@ def _enters(threads: Threads, tid: int) -> None:
 
 def _leaves(threads: Threads, tid: int, wanted: int | None) -> None:
     """`wanted` is None where the thread was in the call when tracing began."""
-    if wanted is None and threads.writer.info_words[_OPERATION] >> 32 == _NATIVE:
+    if wanted is None and threads.writer.info_words[_OPERATION] >> 32 == NATIVE:
         number = ptrace.called(tid)
         wanted = number << 4 | threads.plan.calls.get(number, 0)
     if wanted is not None and wanted & RETURN:

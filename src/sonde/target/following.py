@@ -7,7 +7,8 @@ import select
 import signal
 import traceback
 
-from sonde.target import calls, commands, events, obeying, orphans, ptrace, stops
+from sonde.target import commands, events, obeying, orphans, ptrace, stops
+from sonde.target.quick import Quick
 from sonde.target.threads import Threads
 
 WAIT = 0x40000000 | os.WUNTRACED
@@ -18,9 +19,10 @@ _PATIENCE = 2
 
 
 class Follower:
-    """The loop and the commands that reach it. `threads` is set before anything else is done."""
+    """The loop and the commands that reach it. `threads` and `quick` are set before anything else is done."""
 
     threads: Threads
+    quick: Quick
 
     def __init__(self, pipe: int, watcher: int) -> None:
         self._reader = commands.CommandReader(pipe)
@@ -33,6 +35,7 @@ class Follower:
         """Until sonde ends: the thread that has stopped and not gone on then, 0 if none, and its status of wait(2)."""
         threads, reader, wait = self.threads, self._reader, os.waitpid
         words, held, known = threads.writer.words, threads.held, threads.requests
+        filtered, called = self.quick
         status = 0
         try:
             while True:
@@ -54,9 +57,9 @@ class Follower:
                     tid, status = wait(-1, WAIT)
                 threads.stopped = tid
                 if status == ptrace.SECCOMP_STOP:
-                    calls.filtered(threads, tid)
+                    filtered(tid)
                 elif status == ptrace.SYSCALL_STOP:
-                    calls.called(threads, tid)
+                    called(tid)
                 elif tid == self._watcher:
                     self._knocked(status)
                 else:

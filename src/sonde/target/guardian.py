@@ -14,7 +14,7 @@ import os
 import signal
 from mmap import mmap
 
-from sonde.target import launch, watch
+from sonde.target import launch, quick, watch
 from sonde.target.following import Follower
 from sonde.target.outliving import outlive
 from sonde.target.threads import Threads
@@ -62,6 +62,7 @@ def _guard(memory: mmap, ends: Ends) -> None:
     follower = Follower(ends.commands, watch.start(ends.knocks))
     os.close(ends.knocks)
     threads = follower.threads = Threads(memory, ends.bell, ends.answers, follower.listen)
+    follower.quick = quick.prepared(threads, memory)
     left = follower.follow()
     follower.end_watcher()
     outlive(threads, *left)

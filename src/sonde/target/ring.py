@@ -30,30 +30,30 @@ class RecordWriter:
         self._bytes = memoryview(memory)
         self._end = memoryview(self.info).cast("B")[: stops.SIZE - stops.INFO_OFFSET]
         self._pack = stops.HEADER.pack_into
-        self._slots = self._room = _slots(memory)
+        self.slots = self._room = _slots(memory)
         self._bell = bell
         self._wait = wait
-        self._full = self._room
+        self.full = self._room
         self._half = self._room // 2
         self.head = 0
 
     def limit(self, room: int) -> None:
         """Let no more than `room` records wait."""
-        self._room = min(room, self._slots)
+        self._room = min(room, self.slots)
         self._look()
 
     def next_place(self) -> int:
         """The number of the place that belongs to the next record; waits while there is no room."""
-        if self.head >= self._full:
+        if self.head >= self.full:
             self._wait_for_room()
         return self.head % stops.PLACES
 
     def write(self, kind: int, flags: int, tid: int, when: int, a: int = 0, b: int = 0, c: int = 0) -> None:
         """Add a record; waits while there is no room."""
         head = self.head
-        if head >= self._full:
+        if head >= self.full:
             self._wait_for_room()
-        place = stops.RING + head % self._slots * stops.SIZE
+        place = stops.RING + head % self.slots * stops.SIZE
         self._pack(self._bytes, place, kind, flags, tid, when, a, b, c)
         self._bytes[place + stops.INFO_OFFSET : place + stops.SIZE] = self._end
         self.head = self.words[stops.HEAD] = head + 1
@@ -71,7 +71,7 @@ class RecordWriter:
 
     def _look(self) -> int:
         tail = self.words[stops.TAIL]
-        self._full = tail + self._room
+        self.full = tail + self._room
         self._half = tail + self._room // 2
         return tail
 
@@ -81,11 +81,11 @@ class RecordWriter:
 
     def _wait_for_room(self) -> None:
         self._look()
-        while self.head >= self._full:
+        while self.head >= self.full:
             self.words[stops.FULL] = 1
             os.getppid()
             self._look()
-            if self.head >= self._full:
+            if self.head >= self.full:
                 self.ring()
                 self._wait()
             self.words[stops.FULL] = 0
