@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from sonde.bpf.disassembler import disassemble
 from sonde.bpf.instructions import decode
@@ -16,8 +16,9 @@ from sonde.cli.permission import refusal
 from sonde.cli.programs import compile_programs, macros, read
 from sonde.cli.settings import option_table
 from sonde.cli.trace import generate
+from sonde.engines.embedded.verification import verify_here
 from sonde.engines.embedded.verifier.merging import Merged
-from sonde.engines.embedded.verifier.verify import Refusal, verify
+from sonde.engines.embedded.verifier.verify import Refusal, Verified, verify
 from sonde.options import OptionTable
 from sonde.spec import MapSpec, ProgramSpec, TracingSpec
 
@@ -33,15 +34,17 @@ def verify_file(words: Sequence[str], messages: Messages) -> int:
         arguments = arguments._replace(programs=(ProgramText("file", first),), operands=tuple(rest))
     if not arguments.programs or arguments.commands or arguments.pids:
         raise UsageError("verify takes a D script, or programs by -n and the like, and the options -v and -x")
-    spec = _compile(arguments, option_table(arguments), messages)
+    options = option_table(arguments)
+    wanted = options.text("engine", "auto")
+    engine = wanted if wanted in (KERNEL, EMBEDDED) else EMBEDDED if refusal() else KERNEL
+    spec = _compile(arguments, options, engine, messages)
     maps = {each.name: each for each in spec.maps}
-    refused = [each for each in spec.programs if not _verify(each, maps, "verbose" in arguments.flags, messages)]
+    prove = verify_here if engine == EMBEDDED else verify
+    refused = [each for each in spec.programs if not _verify(each, maps, prove, "verbose" in arguments.flags, messages)]
     return 1 if refused else 0
 
 
-def _compile(arguments: Arguments, options: OptionTable, messages: Messages) -> TracingSpec:
-    wanted = options.text("engine", "auto")
-    engine = wanted if wanted in (KERNEL, EMBEDDED) else EMBEDDED if refusal() else KERNEL
+def _compile(arguments: Arguments, options: OptionTable, engine: str, messages: Messages) -> TracingSpec:
     registry = registry_of(arguments, engine)
     given = [read(each, options) for each in arguments.programs]
     with without_btf(arguments):
@@ -53,10 +56,12 @@ def _compile(arguments: Arguments, options: OptionTable, messages: Messages) -> 
     return spec
 
 
-def _verify(program: ProgramSpec, maps: Mapping[str, MapSpec], verbose: bool, messages: Messages) -> bool:
+def _verify(
+    program: ProgramSpec, maps: Mapping[str, MapSpec], prove: Callable[..., Verified], verbose: bool, messages: Messages
+) -> bool:
     merged = Merged() if verbose else None
     try:
-        verified = verify(program, maps, observe=merged.observe if merged is not None else None)
+        verified = prove(program, maps, observe=merged.observe if merged is not None else None)
         outcome = f"accepted, {verified.steps} instructions gone through"
     except Refusal as error:
         messages.error(str(error))

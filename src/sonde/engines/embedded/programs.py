@@ -8,11 +8,11 @@ from sonde.bpf.instructions import CALL, JMP, decode, encode
 from sonde.engines.base import EngineError
 from sonde.engines.embedded.environment import Environment
 from sonde.engines.embedded.helpers.table import helpers_by_map, make_helpers
-from sonde.engines.embedded.kernel_types import TRACEPOINTS, pointed_to, size_of
 from sonde.engines.embedded.machine.linking import LinkError, link
 from sonde.engines.embedded.machine.translator import translate
 from sonde.engines.embedded.maps.base import Map
-from sonde.engines.embedded.verifier.verify import Refusal, verify
+from sonde.engines.embedded.verification import verify_here
+from sonde.engines.embedded.verifier.verify import Refusal
 from sonde.spec import ProbeSpec, ProgramSpec, Stamp
 from sonde.typed import NamedTuple
 
@@ -52,14 +52,8 @@ def prepare(
 
 def _verified(spec: ProgramSpec, maps: Mapping[str, Map]) -> ProgramSpec:
     """The program, proved harmless, with its accesses to the context made the engine's. Raises EngineError."""
-    arguments = None
-    if spec.attach_to is not None:
-        tracepoint = spec.attach_to.removeprefix("btf_trace_")
-        if tracepoint not in TRACEPOINTS:
-            raise EngineError(f"program {spec.name} is for the tracepoint {tracepoint}, which only a kernel has")
-        arguments = pointed_to(tracepoint)
     try:
-        verified = verify(spec, {name: made.spec for name, made in maps.items()}, arguments, size_of=size_of)
+        verified = verify_here(spec, {name: made.spec for name, made in maps.items()})
     except Refusal as error:
         raise EngineError(f"the verifier refuses program {spec.name}: {error}") from None
     return spec._replace(code=encode(verified.code))
