@@ -164,6 +164,25 @@ def test_a_program_is_whole_again_behind_it(program):
         process.communicate()
 
 
+def test_vector_instructions(tmp_path):
+    """All of them that are offered can be attached to, and calculate the same."""
+    code = r"""
+    #include <stdio.h>
+    __attribute__((noinline)) double work(float *a, int *b, int n) {
+        double sum = 0;
+        for (int i = 0; i < n; i++) { a[i] = a[i] * b[i] + 1; b[i] ^= (int)a[i]; sum += a[i]; }
+        return sum;
+    }
+    int main() { static float a[999]; static int b[999]; for (int i = 0; i < 999; i++) a[i] = b[i] = i;
+        printf("%.3f %d\n", work(a, b, 999), b[500]); }
+    """
+    path = build(tmp_path, "vector", code, "-O3", "-mavx2", "-ffast-math")
+    plain = subprocess.run([path], capture_output=True, text=True, check=True).stdout
+    out = traced(path, "pid$target:a.out:work: { @[probename] = count(); }").stdout
+    assert plain in out
+    assert len(out.splitlines()) > 40
+
+
 def test_children_are_not_the_process(tmp_path):
     """Neither a forked child nor one that shares its memory until it execs fires the process's probes."""
     code = r"""
@@ -246,3 +265,12 @@ def test_killed_tracer_leaves_nothing(program):
     finally:
         process.kill()
         process.wait()
+
+
+def test_a_thousand_functions(program):
+    """All functions of the C library that are called are counted, with `entry` and `return` alike."""
+    text = "pid$target:libc:*:entry, pid$target:libc:*:return { @[probename] = count(); }"
+    done = sonde("-c", program, "-n", text)
+    assert int(re.search(r"matched (\d+) probes", done.stderr)[1]) > 2000
+    counts = table("\n".join(line for line in done.stdout.splitlines() if line.endswith(tuple("0123456789"))))
+    assert counts["entry",] >= counts["return",] > 10

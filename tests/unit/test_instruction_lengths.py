@@ -67,7 +67,9 @@ def test_what_is_no_instruction(encoding):
     assert decode(bytes.fromhex(encoding), 0) is None
 
 
-@pytest.mark.parametrize("encoding", ["f00fb10f", "0f05", "cc", "cd80", "3effe0", "2e90", "f4", "6e", "0f34", "ee"])
+@pytest.mark.parametrize(
+    "encoding", ["f00fb10f", "0f05", "cc", "cd80", "3effe0", "2e90", "f4", "6e", "0f34", "ee", "c5fd6fc1"]
+)
 def test_what_the_kernel_does_not_probe(encoding):
     assert not decode(bytes.fromhex(encoding), 0).is_probeable
 

@@ -97,9 +97,8 @@ class UserFunctions:
 
     def _first(self, place: _Place) -> bool:
         """Whether the kernel can probe the function's first instruction."""
-        function = place.function._replace(size=place.function.size or 16)
-        found = place.object.instructions(function)
-        return bool(found) and found[0][1].is_probeable
+        found = place.object.first_instruction(place.function)
+        return found is not None and found.is_probeable
 
     def _at(self, place: _Place, offset: int, is_exact: bool) -> Iterator[Probe]:
         error = _obstacle(place, offset, f"offset 0x{offset:x}")

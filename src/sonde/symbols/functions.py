@@ -7,7 +7,7 @@ from bisect import bisect_right
 from functools import cached_property
 
 from sonde.symbols.elf import STT_FUNC, STT_GNU_IFUNC, ElfFile
-from sonde.symbols.instruction_lengths import Instruction, starts
+from sonde.symbols.instruction_lengths import LONGEST, Instruction, decode, starts
 from sonde.symbols.process import Mapping, Objects, parse_maps
 from sonde.typed import NamedTuple
 
@@ -59,9 +59,9 @@ class CodeObject:
         """Offset in the function and instruction of each, as far as its bytes are instructions."""
         return starts(self._file.bytes_at(function.address, function.size))
 
-    def names(self, function: Function) -> list[str]:
-        """All names of a function."""
-        return [name for name, addresses in self._addresses.items() if function.address in addresses]
+    def first_instruction(self, function: Function) -> Instruction | None:
+        """That of the function's first byte, whatever its size is said to be; None if there is none."""
+        return decode(self._file.bytes_at(function.address, LONGEST), 0)
 
     @cached_property
     def _ordered(self) -> list[int]:

@@ -77,9 +77,30 @@ _ONE, _TWO = _one_byte(), _two_byte()
 _VECTOR_IMMEDIATE = frozenset((0x70, 0x71, 0x72, 0x73, 0xC2, 0xC4, 0xC5, 0xC6))
 """Those of the VEX and EVEX opcodes of map 1 that have one."""
 
-_NOT_PROBEABLE = frozenset((0xCC, 0xCD, 0xCF, 0xF1, 0xF4, 0xFA, 0xFB, *range(0x6C, 0x70), *range(0xE4, 0xE8),
-                            *range(0xEC, 0xF0)))  # fmt: skip
+_MAP_IMMEDIATE, _XOP_IMMEDIATE = {2: 0, 3: 1, 5: 0, 6: 0}, {8: 1, 9: 0, 10: 4}
+"""Bytes of immediate by opcode map, of the maps that have instructions."""
+
+_NOT_PROBEABLE = frozenset(
+    (
+        0x62,
+        *range(0x6C, 0x70),
+        0xCC,
+        0xCD,
+        0xCF,
+        *range(0xE4, 0xE8),
+        *range(0xEC, 0xF0),
+        0xF1,
+        0xF4,
+        0xFA,
+        0xFB,
+        *(code for code in range(256) if _ONE[code] == _INVALID),
+    )
+)
+"""Opcodes of one byte that are bad, privileged or trap, in good_insns_64 of arch/x86/kernel/uprobes.c. The kernel looks
+up the opcodes behind VEX and EVEX prefixes there, too, where they are other instructions: vmovdqa (6f) for one."""
+
 _NOT_PROBEABLE_TWO = frozenset((0x05, 0x07, 0x34, 0x35))
+"""System calls: executed elsewhere, and with signals held back meanwhile, they would be different ones."""
 
 
 def decode(code: bytes, at: int) -> Instruction | None:
@@ -118,8 +139,8 @@ def _decode(code: bytes, start: int) -> Instruction | None:
         at += 1
         opcode = code[at]
     if opcode in (0xC4, 0xC5, 0x62) or (opcode == 0x8F and code[at + 1] & 0x1F >= 8):
-        end = _vector(code, at)
-        return Instruction(end - start, True) if end else None
+        opcode_at, end = _vector(code, at)
+        return Instruction(end - start, code[opcode_at] not in _NOT_PROBEABLE) if end else None
     probeable = not _NOT_MOVABLE_PREFIXES.intersection(prefixes)
     if opcode != 0x0F:
         end = _after(code, at, _ONE[opcode], prefixes, wide)
@@ -168,8 +189,9 @@ def _behind_modrm(code: bytes, at: int) -> int:
     return at + (1 if mode == 1 else 4)
 
 
-def _vector(code: bytes, at: int) -> int:
-    """Where an instruction ends that begins with a VEX, EVEX or XOP prefix, 0 if there is none."""
+def _vector(code: bytes, at: int) -> tuple[int, int]:
+    """Where the opcode is of an instruction that begins with a VEX, EVEX or XOP prefix, and where the instruction ends,
+    0 if there is none."""
     first = code[at]
     if first == 0xC5:
         map_, at = 1, at + 2
@@ -177,12 +199,9 @@ def _vector(code: bytes, at: int) -> int:
         map_, at = code[at + 1] & 7, at + 4
     else:
         map_, at = code[at + 1] & 0x1F, at + 3
-    opcode = code[at]
-    if map_ == 1 and first != 0x62 and opcode == 0x77:
-        return at + 1  # vzeroupper
-    end = _behind_modrm(code, at + 1)
     if map_ == 1:
-        return end + (opcode in _VECTOR_IMMEDIATE)
-    if first == 0x8F:
-        return end + {8: 1, 9: 0, 10: 4}.get(map_, -end)
-    return end + {2: 0, 3: 1, 5: 0, 6: 0}.get(map_, -end)
+        if first != 0x62 and code[at] == 0x77:
+            return at, at + 1  # vzeroupper
+        return at, _behind_modrm(code, at + 1) + (code[at] in _VECTOR_IMMEDIATE)
+    immediate = (_XOP_IMMEDIATE if first == 0x8F else _MAP_IMMEDIATE).get(map_)
+    return at, 0 if immediate is None else _behind_modrm(code, at + 1) + immediate
