@@ -137,6 +137,7 @@ def _memory(subject: Subject, state: State, signature: Signature, position: int,
 
 
 def is_output(kind: str) -> bool:
+    """Whether the helper writes memory that an argument of this kind points to."""
     return kind.startswith("memory_out") or kind in ("value_out", "long_out")
 
 

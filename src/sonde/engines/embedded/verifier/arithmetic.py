@@ -88,6 +88,7 @@ def sign_extended(a: Scalar, size: int, bits: int) -> Scalar:
 
 
 def negated(a: Scalar, bits: int) -> Scalar:
+    """-a in 64 or 32 bits; the upper half of a 32-bit result is 0."""
     return compute(i.SUB, constant(0), a, bits)
 
 

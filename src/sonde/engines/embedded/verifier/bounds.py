@@ -36,6 +36,7 @@ _NAMES = {
 
 
 def what(size: int, is_write: bool) -> str:
+    """An access in words: "the read of 8 bytes"."""
     return f"the {'write' if is_write else 'read'} of {size} byte{'s' if size != 1 else ''}"
 
 

@@ -30,6 +30,7 @@ class Refusal(Exception):  # noqa: N818 - a program is refused, the verifier doe
 
     @property
     def text(self) -> str:
+        """The whole message."""
         return str(self)
 
 

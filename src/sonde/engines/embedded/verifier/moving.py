@@ -22,6 +22,6 @@ def moved(subject: Subject, at: int, pointer: Pointer, number: Scalar, operation
         return UNKNOWN
     variable = compute(operation, pointer.variable, number, 64)
     if pointer.kind in (PACKET, PACKET_META):
-        # How it lies to the pointers that were compared with the end is not known any more.
+        # How it lies to the pointers that were compared with the end is not known.
         return pointer._replace(variable=variable, size=0, id=subject.identities.give(at))
     return pointer._replace(variable=variable)

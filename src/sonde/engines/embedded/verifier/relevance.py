@@ -40,6 +40,7 @@ class Effect(NamedTuple):
 
 
 def bit(register: int) -> int:
+    """The bit of a register of the innermost frame."""
     return 1 << register
 
 
@@ -71,6 +72,7 @@ class Checkpoint:
         self.hits = self.misses = 0
 
     def complete(self, live: int, precise: int) -> None:
+        """All paths from here have ended: of the state, these registers and slots matter."""
         self.live, self.precise, self.is_complete = live, precise, True
         self.needs = needs(self.state, live, precise)
 

@@ -60,6 +60,7 @@ class State:
         return made
 
     def enter(self, frame: Frame) -> None:
+        """A function begins."""
         self.frames.append(frame)
         self.frame = frame
         self.calls = (*self.calls, frame.site, frame.function, len(frame.held))
@@ -119,5 +120,6 @@ class Identities:
         self.origins = [0]
 
     def give(self, instruction: int) -> int:
+        """A number that no other value has, for one that comes from this instruction."""
         self.origins.append(instruction)
         return len(self.origins) - 1

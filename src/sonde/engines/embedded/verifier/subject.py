@@ -49,6 +49,7 @@ class Subject:
 
     @property
     def kind(self) -> int:
+        """The program's type (enum bpf_prog_type)."""
         return self.program.kind
 
     def note(self, at: int, access: Rewriting | None) -> None:

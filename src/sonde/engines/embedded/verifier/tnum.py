@@ -32,6 +32,7 @@ def intersect(a_value: int, a_mask: int, b_value: int, b_mask: int) -> Tnum | No
 
 
 def add(a_value: int, a_mask: int, b_value: int, b_mask: int) -> Tnum:
+    """a + b, modulo 2**64 (tnum_add())."""
     values = a_value + b_value
     masks = a_mask + b_mask
     unknown = (values + masks ^ values) | a_mask | b_mask
@@ -39,22 +40,26 @@ def add(a_value: int, a_mask: int, b_value: int, b_mask: int) -> Tnum:
 
 
 def subtract(a_value: int, a_mask: int, b_value: int, b_mask: int) -> Tnum:
+    """a - b, modulo 2**64 (tnum_sub())."""
     difference = a_value - b_value
     unknown = (difference + a_mask ^ difference - b_mask) | a_mask | b_mask
     return difference & ~unknown & MASK64, unknown & MASK64
 
 
 def conjunction(a_value: int, a_mask: int, b_value: int, b_mask: int) -> Tnum:
+    """a & b (tnum_and())."""
     value = a_value & b_value
     return value, (a_value | a_mask) & (b_value | b_mask) & ~value
 
 
 def disjunction(a_value: int, a_mask: int, b_value: int, b_mask: int) -> Tnum:
+    """a | b (tnum_or())."""
     value = a_value | b_value
     return value, (a_mask | b_mask) & ~value
 
 
 def exclusive(a_value: int, a_mask: int, b_value: int, b_mask: int) -> Tnum:
+    """a ^ b (tnum_xor())."""
     mask = a_mask | b_mask
     return (a_value ^ b_value) & ~mask, mask
 
