@@ -5,7 +5,7 @@ import os
 import select
 import time
 
-from sonde.target import plan, stops
+from sonde.target import plan, proc, stops
 from sonde.target.tracees import Tracees
 
 PATIENCE = 30
@@ -63,6 +63,14 @@ def process(child, wanted, held=None, started=lambda tracees: None):
         return Traced(child.pid, child.wait(), found)
     finally:
         tracees.close()
+
+
+def untraced(tid):
+    """Wait until nobody traces the thread; whether that comes."""
+    limit = time.monotonic() + PATIENCE
+    while proc.status(tid)["TracerPid"] != "0" and time.monotonic() < limit:
+        time.sleep(0.001)
+    return proc.status(tid)["TracerPid"] == "0"
 
 
 def calls(wanted, *numbers):

@@ -6,7 +6,7 @@ import subprocess
 import time
 
 import pytest
-from guarded import ALL, command, of_kind, process
+from guarded import ALL, command, of_kind, process, untraced
 from targets import program
 
 from sonde.target import proc, stops
@@ -56,9 +56,12 @@ int main(void) {
     require(count == 5, "blocked");
     sigprocmask(SIG_UNBLOCK, &set, 0);
     require(count == 9, "unblocked");
+    /* It must not come before the program waits for it. */
+    sigprocmask(SIG_BLOCK, &set, 0);
     ualarm(20000, 0);
     usleep(1);
-    pause();
+    sigemptyset(&set);
+    sigsuspend(&set);
     require(last.si_signo == SIGALRM, "alarm");
     return 0;
 }
@@ -175,6 +178,7 @@ def test_a_process_stopped_and_let_go_stays_stopped():
     os.kill(child.pid, signal.SIGSTOP)
     os.waitid(os.P_PID, child.pid, os.WSTOPPED)
     tracees.close()
+    assert untraced(child.pid)
     assert proc.stat(child.pid).state == "T"
     os.kill(child.pid, signal.SIGCONT)
     child.stdin.close()

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from guarded import ALL, calls, follow, of_kind
+from guarded import ALL, calls, follow, of_kind, untraced
 from targets import program
 from test_guardian_signals import SLEEPER
 
@@ -54,13 +54,6 @@ def sleeper():
     child = subprocess.Popen([program(SLEEPER)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     child.stdout.readline()
     return child
-
-
-def untraced(pid, patience=10):
-    limit = time.monotonic() + patience
-    while proc.status(pid)["TracerPid"] != "0" and time.monotonic() < limit:
-        time.sleep(0.001)
-    return proc.status(pid)["TracerPid"] == "0"
 
 
 def test_killed_when_it_has_only_grabbed():

@@ -84,12 +84,12 @@ def test_a_command_keeps_no_new_privileges_unless_seccomp_is_off(options, wanted
 
 
 def test_a_process_of_p_gets_no_filter():
-    sleeper = "import time; time.sleep(0.5); print(open('/proc/self/status').read())"
-    process = subprocess.Popen(
-        [*without_privileges(), sys.executable, "-c", sleeper], stdout=subprocess.PIPE, text=True
-    )
-    text = "syscall::exit_group:entry /pid == $target/ { trace(arg0); }"
-    assert sonde("-qn", text, "-p", str(process.pid)).stdout.split() == ["0"]
+    waits = "import signal; signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1]); print('ready', flush=True); "
+    waits += "signal.sigwait([signal.SIGUSR1]); print(open('/proc/self/status').read())"
+    process = subprocess.Popen([*without_privileges(), sys.executable, "-c", waits], stdout=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "ready\n"
+    text = 'BEGIN { system("kill -USR1 %d", $target); } syscall::exit_group:entry /pid == $target/ { trace(arg0); }'
+    assert sonde("-qwn", text, "-p", str(process.pid)).stdout.split() == ["0"]
     status = dict(line.split(":", 1) for line in process.communicate()[0].splitlines() if ":" in line)
     assert (status["NoNewPrivs"].strip(), status["Seccomp"].strip(), process.returncode) == ("0", "0", 0)
 

@@ -14,7 +14,7 @@ from sonde.target.threads import Threads
 _FIRST, _LAST = 50e-6, 5e-3
 """Seconds: how long to wait between looks, at first and at most."""
 
-_LONGEST = 250_000_000
+_LONGEST = 1_000_000_000
 """Nanoseconds in which a maker tells on all but the busiest machine. One that tells later does no harm."""
 
 
