@@ -6,7 +6,7 @@ import subprocess
 import time
 
 import pytest
-from guarded import ALL, command, of_kind, process, untraced
+from guarded import ALL, comes_to, command, of_kind, process, untraced
 from targets import program
 
 from sonde.target import proc, stops
@@ -179,7 +179,7 @@ def test_a_process_stopped_and_let_go_stays_stopped():
     os.waitid(os.P_PID, child.pid, os.WSTOPPED)
     tracees.close()
     assert untraced(child.pid)
-    assert proc.stat(child.pid).state == "T"
+    assert comes_to(child.pid, "T")
     os.kill(child.pid, signal.SIGCONT)
     child.stdin.close()
     assert child.wait() == 4
