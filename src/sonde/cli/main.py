@@ -49,7 +49,8 @@ EXPLANATION = """
 
 Other commands: `{name} doctor` tells what this kernel and this user can do,
 `{name} raw FILE` shows a file written by --raw, `{name} verify [-v] FILE` has the
-embedded engine's verifier look at what a script compiles to.
+embedded engine's verifier look at what a script compiles to,
+`{name} vars [--struct] OBJECT FUNCTION|FILE@LINE` lists the variables there.
 """
 
 _UNSUPPORTED = {
@@ -104,6 +105,10 @@ def _command(words: list[str], messages: Messages) -> int:
         from sonde.cli.verify import verify_file
 
         return verify_file(words[1:], messages)
+    if words[:1] == ["vars"]:
+        from sonde.cli.vars import show_variables
+
+        return show_variables(words[1:])
     arguments = parse(words)
     if "help" in arguments.flags:
         show((USAGE + EXPLANATION).format(name=messages.program))

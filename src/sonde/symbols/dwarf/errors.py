@@ -11,8 +11,8 @@ class DebugInfoError(Exception):
 
 
 @contextmanager
-def damaged(path: str) -> Iterator[None]:
-    """Whatever a decoder trips over becomes one DebugInfoError.
+def damaged(path: str, *others: type[Exception]) -> Iterator[None]:
+    """Whatever a decoder trips over becomes one DebugInfoError, except for `others`.
 
     pyelftools has no one class for input that makes no sense: it fails with what the broken value led to, be it a key
     that is missing, an assertion or a number too large for an index.
@@ -22,5 +22,7 @@ def damaged(path: str) -> Iterator[None]:
     except DebugInfoError:
         raise
     except Exception as error:
+        if isinstance(error, others):
+            raise
         detail = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
         raise DebugInfoError(f"the debug information of {path} is damaged ({detail[:200]})") from error

@@ -86,14 +86,15 @@ def nameable(scopes: tuple[Scope, ...]) -> tuple[Variable, ...]:
 
 
 def all_scopes(function: Any, types: Types) -> Iterator[Scope]:
-    """Every scope of a function, for lists."""
+    """Every scope of a function, for lists; what is in an inlined copy counts as inlined."""
     waiting: list[tuple[Any, bool, tuple[tuple[int, int], ...], int]] = [(function, False, EVERYWHERE, 0)]
     while waiting:
         entry, is_inlined, around, depth = waiting.pop()
         scope = _scope(entry, types, is_inlined, around)
         yield scope
         if depth < _DEEPEST:
-            waiting += [(each, each.tag == _INLINED, scope.ranges, depth + 1) for each in _inner(entry)][::-1]
+            inner = [(each, is_inlined or each.tag == _INLINED, scope.ranges, depth + 1) for each in _inner(entry)]
+            waiting += reversed(inner)
 
 
 def frame_base(function: Any) -> bytes:
