@@ -48,8 +48,8 @@ EXPLANATION = """
   --raw file          write the records to a file as well, for `{name} raw file`
 
 Other commands: `{name} doctor` tells what this kernel and this user can do,
-`{name} raw FILE` shows a file written by --raw, `{name} verify [-v] FILE` has the
-embedded engine's verifier look at what a script compiles to,
+`{name} raw FILE` shows a file written by --raw, `{name} verify [-v] FILE`
+has the embedded engine's verifier look at what a script compiles to,
 `{name} vars [--struct] OBJECT FUNCTION|FILE@LINE` lists the variables there.
 """
 

@@ -81,7 +81,7 @@ def _other(variable: Variable, start: int) -> str:
 
 def _described(variable: Variable) -> str:
     kind = "parameter" if variable.is_parameter else "variable"
-    return f"  {kind:9}  {variable.name:16} {name_of(variable.type):24}"
+    return f"  {kind:9}  {variable.name:12} {name_of(variable.type):20}"
 
 
 def _live(variable: Variable, start: int) -> str:
