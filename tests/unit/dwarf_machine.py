@@ -10,25 +10,27 @@ def signed(number, size=8):
     return number - (1 << 8 * size) if number >> 8 * size - 1 else number
 
 
-def concrete(value, registers, load, entry=None):
+def concrete(value, registers, load, entry=None, bias=0):
     """A tree's number; `load(address, size)` reads memory."""
     match value:
         case values.Constant(number):
             return number & MASK
+        case values.Address(number):
+            return number + bias & MASK
         case values.Register(number):
             return registers[number] & MASK
         case values.EntryRegister(number):
             return entry[number] & MASK
         case values.Load(address, size):
-            return load(concrete(address, registers, load, entry), size)
+            return load(concrete(address, registers, load, entry, bias), size)
         case values.Extend(inner, size, is_signed):
-            number = concrete(inner, registers, load, entry)
+            number = concrete(inner, registers, load, entry, bias)
             return (signed(number, size) if is_signed else number & (1 << 8 * size) - 1) & MASK
         case values.Unary(operation, inner):
-            number = signed(concrete(inner, registers, load, entry))
+            number = signed(concrete(inner, registers, load, entry, bias))
             return {"neg": -number, "not": ~number, "abs": abs(number)}[operation] & MASK
         case values.Binary(operation, left, right):
-            one, two = (concrete(each, registers, load, entry) for each in (left, right))
+            one, two = (concrete(each, registers, load, entry, bias) for each in (left, right))
             return OPERATIONS[operation](one, two) & MASK
     raise AssertionError(value)
 

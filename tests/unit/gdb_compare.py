@@ -11,18 +11,20 @@ import gdb  # type: ignore[import-not-found]
 
 sys.path[:0] = paths  # noqa: F821 - given by the command line
 
-from dwarf_machine import concrete  # noqa: E402
+from dwarf_machine import concrete, signed  # noqa: E402
 
 from sonde.lang.types import size_of  # noqa: E402
 from sonde.symbols.dwarf import values  # noqa: E402
 from sonde.symbols.dwarf.attributes import ranges_of, source_of  # noqa: E402
 from sonde.symbols.dwarf.errors import DebugInfoError  # noqa: E402
+from sonde.symbols.dwarf.fetching import fetches  # noqa: E402
 from sonde.symbols.dwarf.information import open_information  # noqa: E402
 from sonde.symbols.dwarf.places import Places  # noqa: E402
 from sonde.symbols.dwarf.scopes import nameable, scopes_at  # noqa: E402
 from sonde.symbols.dwarf.types import Types  # noqa: E402
 
 NAMES = [*["rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp"], *(f"r{number}" for number in range(8, 16)), "rip"]
+PT_REGS = (80, 96, 88, 40, 104, 112, 32, 152, 72, 64, 56, 48, 24, 16, 8, 0, 128)
 _MASK = (1 << 64) - 1
 
 
@@ -34,9 +36,7 @@ def content(piece, size, registers, bias, entry):
     """The bytes of a piece, None where there are none."""
     match piece.place:
         case values.InMemory(address):
-            number = concrete(address, registers, load, entry)
-            if isinstance(address, values.Constant):
-                number += bias
+            number = concrete(address, registers, load, entry, bias)
             return load(number, size).to_bytes(size, "little")
         case values.InRegister(number) if number < 17:
             return registers[number].to_bytes(8, "little")[:size]
@@ -44,7 +44,7 @@ def content(piece, size, registers, bias, entry):
             vector = gdb.selected_frame().read_register(f"xmm{number - 17}")["v2_int64"]
             return b"".join((int(vector[i]) & _MASK).to_bytes(8, "little") for i in (0, 1))[:size]
         case values.IsValue(value):
-            return concrete(value, registers, load, entry).to_bytes(8, "little")[:size]
+            return concrete(value, registers, load, entry, bias).to_bytes(8, "little")[:size]
         case values.IsBytes(data):
             return data[:size]
     return None
@@ -102,6 +102,31 @@ def bits_of(pieces, size, *state):
     return number, known
 
 
+def fetched(pieces, size, registers, bias):
+    """What the steps of a fetch bring, as a number; None where there are none."""
+    try:
+        buffer = bytearray(size)
+        for fetch in fetches(pieces, size, 0, bias):
+            number = 0
+            for operation, operand in fetch.steps:
+                match operation:
+                    case "register":
+                        number = registers[PT_REGS.index(operand)]
+                    case "constant":
+                        number = operand
+                    case "offset":
+                        number = number + operand & _MASK
+                    case "dereference":
+                        number = load(number, operand)
+                    case "extend":
+                        number = signed(number, operand) & _MASK
+            data = load(number, fetch.size) if fetch.kind == "memory" else number & (1 << 8 * fetch.size) - 1
+            buffer[fetch.offset : fetch.offset + fetch.size] = data.to_bytes(fetch.size, "little")
+    except DebugInfoError:
+        return None
+    return int.from_bytes(buffer, "little")
+
+
 def compare(variable, pieces, registers, *state):
     try:
         value = gdb.selected_frame().read_var(variable.name)
@@ -110,12 +135,14 @@ def compare(variable, pieces, registers, *state):
     size = size_of(variable.type)
     failure = pieces if isinstance(pieces, str) else ""
     number, known = (0, 0) if failure else bits_of(pieces, size, registers, *state)
+    by_steps = None if failure else fetched(pieces, size, registers, state[0])
     for path, start, bits, expected in leaves(value, value.type, 0, variable.name):
         mask = (1 << bits) - 1
         is_known = known >> start & mask == mask
         result = {"path": path, "gdb": expected, "sonde": number >> start & mask if is_known else None}
         result["list"] = len(variable.locations) > 1 or any(each.start for each in variable.locations)
         result["size"] = [size, value.type.strip_typedefs().sizeof]
+        result["steps"] = None if by_steps is None else by_steps >> start & mask
         print("=" + json.dumps({**result, "failure": failure, "pc": hex(registers[16])}))
 
 

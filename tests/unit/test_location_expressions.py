@@ -14,6 +14,7 @@ from sonde.symbols.dwarf.errors import DebugInfoError
 from sonde.symbols.dwarf.expressions import BaseType, Surroundings, UnsupportedError, evaluate
 from sonde.symbols.dwarf.fetching import fetches
 from sonde.symbols.dwarf.values import (
+    Address,
     Binary,
     Constant,
     EntryRegister,
@@ -155,7 +156,7 @@ def test_each_kind_of_place():
     assert is_same(place([0xA0, 1, 2, 0, 0, 4]), PointsInto(0x201, 4))
     assert is_same(place([0xA3, 1, 0x55, 0x9F]), IsValue(EntryRegister(5)))
     assert is_same(place([0x38, 0xE0]), InMemory(ThreadLocal(Constant(8))))
-    assert is_same(place([0xA1, 3]), InMemory(Constant(0x5003)))
+    assert is_same(place([0xA1, 3]), InMemory(Address(0x5003)))
     assert is_same(place([0x2F, 1, 0, 0x31, 0x32]), InMemory(Constant(2)))
     assert is_same(place([0x31, 0x28, 1, 0, 0x33, 0x32]), InMemory(Constant(2)))
 
@@ -211,6 +212,8 @@ def test_places_become_steps():
         Fetch(8, 2, "value", (FetchStep("constant", 0x201),)),
         Fetch(10, 1, "value", (FetchStep("constant", 3),)),
     )
+    (fetch,) = fetches((Piece(InMemory(Address(0x4010))),), 4, 0, 0x10000)
+    assert fetch == Fetch(0, 4, "memory", (FetchStep("constant", 0x14010),))
     extended = IsValue(values.Extend(Register(5), 4, True))
     assert fetches((Piece(extended),), 8) == (Fetch(0, 8, "value", (register, FetchStep("extend", 4))),)
 

@@ -49,6 +49,9 @@ def test_values_are_those_gdb_prints(language, flags):
     known = [each for each in pairs if each["sonde"] is not None]
     assert len(known) > 60
     assert [each for each in known if each["sonde"] != each["gdb"]] == []
+    fetched = [each for each in known if each["steps"] is not None]
+    assert [each for each in fetched if each["steps"] != each["gdb"]] == []
+    assert len(fetched) > 0.8 * len(known)
     assert all(each["size"][0] == each["size"][1] for each in results)
     missing = [each for each in pairs if each["sonde"] is None]
     assert len(missing) <= 0.03 * len(pairs), missing

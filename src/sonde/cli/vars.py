@@ -16,6 +16,8 @@ from sonde.symbols.elf import ElfError
 
 _USAGE = "vars takes an object and a function or FILE@LINE, and the option --struct"
 _MOST_RANGES = 4
+_LONGEST = 60
+"""Characters of a function's name, which templates make endless, where several are told in a line."""
 
 
 def show_variables(words: Sequence[str]) -> int:
@@ -54,8 +56,9 @@ def _structure(points: Points, point: Point, name: str) -> str:
 
 
 def _heading(point: Point) -> str:
-    around = " in ".join(each.name for each in reversed(point.scopes) if each.name)
-    return f"{point.what}, at {point.address:#x}" + (f" in {around}" if ":" in point.what else "")
+    names = [each.name for each in reversed(point.scopes) if each.name]
+    around = " in ".join(each if len(each) <= _LONGEST else f"{each[:_LONGEST]}..." for each in names)
+    return f"{point.what}, at {point.address:#x}" + (f" in {around}" if len(names) > 1 or ":" in point.what else "")
 
 
 def _listing(points: Points, point: Point, with_others: bool) -> str:

@@ -8,6 +8,7 @@ from sonde.symbols.dwarf.errors import DebugInfoError
 from sonde.symbols.dwarf.forms import sleb128, uleb128
 from sonde.symbols.dwarf.values import (
     MASK,
+    Address,
     Binary,
     Constant,
     EntryRegister,
@@ -154,7 +155,7 @@ class _Evaluation:
         self._push(value if name[-2:] in ("eq", "ne", "lt", "le", "gt", "ge") else _wrapped(value, kind), kind)
 
     def _addr(self) -> None:
-        self._push(Constant(self._number(8)))
+        self._push(Address(self._number(8)))
 
     def _constu(self) -> None:
         self._push(Constant(self._uleb()))
@@ -231,7 +232,9 @@ class _Evaluation:
         self._push(self._around.cfa())
 
     def _tls(self) -> None:
-        self._push(ThreadLocal(_computable(self._stack.pop())))
+        offset = _computable(self._stack.pop())
+        # Compilers write what is an offset as an address too.
+        self._push(ThreadLocal(Constant(offset.value) if isinstance(offset, Address) else offset))
 
     def _piece(self) -> None:
         self._add_piece(self._uleb() * 8, 0)
@@ -258,6 +261,9 @@ class _Evaluation:
         self._place = PointsInto(entry, self._sleb())
 
     def _addrx(self) -> None:
+        self._push(Address(self._around.address(self._uleb())))
+
+    def _constx(self) -> None:
         self._push(Constant(self._around.address(self._uleb())))
 
     def _entry_value(self) -> None:
@@ -335,7 +341,7 @@ def _parts(value: Value, left: int) -> int:
             waiting.append(each.address)
         elif isinstance(each, ThreadLocal):
             waiting.append(each.offset)
-        elif not isinstance(each, (Constant, Register, EntryRegister)):
+        elif not isinstance(each, (Constant, Address, Register, EntryRegister)):
             waiting.append(each.value)
     return left
 
@@ -346,7 +352,7 @@ _HANDLERS: dict[int, Callable[[_Evaluation], None]] = {
     0x14: _E._over, 0x15: _E._pick, 0x16: _E._swap, 0x17: _E._rot, 0x23: _E._plus_uconst, 0x28: _E._bra,
     0x2F: _E._skip, 0x90: _E._regx, 0x91: _E._fbreg, 0x92: _E._bregx, 0x93: _E._piece, 0x94: _E._deref_size,
     0x9B: _E._tls, 0xE0: _E._tls, 0x9C: _E._call_frame_cfa, 0x9D: _E._bit_piece, 0x9E: _E._implicit_value,
-    0x9F: _E._stack_value, 0xA0: _E._implicit_pointer, 0xF2: _E._implicit_pointer, 0xA1: _E._addrx, 0xA2: _E._addrx,
+    0x9F: _E._stack_value, 0xA0: _E._implicit_pointer, 0xF2: _E._implicit_pointer, 0xA1: _E._addrx, 0xA2: _E._constx,
     0xA3: _E._entry_value, 0xF3: _E._entry_value, 0xA4: _E._const_type, 0xF4: _E._const_type, 0xA5: _E._regval_type,
     0xF5: _E._regval_type, 0xA6: _E._deref_type, 0xF6: _E._deref_type, 0xA8: _E._convert, 0xF7: _E._convert,
 }  # fmt: skip

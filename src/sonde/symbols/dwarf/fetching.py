@@ -5,6 +5,8 @@ from __future__ import annotations
 from sonde.spec import Fetch, FetchStep
 from sonde.symbols.dwarf.expressions import UnsupportedError
 from sonde.symbols.dwarf.values import (
+    MASK,
+    Address,
     Binary,
     Constant,
     EntryRegister,
@@ -31,10 +33,10 @@ r8 to r15, rip."""
 _SIZES = (8, 4, 2, 1)
 
 
-def fetches(pieces: tuple[Piece, ...], size: int, offset: int = 0) -> tuple[Fetch, ...]:
+def fetches(pieces: tuple[Piece, ...], size: int, offset: int = 0, bias: int = 0) -> tuple[Fetch, ...]:
     """What fetches a variable of `size` bytes to an offset of the buffer. Raises UnsupportedError, which says why not.
 
-    A place that is not as large as the variable leaves the rest as it is.
+    `bias` is added to link-time addresses. A place that is not as large as the variable leaves the rest as it is.
     """
     found: list[Fetch] = []
     at = 0
@@ -44,19 +46,19 @@ def fetches(pieces: tuple[Piece, ...], size: int, offset: int = 0) -> tuple[Fetc
             raise UnsupportedError("parts of it are not whole bytes")
         width = min(bits // 8, size - at)
         if width > 0:
-            found += _piece(piece.place, piece.offset // 8, width, offset + at)
+            found += _piece(piece.place, piece.offset // 8, width, offset + at, bias)
         at += bits // 8
     return tuple(found)
 
 
-def _piece(place: Place, inside: int, size: int, offset: int) -> list[Fetch]:
+def _piece(place: Place, inside: int, size: int, offset: int, bias: int) -> list[Fetch]:
     match place:
         case InMemory(address):
-            return [Fetch(offset, size, "memory", (*steps(address), *_moved(inside)))]
+            return [Fetch(offset, size, "memory", (*steps(address, bias), *_moved(inside)))]
         case InRegister(number):
             return _number((FetchStep("register", _register(number)),), inside, size, offset)
         case IsValue(value):
-            return _number(steps(value), inside, size, offset)
+            return _number(steps(value, bias), inside, size, offset)
         case IsBytes(content):
             content = (content[inside:] + bytes(size))[:size]
             return [
@@ -104,19 +106,21 @@ def _register(number: int) -> int:
     return _PT_REGS[number]
 
 
-def steps(value: Value) -> tuple[FetchStep, ...]:
+def steps(value: Value, bias: int = 0) -> tuple[FetchStep, ...]:
     """The steps that make a value. Raises UnsupportedError where one number is not enough."""
     match value:
         case Constant(number):
             return (FetchStep("constant", number),)
+        case Address(number):
+            return (FetchStep("constant", number + bias & MASK),)
         case Register(number):
             return (FetchStep("register", _register(number)),)
         case Binary("plus", inner, Constant(number)):
-            return (*steps(inner), FetchStep("offset", signed(number)))
+            return (*steps(inner, bias), FetchStep("offset", signed(number)))
         case Load(address, size):
-            return (*steps(address), FetchStep("dereference", size))
+            return (*steps(address, bias), FetchStep("dereference", size))
         case Extend(inner, size, True) if size < 8:
-            return (*steps(inner), FetchStep("extend", size))
+            return (*steps(inner, bias), FetchStep("extend", size))
         case EntryRegister():
             raise UnsupportedError("it is what a register had when the function was entered")
         case ThreadLocal():

@@ -100,7 +100,7 @@ class Points:
         within = next((at for at, each in enumerate(scopes) if each.entry.offset == entry.offset), None)
         if within is None:
             return None
-        what = f"{name} inlined in {name_of(function)}"
+        what = f"{name} inlined"
         return Point(what, address, function, scopes[: within + 1])
 
     def _named(self, variable: Variable, point: Point) -> Named:

@@ -14,6 +14,12 @@ class Constant(NamedTuple):
     value: int
 
 
+class Address(NamedTuple):
+    """A link-time address: what is there is further on by as much as the object is loaded away from its place."""
+
+    value: int
+
+
 class Register(NamedTuple):
     number: int
 
@@ -61,7 +67,7 @@ class Binary(NamedTuple):
     right: Value
 
 
-Value: TypeAlias = Constant | Register | EntryRegister | ThreadLocal | Load | Extend | Unary | Binary
+Value: TypeAlias = Constant | Address | Register | EntryRegister | ThreadLocal | Load | Extend | Unary | Binary
 
 
 class InMemory(NamedTuple):
