@@ -7,6 +7,7 @@ everything that later stages take for granted; nothing in a file is executed but
 from __future__ import annotations
 
 from sonde.plain import PlainError, from_plain, show, to_plain
+from sonde.probe import Uprobe
 from sonde.spec import CommandAction, Field, PrintaAction, PrintAction, PrintfAction, TracingSpec
 from sonde.typed import Any, NamedTuple
 
@@ -118,6 +119,9 @@ def _check(spec: TracingSpec) -> None:
     for program in spec.programs:
         count, rest = divmod(len(program.code), _INSTRUCTION)
         _require(count > 0 and not rest and bool(program.probes), f"program {program.name} is not whole")
+        for served in program.probes:
+            # The places of one are not checked any more, and a wrong one would change what the process does.
+            _require(not isinstance(served.probe.firing, Uprobe), f"{served.probe} is of a process, not for a file")
         for index, name in program.map_references:
             _require(0 <= index < count - 1 and name in maps, f"program {program.name} refers to no map")
         for stamp in program.stamps:

@@ -2,11 +2,12 @@
 
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 from access import needs
 from activity import activity
-from command import SONDE, environment
+from command import SONDE, build, environment, start
 
 pytestmark = needs("CAP_SYS_ADMIN")
 
@@ -58,3 +59,41 @@ def test_user_addresses_have_names_in_a_namespace():
     text = "syscall::openat:entry /pid == $target/ { @[ustack(1)] = count(); @s[umod(ucaller)] = count(); }"
     out = in_namespace(f"$0 -qc 'cat /etc/hostname' -n '{text}'; true", "--mount-proc")
     assert "libc" in out or "ld-linux" in out
+
+
+def test_functions_of_a_process_in_a_namespace():
+    program = 'pid$target:libc:exit:entry { printf("%d %d\\n", pid, arg0); }'
+    out = in_namespace(f"$0 -qc /bin/true -n '{program}'; true", "--mount-proc")
+    assert [line for line in out.splitlines() if line] == ["3 0"]
+
+
+def test_functions_of_a_process_where_proc_is_anothers():
+    """The numbers there are those of other processes."""
+    script = "$0 -qc /bin/true -n 'pid$target:libc:exit:entry' 2>&1; true"
+    assert "that of another pid namespace: mount one" in in_namespace(script)
+
+
+def test_functions_of_a_process_in_namespaces_of_its_own(tmp_path):
+    """Its root directory, mounts and pids are others; to sonde it has the number that sonde sees."""
+    code = r"""
+    #include <unistd.h>
+    __attribute__((noinline)) int inside(int n) { asm volatile("" : "+r"(n)); return n + 1; }
+    int main() { char b; write(1, "x", 1); read(0, &b, 1); return inside(getpid()) + inside(4) != 7; }
+    """
+    build(tmp_path, "program", code, "-static")
+    words = ["unshare", "--pid", "--fork", "--mount", "--kill-child", "chroot", str(tmp_path), "/program"]
+    if not shutil.which("unshare"):
+        pytest.skip("no unshare")
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as outer:
+        assert outer.stdout.read(1) == b"x"
+        (pid,) = Path(f"/proc/{outer.pid}/task/{outer.pid}/children").read_text().split()
+        text = f"""
+        BEGIN {{ printf("on\\n"); }}
+        pid{pid}:a.out:inside:entry {{ printf("%d %d\\n", pid == {pid}, arg0); }}
+        pid{pid}:a.out:inside:return {{ printf("%d\\n", arg1); }}
+        """
+        with start("-q", "-p", pid, "-n", text) as tracer:
+            assert tracer.stdout.readline() == b"on\n"
+            outer.stdin.close()
+            assert tracer.communicate()[0].split() == [b"1", b"1", b"2", b"1", b"4", b"5"]
+        assert outer.wait() == 0

@@ -274,3 +274,12 @@ def test_a_thousand_functions(program):
     assert int(re.search(r"matched (\d+) probes", done.stderr)[1]) > 2000
     counts = table("\n".join(line for line in done.stdout.splitlines() if line.endswith(tuple("0123456789"))))
     assert counts["entry",] >= counts["return",] > 10
+
+
+def test_not_to_be_saved(program, tmp_path):
+    """A spec file is for other times and machines, a probe for the process as it is."""
+    with subprocess.Popen([program, "wait"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        text = f"pid{process.pid}:a.out:ten:entry"
+        assert f"{text} cannot be saved" in sonde("--save", str(tmp_path / "spec"), "-n", text, status=1).stderr
+        assert not (tmp_path / "spec").exists()
+        process.communicate(b"x")

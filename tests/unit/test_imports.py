@@ -19,7 +19,7 @@ ALLOWED = {
     "spec": {"typed", "conversion", "probe"},
     "bpf": {"typed"},
     "plain": {"typed"},
-    "specfile": {"typed", "plain", "spec"},
+    "specfile": {"typed", "plain", "probe", "spec"},
     "formats": {"typed"},
     "target": {"typed"},
     "symbols": {"typed", "target", "spec", "lang.types"},

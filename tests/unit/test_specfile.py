@@ -11,7 +11,7 @@ from test_codegen_determinism import PROGRAMS
 
 from sonde import spec as specification
 from sonde.plain import from_plain, to_plain
-from sonde.probe import General, Internal, Probe, RawTracepoint, Syscall, Timer, Tracepoint
+from sonde.probe import General, Internal, Probe, RawTracepoint, Syscall, Timer, Tracepoint, Uprobe
 from sonde.spec import Fetch, FetchStep, MapSpec, ProbeSpec, Stamp, VariablesSpec
 from sonde.specfile import CompiledFor, Fact, Part, Setting, SpecFile, SpecFileError, from_text, to_text
 
@@ -172,3 +172,13 @@ def test_references_lead_somewhere(path, value):
         at = at[name]
     at[path[-1]] = value
     assert "damaged" in reason(signed_again(data))
+
+
+def test_probes_of_processes_are_not_for_files():
+    """A file cannot put breakpoints into a process."""
+    found = spec("BEGIN { exit(0); }")
+    (program,) = found.programs
+    ((probe, cookie),) = program.probes
+    moved = probe._replace(firing=Uprobe(1, "/bin/sh", 4097, "entry"))
+    changed = found._replace(programs=(program._replace(probes=(ProbeSpec(moved, cookie),)),))
+    assert "is of a process" in reason(to_text(content(changed)))

@@ -15,6 +15,7 @@ from sonde.cli.output import show
 from sonde.cli.processes import processes
 from sonde.cli.settings import option_table
 from sonde.options import OptionTable
+from sonde.probe import Uprobe
 from sonde.probes.registry import Registry
 from sonde.spec import TracingSpec
 from sonde.specfile import CompiledFor, Fact, Part, Setting, SpecFile, SpecFileError, from_text, to_text
@@ -28,6 +29,10 @@ def save(
     destructive: bool,
 ) -> None:  # fmt: skip
     """Write a spec file. Raises FatalError."""
+    for program in spec.programs:
+        for probe, _ in program.probes:
+            if isinstance(probe.firing, Uprobe):
+                raise FatalError(f"{probe} cannot be saved", hint="it is of one process, as it is now")
     facts = tuple(Fact(*fact) for fact in registry.facts(spec))
     target = registry.target
     content = SpecFile(

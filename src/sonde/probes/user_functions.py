@@ -41,6 +41,9 @@ class UserFunctions:
 
     def match(self, pattern: Pattern) -> Sequence[Probe]:
         """The probes of a pattern whose provider is pid and a number. Raises DError with a D_PROC_* tag."""
+        if not self._objects.is_own_namespace():
+            hint = "/proc is not there, or that of another pid namespace: mount one"
+            raise DError("D_PROC_GRAB", f"failed to grab process {pattern.provider[3:]}", hint=hint)
         check(pattern)
         pid = int(pattern.provider.removeprefix("pid"))
         chosen = _chosen(self._of(pid), pattern.module)

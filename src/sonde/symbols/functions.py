@@ -110,6 +110,13 @@ class CodeObjects:
         self._files = Objects(proc)
         self._known: dict[tuple[int, str, int, str], CodeObject | None] = {}
 
+    def is_own_namespace(self) -> bool:
+        """Whether processes have the numbers there that they have for us."""
+        try:
+            return os.readlink(f"{self._proc}/self") == str(os.getpid())
+        except OSError:
+            return False
+
     def of(self, pid: int) -> list[CodeObject]:
         """The objects that a process has mapped, by address. Raises OSError if it may not be looked at."""
         directory = f"{self._proc}/{pid}"
