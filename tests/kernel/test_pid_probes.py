@@ -283,3 +283,62 @@ def test_not_to_be_saved(program, tmp_path):
         assert f"{text} cannot be saved" in sonde("--save", str(tmp_path / "spec"), "-n", text, status=1).stderr
         assert not (tmp_path / "spec").exists()
         process.communicate(b"x")
+
+
+def test_functions_that_are_chosen_when_linked(tmp_path):
+    """The one that runs is probed, not the one that chooses, under the name that the program calls."""
+    code = r"""
+    #include <string.h>
+    int main(int count, char **words) { static char a[999]; char *volatile p = a;
+        p[0] = 'x'; p[count] = 'y'; return strcmp(p, "xy") || strlen(p) != 2; }
+    """
+    text = """
+    pid$target:libc:strcmp:entry { printf("%s\\n", probefunc); }
+    pid$target:libc:strlen:return { printf("%s %d\\n", probefunc, arg1); }
+    """
+    path = build(tmp_path, "indirect", code, "-fno-builtin", "-Wl,-z,now")
+    assert {"strcmp", "strlen 2"} <= set(traced(path, text).stdout.splitlines())
+    counted = traced(path, "pid$target:libc:strle[n]:entry { @ = count(); }").stdout
+    assert int(counted) > 0
+
+
+def test_a_function_of_ones_own_that_is_chosen(tmp_path):
+    """Of several implementations in the program the chosen one; static programs choose only when they have begun."""
+    code = r"""
+    static int quick(int n) { return n + 1; }
+    static int slow(int n) { return n + 2; }
+    static void *choose(void) { return slow; }
+    int work(int n) __attribute__((ifunc("choose")));
+    int main() { return work(40) != 42; }
+    """
+    text = "pid$target:a.out:work:return { trace(probefunc); trace(arg1); }"
+    assert traced(build(tmp_path, "own", code, "-Wl,-z,now"), text).stdout == "work42\n"
+    static = build(tmp_path, "static", code, "-static")
+    assert "has not been chosen yet" in traced(static, text, status=1).stderr
+
+
+def test_probed_code_calculates_the_same(tmp_path):
+    """With a breakpoint at every instruction that is offered, of string functions in all their vector forms."""
+    code = r"""
+    #include <stdio.h>
+    #include <string.h>
+    int main() {
+        static char a[3000], b[3000];
+        unsigned sum = 0;
+        for (volatile int n = 1; n < 2900; n = n * 5 / 4 + 1) {
+            memset(a, 'a' + n % 20, n); memcpy(b, a, n); memmove(b + 3, b, n); b[n + 3] = 0;
+            sum = sum * 31 + strlen(b) + 7 * memcmp(a, b, n) + strcmp(a, b);
+            char *found = memchr(b, 'c', n), *other = strchr(b, 'f'), *last = strrchr(b, 'g');
+            sum = sum * 31 + (found ? found - b : 1) + (other ? other - b : 2) + (last ? last - b : 3);
+            for (int i = 0; i < n + 3; i++) sum = sum * 33 + b[i];
+        }
+        printf("%u\\n", sum);
+    }
+    """
+    path = build(tmp_path, "strings", code, "-fno-builtin", "-Wl,-z,now")
+    plain = subprocess.run([path], capture_output=True, text=True, check=True).stdout
+    names = ("memset", "memcpy", "memmove", "strlen", "memcmp", "strcmp", "memchr", "strchr", "strrchr")
+    probes = ", ".join(f"pid$target:libc:*{name}*:" for name in names)
+    out = traced(path, f"{probes} {{ @ = count(); }}").stdout.split()
+    assert out[0] == plain.strip()
+    assert int(out[1]) > 0

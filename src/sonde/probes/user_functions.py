@@ -15,6 +15,7 @@ from sonde.probe import Probe, Uprobe
 from sonde.probes.pattern import Pattern, matcher, matches, plain
 from sonde.probes.pid import check
 from sonde.probes.provider import PID
+from sonde.symbols.elf import ElfError
 from sonde.symbols.functions import PROGRAM, CodeObject, CodeObjects, Function
 from sonde.typed import NamedTuple
 
@@ -49,7 +50,8 @@ class UserFunctions:
         chosen = _chosen(self._of(pid), pattern.module)
         if pattern.function == _ABSOLUTE:
             return [self._absolute(pid, chosen or self._of(pid), pattern.name)]
-        found = [place for each in chosen for place in _places(pid, each, pattern.function)]
+        named = [place for each in chosen for place in _places(pid, each, pattern.function)]
+        found = self._direct(pid, named, plain(pattern.function) is not None)
         if chosen and not found and plain(pattern.function) and plain(pattern.module):
             text = f"failed to lookup '{pattern.function}' in module '{pattern.module}'"
             raise DError("D_PROC_FUNC", text)
@@ -77,6 +79,36 @@ class UserFunctions:
         except OSError as error:
             text = f"failed to grab process {pid}"
             raise DError("D_PROC_GRAB", text, hint=f"its mappings cannot be read: {error.strerror}") from None
+
+    def _direct(self, pid: int, places: list[_Place], is_exact: bool) -> list[_Place]:
+        """The places of the functions themselves where symbols are those that choose them.
+
+        With a pattern each is there once; if `is_exact`, one that is not known is an error.
+        """
+        found = [place for place in places if not place.function.is_indirect]
+        indirect = [place for place in places if place.function.is_indirect]
+        if not indirect:
+            return found
+        there = {(place.object.path, place.function.offset) for place in found}
+        for place, function in self._behind(pid, indirect):
+            if function is None and is_exact:
+                hint = "such a function (STT_GNU_IFUNC) is chosen when the process links to it"
+                raise DError(
+                    "D_PROC_FUNC", f"function '{place.asked}' has not been chosen yet in the process", hint=hint
+                )
+            if function is not None and (is_exact or (place.object.path, function.offset) not in there):
+                there.add((place.object.path, function.offset))
+                found.append(place._replace(function=function))
+        return found
+
+    def _behind(self, pid: int, places: list[_Place]) -> Iterator[tuple[_Place, Function | None]]:
+        try:
+            slots = self._objects.slots(pid)
+            for place in places:
+                yield place, self._objects.behind(pid, place.object, place.function, slots)
+        except (OSError, ElfError) as error:
+            hint = f"it cannot be read what its functions are: {error}"
+            raise DError("D_PROC_GRAB", f"failed to grab process {pid}", hint=hint) from None
 
     def _named(self, place: _Place, name: str, is_exact: bool) -> Iterator[Probe]:
         """The function's probes whose name matches; if `is_exact` one that cannot be is an error, else left out."""

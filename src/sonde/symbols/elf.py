@@ -144,7 +144,7 @@ class ElfFile:
         """The bytes of a section, None if the file has none of that name."""
         for section in self.sections:
             if section.name == name and section.kind != _SHT_NOBITS:
-                return self._bytes(section)
+                return self.contents(section)
         return None
 
     def read(self, offset: int, size: int) -> bytes:
@@ -244,7 +244,7 @@ class ElfFile:
                 if section.kind == kind:
                     if section.link >= len(self.sections):
                         raise ElfError("a symbol table without strings")
-                    return self._bytes(section), self._bytes(self.sections[section.link])
+                    return self.contents(section), self.contents(self.sections[section.link])
         return b"", b""
 
     @cached_property
@@ -283,7 +283,24 @@ class ElfFile:
         symbol = ElfSymbol(address, size, spelling, info & 15)
         return address, _rank(symbol, info >> 4), symbol
 
-    def _bytes(self, section: Section) -> bytes:
+    def dynamic_name(self, number: int) -> str:
+        """The name of a symbol of the dynamic table, "" if there is none of that number."""
+        table, strings = self._dynamic
+        layout = self._layout.symbol
+        if (number + 1) * layout.size > len(table):
+            return ""
+        name = layout.unpack_from(table, number * layout.size)[0]
+        return strings[name : strings.find(b"\0", name)].decode(errors="replace")
+
+    @cached_property
+    def _dynamic(self) -> tuple[bytes, bytes]:
+        for section in self.sections:
+            if section.kind == _SHT_DYNSYM and section.link < len(self.sections):
+                return self.contents(section), self.contents(self.sections[section.link])
+        return b"", b""
+
+    def contents(self, section: Section) -> bytes:
+        """The bytes of a section, as far as the file has them."""
         return self._data[section.offset : section.offset + section.size]
 
     def _string(self, offset: int) -> str:

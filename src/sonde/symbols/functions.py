@@ -6,10 +6,11 @@ import os
 from bisect import bisect_right
 from functools import cached_property
 
-from sonde.symbols.elf import STT_FUNC, STT_GNU_IFUNC, ElfFile
+from sonde.symbols.elf import STT_FUNC, STT_GNU_IFUNC, ElfError, ElfFile, ElfSymbol
+from sonde.symbols.indirect import Loaded, Slots, bias_of, chosen
 from sonde.symbols.instruction_lengths import LONGEST, Instruction, decode, starts
 from sonde.symbols.process import Mapping, Objects, parse_maps
-from sonde.typed import NamedTuple
+from sonde.typed import BinaryIO, NamedTuple
 
 PROGRAM = "a.out"
 """What every process calls its own executable."""
@@ -18,19 +19,25 @@ _EXECUTABLE = 1
 
 
 class Function(NamedTuple):
-    """`name` is the best of the names that the function has, `address` as linked, `offset` that in the file."""
+    """`name` is the best of the names that the function has, `address` as linked, `offset` that in the file.
+
+    `is_indirect`: the symbol is not of the function itself but of what chooses one.
+    """
 
     name: str
     address: int
     size: int
     offset: int
+    is_indirect: bool = False
 
 
 class CodeObject:
     """A program or library: `name` is PROGRAM or the file's own, `path` opens exactly the file that is mapped."""
 
-    def __init__(self, name: str, path: str, file: ElfFile, symbols: tuple[ElfFile, ...]) -> None:
+    def __init__(self, name: str, path: str, loaded: Loaded, symbols: tuple[ElfFile, ...]) -> None:
         """`symbols` are the files that have its symbols, the best first."""
+        file = loaded.file
+        self.loaded = loaded
         self.name = name
         self.path = path
         self._file = file
@@ -45,6 +52,18 @@ class CodeObject:
         """Those of a name, which may be an alias: more than one where files of the program have a static each."""
         addresses = self._addresses.get(name, ())
         return tuple(self._by_address[address] for address in addresses)
+
+    def resolved(self, function: Function, address: int) -> Function | None:
+        """The function at an address that an indirect one stands for, under the name of that."""
+        offset = self._code_offset(address)
+        if offset is None:
+            return None
+        known = self._by_address.get(address)
+        return Function(function.name, address, known.size if known else 0, offset)
+
+    def names(self, function: Function) -> frozenset[str]:
+        """All names of a function."""
+        return frozenset(name for name, addresses in self._addresses.items() if function.address in addresses)
 
     def containing(self, address: int) -> Function | None:
         """The function that an address is in."""
@@ -74,14 +93,16 @@ class CodeObject:
         addresses: dict[str, tuple[int, ...]] = {}
         for file in reversed(self._symbols):
             # Of the symbols of one address the best comes last, as do the best file's.
-            for symbol in file.symbols:
+            for symbol in _symbols(file):
                 if symbol.kind not in (STT_FUNC, STT_GNU_IFUNC):
                     continue
                 offset = self._code_offset(symbol.address)
                 if offset is None:
                     continue
                 name = symbol.name.partition("@")[0]
-                found[symbol.address] = Function(name, symbol.address, symbol.size, offset)
+                found[symbol.address] = Function(
+                    name, symbol.address, symbol.size, offset, symbol.kind == STT_GNU_IFUNC
+                )
                 known = addresses.get(name, ())
                 if symbol.address not in known:
                     addresses[name] = (*known, symbol.address)
@@ -134,12 +155,27 @@ class CodeObjects:
                     found.append(each)
         return found
 
+    def slots(self, pid: int) -> Slots:
+        """Where a process keeps addresses of functions. Raises OSError or ElfError."""
+        return Slots(each.loaded for each in self.of(pid))
+
+    def behind(self, pid: int, each: CodeObject, function: Function, slots: Slots) -> Function | None:
+        """What an indirect function has been resolved to in a process, None if nothing tells. Raises OSError."""
+        with open(f"{self._proc}/{pid}/mem", "rb", buffering=0) as memory:
+            names = each.names(function)
+            address = chosen(each.loaded, function.address, names, slots, lambda at: _word(memory, at))
+        return None if address is None else each.resolved(function, address)
+
     def _object(self, pid: int, mapping: Mapping, is_program: bool) -> CodeObject | None:
         file = self._files.file(pid, mapping)
         if file is None:
             return None
+        try:
+            loaded = Loaded(file, bias_of(file, mapping.start, mapping.offset))
+        except ElfError:
+            return None
         name = PROGRAM if is_program else os.path.basename(mapping.path.removesuffix(" (deleted)"))
-        return CodeObject(name, self._path(pid, mapping, is_program), file, self._files.symbols(pid, mapping))
+        return CodeObject(name, self._path(pid, mapping, is_program), loaded, self._files.symbols(pid, mapping))
 
     def _path(self, pid: int, mapping: Mapping, is_program: bool) -> str:
         """Through the process, whose mount namespace and root directory may be other ones."""
@@ -147,3 +183,20 @@ class CodeObjects:
             return f"{self._proc}/{pid}/exe"
         mapped = f"{self._proc}/{pid}/map_files/{mapping.start:x}-{mapping.end:x}"
         return mapped if os.path.exists(mapped) else f"{self._proc}/{pid}/root{mapping.path}"
+
+
+def _symbols(file: ElfFile) -> tuple[ElfSymbol, ...]:
+    """None of a file that is not whole."""
+    try:
+        return file.symbols
+    except ElfError:
+        return ()
+
+
+def _word(memory: BinaryIO, address: int) -> int | None:
+    try:
+        memory.seek(address)
+        data = memory.read(8)
+    except (OSError, ValueError, OverflowError):
+        return None
+    return int.from_bytes(data, "little") if len(data) == 8 else None

@@ -99,6 +99,13 @@ _NOT_PROBEABLE = frozenset(
 """Opcodes of one byte that are bad, privileged or trap, in good_insns_64 of arch/x86/kernel/uprobes.c. The kernel looks
 up the opcodes behind VEX and EVEX prefixes there, too, where they are other instructions: vmovdqa (6f) for one."""
 
+_NOT_PROBEABLE_VECTOR = _NOT_PROBEABLE.union(
+    range(0x70, 0x80), (0x90, 0x9D, 0xC2, 0xC3, 0xCA, 0xCB, 0xE8, 0xE9, 0xEB, 0xFF)
+)
+"""Behind VEX and EVEX prefixes the kernel also takes these for what they are without: it emulates jumps, calls and nops
+in the place of vpbroadcastb (7a) or a store by vmovdqu (7f), and returns into nowhere from vcmpps (c2), as
+branch_setup_xol_ops and arch_uprobe_analyze_insn look at the opcode's byte alone. The process would be changed."""
+
 _NOT_PROBEABLE_TWO = frozenset((0x05, 0x07, 0x34, 0x35))
 """System calls: executed elsewhere, and with signals held back meanwhile, they would be different ones."""
 
@@ -140,7 +147,7 @@ def _decode(code: bytes, start: int) -> Instruction | None:
         opcode = code[at]
     if opcode in (0xC4, 0xC5, 0x62) or (opcode == 0x8F and code[at + 1] & 0x1F >= 8):
         opcode_at, end = _vector(code, at)
-        return Instruction(end - start, code[opcode_at] not in _NOT_PROBEABLE) if end else None
+        return Instruction(end - start, code[opcode_at] not in _NOT_PROBEABLE_VECTOR) if end else None
     probeable = not _NOT_MOVABLE_PREFIXES.intersection(prefixes)
     if opcode != 0x0F:
         end = _after(code, at, _ONE[opcode], prefixes, wide)
