@@ -11,6 +11,7 @@ import pytest
 needs_gcc = pytest.mark.skipif(
     not all(map(shutil.which, ("gcc", "g++", "readelf", "objcopy"))), reason="gcc, g++ and binutils are not installed"
 )
+needs_rust = pytest.mark.skipif(not shutil.which("rustc"), reason="rustc is not installed")
 needs_gdb = pytest.mark.skipif(not shutil.which("gdb"), reason="gdb is not installed")
 
 C_SOURCE = """
@@ -119,6 +120,31 @@ int main(int argc, char **argv)
 """
 
 
+RUST_SOURCE = """
+struct Point { x: i32, y: i64 }
+#[inline(never)]
+fn add(first: u32, items: &[i64], pair: (u8, f64), point: &Point) -> i64 {
+    let mut total = first as i64;
+    for item in items {
+        total += item * 2;
+    }
+    let doubled = total * 2;
+    doubled + pair.0 as i64 + point.y + point.x as i64
+}
+fn main() {
+    let items = vec![1i64, 2, 3];
+    let point = Point { x: 3, y: std::env::args().count() as i64 };
+    println!("{}", add(4, &items, (1, 2.0), &point));
+}
+"""
+
+SOURCES = {
+    "c": ("program.c", C_SOURCE, ("gcc", "-g")), "c++": ("program.cc", CXX_SOURCE, ("g++", "-g")),
+    "rust": ("program.rs", RUST_SOURCE, ("rustc", "-g")),
+}  # fmt: skip
+"""For each language the file's name, the text, and how it is compiled."""
+
+
 @functools.cache
 def directory():
     """Where what is compiled is kept until the run ends."""
@@ -139,10 +165,11 @@ def compiled(*flags, language="c"):
 def _compiled(flags, language):
     place = directory() / ("-".join([language, *flags]).replace("/", "_") or "plain")
     place.mkdir()
-    source = place / ("program.c" if language == "c" else "program.cc")
-    source.write_text(C_SOURCE if language == "c" else CXX_SOURCE)
+    name, text, compiler = SOURCES[language]
+    source = place / name
+    source.write_text(text)
     program = place / "program"
-    command = ["gcc" if language == "c" else "g++", "-g", *flags, "-o", str(program), str(source)]
+    command = [*compiler, *flags, "-o", str(program), str(source)]
     subprocess.run(command, check=True, cwd=place)
     return str(program)
 

@@ -77,7 +77,9 @@ def leaves_of_field(value, field, start, path):
 
 def scalar(value, kind):
     try:
-        if value.is_optimized_out:
+        # What no piece has is a synthetic pointer for gdb if pieces before it are values.
+        shown = value.format_string()
+        if value.is_optimized_out or "optimized out" in shown or "synthetic pointer" in shown:
             return None
         if kind.code == gdb.TYPE_CODE_FLT:
             return int.from_bytes(struct.pack("<d" if kind.sizeof == 8 else "<f", float(value)), "little")

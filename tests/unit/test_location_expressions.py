@@ -206,6 +206,8 @@ def test_places_become_steps():
     deep = InMemory(Binary("plus", Load(Register(5), 8), Constant((1 << 64) - 8)))
     steps = (register, FetchStep("dereference", 8), FetchStep("offset", -8))
     assert fetches((Piece(deep),), 24, 16) == (Fetch(16, 24, "memory", steps),)
+    with pytest.raises(UnsupportedError, match="parts of it are optimised out"):
+        fetches((Piece(InRegister(5), 64),), 16)
     pieces = (Piece(InRegister(5), 64), Piece(IsBytes(b"\1\2\3"), 24))
     assert fetches(pieces, 11) == (
         Fetch(0, 8, "value", (register,)),

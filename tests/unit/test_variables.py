@@ -7,7 +7,7 @@ import sysconfig
 from pathlib import Path
 
 import pytest
-from compiled_objects import C_SOURCE, CXX_SOURCE, compiled, needs_gcc, needs_gdb
+from compiled_objects import C_SOURCE, CXX_SOURCE, compiled, needs_gcc, needs_gdb, needs_rust
 
 import sonde
 from sonde.lang.types import Enum, Pointer, Struct, name_of, resolve, size_of
@@ -57,6 +57,17 @@ def test_values_are_those_gdb_prints(language, flags):
     assert len(missing) <= 0.03 * len(pairs), missing
     if flags != ("-O0",):
         assert sum(each["list"] for each in known) > 10
+
+
+@needs_gdb
+@needs_rust
+@pytest.mark.parametrize("level", [0, 2, 3])
+def test_values_of_rust_are_those_gdb_prints(level):
+    results = compared(compiled("-C", f"opt-level={level}", language="rust"), "program.rs")
+    known = [each for each in results if each["gdb"] is not None and each["sonde"] is not None]
+    assert len(known) > 10
+    assert [each for each in known if each["sonde"] != each["gdb"]] == []
+    assert not [each for each in results if each["gdb"] is not None and each["sonde"] is None]
 
 
 def entry_variables(name, *flags):

@@ -36,7 +36,7 @@ _SIZES = (8, 4, 2, 1)
 def fetches(pieces: tuple[Piece, ...], size: int, offset: int = 0, bias: int = 0) -> tuple[Fetch, ...]:
     """What fetches a variable of `size` bytes to an offset of the buffer. Raises UnsupportedError, which says why not.
 
-    `bias` is added to link-time addresses. A place that is not as large as the variable leaves the rest as it is.
+    `bias` is added to link-time addresses. All of the variable has to be somewhere.
     """
     found: list[Fetch] = []
     at = 0
@@ -48,6 +48,8 @@ def fetches(pieces: tuple[Piece, ...], size: int, offset: int = 0, bias: int = 0
         if width > 0:
             found += _piece(piece.place, piece.offset // 8, width, offset + at, bias)
         at += bits // 8
+    if at < size:
+        raise UnsupportedError("parts of it are optimised out here")
     return tuple(found)
 
 
@@ -60,7 +62,9 @@ def _piece(place: Place, inside: int, size: int, offset: int, bias: int) -> list
         case IsValue(value):
             return _number(steps(value, bias), inside, size, offset)
         case IsBytes(content):
-            content = (content[inside:] + bytes(size))[:size]
+            content = content[inside : inside + size]
+            if len(content) < size:
+                raise UnsupportedError("parts of it are optimised out here")
             return [
                 Fetch(
                     offset + at,

@@ -10,7 +10,6 @@ from sonde.symbols.dwarf.values import MASK, Constant, Register, Value, binary
 from sonde.typed import NamedTuple
 
 _PE_OMIT, _PE_PCREL, _PE_FORMATS = 0xFF, 0x10, {0: 8, 4: 8, 0xC: 8, 2: 2, 0xA: 2, 3: 4, 0xB: 4}
-_MOST_ROWS = 1 << 16
 
 
 class Rule(NamedTuple):

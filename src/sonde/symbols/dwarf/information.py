@@ -32,7 +32,7 @@ class DebugInformation:
         self._directory = directory
         self._root = root
         self._split: dict[int, Source] = {}
-        self._ranges: dict[int, tuple[tuple[int, int], ...]] = {}
+        self._ranges: dict[tuple[int, int], tuple[tuple[int, int], ...]] = {}
 
     @property
     def executable(self) -> tuple[tuple[int, int], ...]:
@@ -133,7 +133,7 @@ class DebugInformation:
         return any(self.is_code(start) for start, _ in ranges_of(entry))
 
     def _function_ranges(self, source: Source, offset: int) -> tuple[tuple[int, int], ...]:
-        key = hash((id(source), offset))
+        key = id(source), offset
         if key not in self._ranges:
             self._ranges[key] = ranges_of(source.entry(offset))
         return self._ranges[key]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sonde.lang.types import size_of
 from sonde.spec import Fetch
-from sonde.symbols.dwarf.attributes import inherited, name_of, number, ranges_of, source_of
+from sonde.symbols.dwarf.attributes import number, ranges_of
 from sonde.symbols.dwarf.breakpoints import stops
 from sonde.symbols.dwarf.errors import DebugInfoError
 from sonde.symbols.dwarf.fetching import fetches
@@ -69,8 +69,7 @@ class Points:
 
     def elsewhere(self, point: Point) -> tuple[Variable, ...]:
         """The other variables of a function, in blocks that are not around the point."""
-        around = {id(each) for each in nameable(point.scopes)}
-        known = {each.entry.offset for each in nameable(point.scopes)} | around
+        known = {each.entry.offset for each in nameable(point.scopes)}
         inner = next((each for each in reversed(point.scopes) if each.name), None)
         if inner is None:
             return ()
@@ -87,10 +86,10 @@ class Points:
 
     def _copy(self, name: str, entry: Any) -> Point | None:
         """The point where an inlined copy begins."""
-        owner = inherited(entry, "DW_AT_entry_pc")
         starts = [start for start, _ in ranges_of(entry)]
-        address = number(entry, "DW_AT_entry_pc") if owner is entry else None
-        address = address if address in starts else next(iter(starts), None)
+        address = number(entry, "DW_AT_entry_pc")
+        if address not in starts:
+            address = next(iter(starts), None)
         if address is None or not self._information.is_code(address):
             return None
         function = self._information.function_at(address)
@@ -125,9 +124,3 @@ def live_ranges(variable: Variable) -> tuple[tuple[int, int], ...]:
                 else:
                     found.append((first, last))
     return tuple(sorted(found))
-
-
-def unit_name(point: Point) -> str:
-    """The name of the source file a point's unit was compiled from."""
-    source = source_of(point.function)
-    return name_of(source.first_entry(source.unit_at(point.function.offset)))

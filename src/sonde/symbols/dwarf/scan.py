@@ -14,8 +14,7 @@ from sonde.symbols.dwarf.errors import DebugInfoError
 from sonde.symbols.dwarf.units import Unit
 from sonde.typed import NamedTuple
 
-TAG_SUBPROGRAM, TAG_INLINED, TAG_LEXICAL_BLOCK = 0x2E, 0x1D, 0x0B
-TAG_VARIABLE = 0x34
+TAG_SUBPROGRAM, TAG_INLINED = 0x2E, 0x1D
 _FUNCTIONS = frozenset((TAG_SUBPROGRAM, TAG_INLINED))
 _BODIES = frozenset((TAG_SUBPROGRAM,))
 _NONE: frozenset[int] = frozenset()

@@ -10,9 +10,7 @@ from sonde.symbols.dwarf.attributes import (
     chain,
     inherited,
     name_of,
-    number,
     ranges_of,
-    referred,
     source_of,
 )
 from sonde.symbols.dwarf.errors import DebugInfoError, damaged
@@ -172,19 +170,3 @@ def _declared(entry: Any) -> tuple[Location, ...]:
         if each.tag == "DW_TAG_variable" and "DW_AT_location" in each.attributes and name_of(each) == name:
             return locations_of(each)
     return ()
-
-
-def call_line(entry: Any) -> int | None:
-    """The line an inlined copy is called from."""
-    return number(entry, "DW_AT_call_line")
-
-
-def declared_type(entry: Any, types: Types) -> Type:
-    """What a function returns."""
-    typed = inherited(entry, "DW_AT_type")
-    return types.of(typed if typed is not None else entry)
-
-
-def origin_of(entry: Any) -> Any:
-    """The abstract function of an inlined copy."""
-    return referred(entry, "DW_AT_abstract_origin")
