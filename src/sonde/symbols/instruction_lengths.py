@@ -147,7 +147,9 @@ def _decode(code: bytes, start: int) -> Instruction | None:
         opcode = code[at]
     if opcode in (0xC4, 0xC5, 0x62) or (opcode == 0x8F and code[at + 1] & 0x1F >= 8):
         opcode_at, end = _vector(code, at)
-        return Instruction(end - start, code[opcode_at] not in _NOT_PROBEABLE_VECTOR) if end else None
+        # XOP the kernel takes for pop.
+        is_probeable = opcode != 0x8F and code[opcode_at] not in _NOT_PROBEABLE_VECTOR
+        return Instruction(end - start, is_probeable) if end else None
     probeable = not _NOT_MOVABLE_PREFIXES.intersection(prefixes)
     if opcode != 0x0F:
         end = _after(code, at, _ONE[opcode], prefixes, wide)
