@@ -2,16 +2,19 @@
 
 import os
 import shutil
+import struct
 import subprocess
+import zlib
 
 import pytest
 from compiled_objects import compiled, needs_gcc, output
 
 from sonde.symbols.debug_files import find_debug_file
 from sonde.symbols.dwarf.attributes import name_of, ranges_of
+from sonde.symbols.dwarf.compression import LARGEST, debug_sections
 from sonde.symbols.dwarf.errors import DebugInfoError
 from sonde.symbols.dwarf.information import open_information
-from sonde.symbols.elf import ElfFile
+from sonde.symbols.elf import ElfFile, Section
 
 pytestmark = needs_gcc
 
@@ -168,3 +171,27 @@ def test_what_dwz_has_moved_to_a_shared_file_is_found(tmp_path):
     os.remove(tmp_path / "shared.debug")
     found, _ = nowhere(str(tmp_path / "one"), tmp_path)
     assert found.missing.endswith("shared.debug")
+
+
+def test_a_section_that_claims_to_be_huge_is_refused():
+    class Object:
+        """An object with one compressed section."""
+
+        is_64_bit = True
+
+        def __init__(self, size, content):
+            self.sections = [Section(".debug_info", 1, 0, 0, 0, 0, 0, 0x800)]
+            self._content = struct.pack("<IIQQ", 1, 0, size, 1) + zlib.compress(content)
+
+        def section(self, name):
+            return self._content
+
+    def everything_of(elf):
+        return debug_sections(elf, lambda name: True)
+
+    assert everything_of(Object(5, b"12345")) == {".debug_info": b"12345"}
+    with pytest.raises(DebugInfoError, match="too large: more than 192 MiB"):
+        everything_of(Object(LARGEST + 1, b""))
+    for size in (4, 6):
+        with pytest.raises(DebugInfoError, match="does not have the size it says"):
+            everything_of(Object(size, b"12345"))

@@ -12,8 +12,9 @@ from sonde.symbols.elf import ElfFile
 
 _SHF_COMPRESSED = 0x800
 _ZLIB, _ZSTD = 1, 2
-LARGEST = 256 << 20
-"""Bytes that the compressed sections of one file may have together: a few bytes can claim any size."""
+LARGEST = 192 << 20
+"""Bytes that the compressed sections of one file may have together: a few bytes can claim any size, and while they are
+unpacked twice as much is used."""
 
 
 def debug_sections(elf: ElfFile, wanted: Callable[[str], bool]) -> dict[str, bytes]:
