@@ -332,7 +332,7 @@ def test_probed_code_calculates_the_same(tmp_path):
             sum = sum * 31 + (found ? found - b : 1) + (other ? other - b : 2) + (last ? last - b : 3);
             for (int i = 0; i < n + 3; i++) sum = sum * 33 + b[i];
         }
-        printf("%u\\n", sum);
+        printf("%u\n", sum);
     }
     """
     path = build(tmp_path, "strings", code, "-fno-builtin", "-Wl,-z,now")
@@ -342,3 +342,35 @@ def test_probed_code_calculates_the_same(tmp_path):
     out = traced(path, f"{probes} {{ @ = count(); }}").stdout.split()
     assert out[0] == plain.strip()
     assert int(out[1]) > 0
+
+
+def test_functions_that_return_twice(tmp_path):
+    """All returns of the C library are probed but theirs, and the program takes its course."""
+    code = r"""
+    #include <setjmp.h>
+    #include <stdio.h>
+    #include <sys/wait.h>
+    #include <ucontext.h>
+    #include <unistd.h>
+    static jmp_buf here;
+    __attribute__((noinline)) static void far(int n) { if (n) far(n - 1); else longjmp(here, 5); }
+    int main() {
+        volatile int times = 0;
+        ucontext_t context;
+        int got = setjmp(here);
+        if (!got) far(3);
+        getcontext(&context);
+        if (!times++) setcontext(&context);
+        if (!vfork()) _exit(0);
+        wait(0);
+        printf("%d %d\n", got, times);
+        return 0;
+    }
+    """
+    path = build(tmp_path, "twice", code)
+    out = traced(path, "pid$target:::return { @ = count(); }").stdout.split()
+    assert out[:2] == ["5", "2"]
+    assert int(out[2]) > 0
+    for name in ("_setjmp", "vfork", "getcontext"):
+        refused = traced(path, f"pid$target:libc:{name}:return", "-xerrtags", status=1).stderr
+        assert "[D_PROC_CREATEFAIL]" in refused

@@ -114,26 +114,33 @@ class UserFunctions:
         """The function's probes whose name matches; if `is_exact` one that cannot be is an error, else left out."""
         exact = plain(name)
         if exact in ("entry", "return"):
-            first = self._first(place)
-            if first or not is_exact:
-                yield from [self._probe(place, exact, 0)] if first else ()
-                return
-            text = f"function '{place.function.name}' begins with an instruction that the kernel cannot probe"
-            raise DError("D_PROC_CREATEFAIL", text)
+            error = self._refused(place, exact)
+            if error is None:
+                yield self._probe(place, exact, 0)
+            elif is_exact:
+                raise error
+            return
         if exact:
             yield from self._at(place, int(exact, 16), is_exact)
             return
         test = matcher(name)
-        if self._first(place):
-            yield from (self._probe(place, kind, 0) for kind in ("entry", "return") if test(kind))
+        for kind in ("entry", "return"):
+            if test(kind) and self._refused(place, kind) is None:
+                yield self._probe(place, kind, 0)
         for offset, instruction in place.object.instructions(place.function):
             if instruction.is_probeable and test(f"{offset:x}"):
                 yield self._probe(place, f"{offset:x}", offset)
 
-    def _first(self, place: _Place) -> bool:
-        """Whether the kernel can probe the function's first instruction."""
-        found = place.object.first_instruction(place.function)
-        return found is not None and found.is_probeable
+    def _refused(self, place: _Place, kind: str) -> DError | None:
+        """Why a function cannot have its `entry` or `return` probe, None if it can."""
+        first = place.object.first_instruction(place.function)
+        if first is None or not first.is_probeable:
+            text = f"function '{place.function.name}' begins with an instruction that the kernel cannot probe"
+            return DError("D_PROC_CREATEFAIL", text)
+        if kind == "return" and not place.object.can_tell_return(place.function):
+            text = f"function '{place.function.name}' would not return as it does if that were probed"
+            return DError("D_PROC_CREATEFAIL", text)
+        return None
 
     def _at(self, place: _Place, offset: int, is_exact: bool) -> Iterator[Probe]:
         error = _obstacle(place, offset, f"offset 0x{offset:x}")

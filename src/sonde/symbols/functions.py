@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from bisect import bisect_right
 from functools import cached_property
 
@@ -16,6 +17,13 @@ PROGRAM = "a.out"
 """What every process calls its own executable."""
 
 _EXECUTABLE = 1
+
+
+_OWN_RETURN = re.compile(
+    r"_*(sig)?setjmp|_*(libc_)?vfork|_*(get|swap)context|_start|_dl_start_user|_*start_context|_dl_runtime_\w+|_*restore_rt"
+)
+"""Functions that keep their return address for a second return, or do not find one on top of the stack: the kernel
+puts another in its place to learn of a return, which would end up in a jmp_buf, or be in argc."""
 
 
 class Function(NamedTuple):
@@ -52,6 +60,15 @@ class CodeObject:
         """Those of a name, which may be an alias: more than one where files of the program have a static each."""
         addresses = self._addresses.get(name, ())
         return tuple(self._by_address[address] for address in addresses)
+
+    def can_tell_return(self, function: Function) -> bool:
+        """Whether the kernel can be told of its returns without changing what the process does."""
+        return function.address not in self._own_return
+
+    @cached_property
+    def _own_return(self) -> frozenset[int]:
+        found = (at for name, at in self._addresses.items() if _OWN_RETURN.fullmatch(name.removeprefix("__GI_")))
+        return frozenset(address for addresses in found for address in addresses)
 
     def resolved(self, function: Function, address: int) -> Function | None:
         """The function at an address that an indirect one stands for, under the name of that."""
