@@ -162,14 +162,14 @@ for n in range(2000): area[n * 4096] = 1
 
 
 def test_wakeups(tmp_path):
-    """Two processes that hand a byte to and fro wake each other."""
+    """Two processes that hand a byte to and fro wake each other, as each has fallen asleep when the other writes."""
     workload = """
 a, b = os.pipe(), os.pipe()
 if not os.fork():
     ctypes.CDLL(None).prctl(15, b"other", 0, 0, 0)
-    for n in range(300): os.read(a[0], 1); os.write(b[1], b"x")
+    for n in range(300): os.read(a[0], 1); time.sleep(0.001); os.write(b[1], b"x")
     os._exit(0)
-for n in range(300): os.write(a[1], b"x"); os.read(b[0], 1)
+for n in range(300): time.sleep(0.001); os.write(a[1], b"x"); os.read(b[0], 1)
 os.wait()
 """
     output = run("wakeups.d", workload, tmp_path)

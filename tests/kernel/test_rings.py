@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+import time
 
 import pytest
 from command import build, sonde
@@ -85,7 +86,10 @@ def test_slots_are_clean_though_the_ring_held_longer_strings(tmp_path):
         traced.attach()
         for _ in range(4):
             subprocess.run([program, "300"], check=True)
-            slots = [values[0] for values in traced.values()]
+            slots, deadline = [], time.monotonic() + 20
+            while not slots and time.monotonic() < deadline:
+                # Another process's call, interrupted on its way, can hold up what is behind its record.
+                slots = [values[0] for values in traced.values()]
             assert slots
             for slot in slots:
                 assert set(characters(slot)) <= {ord("x")} or b"x" not in slot
