@@ -4,9 +4,11 @@
 The target has several threads that fork, vfork and exec, and finds out if a system call fails that should not. Each run
 traces it in one of several ways, with a command's filter or a process's every call stopped, with stops posted or held,
 with a ring that is full or not; and kills the tracer, or its whole process group, by SIGKILL: at any time from its own
-start on, or once the target runs. The status is 1 if any target was harmed.
+start on, or once the target runs; in some runs its notifier is killed before that and after it. The status is 1 if any
+target was harmed.
 """
 
+import contextlib
 import json
 import os
 import random
@@ -15,11 +17,14 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path[:0] = [f"{ROOT}/src", f"{ROOT}/tests/embedded"]
 
 import targets  # noqa: E402 - of the tests
+
+from sonde.target import proc  # noqa: E402
 
 ROUNDS = 60
 PATIENCE = 60
@@ -83,8 +88,11 @@ def run(pick, program):
         time.sleep(pick.random() * 0.3)
     else:
         time.sleep(pick.random() * 0.8)
+    guardians = named(tracer.pid, "sonde-guardian") if pick.random() < 0.5 else []
+    kill_notifiers(guardians)
     (os.killpg if pick.random() < 0.5 else os.kill)(tracer.pid, signal.SIGKILL)
     killed = tracer.wait() == -signal.SIGKILL
+    kill_notifiers(guardians)
     output += read(reader)
     os.close(reader)
     expected = targets.forest_output(ROUNDS).encode()
@@ -93,6 +101,25 @@ def run(pick, program):
     if target and target.wait() != 7:
         return f"{spec}: status {target.returncode}"
     return None if killed else ""
+
+
+def named(parent, name):
+    """The processes that call themselves so, of those that `parent` has made."""
+    found = []
+    with contextlib.suppress(OSError):
+        for pid in proc.children(parent):
+            with contextlib.suppress(OSError):
+                if Path(f"/proc/{pid}/comm").read_text() == name + "\n":
+                    found.append(pid)
+    return found
+
+
+def kill_notifiers(guardians):
+    """Others take over."""
+    for guardian in guardians:
+        for pid in named(guardian, "sonde-notifier"):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
 
 
 def read(pipe, end=None):

@@ -4,6 +4,7 @@ import collections
 import os
 import select
 import time
+from pathlib import Path
 
 from sonde.target import plan, proc, stops
 from sonde.target.tracees import Tracees
@@ -89,3 +90,9 @@ def calls(wanted, *numbers):
 
 def of_kind(traced, kind):
     return [stop for stop in traced.stops if stop.kind == kind]
+
+
+def child_of(guardian, name):
+    """The process of the guardian's that calls itself so."""
+    (found,) = (pid for pid in proc.children(guardian) if Path(f"/proc/{pid}/comm").read_text() == name + "\n")
+    return found

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from guarded import ALL, calls, follow, of_kind, untraced
+from guarded import ALL, calls, child_of, follow, of_kind, untraced
 from targets import program
 from test_guardian_signals import SLEEPER
 
@@ -132,7 +132,7 @@ def test_a_killed_watcher_ends_the_tracing_and_nothing_else():
     tracees.grab(child.pid)
     tracees.begin(calls(ENTRY))
     tracees.go()
-    (watcher,) = proc.children(tracees.guardian)
+    watcher = child_of(tracees.guardian, "sonde-guardian")
     os.kill(watcher, signal.SIGKILL)
     assert untraced(child.pid)
     child.stdin.close()
@@ -147,7 +147,7 @@ def test_a_killed_guardian_is_noticed():
     pid = tracees.start("sleep 30")
     tracees.begin(calls(ENTRY), "postinit")
     tracees.go()
-    (watcher,) = proc.children(tracees.guardian)
+    watcher = child_of(tracees.guardian, "sonde-guardian")
     os.kill(tracees.guardian, signal.SIGKILL)
     with pytest.raises(GuardianError, match="the guardian, which traces the processes, was killed"):
         follow(tracees, pid)
@@ -181,12 +181,14 @@ def test_nothing_is_left_of_a_killed_guardian():
     tracees = Tracees()
     pid = tracees.start("sleep 30")
     tracees.begin(calls(ENTRY))
-    (watcher,) = proc.children(tracees.guardian)
+    watcher = child_of(tracees.guardian, "sonde-guardian")
     ended = os.pidfd_open(watcher)
+    notifiers = [os.pidfd_open(each) for each in proc.children(tracees.guardian) if each != watcher]
     os.kill(watcher, signal.SIGSTOP)
     os.kill(tracees.guardian, signal.SIGKILL)
-    assert select.select([ended], [], [], 20)[0]
-    os.close(ended)
+    for each in (ended, *notifiers):
+        assert select.select([each], [], [], 20)[0]
+        os.close(each)
     os.waitpid(pid, 0)
     tracees.close()
 

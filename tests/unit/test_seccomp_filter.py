@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from sonde.target.seccomp import filter_for
 
 NATIVE, I386, X32 = 0xC000003E, 0x40000003, 1 << 30
-ALLOW, TRACE = 0x7FFF0000, 0x7FF00000
+ALLOW, TRACE, NOTIFY = 0x7FFF0000, 0x7FF00000, 0x7FC00000
 
 
 def run(program, architecture, number):
@@ -48,6 +48,16 @@ def test_what_is_wanted_is_traced_and_all_else_allowed(calls):
     for number in (*range(1024), 0x7FFFFFFF, 0xFFFFFFFF):
         expected = TRACE | calls[number] if number in calls else ALLOW
         assert run(program, NATIVE, number) == expected
+
+
+@given(TABLES, st.frozensets(st.integers(0, 1023)))
+def test_what_is_notified_is_not_traced(calls, chosen):
+    notified = chosen & set(calls)
+    program = filter_for(calls, notified)
+    for number in range(1024):
+        expected = NOTIFY if number in notified else TRACE | calls[number] if number in calls else ALLOW
+        assert run(program, NATIVE, number) == expected
+        assert run(program, I386, number) == ALLOW
 
 
 @given(TABLES, st.integers(0, 1023))

@@ -32,7 +32,8 @@ def run(
     _check_enabling(spec, options)
     if "verbose" in arguments.flags and engine == EMBEDDED and arguments.commands and has_filter(options):
         messages.error(
-            "the command gets a seccomp filter, and no_new_privs with it: setuid programs do not change user"
+            "the command gets a seccomp filter, and no_new_privs with it: setuid programs do not change user, and a "
+            "filter of its own cannot notify (-xseccomp=no: no filter)"
         )
     names = Names()
     with opened(arguments.output, "output file ") as output, _raw_file(arguments.raw) as raw:

@@ -36,6 +36,8 @@ def filtered(threads: Threads, tid: int) -> None:
 
 def called(threads: Threads, tid: int) -> None:
     """The thread enters or leaves a system call."""
+    if tid == threads.notifications.awaited:
+        threads.notifications.look(tid, threads.plan.notified)
     wanted = threads.inside.pop(tid, None)
     if (
         wanted == 0

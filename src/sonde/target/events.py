@@ -16,6 +16,8 @@ FORKS = (ptrace.EVENT_FORK, ptrace.EVENT_VFORK, ptrace.EVENT_CLONE)
 
 def handle(threads: Threads, tid: int, status: int) -> None:
     """One status of wait(2). A thread that turns out to be gone is left to the report of its end."""
+    if threads.notifications.has_changed(tid, status):
+        return
     if not os.WIFSTOPPED(status):
         _ended(threads, tid, status)
         return
@@ -99,7 +101,7 @@ def _stop(threads: Threads, tid: int, number: int) -> None:
 def _note_repetition(threads: Threads, tid: int) -> None:
     """A call that was left for this stop begins once more: that is no call of its own."""
     number = ptrace.interrupted(tid)
-    if number >= 0:
+    if number >= 0 and number not in threads.notifications.numbers:
         threads.repeating[tid] = number
 
 
@@ -118,6 +120,7 @@ def _exec(threads: Threads, tid: int, former: int) -> None:
         orphans.adopt(threads, tid)
     if begins or tid in threads.starting:
         threads.starting.discard(tid)
+        threads.notifications.awaited = 0
         wait_for_go(threads, tid)
     else:
         threads.tell_always(tid, stops.EXEC, former)
@@ -140,6 +143,7 @@ def _signal(threads: Threads, tid: int, number: int) -> None:
             remove_breakpoint(threads, tid)
             wait_for_go(threads, tid)
             return
+    threads.notifications.begin_again(tid)
     code = sender = 0
     if threads.tracing and stops.SIGNAL in threads.plan.events:
         code, sender = ptrace.signal_information(tid, threads.writer.info)

@@ -14,8 +14,9 @@ import os
 import signal
 from mmap import mmap
 
-from sonde.target import launch, quick, watch
+from sonde.target import launch, notifier, quick, watch
 from sonde.target.following import Follower
+from sonde.target.notifications import Notifications
 from sonde.target.outliving import outlive
 from sonde.target.threads import Threads
 from sonde.typed import NamedTuple
@@ -29,39 +30,42 @@ _HEEDED = {
 
 class Ends(NamedTuple):
     """The guardian's ends of the pipes to sonde: commands to read, bytes in `knocks` where it may not be reading,
-    answers to write; and the eventfd that wakes sonde.
+    answers to write; the eventfd that wakes sonde; and what tells the notifier of room.
     """
 
     commands: int
     knocks: int
     answers: int
     bell: int
+    room: int
 
 
-def start(memory: mmap, ends: Ends) -> int:
-    """Fork the guardian; its pid."""
+def start(memory: mmap, notes: mmap, ends: Ends) -> int:
+    """Fork the guardian; its pid. `notes` is for the notifier's ring."""
     pid = os.fork()
     if pid == 0:
         try:
-            _guard(memory, ends)
+            _guard(memory, notes, ends)
         finally:
             os._exit(1)
     return pid
 
 
-def _guard(memory: mmap, ends: Ends) -> None:
+def _guard(memory: mmap, notes: mmap, ends: Ends) -> None:
     """In the guardian: never returns."""
     os.setsid()
     launch.forget_handlers()
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     for number in signal.valid_signals() - _HEEDED:
         signal.signal(number, signal.SIG_IGN)
-    _close_others(ends)
+    _close_others(sorted(ends))
     _name(b"sonde-guardian")
     gc.disable()
     follower = Follower(ends.commands, watch.start(ends.knocks))
     os.close(ends.knocks)
-    threads = follower.threads = Threads(memory, ends.bell, ends.answers, follower.listen)
+    notifications = Notifications(lambda listener: _fork_notifier(notes, listener, ends))
+    threads = follower.threads = Threads(memory, ends.bell, ends.answers, follower.listen, notifications)
+    threads.notes = memoryview(notes).cast("Q")
     follower.quick = quick.prepared(threads, memory)
     left = follower.follow()
     follower.end_watcher()
@@ -69,13 +73,27 @@ def _guard(memory: mmap, ends: Ends) -> None:
     os._exit(0)
 
 
-def _close_others(ends: Ends) -> None:
+def _fork_notifier(notes: mmap, listener: int, ends: Ends) -> int:
+    """The notifier has the guardian's session and signals; its pid."""
+    pid = os.fork()
+    if pid == 0:
+        try:
+            _close_others(sorted((ends.bell, ends.room, listener)))
+            _name(b"sonde-notifier")
+            notifier.serve(notes, listener, ends.bell, ends.room)
+            os._exit(0)
+        finally:
+            os._exit(1)
+    return pid
+
+
+def _close_others(kept: list[int]) -> None:
     """Keep nothing of sonde's open: what reads its output, say, waits for the end of all who hold it."""
     nothing = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
         os.dup2(nothing, descriptor)
     first = 3
-    for descriptor in sorted(ends):
+    for descriptor in kept:
         os.closerange(first, descriptor)
         first = descriptor + 1
     os.closerange(first, os.sysconf("SC_OPEN_MAX"))

@@ -9,7 +9,7 @@ import struct
 from sonde.target import launch, seccomp
 
 _PR_SET_PTRACER = 0x59616D61
-_LENGTH = struct.Struct("=I")
+_LENGTHS = struct.Struct("=II")
 
 
 class HeldCommand:
@@ -24,9 +24,9 @@ class HeldCommand:
         self.pid, self._problem = launch.fork(self._arguments, lambda: _wait(reader, tracer, unwanted))
         os.close(reader)
 
-    def exec(self, filter_: bytes) -> None:
-        """Let it exec, behind that filter, if it is not empty."""
-        os.write(self._writer, _LENGTH.pack(len(filter_)) + filter_)
+    def exec(self, filter_: bytes, notifying: bytes = b"") -> None:
+        """Let it exec, behind that filter, if it is not empty; rather behind `notifying` (seccomp.install)."""
+        os.write(self._writer, _LENGTHS.pack(len(filter_), len(notifying)) + filter_ + notifying)
         os.close(self._writer)
 
     def refusal(self) -> launch.CommandError:
@@ -53,12 +53,13 @@ def _wait(pipe: int, tracer: int, unwanted: tuple[int, ...]) -> None:
     # Where there is no Yama this fails, and is not needed.
     ctypes.CDLL(None).prctl(_PR_SET_PTRACER, tracer, 0, 0, 0)
     with os.fdopen(pipe, "rb") as file:
-        head = file.read(_LENGTH.size)
-        filter_ = file.read(_LENGTH.unpack(head)[0]) if len(head) == _LENGTH.size else b""
-    if len(head) < _LENGTH.size or len(filter_) < _LENGTH.unpack(head)[0]:
+        head = file.read(_LENGTHS.size)
+        length, more = _LENGTHS.unpack(head) if len(head) == _LENGTHS.size else (0, 0)
+        filters = file.read(length + more)
+    if len(head) < _LENGTHS.size or len(filters) < length + more:
         os._exit(127)
-    if filter_:
-        seccomp.install(filter_)
+    if filters:
+        seccomp.install(filters[:length], filters[length:])
 
 
 def _is_foreground() -> bool:

@@ -61,6 +61,9 @@ def _seize_command(threads: Threads, tid: int) -> int:
         problem = _seize(threads, tid, options, ptrace.SYSCALL)
     if not problem:
         threads.starting.add(tid)
+        if threads.plan.notified:
+            threads.notifications.awaited = tid
+            threads.ptrace(ptrace.INTERRUPT, tid, 0, 0)
         threads.note(tid, stops.START, 0, 0, -1)
     return problem
 
@@ -112,6 +115,7 @@ def _stand(threads: Threads) -> None:
 def _go(threads: Threads) -> None:
     """Those that no filter stops are stopped once, so that their system calls do from then on."""
     threads.tracing = True
+    threads.notes[stops.TELLING] = 1
     for tid in threads.waiting:
         threads.proceed(tid)
     for tid, request in threads.requests.items():

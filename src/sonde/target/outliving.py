@@ -23,7 +23,7 @@ def outlive(threads: Threads, tid: int, status: int) -> None:
     waiting.update((held, how.signal) for held, how in threads.held.items())
     for each, deliver in waiting.items():
         _let_go(threads, each, deliver)
-    if tid and tid not in waiting and os.WIFSTOPPED(status):
+    if tid and tid not in waiting and not threads.notifications.has_changed(tid, status) and os.WIFSTOPPED(status):
         _stopped(threads, tid, status)
     for each, request in list(threads.requests.items()):
         if request == ptrace.SYSCALL:
@@ -33,6 +33,8 @@ def outlive(threads: Threads, tid: int, status: int) -> None:
             tid, status = os.waitpid(-1, _WAIT)
         except ChildProcessError:
             return
+        if threads.notifications.has_changed(tid, status):
+            continue
         if os.WIFSTOPPED(status):
             _stopped(threads, tid, status)
         else:
@@ -41,6 +43,10 @@ def outlive(threads: Threads, tid: int, status: int) -> None:
 
 def _stopped(threads: Threads, tid: int, status: int) -> None:
     event, number = status >> 16, status >> 8 & 0xFF
+    if event == ptrace.EVENT_EXEC:
+        threads.notifications.awaited = 0
+    elif number == signal.SIGTRAP | 0x80 and tid == threads.notifications.awaited:
+        threads.notifications.look(tid, threads.plan.notified)
     # Whatever cannot be undone, the thread must run on; it may be gone, too.
     with suppress(OSError):
         if event in events.FORKS:
@@ -61,6 +67,7 @@ def _stopped(threads: Threads, tid: int, status: int) -> None:
     elif event or number == signal.SIGTRAP | 0x80:
         _let_go(threads, tid, 0)
     else:
+        threads.notifications.begin_again(tid)
         _let_go(threads, tid, number)
 
 
@@ -75,4 +82,8 @@ def _made(threads: Threads, tid: int, made: int) -> None:
 def _let_go(threads: Threads, tid: int, deliver: int) -> None:
     """The stopped thread runs on: for good if there is no filter."""
     request = threads.requests.get(tid, ptrace.CONT)
-    threads.ptrace(ptrace.DETACH if request == ptrace.SYSCALL else ptrace.CONT, tid, 0, deliver)
+    if tid == threads.notifications.awaited:
+        # It may have got its filter, and wait for ever if nobody reads the listener.
+        threads.ptrace(ptrace.SYSCALL, tid, 0, deliver)
+    else:
+        threads.ptrace(ptrace.DETACH if request == ptrace.SYSCALL else ptrace.CONT, tid, 0, deliver)

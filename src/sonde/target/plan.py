@@ -14,7 +14,8 @@ ENTRY, RETURN, HOLD_ENTRY, HOLD_RETURN = 1, 2, 4, 8
 NUMBERS = 1024
 """More than there are system call numbers."""
 
-_LAYOUT = struct.Struct("=BBHH2x")
+_LAYOUT = struct.Struct("=BBHHBx")
+_NOTIFIED = 16
 _FETCH = struct.Struct("=HHI")
 
 
@@ -46,7 +47,8 @@ class Plan(NamedTuple):
     """`calls`: system call number -> ENTRY ... HOLD_RETURN; `events`: the kinds of stops.py wanted besides, of which
     `held` are held. START, EXEC and END are always told. `registers`: held stops come with the thread's registers.
     `seccomp`: for a command, stop at the wanted system calls only, by a filter. `fetches`: by system call, what is read
-    at its entry, where that is told and not held.
+    at its entry, where that is told and not held. `notify`: records of entries may come without sp; `notified`: calls
+    of which the command's filter notifies (notifications.py).
     """
 
     calls: dict[int, int] = {}
@@ -55,27 +57,31 @@ class Plan(NamedTuple):
     registers: bool = False
     seccomp: bool = True
     fetches: dict[int, tuple[Fetch, ...]] = {}
+    notify: bool = True
+    notified: frozenset[int] = frozenset()
 
 
 def to_bytes(plan: Plan) -> bytes:
     calls = bytearray(NUMBERS)
     for number, wanted in plan.calls.items():
-        calls[number] = wanted
+        calls[number] = wanted | (number in plan.notified) * _NOTIFIED
     return (
-        _LAYOUT.pack(plan.registers, plan.seccomp, _bits(plan.events), _bits(plan.held))
+        _LAYOUT.pack(plan.registers, plan.seccomp, _bits(plan.events), _bits(plan.held), plan.notify)
         + calls
         + b"".join(_FETCH.pack(number, *fetch) for number, fetches in plan.fetches.items() for fetch in fetches)
     )
 
 
 def from_bytes(data: bytes) -> Plan:
-    registers, seccomp, events, held = _LAYOUT.unpack_from(data)
+    registers, seccomp, events, held, notify = _LAYOUT.unpack_from(data)
     end = _LAYOUT.size + NUMBERS
-    calls = {number: wanted for number, wanted in enumerate(data[_LAYOUT.size : end]) if wanted}
+    table = data[_LAYOUT.size : end]
+    calls = {number: wanted & ~_NOTIFIED for number, wanted in enumerate(table) if wanted}
+    notified = frozenset(number for number, wanted in enumerate(table) if wanted & _NOTIFIED)
     fetches: dict[int, tuple[Fetch, ...]] = {}
     for number, argument, size in _FETCH.iter_unpack(data[end:]):
         fetches[number] = (*fetches.get(number, ()), Fetch(argument, size))
-    return Plan(calls, _set(events), _set(held), bool(registers), bool(seccomp), fetches)
+    return Plan(calls, _set(events), _set(held), bool(registers), bool(seccomp), fetches, bool(notify), notified)
 
 
 def _bits(kinds: frozenset[int]) -> int:

@@ -19,7 +19,8 @@ def _slots(memory: mmap) -> int:
 
 
 class RecordWriter:
-    """The guardian's side. `wait` is called while the ring is full and returns when a command has come."""
+    """The side that writes, whatever is in the ring. `wait` is called while it is full, and returns when it may have
+    room."""
 
     def __init__(self, memory: mmap, bell: int, wait: Callable[[], None]) -> None:
         self.words = memoryview(memory).cast("Q")
@@ -35,7 +36,8 @@ class RecordWriter:
         self._wait = wait
         self.full = self._room
         self._half = self._room // 2
-        self.head = 0
+        self.head = self.words[stops.HEAD]
+        self._look()
 
     def limit(self, room: int) -> None:
         """Let no more than `room` records wait."""
@@ -45,14 +47,14 @@ class RecordWriter:
     def next_place(self) -> int:
         """The number of the place that belongs to the next record; waits while there is no room."""
         if self.head >= self.full:
-            self._wait_for_room()
+            self.wait_for_room()
         return self.head % stops.PLACES
 
     def write(self, kind: int, flags: int, tid: int, when: int, a: int = 0, b: int = 0, c: int = 0) -> None:
         """Add a record; waits while there is no room."""
         head = self.head
         if head >= self.full:
-            self._wait_for_room()
+            self.wait_for_room()
         place = stops.RING + head % self.slots * stops.SIZE
         self._pack(self._bytes, place, kind, flags, tid, when, a, b, c)
         self._bytes[place + stops.INFO_OFFSET : place + stops.SIZE] = self._end
@@ -79,7 +81,13 @@ class RecordWriter:
         self._look()
         return self.head >= self._half
 
-    def _wait_for_room(self) -> None:
+    def last(self, offset: int) -> int:
+        """The word at that offset of the last record written."""
+        place = stops.RING + (self.head - 1) % self.slots * stops.SIZE + offset
+        return self.words[place // 8]
+
+    def wait_for_room(self) -> None:
+        """Until a record can be written."""
         self._look()
         while self.head >= self.full:
             self.words[stops.FULL] = 1
@@ -104,21 +112,28 @@ class RecordReader:
         self.places = self._bytes[stops.RING + self._slots * stops.SIZE :]
         """What was fetched (stops.PLACES)."""
 
-    def records(self) -> memoryview:
-        """The records that wait, as far as they lie in a row, from number `tail` on; they stay until consumed()."""
+    def records(self, most: int) -> tuple[list[tuple[int, ...]], bool]:
+        """Up to so many of the records that wait, as far as they lie in a row, from number `tail` on, and whether these
+        are all; they stay until consumed()."""
         tail = self.tail
-        count = min(self.words[stops.HEAD] - tail, self._slots - tail % self._slots)
+        waiting = self.words[stops.HEAD] - tail
+        count = min(waiting, self._slots - tail % self._slots, most)
         place = stops.RING + tail % self._slots * stops.SIZE
-        return self._bytes[place : place + count * stops.SIZE]
+        found = list(stops.RECORD.iter_unpack(self._bytes[place : place + count * stops.SIZE])) if count else []
+        return found, count == waiting
 
     def consumed(self, count: int) -> None:
         """Give back the first `count` records."""
         self.tail += count
         self.words[stops.TAIL] = self.tail
 
-    def is_guardian_waiting(self) -> bool:
+    def is_writer_waiting(self) -> bool:
         """Whether it has to be told that there is room."""
         return bool(self.words[stops.FULL])
+
+    def has_more(self, taken: int) -> bool:
+        """Whether there are records besides the first `taken`."""
+        return self.words[stops.HEAD] != self.tail + taken
 
     def rest(self, how: int) -> bool:
         """Announce how this side is about to wait for the eventfd; False if there are records, so that it shall not."""
@@ -130,7 +145,7 @@ class RecordReader:
         return False
 
     def awake(self) -> bool:
-        """After a rest: whether it was the guardian that ended it."""
+        """After a rest: whether the other side ended it."""
         self.words[stops.REST] = stops.AWAKE
         try:
             os.eventfd_read(self._bell)

@@ -12,7 +12,8 @@ A record (128 bytes, native order):
                   for SIGNAL the beginning of its siginfo_t
 
 The memory begins with a page of words that both sides look at (HEAD ... SENT), each in a cache line of its own. Then
-come the slots for registers, then the ring, of a power of two records, then the places for what was fetched.
+come the slots for registers, then the ring, of a power of two records, then the places for what was fetched. The
+notifier (notifier.py) writes ENTRY records into a memory of its own that is made alike; their sp is 0.
 """
 
 from __future__ import annotations
@@ -67,17 +68,21 @@ INFO_OFFSET = 40
 SIZE = 128
 
 WORD = 8
-HEAD, TAIL, REST, FULL, LISTENING, SENT = (index * 8 for index in range(6))
+HEAD, TAIL, REST, FULL, LISTENING, SENT, TELLING = (index * 8 for index in range(7))
 """Indexes of the words shared, which each count or are 0 and 1 if nothing else is said.
 
 HEAD: records written; TAIL: records consumed; REST: how sonde waits, AWAKE, NAPPING or ASLEEP; FULL: the guardian waits
 for room; LISTENING: the guardian waits for a command and not for a thread; SENT: commands sent.
+In the notifier's ring, TELLING: what is notified is to be told.
 """
 
 AWAKE, NAPPING, ASLEEP = 0, 1, 2
 """ASLEEP: wake sonde for every record. NAPPING: only for what is held, or if the ring is half full."""
 
 PAGE = 4096
+NOTIFICATION = 2048
+"""Where in the page of words the notifier has the kernel write, up to the page's end."""
+
 REGISTERS = PAGE
 REGISTER_SLOTS = 256
 REGISTER_SLOT = 256

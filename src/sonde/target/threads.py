@@ -10,6 +10,7 @@ from mmap import mmap
 
 from sonde.target import commands, ptrace, stops
 from sonde.target.fetching import Fetcher
+from sonde.target.notifications import Notifications
 from sonde.target.plan import Plan
 from sonde.target.ring import RecordWriter
 from sonde.typed import NamedTuple
@@ -36,12 +37,16 @@ class Threads:
     `starting`: commands before exec; `waiting`: behind it, until all may go.
     `standing`: asked to stop and wait, too. `repeating`: they have left a system call only to be stopped, and make it
     again: its number. `breakpoints`: address and the word that was there. `asked`: sonde wants them stopped.
-    `stopped`: whose stop is being handled, until it goes on.
+    `stopped`: whose stop is being handled, until it goes on. `notes`: the words of the notifier's ring.
     """
 
-    def __init__(self, memory: mmap, bell: int, answering: int, listen: Callable[[], None]) -> None:
+    def __init__(
+        self, memory: mmap, bell: int, answering: int, listen: Callable[[], None], notifications: Notifications
+    ) -> None:
         self.ptrace = ptrace.prepared()
         self.writer = RecordWriter(memory, bell, listen)
+        self.notifications = notifications
+        self.notes: memoryview
         self.plan = Plan()
         self.fetcher: Fetcher | None = None
         self._memory = memory
@@ -121,7 +126,7 @@ class Threads:
         """Let the thread run to its next stop. It may be gone."""
         request = self.requests.get(tid, ptrace.CONT)
         if not self.tracing:
-            request = ptrace.CONT
+            request = ptrace.SYSCALL if tid == self.notifications.awaited else ptrace.CONT
         elif tid in self.inside:
             request = ptrace.SYSCALL
         if tid == self.stopped:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from mmap import mmap
 
-from sonde.target import commands, guardian, obstacles, plan, proc, seccomp, stops
+from sonde.target import commands, guardian, merging, notifications, obstacles, plan, proc, seccomp, stops
 from sonde.target.held_command import HeldCommand
 from sonde.target.launch import CommandError
 from sonde.target.memory import ProcessMemory
@@ -43,25 +43,36 @@ class Tracees:
     def __init__(self, slots: int = _SLOTS) -> None:
         """Fork the guardian; `slots`: room for so many records, a power of two."""
         self._memory = mmap(-1, stops.memory_size(slots))
+        notes = mmap(-1, stops.memory_size(slots))
         bell = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
         listening, self._commands = os.pipe2(os.O_CLOEXEC)
         watching, self._knocks = os.pipe2(os.O_CLOEXEC)
         self._answers, answering = os.pipe2(os.O_CLOEXEC)
+        awaiting, self._room = os.pipe2(os.O_CLOEXEC)
         os.set_blocking(self._knocks, False)
+        os.set_blocking(self._room, False)
         self.memory = ProcessMemory(self._transfer)
         self._reader = RecordReader(self._memory, bell)
+        self._notes = RecordReader(notes, bell)
+        self._notified: frozenset[int] = frozenset()
+        self._taken_notes = 0
         self._awaited = select.epoll()
         self._awaited.register(bell, select.EPOLLIN)
         self._awaited.register(self._answers, select.EPOLLIN)
         self.descriptor = self._awaited.fileno()
-        self._own = (bell, self._commands, self._knocks, self._answers, listening, watching, self.descriptor)
+        self._own = (
+            bell, self._commands, self._knocks, self._room, self._answers, listening, watching, awaiting,
+            self.descriptor,
+        )  # fmt: skip
         # The reading ends stay open here: writing for a guardian that was killed is then no SIGPIPE, which ends sonde.
         self._held: dict[int, HeldCommand] = {}
         self._grabbed: list[int] = []
         self._busy = False
         self._taken = 0
         self._sent = 0
-        self.guardian = guardian.start(self._memory, guardian.Ends(listening, watching, answering, bell))
+        self.guardian = guardian.start(
+            self._memory, notes, guardian.Ends(listening, watching, answering, bell, awaiting)
+        )
         os.close(answering)
 
     def start(self, text: str) -> int:
@@ -80,14 +91,18 @@ class Tracees:
 
     def begin(self, wanted: Plan, evaluation: str = "exec") -> None:
         """Bring the commands to where they wait for go(), exec or else their entry points. Raises CommandError."""
-        data = plan.to_bytes(wanted)
+        if len(self._held) == 1:
+            # There is one listener.
+            self._notified = notifications.notified(wanted)
+        data = plan.to_bytes(wanted._replace(notified=self._notified))
         self._send(commands.PLAN, 0, len(data), data)
         filter_ = seccomp.filter_for(wanted.calls) if wanted.seccomp else b""
+        notifying = seccomp.filter_for(wanted.calls, self._notified) if self._notified else b""
         for pid in list(self._held):
             self._send(commands.SEIZE_COMMAND, pid)
             self._seized(pid, f"failed to trace the command, {self._held[pid].name}")
             command = self._held.pop(pid)
-            command.exec(filter_)
+            command.exec(filter_, notifying)
             if self._answer(pid, commands.STOPPED, commands.ENDED)[0] == commands.ENDED:
                 raise command.refusal()
             command.forget()
@@ -114,27 +129,34 @@ class Tracees:
 
         What was fetched for them stays where it is until the next call of this or rest().
         """
-        reader = self._reader
         self._give_back()
-        number = reader.tail
-        records = reader.records()[: most * stops.SIZE]
-        found = list(stops.RECORD.iter_unpack(records))
-        self._taken = len(found)
+        number = self._reader.tail
+        if self._notified:
+            found, number, self._taken, self._taken_notes = merging.merged(self._reader, self._notes, most)
+        else:
+            found, _ = self._reader.records(most)
+            self._taken = len(found)
         if found:
             self._busy = True
         return number, found
 
     def has_more(self) -> bool:
         """Whether there are records besides those taken last."""
-        return self._reader.words[stops.HEAD] != self._reader.tail + self._taken
+        return self._reader.has_more(self._taken) or self._notes.has_more(self._taken_notes)
 
     def _give_back(self) -> None:
         """The room of the records taken last."""
         if self._taken:
             self._reader.consumed(self._taken)
             self._taken = 0
-        if self._reader.is_guardian_waiting():
+        if self._taken_notes:
+            self._notes.consumed(self._taken_notes)
+            self._taken_notes = 0
+        if self._reader.is_writer_waiting():
             self._send(commands.ROOM)
+        if self._notified and self._notes.is_writer_waiting():
+            with suppress(BlockingIOError):
+                os.write(self._room, b"r")
 
     def resume(self, number: int, tid: int) -> None:
         """Let a thread go on that is held by the record of that number."""
@@ -157,12 +179,15 @@ class Tracees:
         self._give_back()
         how = stops.NAPPING if self._busy else stops.ASLEEP
         self._busy = False
-        if not self._reader.rest(how) or self._reader.is_guardian_waiting():
+        if not self._reader.rest(how) or self._reader.is_writer_waiting():
+            return 0
+        if self._notified and (not self._notes.rest(how) or self._notes.is_writer_waiting()):
             return 0
         return _NAP if how == stops.NAPPING else None
 
     def awake(self) -> None:
         """To be called after waiting. Raises GuardianError."""
+        self._notes.words[stops.REST] = stops.AWAKE
         if not self._reader.awake() and select.select([self._answers], [], [], 0)[0]:
             self._answer(0)
 

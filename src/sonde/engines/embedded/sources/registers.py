@@ -6,6 +6,8 @@ the struct pt_regs that task_pt_regs returned needs the thread to be held and al
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from sonde.bpf import instructions as i
 from sonde.bpf.helpers import NUMBERS
 from sonde.bpf.instructions import Instruction, decode
@@ -24,8 +26,20 @@ State = frozenset[int]
 """What may hold the pointer: registers by number, stack slots by their offset from the frame pointer, below 0."""
 
 
+_STACK_POINTER = layout("struct pt_regs").offsets["sp"]
+
+
 def needs_all_registers(program: ProgramSpec) -> bool:
     """Whether the program may load a register that records do not tell: an answer on the safe side."""
+    return _loads(program, lambda offset: offset not in _TOLD)
+
+
+def needs_stack_pointer(program: ProgramSpec) -> bool:
+    """Whether it may load the stack pointer, or what is not the beginning of a register that records tell."""
+    return _loads(program, lambda offset: offset == _STACK_POINTER or offset not in _TOLD)
+
+
+def _loads(program: ProgramSpec, is_meant: Callable[[int], bool]) -> bool:
     code = decode(program.code)
     starts = [n + 1 for n, x in enumerate(code) if _is_call(x)]
     if not starts:
@@ -43,7 +57,7 @@ def needs_all_registers(program: ProgramSpec) -> bool:
             continue
         seen[slot] = state
         x = code[slot]
-        if x.opcode & 7 == i.LDX and x.src in state and x.offset not in _TOLD:
+        if x.opcode & 7 == i.LDX and x.src in state and is_meant(x.offset):
             return True
         after = _after(x, state)
         if after:

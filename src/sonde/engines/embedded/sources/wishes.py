@@ -13,7 +13,7 @@ from sonde.bpf.helpers import NUMBERS
 from sonde.bpf.programs import TRACING
 from sonde.engines.embedded.programs import called_helpers
 from sonde.engines.embedded.sources.pointers import READING, pointers_read
-from sonde.engines.embedded.sources.registers import needs_all_registers
+from sonde.engines.embedded.sources.registers import needs_all_registers, needs_stack_pointer
 from sonde.probe import Internal, Probe, RawTracepoint, Syscall, Timer
 from sonde.spec import ProgramSpec, TracingSpec
 from sonde.target import plan as plans
@@ -88,7 +88,8 @@ def plan_of(spec: TracingSpec, seccomp: bool) -> Plan:
     if any(calls.get(number, 0) & HOLD_RETURN for number in _FORK):
         held.add(stops.START)
     _add_own(programs, calls)
-    return Plan(calls, frozenset(events), frozenset(held), registers, seccomp, _fetches(pointers, calls))
+    notify = not any(map(needs_stack_pointer, programs))
+    return Plan(calls, frozenset(events), frozenset(held), registers, seccomp, _fetches(pointers, calls), notify)
 
 
 def _merge(pointers: dict[int, int], reads: dict[int, int]) -> None:

@@ -1,0 +1,146 @@
+"""Which system calls are told by notification and not by a stop, and the guardian's part in that.
+
+The kernel lets a signal interrupt a thread whose notification nobody has received yet, as if the call itself had been
+interrupted (-ERESTARTSYS): behind a handler without SA_RESTART it would fail with EINTR. So only calls are notified
+that are never interrupted like that themselves, and the guardian, who sees every signal before its delivery, makes such
+a call begin again whatever the handler is.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+from collections.abc import Callable
+from contextlib import suppress
+from functools import cache
+
+from sonde.target import notifier, ptrace, seccomp
+from sonde.target.plan import ENTRY, Plan
+from sonde.typed import Any
+
+_RELEASE = (6, 17)
+"""Linux from where on a signal cannot make a call be notified of twice (SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV had a
+race before), and the threads' end ends the wait for a notification."""
+
+_GETFD = 438
+"""pidfd_getfd(2) on x86-64; libc has no function for it in versions still in use."""
+
+_UNINTERRUPTED = frozenset((
+    3, 4, 5, 6, 8, 9, 10, 11, 12, 13, 14, 21, 22, 24, 25, 27, 28, 32, 33, 39, 41, 51, 52, 55, 60, 63,
+    76, 77, 78, 79, 80, 81, 82, 83, 84, 86, 87, 88, 89, 90, 91, 92, 93, 94, 95, 96, 97, 98, 99, 100, 102, 104,
+    107, 108, 110, 111, 115, 118, 120, 121, 124, 127, 131, 132, 137, 138, 140, 141, 158, 160, 186, 201, 203, 204,
+    217, 218, 221, 228, 229, 231, 233, 258, 260, 262, 263, 264, 265, 266, 267, 268, 269, 273, 274, 280, 290, 291,
+    292, 293, 302, 309, 316, 332, 334, 439,
+))  # fmt: skip
+"""Calls that never end with -ERESTARTSYS, as what they wait for no signal interrupts, by the numbers of
+arch/x86/entry/syscalls/syscall_64.tbl: of files by name and of what is known of open ones, memory, numbers of processes
+and users, clocks, signal masks, making of descriptors, exit. Not read, write, open, wait and their like.
+"""
+
+_RESTARTSYS, _RESTARTNOINTR = 512, 513
+_RSI = 13 * 8
+"""Offset in struct user_regs_struct: a call's second argument."""
+
+
+def notified(plan: Plan) -> frozenset[int]:
+    """The calls of the plan that can be told so: told at entry only, nothing held or fetched, where the kernel can."""
+    if not plan.notify or not plan.seccomp:
+        return frozenset()
+    found = frozenset(
+        number
+        for number, wanted in plan.calls.items()
+        if wanted == ENTRY and number in _UNINTERRUPTED and number not in plan.fetches
+    )
+    return found if found and _is_possible() else frozenset()
+
+
+def _is_possible() -> bool:
+    release = os.uname().release.split(".")
+    try:
+        if (int(release[0]), int(release[1].partition("-")[0])) < _RELEASE:
+            return False
+        own = os.pidfd_open(os.getpid())
+    except (OSError, ValueError, IndexError):
+        return False
+    try:
+        os.close(_get(own, own))
+    except OSError:
+        return False
+    finally:
+        os.close(own)
+    return True
+
+
+@cache
+def _library() -> Any:
+    return ctypes.CDLL(None, use_errno=True)
+
+
+def _get(process: int, descriptor: int) -> int:
+    """A duplicate of another process's descriptor. Raises OSError."""
+    found = int(_library().syscall(_GETFD, process, descriptor, 0))
+    if found < 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    return found
+
+
+class Notifications:
+    """In the guardian: the listener of the command's filter and the notifier that reads it.
+
+    `awaited` is the thread that is about to install the filter, each of whose calls stops it until then, or 0;
+    `numbers` the calls that are notified of, once they are. `fork` makes a process that serves a listener: its pid.
+    """
+
+    def __init__(self, fork: Callable[[int], int]) -> None:
+        self.awaited = 0
+        self.numbers: frozenset[int] = frozenset()
+        self._fork = fork
+        self._listener = -1
+        self._notifier = 0
+
+    def look(self, tid: int, numbers: frozenset[int]) -> None:
+        """The awaited thread enters or leaves a system call, or is gone. Raises OSError."""
+        with suppress(ProcessLookupError):
+            if (
+                ptrace.call(ptrace.PEEKUSER, tid, ptrace.ORIG_RAX) != seccomp.SECCOMP
+                or not ptrace.call(ptrace.PEEKUSER, tid, _RSI) & seccomp.NEW_LISTENER
+                or (descriptor := ptrace.call(ptrace.PEEKUSER, tid, ptrace.RAX)) < 0
+            ):
+                return
+            self.awaited = 0
+            process = os.pidfd_open(tid)
+            try:
+                self._listener = _get(process, descriptor)
+            except OSError:
+                # Its calls would wait for ever.
+                os.kill(tid, signal.SIGKILL)
+                raise
+            finally:
+                os.close(process)
+            self.numbers = numbers
+            self._notifier = self._fork(self._listener)
+
+    def has_changed(self, pid: int, status: int) -> bool:
+        """Take a status of wait(2), if it is the notifier's: it is there as long as there is the filter."""
+        if pid != self._notifier or not pid:
+            return False
+        if os.WIFSTOPPED(status):
+            os.kill(pid, signal.SIGCONT)
+        elif notifier.has_ended(self._listener):
+            os.close(self._listener)
+            self._notifier = 0
+        else:
+            self._notifier = self._fork(self._listener)
+        return True
+
+    def begin_again(self, tid: int) -> None:
+        """A signal is about to be delivered: a call that it kept from being told of is to begin again."""
+        if not self.numbers:
+            return
+        with suppress(OSError):
+            if (
+                ptrace.call(ptrace.PEEKUSER, tid, ptrace.RAX) == -_RESTARTSYS
+                and ptrace.call(ptrace.PEEKUSER, tid, ptrace.ORIG_RAX) in self.numbers
+            ):
+                ptrace.call(ptrace.POKEUSER, tid, ptrace.RAX, -_RESTARTNOINTR)
