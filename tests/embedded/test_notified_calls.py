@@ -245,6 +245,8 @@ def test_a_command_runs_though_sonde_ends_before_it_gets_its_filter(monkeypatch)
     told, tell = os.pipe()
     pid = os.fork()
     if pid == 0:
+        # What the kernel sends to the stopped processes of a group that has lost its last parent.
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
         os.dup2(writer, 1)
         let_exec = HeldCommand.exec
 
