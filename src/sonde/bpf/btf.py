@@ -109,8 +109,11 @@ class _Steps(dict[int, int]):
 class Btf:
     """The types of the kernel (`base` None), or of a module, whose ids and strings go on after the kernel's."""
 
-    def __init__(self, data: bytes | mmap.mmap, base: Btf | None = None) -> None:
-        """`data` is a whole BTF blob. Raises BtfError if it is not little-endian BTF of version 1."""
+    def __init__(self, data: bytes | mmap.mmap, base: Btf | None = None, repeats: bool = False) -> None:
+        """`data` is a whole BTF blob. Raises BtfError if it is not little-endian BTF of version 1.
+
+        `repeats`: a string may be there several times, as gcc writes them; the kernel's are all different.
+        """
         if len(data) < _HEADER.size:
             raise BtfError("BTF data is too short")
         magic, version, _, header, types, type_length, strings, string_length = _HEADER.unpack(data[: _HEADER.size])
@@ -122,6 +125,7 @@ class Btf:
         ):
             raise BtfError("not BTF of version 1")
         self.base = base
+        self._repeats = repeats
         self._types = data[header + types : header + types + type_length]
         self._strings = data[header + strings : header + strings + string_length]
         self._string_base = 0
@@ -171,9 +175,15 @@ class Btf:
 
     def find_all(self, name: str, *kinds: int) -> Iterator[int]:
         """The ids of the types of that name and one of these kinds, in ascending order, without those of the base."""
-        offset = self._string_offset(name)
-        if offset is None:
+        if self._repeats:
+            yield from sorted(each for offset in self._string_offsets(name) for each in self._named(offset, kinds))
             return
+        offset = self._string_offset(name)
+        if offset is not None:
+            yield from self._named(offset, kinds)
+
+    def _named(self, offset: int, kinds: tuple[int, ...]) -> Iterator[int]:
+        """The ids of the types of these kinds whose name is the string at an offset."""
         words = self._type_words()
         for word in self._occurrences(offset):
             offsets = self._offsets(word)
@@ -237,6 +247,14 @@ class Btf:
             end = strings.find(b"\0", at + 1)
             yield self._string_base + at + 1, strings[at + 1 : end].decode(errors="replace")
             at = strings.find(start, end)
+
+    def _string_offsets(self, name: str) -> Iterator[int]:
+        """All offsets of a string that may be there several times."""
+        wanted = b"\0" + name.encode() + b"\0"
+        at = self._strings.find(wanted)
+        while at >= 0:
+            yield self._string_base + at + 1
+            at = self._strings.find(wanted, at + 1)
 
     def _string_offset(self, name: str) -> int | None:
         """The offset of a string, also in the base: split BTF refers to the strings that are there already."""

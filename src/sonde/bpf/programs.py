@@ -24,6 +24,9 @@ STRUCT_OPS = 27
 LSM = 29
 SYSCALL = 31
 
+FOR_PACKETS = (SOCKET_FILTER, SCHED_CLS, XDP)
+"""Run for packets of a device; they have fewer helpers than tracing programs."""
+
 PROBE = 1 << 16
 """A general probe: the embedded engine's own type, beyond all that the kernel will ever have. Programs of other types
 call it by tail call; its context is described in `probe_context`."""
@@ -36,6 +39,14 @@ def name_of(kind: int) -> str:
     return NAMES[kind] if kind < len(NAMES) else str(kind)
 
 
+F_SLEEPABLE = 1 << 4
+"""BPF_F_SLEEPABLE, a flag of BPF_PROG_LOAD: the program may wait, for pages of a process among other things."""
+
+
+F_XDP_HAS_FRAGS = 1 << 5
+"""BPF_F_XDP_HAS_FRAGS: the program takes packets that are in several pieces."""
+
+
 # Attach types.
 ATTACH_NONE = 0
 TRACE_RAW_TP = 23
@@ -43,8 +54,11 @@ TRACE_FENTRY = 24
 TRACE_FEXIT = 25
 MODIFY_RETURN = 26
 TRACE_ITER = 28
+ATTACH_XDP = 37
 ATTACH_PERF_EVENT = 41
 TRACE_KPROBE_MULTI = 42
+TCX_INGRESS = 46
+TCX_EGRESS = 47
 TRACE_UPROBE_MULTI = 48
 TRACE_KPROBE_SESSION = 56
 TRACE_UPROBE_SESSION = 57

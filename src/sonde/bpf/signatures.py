@@ -130,7 +130,7 @@ strncmp                   scalar          memory size string
 strtol                    scalar          memory size scalar long_out
 strtoul                   scalar          memory size scalar long_out
 snprintf                  scalar          memory_out_or_null size_or_zero string memory_or_null size_or_zero
-trace_printk              scalar          memory size scalar scalar scalar
+trace_printk              scalar          memory size
 trace_vprintk             scalar          memory size memory_or_null size_or_zero
 skb_load_bytes            scalar          context scalar memory_out size
 skb_load_bytes_relative   scalar          context scalar memory_out size scalar

@@ -8,6 +8,7 @@ from sonde.codegen.generation import Generation
 from sonde.codegen.ir import Imm, Operand, Slot
 from sonde.codegen.places import Held, Memory, Place, Remote, Trusted
 from sonde.codegen.region import available, checked
+from sonde.codegen.resident import read_user
 from sonde.lang.types import Type, is_signed, size_of
 
 INLINE_WORDS = 80
@@ -46,8 +47,10 @@ def fetch(g: Generation, place: Remote, memory: Memory, size: int) -> None:
 def fetch_unchecked(g: Generation, place: Remote, memory: Memory, size: Operand) -> None:
     """The same for a size found at run time, and scratch memory whose bounds have been checked."""
     address = g.b.alu("add", place.address, Imm(place.offset))
-    helper = "probe_read_user" if place.user else "probe_read_kernel"
-    result = g.call(helper, g.argument_of(memory.base, memory.offset), size, address)
+    if place.user:
+        result = read_user(g, "probe_read_user", memory, size, address)
+    else:
+        result = g.call("probe_read_kernel", g.argument_of(memory.base, memory.offset), size, address)
     good, bad = g.b.label(), g.b.label()
     g.b.branch("slt", result, Imm(0), bad, good)
     g.b.place(bad)

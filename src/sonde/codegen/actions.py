@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sonde.codegen import aggregations, packets, records, speculations
+from sonde.codegen import aggregations, captures, packets, records, speculations
 from sonde.codegen.access import address_of, fetch, fetch_available, store, zero
 from sonde.codegen.assignments import assign, assign_object, increment
 from sonde.codegen.generation import Generation, Unsupported
@@ -15,6 +15,9 @@ from sonde.lang import program as tree
 from sonde.lang.errors import DError
 from sonde.lang.types import Array, String, Struct, Void, resolve
 from sonde.spec import DRAINING, STATE_ACTIVITY, STATE_STATUS, Field
+
+_SIGSTOP = 19
+"""include/uapi/asm-generic/signal.h"""
 
 
 def evaluate(g: Generation, s: tree.Statement) -> None:
@@ -137,8 +140,15 @@ def act(g: Generation, s: tree.Statement) -> None:
         _record(g, *s.arguments)
     elif s.name == "pcap":
         packets.record(g, s)
+    elif s.name == "capture":
+        captures.record(g, s)
     elif s.name == "raise":
         g.call("send_signal", g.value(s.arguments[0]))
+    elif s.name == "stop":
+        g.call("send_signal", Imm(_SIGSTOP))
+    elif s.name == "sample":
+        assert g.sampled is not None
+        g.b.move(g.sampled, Imm(1))
     elif s.name == "speculate":
         speculations.speculate(g, s)
     else:

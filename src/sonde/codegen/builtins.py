@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from sonde.bpf import programs
 from sonde.codegen import clock
 from sonde.codegen.access import as_number, load
+from sonde.codegen.context.packet import packet_context
 from sonde.codegen.faults import ILLEGAL_OPERATION, fault
 from sonde.codegen.generation import Generation, Unsupported
 from sonde.codegen.identity import identity, process
@@ -13,12 +15,13 @@ from sonde.codegen.ir import Imm, Operand, Reg
 from sonde.codegen.names import probe_id
 from sonde.codegen.places import Remote
 from sonde.codegen.processors import cpu_place
-from sonde.codegen.stacks import USER_STACK
+from sonde.codegen.stacks import HELPER, USER_STACK, call_stack
 from sonde.codegen.structures import offset_of, read_member
 from sonde.lang import program as tree
 from sonde.lang.types import Struct
 
 _WORD = (1 << 32) - 1
+_IDS = "get_current_uid_gid"
 
 
 def value(g: Generation, e: tree.Builtin) -> Operand:
@@ -49,9 +52,15 @@ def _ppid(g: Generation, e: tree.Builtin) -> Operand:
 
 
 def _ppid_in(g: Generation, e: tree.Builtin, task: Reg, parent: Operand, inode: Operand) -> Operand:
+    """A task that is being reaped has lost its struct pid, which tells the level: no number is found then."""
     leader = read_member(g, parent, offset_of(g, e, "task_struct", "group_leader"), 8)
     pid = read_member(g, leader, offset_of(g, e, "task_struct", "thread_pid"), 8)
     own = read_member(g, task, offset_of(g, e, "task_struct", "thread_pid"), 8)
+    both = g.b.choose("eq", own, Imm(0), lambda: Imm(0), lambda: pid)
+    return g.b.choose("eq", both, Imm(0), lambda: Imm(0), lambda: _ppid_at(g, e, own, pid, inode))
+
+
+def _ppid_at(g: Generation, e: tree.Builtin, own: Operand, pid: Operand, inode: Operand) -> Operand:
     level = read_member(g, own, offset_of(g, e, "pid", "level"), 4)
     depth = read_member(g, pid, offset_of(g, e, "pid", "level"), 4)
     return g.b.choose("lt", depth, level, lambda: Imm(0), lambda: _number_in(g, e, pid, level, inode))
@@ -69,11 +78,21 @@ def _number_in(g: Generation, e: tree.Builtin, pid: Operand, level: Operand, ino
 
 
 def _uid(g: Generation, e: tree.Builtin) -> Operand:
-    return g.b.extend(g.call("get_current_uid_gid", pure="uid"), 4, False)
+    return _credential(g, e) if _is_of_packets(g) else g.b.extend(g.call(_IDS, pure="uid"), 4, False)
 
 
 def _gid(g: Generation, e: tree.Builtin) -> Operand:
-    return g.b.alu("rsh", g.call("get_current_uid_gid", pure="uid"), Imm(32))
+    return _credential(g, e) if _is_of_packets(g) else g.b.alu("rsh", g.call(_IDS, pure="uid"), Imm(32))
+
+
+def _is_of_packets(g: Generation) -> bool:
+    return g.context.kind in programs.FOR_PACKETS
+
+
+def _credential(g: Generation, e: tree.Builtin) -> Operand:
+    """What the helper gives, which programs for packets do not have."""
+    cred = g.b.load(g.current_task(), offset_of(g, e, "task_struct", "cred"), 8, invariant=True)
+    return read_member(g, cred, offset_of(g, e, "cred", e.name), 4)
 
 
 def _timestamp(g: Generation, e: tree.Builtin) -> Operand:
@@ -107,12 +126,11 @@ def _curcpu(g: Generation, e: tree.Builtin) -> Operand:
 
 def _depth(flags: int) -> Callable[[Generation, tree.Builtin], Operand]:
     def frames(g: Generation, e: tree.Builtin) -> Operand:
-        if not flags and not g.context.has_kernel_stack:
+        if not flags and not g.context.has_kernel_stack and HELPER not in g.lacks:
             return Imm(0)
         size = 8 * g.shared.settings.maxframes
         memory = g.temporary(size)
-        target = g.argument_of(memory.base, memory.offset)
-        got = g.call("get_stack", g.ctx, target, Imm(size), Imm(flags or g.context.own_frames))
+        got = call_stack(g, memory, size, flags)
         return g.b.choose("sgt", got, Imm(0), lambda: g.b.alu("rsh", got, Imm(3)), lambda: Imm(0))
 
     return frames
@@ -120,11 +138,10 @@ def _depth(flags: int) -> Callable[[Generation, tree.Builtin], Operand]:
 
 def _caller(flags: int) -> Callable[[Generation, tree.Builtin], Operand]:
     def frame(g: Generation, e: tree.Builtin) -> Operand:
-        if not flags and not g.context.has_kernel_stack:
+        if not flags and not g.context.has_kernel_stack and HELPER not in g.lacks:
             return Imm(0)
         memory = g.temporary(16)
-        target = g.argument_of(memory.base, memory.offset)
-        g.call("get_stack", g.ctx, target, Imm(16), Imm(flags or g.context.own_frames))
+        call_stack(g, memory, 16, flags)
         return g.b.load(memory.base, memory.offset + 8, 8)
 
     return frame
@@ -146,11 +163,19 @@ def _target(g: Generation, e: tree.Builtin) -> Operand:
     return g.b.stamp("target")
 
 
+def _pktlen(g: Generation, e: tree.Builtin) -> Operand:
+    return packet_context(g, e.name, e.position).length(g)
+
+
+def _ifindex(g: Generation, e: tree.Builtin) -> Operand:
+    return packet_context(g, e.name, e.position).interface(g)
+
+
 _VALUES: dict[str, Callable[[Generation, tree.Builtin], Operand]] = {
     "$target": _target,
     "pid": _pid, "tid": _tid, "ppid": _ppid, "uid": _uid, "gid": _gid, "timestamp": _timestamp,
     "walltimestamp": _walltimestamp, "cpu": _cpu, "id": _id, "epid": _epid, "curthread": _curthread,
     "curcpu": _curcpu,
     "stackdepth": _depth(0), "ustackdepth": _depth(USER_STACK), "caller": _caller(0), "ucaller": _caller(USER_STACK),
-    "errno": _errno, "ipl": _ipl,
+    "errno": _errno, "ipl": _ipl, "pktlen": _pktlen, "ifindex": _ifindex,
 }  # fmt: skip

@@ -15,6 +15,7 @@ from sonde.codegen.subroutines import (
     locks,
     memory,
     numbers,
+    packets,
     paths,
     processes,
     searching,
@@ -48,6 +49,7 @@ _VALUES: dict[str, Callable[[Generation, tree.Call], Operand]] = {
     "mutex_type_adaptive": locks.constant(1), "mutex_type_spin": locks.constant(0),
     "rw_iswriter": locks.rw_iswriter, "rw_read_held": locks.rw_read_held, "rw_write_held": locks.rw_write_held,
     "progenyof": ancestors.progenyof,
+    "__packet_headers": packets.headers, "__packet_number": packets.number, "__packet_tag": packets.tag,
     "rand": numbers.rand,
     "speculation": speculations.new,
     "htons": numbers.swapped(2), "ntohs": numbers.swapped(2),
@@ -60,6 +62,7 @@ _VALUES: dict[str, Callable[[Generation, tree.Call], Operand]] = {
 
 _STRINGS: dict[str, Callable[[Generation, tree.Call, Memory, int], None]] = {
     "__command_line": processes.command_line,
+    "__packet_text": packets.text,
     "basename": components.basename,
     "cleanpath": components.cleanpath,
     "copyinstr": strings.copyinstr,

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from sonde.codegen import records
+from collections.abc import Callable
+
+from sonde.codegen import outputs, records
 from sonde.codegen.faults import ILLEGAL_OPERATION, fault_if
 from sonde.codegen.generation import Generation
-from sonde.codegen.ir import Atomic, Imm, Reg
+from sonde.codegen.ir import Atomic, Base, Imm, Reg
 from sonde.codegen.plan import WRITTEN, Recorded
 from sonde.codegen.speculations import COUNT, look_up
 from sonde.lang import program as tree
 from sonde.spec import CLOSED, COMMITTED, DISCARDED, HEADER_SIZE, SPECULATING, SPECULATION_COUNTS, SPECULATIONS
+
+_UNTOLD = {"commit": COMMITTED, "discard": DISCARDED}
+"""The states of which no record tells."""
 
 
 def close(g: Generation, s: tree.Act, recorded: Recorded) -> None:
@@ -22,25 +27,44 @@ def close(g: Generation, s: tree.Act, recorded: Recorded) -> None:
     g.b.branch("ne", g.b.load(state, 0, 8), Imm(SPECULATING), end)
     counts = look_up(g, SPECULATION_COUNTS, number, end)
     layout = recorded.layout
-    base = g.call("ringbuf_reserve", records.ring_argument(g, full), Imm(layout.size), Imm(0))
+
+    def fill(base: Base, offset: int) -> None:
+        records.header(g, base, offset, layout.number, Imm(0))
+        g.b.store(base, offset + HEADER_SIZE, 8, number)
+        g.b.store(base, offset + WRITTEN.offset, 8, g.b.load(counts, COUNT, 8))
+
+    if outputs.is_perf(g):
+        _close_and_tell(g, s.name, state, fill, end)
+        g.b.place(end)
+        return
+    base = g.call("ringbuf_reserve", outputs.ring(g, full), Imm(layout.size), Imm(0))
     g.b.branch("eq", base, Imm(0), full)
-    g.b.branch("ne", _change(g, state, CLOSED), Imm(SPECULATING), lost)
-    records.header(g, base, layout.number, Imm(0))
-    g.b.store(base, HEADER_SIZE, 8, number)
-    g.b.store(base, WRITTEN.offset, 8, g.b.load(counts, COUNT, 8))
+    g.b.branch("ne", _change(g, state, SPECULATING, CLOSED), Imm(SPECULATING), lost)
+    fill(base, 0)
     g.call("ringbuf_submit", base, Imm(0))
     g.b.jump(end)
     g.b.place(lost)
     g.call("ringbuf_discard", base, Imm(0))
     g.b.jump(end)
     g.b.place(full)
-    _change(g, state, COMMITTED if s.name == "commit" else DISCARDED)
+    _change(g, state, SPECULATING, _UNTOLD[s.name])
     g.b.jump(end)
     g.b.place(end)
 
 
-def _change(g: Generation, state: Reg, to: int) -> Reg:
-    """Close the speculation if nobody has; the state it had."""
+def _close_and_tell(g: Generation, name: str, state: Reg, fill: Callable[[Base, int], None], end: int) -> None:
+    """Where no room can be had beforehand the state says first that there will be a record, then that there is none."""
+    full = g.b.label()
+    g.b.branch("ne", _change(g, state, SPECULATING, CLOSED), Imm(SPECULATING), end)
+    records.submit_small(g, WRITTEN.offset + WRITTEN.size, fill, full)
+    g.b.jump(end)
+    g.b.place(full)
+    _change(g, state, CLOSED, _UNTOLD[name])
+    g.b.jump(end)
+
+
+def _change(g: Generation, state: Reg, old: int, to: int) -> Reg:
+    """Change the state if it is still the old one; the state it had."""
     before = g.b.register()
-    g.b.emit(Atomic("cmpxchg", state, 0, 8, g.b.copy(Imm(to)), before, g.b.copy(Imm(SPECULATING))))
+    g.b.emit(Atomic("cmpxchg", state, 0, 8, g.b.copy(Imm(to)), before, g.b.copy(Imm(old))))
     return before

@@ -1,39 +1,42 @@
 """Checked program in, `TracingSpec` out: the code generator's front door.
 
-A pure function of the program, the settings, the target and the two questions it may ask the catalog: a kernel type by
-its tag, and the record fields of a trace event.
+A pure function of the program, the settings, the target and the questions it may ask the catalog: a kernel type by its
+tag, the record fields of a trace event, and the type of a kernel function.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from sonde.bpf import maps as kinds
-from sonde.codegen import ir
+from sonde.bpf.programs import F_SLEEPABLE, F_XDP_HAS_FRAGS, PERF_EVENT, XDP
+from sonde.codegen import ir, outputs
 from sonde.codegen.aggregation_maps import describe
 from sonde.codegen.clauses import ERROR_ROUTINE, Planned
+from sonde.codegen.context.function import Signature
 from sonde.codegen.context.internal import InternalContext
+from sonde.codegen.context.overflow import ADDR
 from sonde.codegen.context.tracepoint import Fields
 from sonde.codegen.emit import TooLargeError
 from sonde.codegen.firings import Group, group
 from sonde.codegen.generation import Generation, Shared
+from sonde.codegen.kernels import has_fragments
 from sonde.codegen.link import Place, link, optimize
 from sonde.codegen.maps import MOST_MAPS, MapPool
 from sonde.codegen.names import fill_names, name_width
 from sonde.codegen.nullable import gather_nullable
+from sonde.codegen.partial import require_parts
 from sonde.codegen.parts import Divider, records
-from sonde.codegen.program import generate, generate_error_routine
-from sonde.codegen.records import RING
+from sonde.codegen.program import frames_of, generate, generate_error_routine
 from sonde.codegen.routines.catalog import routine
 from sonde.codegen.settings import Settings
 from sonde.codegen.type_table import TypeTable
-from sonde.codegen.uses import gather_keys, gather_replaceable
+from sonde.codegen.uses import captures, gather_keys, gather_replaceable, reads_member, samples
 from sonde.codegen.variables import assign_storage
 from sonde.lang.errors import DError, Position
 from sonde.lang.program import Aggregation, Program
 from sonde.lang.types import Type
-from sonde.probe import Internal, Probe
-from sonde.spec import MapSpec, ProbeSpec, ProgramSpec, TracingSpec
+from sonde.probe import Internal, KernelFunction, Probe
+from sonde.spec import MapSpec, ProbeSpec, ProgramSpec, RecordLayout, TracingSpec
 from sonde.target.target import Target
 
 ERROR = Probe(3, "dtrace", "", "", "ERROR", Internal("ERROR"))
@@ -46,21 +49,41 @@ Sources = Mapping[str | None, Sequence[str]]
 """File name (None: command line) -> lines."""
 
 
+def _unknown(probe: Probe) -> None:
+    """The type of a function that nobody describes."""
+
+
+def _has_functions(groups: Sequence[Group]) -> bool:
+    """Whether there is a program for functions of the kernel and another that is fired as well."""
+    firings = [each.context.probes[0].firing for each in groups]
+    return any(isinstance(f, KernelFunction) for f in firings) and sum(not isinstance(f, Internal) for f in firings) > 1
+
+
+def _flags(main: Generation) -> int:
+    if main.context.kind == XDP and has_fragments(main):
+        return F_XDP_HAS_FRAGS
+    return F_SLEEPABLE if any(part.sleeps for part in (main, *main.subprograms.values())) else 0
+
+
 class Compilation:
     """A program laid out for code generation: maps, keys, records; `spec()` generates."""
 
     def __init__(
         self, program: Program, settings: Settings, target: Target, kernel_type: KernelType, fields: Fields,
-        sources: Sources,
+        sources: Sources, signature: Signature = _unknown,
     ) -> None:  # fmt: skip
+        require_parts(program.clauses)
+        settings = settings._replace(output=outputs.chosen(settings.output, target, captures(program.clauses)))
         self.program = program
         self.sources = sources
         self.maps = MapPool()
+        self.groups = group(program.clauses, fields, target, signature, settings.xdp)
         self.shared = Shared(
             target, settings, self.maps, {}, {}, gather_keys(program.clauses, settings),
             gather_replaceable(program.clauses), gather_nullable(program.clauses),
             dict.fromkeys(program.scratch, True), {}, kernel_type,
             name_width((p for c in program.clauses for p in c.probes), settings), TypeTable(settings),
+            frames_of(p for c in program.clauses for p in c.probes), _has_functions(self.groups),
         )  # fmt: skip
         self._add_maps(settings)
         assign_storage(self.shared, program.variables)
@@ -70,34 +93,35 @@ class Compilation:
         divider = Divider(self.shared, self.numbers, max((c.id for c in program.clauses), default=0) + 1)
         self.planned: list[Planned] = [(clause, divider.divide(clause)) for clause in program.clauses]
         self._subprograms: dict[str, Generation] = {}
-        self.groups = group(program.clauses, fields, target.features)
 
     def _add_maps(self, settings: Settings) -> None:
         self.maps.state()
         self.maps.counters()
-        size = 4096
-        while size < settings.bufsize:
-            size *= 2
-        ring = MapSpec(RING, kinds.RINGBUF, 0, 0, size)
-        if settings.rings_per_cpu:
-            ring = MapSpec("rings", kinds.ARRAY_OF_MAPS, 4, 4, 1, inner=ring, by_cpu="any")
-        self.maps.add(ring)
+        self._carriers = tuple(self.maps.add(each) for each in outputs.maps(settings))
 
     def spec(self) -> TracingSpec:
         """Raises DError where a clause cannot be compiled."""
         programs = tuple(self._program(each) for each in self.groups)
         fill_names(self.shared)
-        layouts = tuple(record.layout for _, parts in self.planned for record in records(parts))
+        settings = self.shared.settings
         return TracingSpec(
             self._used_maps(programs),
             programs,
-            layouts,
+            self._layouts(),
             self.aggregations,
             tuple(self.shared.strings),
             tuple(sorted({p for c in self.program.clauses for p in c.probes} | {ERROR})),
-            ("rings",) if self.shared.settings.rings_per_cpu else (RING,),
+            outputs.rings(settings),
             tuple(self.shared.types.specs),
+            outputs.perf_ring_bytes(settings),
         )
+
+    def _layouts(self) -> tuple[RecordLayout, ...]:
+        if not captures(self.program.clauses):
+            return tuple(record.layout for _, parts in self.planned for record in records(parts))
+        from sonde.codegen.value_names import named_layouts  # an import that most programs do without
+
+        return tuple(layout for _, parts in self.planned for layout in named_layouts(parts, self.sources))
 
     def functions(self) -> list[ir.Function]:
         """The intermediate form of every program's main function, optimized."""
@@ -111,7 +135,7 @@ class Compilation:
     def _used_maps(self, programs: Sequence[ProgramSpec]) -> tuple[MapSpec, ...]:
         """Maps that some program refers to, and those the session reads."""
         used = {name for program in programs for _, name in program.map_references}
-        used |= {"state", "counters", RING, "rings"} | {name for name, _ in self.shared.aggregations.values()}
+        used |= {"state", "counters", *self._carriers} | {name for name, _ in self.shared.aggregations.values()}
         return tuple(spec for name, spec in self.maps.specs.items() if name in used)
 
     def _program(self, each: Group) -> ProgramSpec:
@@ -135,7 +159,10 @@ class Compilation:
             kind=context.kind,
             attach_type=context.attach_type,
             attach_to=context.attach_to,
+            flags=_flags(main),
             probes=tuple(ProbeSpec(probe, cookie) for probe, cookie in context.index.attachments),
+            samples=samples(each.clauses),
+            reads_address=context.kind == PERF_EVENT and reads_member(each.clauses, ADDR),
         )
 
     def _part(self, name: str) -> Place:

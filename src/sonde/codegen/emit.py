@@ -38,7 +38,8 @@ class TooLargeError(Exception):
 
 class Code(NamedTuple):
     """One function's instructions. Jumps are resolved; `calls` are (index, function name) still to be linked, of
-    calls and of loads of a function's address, which count their distance alike. `parameters` is their number.
+    calls and of loads of a function's address, which count their distance alike. `parameters` is their number,
+    `context` the name of the first one's structure where that is the program's context and the function a global one.
 
     `positions` pairs the index where code for a source position begins with the position's number.
     """
@@ -52,6 +53,7 @@ class Code(NamedTuple):
     positions: list[tuple[int, int]]
     stack: int
     parameters: int
+    context: str = ""
 
 
 def emit(function: ir.Function, allocation: Allocation) -> Code:
@@ -69,7 +71,7 @@ class _Emitter:
         self.jumps: list[tuple[int, int]] = []
         self.next_island = REACH // 2
         stack = self._lay_out(allocation)
-        self.code = Code(function.name, self.out, [], [], [], [], [], stack, len(function.parameters))
+        self.code = Code(function.name, self.out, [], [], [], [], [], stack, len(function.parameters), function.context)
 
     def _lay_out(self, allocation: Allocation) -> int:
         used = {

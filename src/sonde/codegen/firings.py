@@ -4,17 +4,44 @@ from __future__ import annotations
 
 from collections.abc import Sequence, Set
 
+from sonde.codegen.attachment import contexts as function_contexts
+from sonde.codegen.context.function import Signature
 from sonde.codegen.context.general import GeneralContext
 from sonde.codegen.context.internal import InternalContext
+from sonde.codegen.context.overflow import OverflowContext
+from sonde.codegen.context.packet import PacketContext
 from sonde.codegen.context.syscall import SyscallContext
-from sonde.codegen.context.timer import TimerContext
 from sonde.codegen.context.tracepoint import Fields, RawTracepointContext, TracepointContext
 from sonde.codegen.context.uprobe import UprobeContext
 from sonde.codegen.generation import Context
-from sonde.codegen.uses import uses_arguments
+from sonde.codegen.uses import arguments_used, uses_arguments
 from sonde.lang.program import Clause
-from sonde.probe import General, Internal, Probe, RawTracepoint, Syscall, Timer, Tracepoint, Uprobe
+from sonde.probe import (
+    OVERFLOWS,
+    SOCKET,
+    TCX,
+    XDP_GENERIC,
+    XDP_NATIVE,
+    General,
+    Internal,
+    KernelFunction,
+    Packet,
+    Probe,
+    RawTracepoint,
+    StaticProbe,
+    Syscall,
+    Tracepoint,
+    Uprobe,
+)
+from sonde.target.target import Target
 from sonde.typed import NamedTuple
+
+_APART = "syscalls_apart"
+"""The target's feature that a program attached to system calls is run for no others."""
+
+
+_TCX = "tcx"
+"""The target's feature that programs can be attached to a device's traffic by a link of their own."""
 
 
 class Group(NamedTuple):
@@ -25,11 +52,14 @@ class Group(NamedTuple):
     clauses: tuple[Clause, ...]
 
 
-def group(clauses: Sequence[Clause], fields: Fields, features: Set[str]) -> list[Group]:
-    """One group for each program; ERROR's clauses are left out, faults call them. `features` are the target's.
+def group(
+    clauses: Sequence[Clause], fields: Fields, target: Target, signature: Signature, xdp: str = ""
+) -> list[Group]:
+    """One group for each program; ERROR's clauses are left out, faults call them.
 
     Programs are attached in this order, and those of one tracepoint run in it: hidden clauses first, then by the
     probes' identifiers, so that which of two derived probes fires first does not depend on who wrote their clauses.
+    `xdp` is `native` or `generic` where packets that arrive are to be met in XDP.
     """
     by_probe: dict[Probe, list[Clause]] = {}
     for clause in clauses:
@@ -41,14 +71,20 @@ def group(clauses: Sequence[Clause], fields: Fields, features: Set[str]) -> list
     members: dict[tuple[object, ...], set[int]] = {}
     for probe, own in sorted(by_probe.items(), key=_order):
         if probe.firing != Internal("ERROR"):
-            fired = _fired(probe, own)
-            shape = _shape(fired, own)
-            shapes.setdefault(shape, []).append(fired)
-            members.setdefault(shape, set()).update(map(id, own))
-    groups = []
-    for number, (shape, probes) in enumerate(shapes.items()):
+            for fired in _fired(probe, own, target.features, xdp):
+                shape = _shape(fired, own, target.features)
+                shapes.setdefault(shape, []).append(fired)
+                members.setdefault(shape, set()).update(map(id, own))
+    groups: list[Group] = []
+    for shape, probes in shapes.items():
         own_clauses = tuple(c for c in clauses if id(c) in members[shape])
-        groups.append(Group(_name(probes, number), _context(shape, probes, fields, features), own_clauses))
+        if isinstance(probes[0].firing, KernelFunction):
+            contexts = function_contexts(probes, own_clauses, signature, target)
+        else:
+            contexts = [_context(shape, probes, fields, target.features)]
+        groups += [
+            Group(_name(context.probes, len(groups) + n), context, own_clauses) for n, context in enumerate(contexts)
+        ]
     return groups
 
 
@@ -57,29 +93,48 @@ def _order(item: tuple[Probe, Sequence[Clause]]) -> tuple[bool, int]:
     return not clauses[0].is_hidden, probe.id
 
 
-def _fired(probe: Probe, clauses: Sequence[Clause]) -> Probe:
-    """The probe with the firing to use: a trace event whose record nobody looks at is its raw tracepoint, which is
-    detached at once, where perf takes a grace period for each."""
+def _fired(probe: Probe, clauses: Sequence[Clause], features: Set[str], xdp: str) -> list[Probe]:
+    """The probe with the firings to use: a trace event whose record nobody looks at is its raw tracepoint, which is
+    detached at once, where perf takes a grace period for each; of a static probe the sites whose arguments are found
+    alike fire one program; a packet's probe is where there is a hook for it."""
     firing = probe.firing
+    if isinstance(firing, Packet):
+        return [probe._replace(firing=firing._replace(hook=_hook(firing, features, xdp)))]
+    if isinstance(firing, StaticProbe):
+        from sonde.codegen.context.static import expanded  # an import that most runs do without
+
+        return expanded(probe, firing, arguments_used(clauses))
     if isinstance(firing, Tracepoint) and firing.is_tracepoint and not uses_arguments(clauses):
-        return probe._replace(firing=RawTracepoint(firing.name))
-    return probe
+        return [probe._replace(firing=RawTracepoint(firing.name))]
+    return [probe]
 
 
-def _shape(probe: Probe, clauses: Sequence[Clause]) -> tuple[object, ...]:
+def _hook(firing: Packet, features: Set[str], xdp: str) -> str:
+    if xdp and not firing.is_egress:
+        return XDP_NATIVE if xdp == "native" else XDP_GENERIC
+    return TCX if _TCX in features else SOCKET
+
+
+def _shape(probe: Probe, clauses: Sequence[Clause], features: Set[str]) -> tuple[object, ...]:
     """Probes with equal shapes share a program."""
     firing = probe.firing
     which = tuple(clause.id for clause in clauses)
     if isinstance(firing, Internal):
         return ("internal", firing.name)
     if isinstance(firing, Syscall):
-        return ("syscall", firing.is_return)
-    if isinstance(firing, Timer):
-        return ("timer", which)
+        return ("syscall", firing.is_return, which if _APART in features else ())
+    if isinstance(firing, OVERFLOWS):
+        return ("overflow", which)
     if isinstance(firing, General):
         return ("general", which)
+    if isinstance(firing, Packet):
+        return ("packet", firing.hook, firing.is_egress, firing.link, which)
     if isinstance(firing, Uprobe):
         return ("uprobe", firing.pid, firing.kind, which)
+    if isinstance(firing, StaticProbe):
+        return ("static", firing.pid, firing.sites[0].arguments, which)
+    if isinstance(firing, KernelFunction):
+        return ("function", firing.is_return, firing.is_raw, which)
     typed = uses_arguments(clauses)
     kind = "raw" if isinstance(firing, RawTracepoint) else "event"
     return (kind, probe.provider, typed, probe.id if typed else 0, which)
@@ -98,13 +153,19 @@ def _context(shape: tuple[object, ...], probes: Sequence[Probe], fields: Fields,
     if isinstance(firing, Internal):
         return InternalContext(probes[0])
     if isinstance(firing, Syscall):
-        return SyscallContext(tuple(probes))
-    if isinstance(firing, Timer):
-        return TimerContext(tuple(probes))
+        return SyscallContext(tuple(probes), _APART in features)
+    if isinstance(firing, OVERFLOWS):
+        return OverflowContext(tuple(probes))
     if isinstance(firing, General):
         return GeneralContext(tuple(probes))
+    if isinstance(firing, Packet):
+        return PacketContext(tuple(probes))
     if isinstance(firing, Uprobe):
         return UprobeContext(tuple(probes), "uprobe_multi" in features)
+    if isinstance(firing, StaticProbe):
+        from sonde.codegen.context.static import StaticContext
+
+        return StaticContext(tuple(probes), "uprobe_multi" in features)
     if isinstance(firing, RawTracepoint):
         return RawTracepointContext(tuple(probes), by_btf=bool(shape[2]))
     assert isinstance(firing, Tracepoint)

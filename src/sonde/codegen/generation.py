@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
 from sonde.bpf.helpers import NUMBERS
-from sonde.bpf.maps import PERCPU_ARRAY
 from sonde.codegen.builder import Builder
 from sonde.codegen.ir import Base, CallArgument, Imm, MapDescriptor, Operand, Reg, Slot, SlotAddress
 from sonde.codegen.maps import MapPool
@@ -24,7 +23,7 @@ from sonde.lang.errors import DError, Position
 from sonde.lang.program import Aggregation, Clause, Expr, Statement, Variable
 from sonde.lang.types import Type
 from sonde.probe import Probe
-from sonde.spec import ACTIVE, COUNTERS, Field, MapSpec
+from sonde.spec import ACTIVE, COUNTERS, Field
 from sonde.target.target import Target
 from sonde.typed import NamedTuple, Protocol
 
@@ -55,7 +54,10 @@ class Context(Protocol):
     attach_to: str | None
     has_kernel_stack: bool
     own_frames: int
-    """Frames of a kernel stack that are the program's and its caller's, not the probed code's."""
+    """Frames of a kernel stack that are the program's and its caller's, not the probed code's; -1 where that of the
+    probed function is missing."""
+    is_user: bool
+    """Whether the probed code is that of a process, so that a program may wait for its pages."""
     probes: tuple[Probe, ...]
     index: ProbeIndex
 
@@ -88,7 +90,8 @@ class Handlers(NamedTuple):
 class Shared(NamedTuple):
     """What all programs of one compilation have in common. `scratch` has the ids of variables that hold pointers into
     scratch memory. `variables` has the map and offset of each, `aggregations` the map of each and, if that is an array
-    of maps, the index there."""
+    of maps, the index there. `frames` is how many scratch frames a CPU has.
+    `has_functions`: there are probes of kernel functions, and other programs that may call those."""
 
     target: Target
     settings: Settings
@@ -103,6 +106,8 @@ class Shared(NamedTuple):
     kernel_type: Callable[[str, str], Type | None]
     name_width: int
     types: TypeTable
+    frames: int
+    has_functions: bool
 
 
 class Generation:
@@ -126,7 +131,7 @@ class Generation:
         self.leave = self.b.label()
         self.exit = self.b.label()
         self.record: Record | None = None
-        self.scratch = Scratch()
+        self.scratch = Scratch(reserved=IN_USE)
         self.region_memory: Memory | None = None
         self.region: Region | None = None
         self.tokens: Memory | None = None
@@ -134,6 +139,8 @@ class Generation:
         self.fault: Fault | None = None
         self.fields: deque[Field] = deque()
         self.is_error_routine = False
+        self.may_sleep = False
+        self.sleeps = False
         self.activity = ACTIVE
         self.parameters: tuple[Reg, ...] = self.b.function.parameters
         self.finish = 0
@@ -143,6 +150,10 @@ class Generation:
         self.clock: Reg | None = None
         self.speculation: Reg | None = None
         self.has_exited: Reg | None = None
+        self.sampled: Reg | None = None
+        self.result: Operand = Imm(0)
+        self.lacks: Mapping[str, str] = {}
+        """Helpers that programs of this kind may not call, and what that denies to D."""
 
     @property
     def ctx(self) -> Reg:
@@ -186,7 +197,10 @@ class Generation:
     # Helpers and maps
 
     def call(self, name: str, *arguments: CallArgument, pure: str = "") -> Reg:
-        """Call a BPF helper by its name without `bpf_`."""
+        """Call a BPF helper by its name without `bpf_`. Raises DError where the program may not."""
+        if name in self.lacks:
+            text = f"{self.lacks[name]} at {self.context.probes[0]}: the kernel has no bpf_{name} for such programs"
+            raise DError("D_UNKNOWN", text, self.positions[-1] or Position(None, 1, 1))
         return self.b.call(NUMBERS[name], *arguments, pure=pure)
 
     def routine(self, name: str, *arguments: CallArgument, pure: str = "") -> Reg:
@@ -233,15 +247,6 @@ class Generation:
             return Memory(slot, 0)
         return self.framed(size)
 
-    def frame_depth(self) -> Reg:
-        """The address of this CPU's count of firings that hold a scratch frame (never NULL, but to be tested)."""
-        key = self.b.slot(8)
-        self.b.store(key, 0, 4, Imm(0))
-        name = self.shared.maps.add(MapSpec("nesting", PERCPU_ARRAY, 4, 8, 1))
-        depth = self.call("map_lookup_elem", MapDescriptor(name), SlotAddress(key))
-        self.b.release(key)
-        return depth
-
     def framed(self, size: int) -> Memory:
         """Temporary memory that is never on the stack: programs may write at offsets known only when they run."""
         if self.scratch.base is None:
@@ -284,6 +289,10 @@ STACK_OBJECT = 64
 
 STACK_TEMPORARIES = 160
 """What all temporaries of one statement may take of the stack, the rest goes to scratch memory."""
+
+
+IN_USE = 8
+"""The bytes at the beginning of a frame that say whether a firing holds it."""
 
 
 class Scratch:
@@ -329,14 +338,20 @@ class Record(NamedTuple):
     """The record being written: where it begins, whether that is the ring (1) or a spare (0), and the bytes of its
     fixed part.
 
-    One with long strings is built in scratch memory instead, and `reserved` is None: `tail` counts the bytes that its
-    strings take behind the fixed part.
+    One that is built in scratch memory instead has None for `reserved`. If it has long strings, `tail` counts the bytes
+    that they take behind the fixed part, at most `most_tail`. If it ends in a packet, `appended` counts the bytes that
+    the kernel is to put behind all that, and `packet` is the field for it; they are of the packet that the program is
+    run for, or of `skb`, a struct sk_buff that the verifier knows as one.
     """
 
     base: Reg
     reserved: Reg | None
     fixed: int
     tail: Reg | None = None
+    most_tail: int = 0
+    appended: Reg | None = None
+    packet: Field | None = None
+    skb: Operand | None = None
 
 
 class Region(NamedTuple):

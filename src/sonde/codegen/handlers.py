@@ -5,7 +5,7 @@ from __future__ import annotations
 from sonde.codegen import actions, assignments, builtins, calls, conditions, integers, strings, variables
 from sonde.codegen.generation import Generation, Handlers
 from sonde.codegen.ir import Operand
-from sonde.codegen.places import Memory, Remote, Trusted
+from sonde.codegen.places import Memory, Place, Remote, Trusted
 from sonde.lang import program as tree
 from sonde.typed import Any
 
@@ -21,12 +21,25 @@ def _argument(g: Generation, e: tree.Argument) -> Operand:
     return typed  # type: ignore[return-value]
 
 
+def _probe_variable(g: Generation, e: tree.ProbeVariable) -> Operand:
+    from sonde.codegen.locations import value
+
+    return value(g, e)
+
+
+def _probe_variable_place(g: Generation, e: tree.ProbeVariable) -> Place:
+    from sonde.codegen.locations import place
+
+    return place(g, e)
+
+
 _VALUES: dict[type, Any] = {
     tree.Const: integers.constant,
     tree.Var: integers.from_place,
     tree.Element: integers.from_place,
     tree.Builtin: builtins.value,
     tree.Argument: _argument,
+    tree.ProbeVariable: _probe_variable,
     tree.KernelObject: integers.from_place,
     tree.Deref: integers.from_place,
     tree.MemberOf: integers.from_place,
@@ -46,6 +59,7 @@ _VALUES: dict[type, Any] = {
 _PLACES: dict[type, Any] = {
     tree.Var: variables.variable_place,
     tree.Element: variables.element_place,
+    tree.ProbeVariable: _probe_variable_place,
     tree.KernelObject: variables.object_place,
     tree.Argument: variables.object_place,
     tree.Deref: variables.object_place,

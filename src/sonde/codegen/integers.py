@@ -194,7 +194,8 @@ def pointer_place(g: Generation, e: tree.Expr) -> Remote | Trusted | Memory:
             return pointer_place(g, inner)
     if isinstance(e, tree.Argument) and g.context.is_trusted(e.number):
         value = g.b.in_register(g.value(e))
-        fault_if(g, "eq", value, Imm(0), 1, Imm(0))
+        if value != g.ctx:
+            fault_if(g, "eq", value, Imm(0), 1, Imm(0))
         return Trusted(value, 0)
     base = resolve(e.type)
     address = g.subscripts[id(e)] if id(e) in g.subscripts else g.value(e)

@@ -218,13 +218,15 @@ class Block:
 class Function:
     """A BPF function: the blocks in their order of layout, the first is the entry.
 
-    `parameters` are the registers that hold r1..r5 on entry.
+    `parameters` are the registers that hold r1..r5 on entry. A function with `context` has a program's context as the
+    first, of the structure of that name; the verifier then looks at the function once, not at each call of it.
     """
 
-    __slots__ = ("blocks", "name", "parameters", "registers", "slots")
+    __slots__ = ("blocks", "context", "name", "parameters", "registers", "slots")
 
     def __init__(self, name: str) -> None:
         self.name = name
+        self.context = ""
         self.parameters: tuple[Reg, ...] = ()
         self.blocks: list[Block] = []
         self.slots: list[Slot] = []

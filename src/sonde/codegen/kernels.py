@@ -9,6 +9,12 @@ from sonde.target.target import is_older
 _LOOPS_SINCE = (5, 17)
 """The first kernel with bpf_loop."""
 
+_EXCHANGES_SINCE = (5, 12)
+"""The first kernel whose BPF has atomic instructions that give the old value."""
+
+_FRAGMENTS_SINCE = (5, 18)
+"""The first kernel with bpf_xdp_get_buff_len and bpf_xdp_load_bytes."""
+
 _PADDED_SINCE = (5, 17)
 """The first kernel that pads a thread's name with zeros (__set_task_comm, fs/exec.c)."""
 
@@ -24,6 +30,16 @@ def require_loops(g: Generation, what: str, position: Position) -> None:
         raise Unsupported(f"{what} before Linux {'.'.join(map(str, _LOOPS_SINCE))}", position)
 
 
+def has_fragments(g: Generation) -> bool:
+    """Whether a packet in XDP may be in several pieces, and there are helpers for that."""
+    return not is_older(g.shared.target, _FRAGMENTS_SINCE)
+
+
 def pads_names(g: Generation) -> bool:
     """Whether there are but zeros behind the NUL of a thread's name."""
     return not is_older(g.shared.target, _PADDED_SINCE)
+
+
+def has_exchange(g: Generation) -> bool:
+    """Whether the kernel has an atomic exchange."""
+    return not is_older(g.shared.target, _EXCHANGES_SINCE)

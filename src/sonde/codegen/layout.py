@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from sonde.codegen import records
 from sonde.codegen.access import copy, store, zero
 from sonde.codegen.generation import Generation
-from sonde.codegen.identity import process
+from sonde.codegen.images import image
 from sonde.codegen.ir import Imm, MapDescriptor, Reg
 from sonde.codegen.names import probe_name
 from sonde.codegen.places import Memory
@@ -35,7 +35,7 @@ def write_field(g: Generation, e: tree.Expr, field: Field, base: Memory) -> None
         stack_into(g, e, memory)
     elif field.kind == "user_symbol":
         assert isinstance(e, tree.Call)
-        store(g, memory, 8, process(g))
+        store(g, memory, 8, image(g))
         store(g, Memory(memory.base, memory.offset + 8), 8, g.value(e.arguments[0]))
     elif field.kind == "symbol":
         assert isinstance(e, tree.Call)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from sonde.bpf.btf_writer import BtfBuilder, LineInfo, pack_func_info, pack_line_info
+from sonde.bpf.btf_writer import FUNC_GLOBAL, FUNC_STATIC, BtfBuilder, LineInfo, pack_func_info, pack_line_info
 from sonde.bpf.instructions import Instruction, encode
 from sonde.codegen import flow, ir
 from sonde.codegen.allocate import allocate
@@ -44,6 +44,7 @@ class Linked:
         self.code: list[Instruction] = []
         self.starts: dict[str, int] = {}
         self.parameters: dict[str, int] = {}
+        self.contexts: dict[str, str] = {}
         self.references: list[tuple[int, str]] = []
         self.stamps: list[Stamp] = []
         self.lines: list[tuple[int, Position]] = []
@@ -58,6 +59,8 @@ class Linked:
         self.stamps += [stamp._replace(at=start + stamp.at) for stamp in code.stamps]
         self._calls += [(start + index, name) for index, name in code.calls]
         self.parameters[code.name] = code.parameters
+        if code.context:
+            self.contexts[code.name] = code.context
         self._frames[code.name] = code.stack, {name for _, name in code.calls}
         for index in code.here:
             self.code[start + index] = self.code[start + index]._replace(imm=start + index)
@@ -127,8 +130,12 @@ def _debug_info(
     functions = []
     for name, start in linked.starts.items():
         parameters = [("ctx", pointer)] if start == 0 else [(f"a{i}", number) for i in range(linked.parameters[name])]
+        if name in linked.contexts:
+            structure = builder.add_struct(linked.contexts[name], 0, ())
+            parameters[0] = ("ctx", builder.add_pointer(structure))
         prototype = builder.add_function_type(number, parameters)
-        functions.append((start, builder.add_func(name, prototype)))
+        linkage = FUNC_GLOBAL if name in linked.contexts else FUNC_STATIC
+        functions.append((start, builder.add_func(name, prototype, linkage)))
     infos = []
     seen = set()
     for index, position in lines:

@@ -26,7 +26,7 @@ from sonde.codegen.walk import below, nodes
 from sonde.lang import program as tree
 from sonde.lang.program import Clause, Variable
 
-_OUTCOME, _CODE, _VALUE, _PC, _CLOCK, _EXITED, _SPECULATION, _TOP, _ALLOCATED, _SIZE = range(0, 80, 8)
+_OUTCOME, _CODE, _VALUE, _PC, _CLOCK, _EXITED, _SPECULATION, _SAMPLED, _TOP, _ALLOCATED, _SIZE = range(0, 88, 8)
 """Offsets in the shared memory."""
 
 _DONE, _FINISHED, _FAULTED = range(3)
@@ -86,7 +86,10 @@ def _restore(g: Generation, memory: Memory) -> None:
 
 
 def _registers(g: Generation) -> list[tuple[int, Reg]]:
-    found = [(_EXITED, g.has_exited), (_SPECULATION, g.speculation), (_TOP, g.region.top if g.region else None)]
+    found = [
+        (_EXITED, g.has_exited), (_SPECULATION, g.speculation), (_SAMPLED, g.sampled),
+        (_TOP, g.region.top if g.region else None),
+    ]  # fmt: skip
     return [(offset, register) for offset, register in found if register is not None]
 
 
@@ -138,10 +141,13 @@ def _inherit(g: Generation, body: Generation, environment: Reg, memory: Memory) 
     body.locals = {v: Memory(base, place.offset) for v, place in g.locals.items() if isinstance(place, Memory)}
     body.fault = Fault(body.b.label(), body.b.register(), body.b.register(), body.b.register())
     body.finish = body.b.label()
+    body.may_sleep = g.may_sleep
+    body.lacks = g.lacks
     body.clause, body.activity, body.mask_words = g.clause, g.activity, g.mask_words
     body.is_error_routine, body.shares_clock = g.is_error_routine, g.shares_clock
     body.has_exited = None if g.has_exited is None else body.b.register()
     body.speculation = None if g.speculation is None else body.b.register()
+    body.sampled = None if g.sampled is None else body.b.register()
     body.table, body.subprograms = g.table, dict(g.subprograms)
     body.tokens = None if g.tokens is None else Memory(base, g.tokens.offset)
     body.positions = list(g.positions)

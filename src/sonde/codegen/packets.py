@@ -1,6 +1,7 @@
-"""pcap(): a packet of the network into the record, as far as it is in one piece.
+"""pcap(): a packet of the network into the record.
 
-A struct sk_buff has its first bytes at `data`; the last `data_len` of its `len` bytes are in pages, which are left out.
+A struct sk_buff has its first bytes at `data`; the last `data_len` of its `len` bytes are in pages. Where the kernel
+knows that it is one it puts all of it behind the record. Otherwise what is in pages is left out.
 """
 
 from __future__ import annotations
@@ -11,19 +12,25 @@ from sonde.codegen.faults import BAD_ADDRESS, fault
 from sonde.codegen.generation import Generation, Unsupported
 from sonde.codegen.ir import Imm, Operand
 from sonde.codegen.places import Remote
+from sonde.codegen.uses import known_packet
 from sonde.lang import program as tree
 from sonde.lang.types import LONG, Struct, size_of
+from sonde.spec import Field
 
 
 def record(g: Generation, s: tree.Act) -> None:
     """The fields of a `PacketAction`, in its order."""
     packet, link = s.arguments
     time, length, captured, kind, data = (records.next_field(g) for _ in range(5))
-    base = records.memory(g).base
+    assert g.record is not None
+    base = g.record.base
     g.b.store(base, time.offset, time.size, g.value(tree.Builtin(LONG, s.position, "walltimestamp")))
     g.b.store(base, kind.offset, kind.size, g.value(link))
     address = g.value(packet)
     whole = _member(g, s, address, "len")
+    if g.record.appended is not None and data.kind == "long_bytes":
+        _append(g, s, whole, length)
+        return
     start = _member(g, s, address, "data")
     linear = g.b.copy(g.b.alu("sub", whole, _member(g, s, address, "data_len")))
     with g.b.when("gt", linear, Imm(data.size)):
@@ -33,6 +40,20 @@ def record(g: Generation, s: tree.Act) -> None:
     result = g.call("probe_read_kernel", g.argument_of(base, data.offset), linear, start)
     with g.b.when("slt", result, Imm(0)):
         fault(g, BAD_ADDRESS, start)
+
+
+def _append(g: Generation, s: tree.Act, whole: Operand, length: Field) -> None:
+    """Have the kernel put the packet behind the record, pages and all (bpf_skb_output)."""
+    assert g.clause is not None
+    assert g.record is not None
+    assert g.record.appended is not None
+    number = known_packet(s, g.clause.probes)
+    assert number is not None
+    g.b.store(g.record.base, length.offset, length.size, whole)
+    g.b.move(g.record.appended, whole)
+    with g.b.when("gt", whole, Imm(g.shared.settings.pcapsize)):
+        g.b.move(g.record.appended, Imm(g.shared.settings.pcapsize))
+    g.record = g.record._replace(skb=g.context.argument(g, number))
 
 
 def _member(g: Generation, s: tree.Act, packet: Operand, name: str) -> Operand:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from sonde.codegen.generation import Shared
-from sonde.codegen.plan import CLOSING, Plan, Recorded
+from sonde.codegen.plan import CLOSING, Plan, Recorded, is_appended
 from sonde.codegen.walk import nodes
 from sonde.lang import program as tree
 from sonde.lang.program import Aggregation, Clause
@@ -84,6 +84,10 @@ class Divider:
         straight: list[tree.Statement] = []
         for statement in statements:
             if not _stands_alone(statement):
+                if self._appends(statement) and any(map(self._appends, straight)):
+                    # A record ends in one packet.
+                    parts += self._straight(straight)
+                    straight = []
                 straight.append(statement)
                 continue
             parts += self._straight(straight)
@@ -92,6 +96,9 @@ class Divider:
             if self._needs_default and _is_act(statement, "speculate"):
                 parts.append(self._default())
         return (*parts, *self._straight(straight))
+
+    def _appends(self, statement: tree.Statement) -> bool:
+        return is_appended(statement, self._clause, self._shared.settings)
 
     def _alone(self, statement: tree.Statement) -> Part:
         if isinstance(statement, tree.If):

@@ -6,12 +6,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sonde.codegen.generation import Shared
+from sonde.codegen.outputs import RINGBUF
+from sonde.codegen.settings import Settings
 from sonde.codegen.shapes import end_of, field_of, round_up
+from sonde.codegen.uses import known_packet
 from sonde.lang import program as tree
 from sonde.lang.program import Aggregation, Clause, Expr
 from sonde.spec import (
     HEADER_SIZE,
     Action,
+    CaptureAction,
     ClearAction,
     CommandAction,
     ExitAction,
@@ -32,12 +36,13 @@ from sonde.typed import NamedTuple
 
 
 class Recorded(NamedTuple):
-    """A record: its layout, the fields in the order in which the statements write them, and the most bytes of its long
-    strings."""
+    """A record: its layout, the fields in the order in which the statements write them, the most bytes of its long
+    strings, and the field of what the kernel puts behind it, if it does."""
 
     layout: RecordLayout
     fields: tuple[Field, ...]
     tail: int
+    packet: Field | None = None
 
 
 class Plan:
@@ -51,6 +56,7 @@ class Plan:
         self._numbers = numbers
         self._end = HEADER_SIZE
         self._tail = 0
+        self._packet_field: Field | None = None
         self._order: list[Field] = []
         self.actions: list[Action] = []
         for statement in statements:
@@ -61,7 +67,7 @@ class Plan:
     def recorded(self, number: int) -> Recorded:
         """The record, with that number; without actions it is a default one, which only shows its line."""
         layout = RecordLayout(number, round_up(self._end), tuple(self.actions), not self.actions, self._clause.id)
-        return Recorded(layout, tuple(self._order), self._tail)
+        return Recorded(layout, tuple(self._order), self._tail, self._packet_field)
 
     def _field(self, e: Expr) -> Field:
         field = field_of(e, self._end, self._clause.probes, self._shared.settings)
@@ -106,10 +112,12 @@ class Plan:
         if isinstance(s, tree.FormattedCommand):
             return CommandAction(s.name, s.conversions, self._fields(s.values))
         if isinstance(s, tree.Act) and s.name == "pcap":
-            return self._packet()
+            return self._packet(s)
+        if isinstance(s, tree.Act) and s.name == "capture":
+            return self._capture()
         if isinstance(s, tree.Act) and s.name in CLOSING:
             return OtherAction(s.name, (self._add(Field(HEADER_SIZE, 8, "int")), self._add(WRITTEN)))
-        if isinstance(s, tree.Act) and s.name != "speculate":
+        if isinstance(s, tree.Act) and s.name not in ("speculate", "sample"):
             return OtherAction(s.name, self._fields(s.arguments) if s.name in CONSUMER_ACTIONS else ())
         return None
 
@@ -123,14 +131,34 @@ class Plan:
         # An integer is written as one, and shown by its type's description as all else.
         return PrintAction(number, field._replace(kind="bytes", signed=False) if field.kind == "int" else field)
 
-    def _packet(self) -> PacketAction:
-        """Time, length, length captured, link type, and as much of the packet as the option says."""
+    def _packet(self, s: tree.Act) -> PacketAction:
+        """Time, length, length captured, link type, and as much of the packet as the option says: in a slot, or behind
+        the record, where the kernel puts it."""
         start = round_up(self._end)
+        if is_appended(s, self._clause, self._shared.settings):
+            time, length, link = Field(start, 8, "int"), Field(start + 8, 4, "int"), Field(start + 12, 4, "int")
+            self._packet_field = data = Field(start + 16, 8, "long_bytes")
+            captured = Field(data.offset + 4, 4, "int")
+            return PacketAction(*(self._add(field) for field in (time, length, captured, link, data)))
         sizes = (8, 4, 4, 4, self._shared.settings.pcapsize)
         offsets = (0, 8, 12, 16, 24)
         kinds = ("int", "int", "int", "int", "bytes")
         fields = (Field(start + at, size, kind) for at, size, kind in zip(offsets, sizes, kinds, strict=True))
         return PacketAction(*(self._add(field) for field in fields))
+
+    def _capture(self) -> CaptureAction:
+        """Time, length, and where the packet is behind the record."""
+        start = round_up(self._end)
+        time, length, data = Field(start, 8, "int"), Field(start + 8, 4, "int"), Field(start + 12, 8, "long_bytes")
+        self._packet_field = data
+        return CaptureAction(*(self._add(field) for field in (time, length, data)))
+
+
+def is_appended(s: tree.Statement, clause: Clause, settings: Settings) -> bool:
+    """Whether a statement has the kernel append a packet to its record."""
+    if not isinstance(s, tree.Act) or settings.output == RINGBUF:
+        return False
+    return s.name == "capture" or known_packet(s, clause.probes) is not None
 
 
 IN_PLACE_STRING = 512

@@ -1,30 +1,38 @@
 """One BPF program: what every firing does first and last, and the clauses between.
 
 The state of the session is checked, the context adapter finds out which probe it is, scratch memory is taken if
-anything needs it (a frame for each level of nesting on this CPU, so that a firing inside a firing has its own), then
-come the clauses, each behind its bit of the probe's mask where not all probes have it.
+anything needs it (one of this CPU's frames that no other firing holds), then come the clauses, each behind its bit of
+the probe's mask where not all probes have it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from sonde.bpf import maps as kinds
-from sonde.codegen import clauses, loops, records
+from sonde.codegen import clauses, kernels, loops, records
 from sonde.codegen.access import zero
 from sonde.codegen.clauses import ERROR_ROUTINE, Planned
 from sonde.codegen.generation import Context, Generation, Shared
 from sonde.codegen.handlers import HANDLERS
-from sonde.codegen.ir import Imm, MapDescriptor, SlotAddress
+from sonde.codegen.ir import Atomic, Imm, MapDescriptor, Operand, Reg, SlotAddress
 from sonde.codegen.names import MASK_BITS, build_table
 from sonde.codegen.places import Held, Memory
+from sonde.codegen.resident import may_sleep
+from sonde.codegen.uses import samples
 from sonde.codegen.variables import local_place, object_size
 from sonde.codegen.walk import nodes
 from sonde.lang.program import Var, Variable
+from sonde.probe import KernelFunction, Probe, StaticProbe, Uprobe
 from sonde.spec import ACTIVE, DRAINING, INACTIVE, MapSpec
 
-LEVELS = 3
-"""Firings that can be nested on one CPU: thread, interrupt, and one more for safety."""
+FRAMES = 3
+"""Firings that can be under way on one CPU: thread, interrupt, and one more for safety."""
+
+PREEMPTIBLE_FRAMES = 8
+"""Where programs can be preempted, others are run on their CPU meanwhile, in other threads."""
+
+SCRATCH = "scratch"
 
 _ACTIVITY = {"BEGIN": INACTIVE, "END": DRAINING}
 
@@ -32,8 +40,12 @@ _ACTIVITY = {"BEGIN": INACTIVE, "END": DRAINING}
 def generate(name: str, context: Context, planned: Sequence[Planned], shared: Shared) -> Generation:
     """The program that runs these clauses for the context's probes."""
     g = Generation(name, context, shared, HANDLERS)
+    g.may_sleep = may_sleep(g, [clause for clause, *_ in planned])
     setup, body = g.b.label(), g.b.label()
     bits = _partial_clauses(g, planned)
+    # What the program returns: whether the perf event's own handler runs as well (bpf_overflow_handler,
+    # kernel/events/core.c).
+    g.sampled = g.b.copy(Imm(0)) if samples(clause for clause, _ in planned) else None
     _check_activity(g)
     g.probe_index = context.enter(g)
     g.b.jump(setup)
@@ -116,8 +128,12 @@ def _set_up(g: Generation, setup: int, body: int, variables: Sequence[Variable])
     blocks = g.b.function.blocks
     start = len(blocks)
     g.b.place(setup)
+    if g.shared.has_functions and isinstance(g.context.probes[0].firing, KernelFunction):
+        _require_alone(g)
     if g.scratch.base is not None:
         _take_frame(g)
+    if g.shared.has_functions:
+        g.b.atomic_add(_running(g), 0, Imm(1))
     for variable in variables:
         place = g.locals[variable]
         if isinstance(place, Held):
@@ -132,39 +148,74 @@ def _set_up(g: Generation, setup: int, body: int, variables: Sequence[Variable])
     blocks[at:at] = made
 
 
-def _take_frame(g: Generation) -> None:
-    assert g.scratch.base is not None
-    depth = g.frame_depth()
-    g.b.branch("eq", depth, Imm(0), g.leave)
-    level = g.b.load(depth, 0, 4)
-    free, full = g.b.label(), g.b.label()
-    g.b.branch("lt", level, Imm(LEVELS), free, full)
-    g.b.place(full)
+def _running(g: Generation) -> Reg:
+    """The address of the number of this session's programs that run on this CPU (never NULL, but to be tested)."""
+    key = g.b.slot(8)
+    g.b.store(key, 0, 4, Imm(0))
+    name = g.shared.maps.add(MapSpec("running", kinds.PERCPU_ARRAY, 4, 8, 1))
+    running = g.call("map_lookup_elem", MapDescriptor(name), SlotAddress(key))
+    g.b.release(key)
+    g.b.branch("eq", running, Imm(0), g.leave)
+    return running
+
+
+def _require_alone(g: Generation) -> None:
+    """Leave if another program of the session runs on this CPU: a function that it calls itself, with a lock of the
+    ring buffer held maybe, is no business of a probe, and to wait for that lock would be for ever."""
+    alone = g.b.label()
+    g.b.branch("eq", g.b.load(_running(g), 0, 8), Imm(0), alone)
     g.count("nested")
     g.b.jump(g.leave)
-    g.b.place(free)
-    key = g.b.slot(8)
-    first = g.b.alu("mul", g.call("get_smp_processor_id", pure="cpu"), Imm(LEVELS))
-    g.b.store(key, 0, 8, g.b.alu("add", first, level))
-    name = "scratch"
+    g.b.place(alone)
+
+
+def frames_of(probes: Iterable[Probe]) -> int:
+    """How many frames each CPU has: the programs of uprobes and fentry run with preemption, only kept on their CPU."""
+    preemptible = (StaticProbe, Uprobe, KernelFunction)
+    return PREEMPTIBLE_FRAMES if any(isinstance(each.firing, preemptible) for each in probes) else FRAMES
+
+
+def _take_frame(g: Generation) -> None:
+    """The first of this CPU's frames that is not in use. Their first word says so, and is exchanged: firings do not end
+    in the order in which they began where one thread's program is preempted for another's."""
+    assert g.scratch.base is not None
+    frames = g.shared.frames
     # The kernel's own arrays by CPU hold at most 32 KiB (PCPU_MIN_UNIT_SIZE, include/linux/percpu.h).
-    g.shared.maps.add(MapSpec(name, kinds.ARRAY, 4, 8, LEVELS, by_cpu="any"))
-    g.shared.maps.resize(name, max(g.scratch.size, g.shared.maps.specs[name].value_size))
-    g.b.move(g.scratch.base, g.call("map_lookup_elem", MapDescriptor(name), SlotAddress(key)))
+    g.shared.maps.add(MapSpec(SCRATCH, kinds.ARRAY, 4, 8, frames, by_cpu="any"))
+    g.shared.maps.resize(SCRATCH, max(g.scratch.size, g.shared.maps.specs[SCRATCH].value_size))
+    key, taken = g.b.slot(8), g.b.label()
+    first = g.b.alu("mul", g.call("get_smp_processor_id", pure="cpu"), Imm(frames))
+    for number in range(frames):
+        g.b.store(key, 0, 8, g.b.alu("add", first, Imm(number)))
+        g.b.move(g.scratch.base, g.call("map_lookup_elem", MapDescriptor(SCRATCH), SlotAddress(key)))
+        g.b.branch("eq", g.scratch.base, Imm(0), g.leave)
+        g.b.branch("eq", _hold(g, g.scratch.base), Imm(0), taken)
+    g.count("nested")
+    g.b.jump(g.leave)
+    g.b.place(taken)
     g.b.release(key)
-    g.b.branch("eq", g.scratch.base, Imm(0), g.leave)
-    g.b.store(depth, 0, 4, g.b.alu("add", level, Imm(1)))
+
+
+def _hold(g: Generation, frame: Reg) -> Operand:
+    """Say that a frame is in use; whether it was so before. Without an exchange this is right if firings only nest."""
+    if not kernels.has_exchange(g):
+        held = g.b.load(frame, 0, 8)
+        g.b.store(frame, 0, 8, Imm(1))
+        return held
+    held = g.b.register()
+    g.b.emit(Atomic("xchg", frame, 0, 8, g.b.copy(Imm(1)), held))
+    return held
 
 
 def _leave(g: Generation) -> None:
     """The end of every firing that got past the entry."""
+    if g.shared.has_functions:
+        g.b.atomic_add(_running(g), 0, Imm(-1))
     if g.scratch.base is not None:
-        depth = g.frame_depth()
-        with g.b.when("ne", depth, Imm(0)):
-            g.b.store(depth, 0, 4, g.b.alu("sub", g.b.load(depth, 0, 4), Imm(1)))
-    g.b.ret()
+        g.b.store(g.scratch.base, 0, 8, Imm(0))
+    g.b.ret(g.result if g.sampled is None else g.sampled)
 
 
 def _place_leave(g: Generation) -> None:
     g.b.place(g.leave)
-    g.b.ret()
+    g.b.ret(g.result)

@@ -11,10 +11,16 @@ _MOST_PRINTED = 24576
 
 
 class Settings(NamedTuple):
-    """Sizes in bytes, counts of frames; the names and defaults are DTrace's -x options."""
+    """Sizes in bytes, counts of frames; the names and defaults are DTrace's -x options.
+
+    `packet_bufsize` is the `bufsize` of rings that packets go through. `scope` says whose perf events are counted:
+    `processes`, those traced and what they start, `system`, or, where it is empty, what is usual for each provider.
+    `callchain`: samples that are let through have one.
+    """
 
     strsize: int = 256
     bufsize: int = 4 * MEGABYTE
+    packet_bufsize: int = 4 * MEGABYTE
     aggsize: int = 4 * MEGABYTE
     dynvarsize: int = MEGABYTE
     stackframes: int = 20
@@ -28,6 +34,11 @@ class Settings(NamedTuple):
     nspec: int = 1
     maxloop: int = 1024
     specsize: int = 4 * MEGABYTE
+    unwinds_by_tables: bool = False
+    output: str = "auto"
+    scope: str = ""
+    xdp: str = ""
+    callchain: bool = False
 
     @property
     def printed_size(self) -> int:

@@ -8,8 +8,9 @@ from sonde.codegen.names import PROBE_NAMES
 from sonde.codegen.settings import Settings
 from sonde.codegen.walk import is_zero
 from sonde.lang import program as tree
+from sonde.lang.errors import DError
 from sonde.lang.types import Array, String, Struct, is_signed, name_of, resolve, size_of
-from sonde.probe import Internal, Probe, Timer, Uprobe
+from sonde.probe import OVERFLOWS, Internal, Probe, StaticProbe, Uprobe
 from sonde.spec import Field
 
 COMM_SIZE = 16
@@ -64,7 +65,9 @@ def _longest(e: tree.Expr, probes: Sequence[Probe], settings: Settings) -> int:
 
 
 _OF_FIRST_ARGUMENT = ("basename", "cleanpath", "dirname", "strchr", "strrchr", "strstr", "substr")
-_LONGEST_TEXTS = {"inet_ntoa": 15, "inet_ntoa6": 45, "inet_ntop": 45, "link_ntop": 59, "lltostr": 20}
+_LONGEST_TEXTS = {
+    "__packet_text": 45, "inet_ntoa": 15, "inet_ntoa6": 45, "inet_ntop": 45, "link_ntop": 59, "lltostr": 20,
+}  # fmt: skip
 
 
 def _longest_result(e: tree.Call, probes: Sequence[Probe], settings: Settings) -> int:
@@ -120,7 +123,7 @@ def frames_of(e: tree.StackTrace, settings: Settings) -> int:
 def glue_frames(probes: Sequence[Probe]) -> int:
     """How many frames of the kernel's own glue may stand before those of a probe's code: which of `__traceiter_*` and
     `__bpf_trace_*` are there depends on the tracepoint and on who else is attached to it."""
-    return 0 if all(isinstance(probe.firing, (Internal, Timer, Uprobe)) for probe in probes) else 2
+    return 0 if all(isinstance(probe.firing, (Internal, *OVERFLOWS, StaticProbe, Uprobe)) for probe in probes) else 2
 
 
 Use = tuple[tuple[tree.Expr, ...], tuple[Probe, ...]]
@@ -136,7 +139,11 @@ def key_fields(uses: Iterable[Use], settings: Settings, start: int = 0) -> tuple
         shapes = [shape(key, probes, settings) for key, probes in column]
         kind, _, signed, detail = shapes[0]
         size = max(size for _, size, _, _ in shapes)
-        if len({kind for kind, *_ in shapes}) > 1:
+        kinds = {kind for kind, *_ in shapes}
+        if kinds == {"stack", "ustack"}:
+            text = "stack( ) and ustack( ) are keys of different types, and of one array or aggregation here"
+            raise DError("D_KEY_TYPE", text, column[-1][0].position, "use two aggregations")
+        if len(kinds) > 1:
             # A probe's name here, another string there: not the number of an interned one, but its characters.
             kind, size = "string", max(string_size(key, probes, settings) for key, probes in column)
         if kind == "stack":

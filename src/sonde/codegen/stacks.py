@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from sonde.codegen.access import store, zero
 from sonde.codegen.generation import Generation
-from sonde.codegen.identity import process
-from sonde.codegen.ir import Imm
+from sonde.codegen.images import image
+from sonde.codegen.ir import Imm, Operand
 from sonde.codegen.places import Memory
 from sonde.codegen.shapes import frames_of, glue_frames
 from sonde.lang.program import StackTrace
+
+HELPER = "get_stack"
 
 USER_STACK = 1 << 8
 """BPF_F_USER_STACK (include/uapi/linux/bpf.h)."""
@@ -22,10 +24,32 @@ def stack_into(g: Generation, e: StackTrace, memory: Memory) -> None:
     frames = frames_of(e, g.shared.settings)
     size = 8 * (frames if e.is_user or g.clause is None else frames + glue_frames(g.clause.probes))
     if e.is_user:
-        store(g, memory, 8, process(g))
+        store(g, memory, 8, image(g))
         memory = Memory(memory.base, memory.offset + 8)
-    elif not g.context.has_kernel_stack:
+    elif not g.context.has_kernel_stack and HELPER not in g.lacks:
         zero(g, memory, size)
         return
-    target = g.argument_of(memory.base, memory.offset)
-    g.call("get_stack", g.ctx, target, Imm(size), Imm(USER_STACK if e.is_user else g.context.own_frames))
+    call_stack(g, memory, size, USER_STACK if e.is_user else 0)
+
+
+def call_stack(g: Generation, memory: Memory, size: int, flags: int) -> Operand:
+    """At most `size` bytes of addresses, the innermost first; how many bytes there are, or a negative error."""
+    if flags & USER_STACK and g.shared.settings.unwinds_by_tables:
+        from sonde.codegen.unwinding import user_stack  # an import that most runs do without
+
+        return user_stack(g, memory, size, flags)
+    if flags or g.context.own_frames >= 0:
+        target = g.argument_of(memory.base, memory.offset)
+        return g.call(HELPER, g.ctx, target, Imm(size), Imm((flags or g.context.own_frames) + _marks(g)))
+    store(g, memory, 8, g.call("get_func_ip", g.ctx))
+    if size <= 8:
+        return Imm(8)
+    rest = g.argument_of(memory.base, memory.offset + 8)
+    got = g.call(HELPER, g.ctx, rest, Imm(size - 8), Imm(0))
+    return g.b.choose("sgt", got, Imm(0), lambda: g.b.alu("add", got, Imm(8)), lambda: Imm(8))
+
+
+def _marks(g: Generation) -> int:
+    """How many words of a stack are no addresses: where the event's sample has a call chain the helper takes the stack
+    from that, with the mark (PERF_CONTEXT_KERNEL or _USER) before it (bpf_get_stack_pe, kernel/bpf/stackmap.c)."""
+    return 1 if g.sampled is not None and g.shared.settings.callchain else 0

@@ -9,6 +9,8 @@ from sonde.codegen.shapes import Use, key_fields
 from sonde.codegen.walk import nodes
 from sonde.lang import program as tree
 from sonde.lang.program import Aggregation, Clause, Variable
+from sonde.lang.types import Pointer, Struct, resolve
+from sonde.probe import Probe, RawTracepoint
 from sonde.spec import Field
 
 Keys = dict[Variable | Aggregation, tuple[tuple[Field, ...], int]]
@@ -60,12 +62,62 @@ def gather_replaceable(clauses: Sequence[Clause]) -> frozenset[Aggregation]:
     return frozenset(found)
 
 
+def captures(clauses: Sequence[Clause]) -> bool:
+    """Whether bytes of packets are to follow any of the records."""
+    acts = ((node, each.probes) for each in clauses for node in nodes(each) if isinstance(node, tree.Act))
+    return any(act.name == "capture" or known_packet(act, probes) is not None for act, probes in acts)
+
+
+def known_packet(act: tree.Act, probes: Sequence[Probe]) -> int | None:
+    """Which of the probe's arguments a pcap() records, where the kernel knows that it is a packet: at tracepoints that
+    have it as an argument."""
+    if act.name != "pcap" or not all(isinstance(probe.firing, RawTracepoint) for probe in probes):
+        return None
+    packet = act.arguments[0]
+    while isinstance(packet, tree.Cast):
+        packet = packet.operand
+    if not isinstance(packet, tree.Argument):
+        return None
+    pointer = resolve(packet.type)
+    target = resolve(pointer.to) if isinstance(pointer, Pointer) else None
+    return packet.number if isinstance(target, Struct) and target.name == "sk_buff" else None
+
+
 def uses_arguments(clauses: Sequence[Clause]) -> bool:
     """Whether any of the clauses looks at the probe's arguments."""
+    return bool(arguments_used(clauses))
+
+
+def arguments_used(clauses: Sequence[Clause]) -> frozenset[int]:
+    """The numbers of the arguments that any of the clauses looks at."""
+    found = set()
     for clause in clauses:
         for node in nodes(clause):
             if isinstance(node, tree.Argument):
-                return True
-            if isinstance(node, tree.Builtin) and node.name.startswith("arg") and node.name[3:].isdigit():
-                return True
-    return False
+                found.add(node.number)
+            elif isinstance(node, tree.Builtin) and node.name.startswith("arg") and node.name[3:].isdigit():
+                found.add(int(node.name[3:]))
+    return frozenset(found)
+
+
+def typed_arguments(clauses: Sequence[Clause]) -> int:
+    """How many of the probe's typed arguments the clauses look at, from the first to the last that they do."""
+    used = (node.number for clause in clauses for node in nodes(clause) if isinstance(node, tree.Argument))
+    return max(used, default=-1) + 1
+
+
+def samples(clauses: Iterable[Clause]) -> bool:
+    """Whether any of the clauses may let a perf event's own sample through."""
+    return any(isinstance(node, tree.Act) and node.name == "sample" for clause in clauses for node in nodes(clause))
+
+
+def reads_member(clauses: Iterable[Clause], offset: int) -> bool:
+    """Whether any of the clauses looks at what is at that offset of the object that `args[0]` points to."""
+    return any(
+        isinstance(node, tree.MemberOf)
+        and isinstance(node.object, tree.Deref)
+        and isinstance(node.object.pointer, tree.Argument)
+        and node.member.offset == 8 * offset
+        for clause in clauses
+        for node in nodes(clause)
+    )

@@ -26,7 +26,7 @@ def below(node: Any) -> Iterator[Any]:
     """The node and every statement and expression in it."""
     yield node
     for name, value in zip(node._fields, node, strict=True):
-        if name in ("type", "operation") or isinstance(value, _LEAVES):
+        if name in ("type", "operation", "pieces") or isinstance(value, _LEAVES):
             continue
         if hasattr(value, "_fields"):
             yield from below(value)

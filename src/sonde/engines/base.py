@@ -9,7 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sonde.spec import TracingSpec
-from sonde.typed import Protocol
+from sonde.typed import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from sonde.samples import Samples
+    from sonde.symbols.process_events import ProcessEvent
 
 
 class EngineError(Exception):
@@ -44,6 +48,19 @@ class Ring(Protocol):
         """Give `size` bytes back to the producers."""
 
 
+class ProcessEvents(Protocol):
+    """What processes map, execute and make, and their ends. `lost` counts what could not be noted."""
+
+    lost: int
+
+    @property
+    def descriptors(self) -> Sequence[int]:
+        """Readable when there is something to be read."""
+
+    def read(self) -> Sequence[ProcessEvent]:
+        """What has happened since the last time, in order."""
+
+
 class Tracing(Protocol):
     """The objects made from one TracingSpec. Closing detaches and frees everything."""
 
@@ -53,6 +70,13 @@ class Tracing(Protocol):
 
     def attach(self) -> None:
         """Attach every program whose probes the system fires."""
+
+    def process_events(self) -> ProcessEvents | None:
+        """Begin to note what processes map, so that their addresses can be named after their end; None if the engine
+        cannot."""
+
+    def samples(self) -> Samples | None:
+        """The samples that programs let through, None where no program does. There are none before `attach`."""
 
     def run(self, program: str) -> None:
         """Run a program of an internal probe (BEGIN, END) once, on this CPU, to its end."""

@@ -32,6 +32,14 @@ def value_of(kind: str, name: str, types: KernelTypes, events: TraceEvents) -> s
     if kind == "tracepoint":
         arguments = types.tracepoint(name)
         return "" if arguments is None else _short(" ".join(map(_shallow, arguments)))
+    if kind == "function":
+        module, _, function = name.partition("`")
+        described = types.function(function, module)
+        return (
+            ""
+            if described is None
+            else _short(" ".join(map(_shallow, (described[0].returns, *described[0].parameters))))
+        )
     if kind == "enumerator":
         enumerator = types.enumerator(name)
         return str(enumerator[1]) if enumerator else ""

@@ -55,7 +55,7 @@ class KernelTypes:
     no BTF nothing is found.
 
     `asked` are the (kind, name) of what has been found by its name or whose members have been looked at: `struct`,
-    `union`, `enum`, `typedef`, `enumerator`, `variable`.
+    `union`, `enum`, `typedef`, `enumerator`, `variable`; and `function`, of the form module`name, where its type was.
     """
 
     def __init__(self, path: str = "/sys/kernel/btf", own: bytes | None = None) -> None:

@@ -16,6 +16,9 @@ class Offer(Protocol):
     def fires(self, probe: Probe) -> bool:
         """Whether the probe, of a provider that it has, can fire."""
 
+    def refused(self, probe: Probe) -> str:
+        """Why a probe of a provider that there is cannot fire and what would help, "" if there is nothing to say."""
+
     def absence(self, provider: str) -> str:
         """Why a description with this provider can match no probe and what would help, "" where it could."""
 

@@ -9,7 +9,8 @@ import os
 import re
 
 from sonde.lang.errors import DError
-from sonde.probes.pattern import Pattern, matches, plain
+from sonde.probes.pattern import Pattern, plain
+from sonde.probes.source_lines import source_line
 
 UNAVAILABLE = (
     "the embedded engine has no probes in the functions of processes; the kernel engine (root, or CAP_BPF and "
@@ -33,10 +34,20 @@ def check(pattern: Pattern, processes: str = "/proc") -> None:
         raise DError("D_PROC_GRAB", f"failed to grab process {pid}")
     if pattern.function == "-":
         _check_module(pattern.module, directory)
-        if not plain(pattern.name):
-            text = "only individual addresses may be specified with the '-' function"
-            raise DError("D_PROC_NAME", text)
-    _check_name(pattern.name)
+    check_name(pattern)
+
+
+def check_name(pattern: Pattern) -> None:
+    """Raise DError with D_PROC_NAME for a name that no probe in a function can have: it is `entry`, `return`, a glob or
+    an offset in hexadecimal; that of a source position is the place, which depends on the file."""
+    if pattern.function == "-" and not plain(pattern.name):
+        text = "only individual addresses may be specified with the '-' function"
+        raise DError("D_PROC_NAME", text)
+    exact, name = plain(pattern.name), pattern.name
+    if source_line(pattern.function) is not None or exact is None or name in ("entry", "return"):
+        return
+    if not _OFFSET.fullmatch(exact):
+        raise DError("D_PROC_NAME", f"'{name}' is an invalid probe name")
 
 
 def _pid(provider: str) -> int:
@@ -60,11 +71,3 @@ def _check_module(module: str, directory: str) -> None:
         executable = ""
     if module != executable:
         raise DError("D_PROC_LIB", "only the a.out module is valid with the '-' function")
-
-
-def _check_name(name: str) -> None:
-    """A name is `entry`, `return`, a glob, or an offset in hexadecimal."""
-    exact = plain(name)
-    if exact is None or matches(name, "entry") or matches(name, "return") or _OFFSET.fullmatch(exact):
-        return
-    raise DError("D_PROC_NAME", f"'{name}' is an invalid probe name")

@@ -12,6 +12,7 @@ from sonde.lang.catalog import ProbeArgument
 from sonde.probe import Probe, Timer
 from sonde.probes.pattern import Pattern, matcher, matches, plain
 from sonde.probes.provider import PROFILE
+from sonde.probes.samples import ARGUMENTS
 
 SECOND = 1_000_000_000
 SHORTEST = 200_000
@@ -70,7 +71,7 @@ class ProfileProvider:
         return self._probes[index] if index < len(self._probes) else None
 
     def arguments(self, probe: Probe) -> tuple[ProbeArgument, ...] | None:
-        return None
+        return ARGUMENTS
 
     def _create(self, name: str) -> Probe | None:
         index = len(self._probes)

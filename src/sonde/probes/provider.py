@@ -34,7 +34,20 @@ LOCKSTAT = Block(80300, 80399)
 IP = Block(80400, 80499)
 TCP = Block(80500, 80599)
 UDP = Block(80600, 80699)
+CPC = Block(81000, 84999)
+PERF = Block(85000, 94999)
+FBT = Block(100_000, 399_999)
+RAWFBT = Block(400_000, 699_999)
+PACKET = Block(700_000, 899_999)
+USDT = Block(900_000, 999_999)
 PID = Block(1_000_000, (1 << 31) - 1)
+
+
+FILES = "uprobe"
+"""The provider of probes in files, whatever process runs them."""
+
+STATIC = "usdt"
+"""The provider of static probes by this name: of files, and with a number behind it of processes."""
 
 
 class RecordField(NamedTuple):

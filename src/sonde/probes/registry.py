@@ -7,24 +7,31 @@ from collections.abc import Sequence
 from functools import cached_property
 from importlib import import_module
 
-from sonde.lang.catalog import Derivation, KernelSymbol, ProbeArgument
-from sonde.lang.types import Type
-from sonde.probe import Probe, Uprobe
+from sonde.lang.catalog import Derivation, KernelSymbol, Located, ProbeArgument
+from sonde.lang.errors import DError
+from sonde.lang.types import Function, Type
+from sonde.probe import KernelFunction, Probe, RawTracepoint, StaticProbe, Uprobe
 from sonde.probes import provider as blocks
 from sonde.probes.offer import Offer
 from sonde.probes.pattern import Pattern, is_word, matcher, matches, plain
-from sonde.probes.provider import Block, Provider, RecordField
+from sonde.probes.provider import FILES, STATIC, Block, Provider, RecordField
 from sonde.target.target import Target
 from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from sonde.probes.counted import CountedEvents
     from sonde.probes.derived.provider import DerivedProvider
+    from sonde.probes.fbt import FunctionProvider
+    from sonde.probes.functions import TraceableFunctions
     from sonde.probes.kernel_types import KernelTypes
     from sonde.probes.rawtp import Tracepoints
     from sonde.probes.sdt import SdtProvider
     from sonde.probes.tracefs import TraceEvents
+    from sonde.probes.usdt import StaticProbes
     from sonde.probes.user_functions import UserFunctions
+    from sonde.probes.user_variables import UserVariables
     from sonde.spec import TracingSpec
+    from sonde.symbols.code_objects import CodeObjects
     from sonde.symbols.kallsyms import Kallsyms
 
 _BLOCKS: dict[str, Block] = {
@@ -40,8 +47,18 @@ _BLOCKS: dict[str, Block] = {
     "ip": blocks.IP,
     "tcp": blocks.TCP,
     "udp": blocks.UDP,
+    "cpc": blocks.CPC,
+    "perf": blocks.PERF,
+    "fbt": blocks.FBT,
+    "rawfbt": blocks.RAWFBT,
+    "packet": blocks.PACKET,
 }
 """The providers, in the order of their identifiers."""
+
+_FUNCTIONS = ("fbt", "rawfbt")
+
+_COUNTED = ("cpc", "perf")
+"""Those whose probes fire when a perf event has counted so far."""
 
 _DERIVED = ("proc", "sched", "io", "lockstat", "ip", "tcp", "udp")
 """Those whose probes follow from others: each has a module of its name in `probes/derived/`."""
@@ -72,13 +89,19 @@ class Registry:
         self._offer = offer
         self._providers: dict[str, Provider] = {}
         self._derived_providers: dict[str, DerivedProvider] = {}
+        self._function_providers: dict[str, FunctionProvider] = {}
+        self._counted_providers: dict[str, CountedEvents] = {}
 
     def match(self, provider: str, module: str, function: str, name: str) -> Sequence[Probe]:
         """The probes whose four fields match the glob patterns ("" matches all), by identifier."""
         pattern = Pattern(provider, module, function, name)
-        process = self._process(provider)
-        if process:
-            return self._of_process(pattern._replace(provider=process))
+        if provider == FILES:
+            return self._user_functions.match(pattern) if self._offer is None else ()
+        if provider == STATIC:
+            return self._static_probes.match("", STATIC, pattern) if self._offer is None else ()
+        head, pid = _of_process(provider)
+        if pid:
+            return self._in_process(head, pid, pattern)
         single = plain(provider)
         if single:
             return self._matching(single, pattern) if single in _BLOCKS else ()
@@ -94,23 +117,34 @@ class Registry:
             return ()
         return [probe for probe in self._provider(provider).match(pattern) if self._offer.fires(probe)]
 
-    def _of_process(self, pattern: Pattern) -> Sequence[Probe]:
-        if self._offer is None:
-            return self._user_functions.match(pattern)
-        from sonde.probes.pid import check
+    def _in_process(self, head: str, pid: str, pattern: Pattern) -> Sequence[Probe]:
+        """The probes in a process's functions, those whose provider is `pid`, and its static ones."""
+        found: list[Probe] = []
+        if matches(head, "pid"):
+            functions = pattern._replace(provider=f"pid{pid}")
+            if self._offer is not None:
+                from sonde.probes.pid import check
 
-        check(pattern)
-        return ()
+                check(functions)
+                return ()
+            found += self._user_functions.match(functions)
+        if self._offer is None and plain(head) != "pid":
+            found += self._static_probes.match(pid, head, pattern)
+        return found
+
+    def remarks(self) -> list[str]:
+        """What to tell who asked for the probes that have been matched."""
+        return list(self._user_functions.remarks) if "_user_functions" in self.__dict__ else []
 
     def offers(self, what: str, name: str) -> bool:
         """Whether there is a `provider` of that name, or a kernel `module`, loaded or built in."""
         if what == "provider":
-            return name in _BLOCKS
+            return name in _BLOCKS or name in (FILES, STATIC)
         return name == "vmlinux" or (name.isidentifier() and os.path.isdir(f"/sys/module/{name}"))
 
     def absence(self, provider: str) -> str:
         """Why a description with this provider can match no probe, "" where it could."""
-        if self._offer is not None and self._process(provider):
+        if self._offer is not None and (provider in (FILES, STATIC) or _of_process(provider)[1]):
             from sonde.probes.pid import UNAVAILABLE
 
             return UNAVAILABLE
@@ -125,24 +159,40 @@ class Registry:
         why = self._offer.absence(provider) if self._offer else ""
         if why:
             return why
-        process = self._process(provider)
-        if process:
-            return self._user_functions.mismatch(Pattern(process, module, function, name))
+        if provider == FILES:
+            return self._user_functions.mismatch(Pattern(provider, module, function, name))
+        if module == FILES and not provider:
+            return f"a probe in a file has four fields: {FILES}:{function}:{name}:entry"
+        head, pid = _of_process(provider)
+        if pid and plain(head) == "pid":
+            return self._user_functions.mismatch(Pattern(f"pid{pid}", module, function, name))
+        if pid or provider == STATIC:
+            return self._static_probes.mismatch(pid, head, Pattern(provider, module, function, name))
+        if provider in _FUNCTIONS:
+            why = self._function_provider(provider).absence(Pattern(provider, module, function, name))
+            if why:
+                return why
+        if provider in _COUNTED:
+            why = self._refused(provider, Pattern(provider, module, function, name))
+            why = why or self._counted(provider).absence(Pattern(provider, module, function, name))
+            if why:
+                return why
         from sonde.probes.mismatch import explained
 
         return explained(Pattern(provider, module, function, name), tuple(_BLOCKS), self.match)
 
-    def _process(self, provider: str) -> str:
-        """The provider of one process that is meant, by its name or, before the number, a glob; "" if none is."""
-        head = provider.rstrip("0123456789")
-        number = provider[len(head) :]
-        return f"pid{number}" if number and head and matches(head, "pid") else ""
+    def _refused(self, provider: str, pattern: Pattern) -> str:
+        """Why the engine fires none of the probes that a pattern matches."""
+        found = self._provider(provider).match(pattern) if self._offer else ()
+        return self._offer.refused(found[0]) if self._offer and found else ""
 
     def by_id(self, identifier: int) -> Probe | None:
         """The probe with this identifier."""
         for name, block in _BLOCKS.items():
             if block.first <= identifier <= block.last:
                 return self._offered(self._provider(name).by_id(identifier))
+        if blocks.USDT.first <= identifier <= blocks.USDT.last:
+            return self._static_probes.by_id(identifier)
         return self._user_functions.by_id(identifier) if identifier >= blocks.PID.first else None
 
     def _offered(self, probe: Probe | None) -> Probe | None:
@@ -154,7 +204,28 @@ class Registry:
         """The probe's `args[]`; None where its provider has no typed arguments."""
         if isinstance(probe.firing, Uprobe):
             return None
+        if isinstance(probe.firing, StaticProbe):
+            return self._static_probes.arguments(probe)
         return self._provider(probe.provider).arguments(probe)
+
+    def argument_names(self, probe: Probe) -> tuple[str, ...] | None:
+        """The names of the probe's `args[]`, None where they have none, or are variables of a program."""
+        if isinstance(probe.firing, RawTracepoint) and probe.provider == "rawtp":
+            return self.types.tracepoint_parameters(probe.firing.name)
+        if isinstance(probe.firing, KernelFunction):
+            return self._function_provider(probe.provider).argument_names(probe)
+        return None
+
+    def has_variables(self, probe: Probe) -> bool:
+        """Whether the probe is in a program, whose variables have names and places there."""
+        return isinstance(probe.firing, Uprobe)
+
+    def variable(self, probe: Probe, scope: str, name: str | int) -> Located:
+        """A variable of a process at its probe. Raises DError."""
+        if not isinstance(probe.firing, Uprobe):
+            raise _without_variables(probe, scope, name)
+        site = self._user_functions.site(probe)
+        return self._user_variables.find(probe, site.object, site.address, scope, name)
 
     def derivations(self, probe: Probe) -> tuple[Derivation, ...]:
         """How the probe follows from others; () for a probe that has its firing to itself."""
@@ -163,6 +234,10 @@ class Registry:
     def fields(self, probe: Probe) -> tuple[RecordField, ...]:
         """Where a trace event's record has each of the probe's `args[]`; () unless its firing is a Tracepoint."""
         return self._sdt.fields(probe)
+
+    def signature(self, probe: Probe) -> Function | None:
+        """The type of a kernel function's probe, None where BTF does not describe the function."""
+        return self._function_provider(probe.provider).signature(probe)
 
     def type_named(self, name: str, module: str | None = None) -> Type | None:
         """A kernel typedef or base type."""
@@ -242,10 +317,28 @@ class Registry:
         return SdtProvider(self._events, lambda: self._tracepoints, self._lookup)
 
     @cached_property
+    def _code_objects(self) -> CodeObjects:
+        from sonde.symbols.code_objects import CodeObjects
+
+        return CodeObjects()
+
+    @cached_property
     def _user_functions(self) -> UserFunctions:
         from sonde.probes.user_functions import UserFunctions
 
-        return UserFunctions()
+        return UserFunctions(self._code_objects)
+
+    @cached_property
+    def _static_probes(self) -> StaticProbes:
+        from sonde.probes.usdt import StaticProbes
+
+        return StaticProbes(self._code_objects)
+
+    @cached_property
+    def _user_variables(self) -> UserVariables:
+        from sonde.probes.user_variables import UserVariables
+
+        return UserVariables(self._code_objects)
 
     def _provider(self, name: str) -> Provider:
         found = self._providers.get(name)
@@ -270,7 +363,42 @@ class Registry:
             from sonde.probes.rawtp import RawtpProvider
 
             return RawtpProvider(self._tracepoints)
+        if name == "packet":
+            from sonde.probes.packet import PacketProvider
+
+            return PacketProvider()
+        if name in _FUNCTIONS:
+            return self._function_provider(name)
+        if name in _COUNTED:
+            return self._counted(name)
         return self._derived(name) if name in _DERIVED else self._sdt
+
+    @cached_property
+    def _functions_of_kernel(self) -> TraceableFunctions:
+        from sonde.probes.functions import TraceableFunctions
+
+        return TraceableFunctions(self._tracefs)
+
+    def _function_provider(self, name: str) -> FunctionProvider:
+        found = self._function_providers.get(name)
+        if found is None:
+            from sonde.probes.fbt import FunctionProvider
+
+            found = self._function_providers[name] = FunctionProvider(
+                name, self._functions_of_kernel, self.types, self._kallsyms_path or os.devnull
+            )
+        return found
+
+    def _counted(self, name: str) -> CountedEvents:
+        found = self._counted_providers.get(name)
+        if found is None:
+            from sonde.probes.counted import CountedEvents
+            from sonde.probes.cpc import CounterNames
+            from sonde.probes.perf_sources import SourceNames
+
+            spelling = CounterNames() if name == "cpc" else SourceNames()
+            found = self._counted_providers[name] = CountedEvents(name, _BLOCKS[name], spelling)
+        return found
 
     def _derived(self, name: str) -> DerivedProvider:
         found = self._derived_providers.get(name)
@@ -288,6 +416,22 @@ class Registry:
         return self.types.lookup(keyword, name)
 
 
+def _of_process(provider: str) -> tuple[str, str]:
+    """The name of a provider of one process, or a glob, and the process's number behind it; "" if there is none."""
+    head = provider.rstrip("0123456789")
+    return (head, provider[len(head) :]) if head else (provider, "")
+
+
+def _without_variables(probe: Probe, scope: str, name: str | int) -> DError:
+    text = f"failed to resolve {scope}->{name}: {probe} has no variables with names"
+    hint = "variables have names at probes in processes, and args-> in the kernel's functions and tracepoints"
+    if isinstance(probe.firing, KernelFunction) and scope == "args":
+        hint = "the kernel's BTF does not describe the function: arg0, arg1 ... are its arguments"
+        if probe.firing.is_return:
+            hint = f"save it at the entry, self->{name} = args->{name}, and use self->{name} here"
+    return DError("D_IDENT_UNDEF", text, hint=hint)
+
+
 def _may_have(provider: str, name: str) -> bool:
     """Whether a provider may have probes of a name, without asking it: keeps the commonest descriptions without a
     provider, `BEGIN` and `tick-1s`, from loading everything."""
@@ -298,8 +442,14 @@ def _may_have(provider: str, name: str) -> bool:
         return exact in _NEVER_EVENTS[:3]
     if provider == "syscall":
         return exact in _NEVER_EVENTS[3:]
+    if provider in _FUNCTIONS:
+        return exact in _NEVER_EVENTS[3:]
+    if provider == "packet":
+        return False
     if provider == "profile":
         return exact.startswith(("profile-", "tick-"))
+    if provider in _COUNTED:
+        return exact[-1:].isdigit() and "-" in exact and not exact.startswith(("profile-", "tick-"))
     if provider in _DERIVED:
         return exact not in _NEVER_EVENTS and not exact.startswith(("profile-", "tick-"))
     return is_word(exact) and exact not in _NEVER_EVENTS

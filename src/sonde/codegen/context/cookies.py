@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sonde.codegen.generation import Generation, ProbeIndex
+from sonde.codegen.identity import process
 from sonde.codegen.ir import Imm, Operand
 from sonde.probe import Probe
 
@@ -25,3 +26,11 @@ def index_by_cookie(g: Generation, count: int, feature: str) -> Operand:
         index = g.b.stamp("cookie")
     g.b.branch("ge", index, Imm(count), g.leave)
     return index
+
+
+def index_in_process(g: Generation, count: int, pid: int) -> Operand:
+    """That of a uprobe, which belongs to process `pid` or, where that is 0, to whoever comes by: a child between vfork
+    and exec runs in its parent's memory, and is another process."""
+    if pid:
+        g.b.branch("ne", process(g), Imm(pid), g.leave)
+    return index_by_cookie(g, count, "uprobe_cookie")

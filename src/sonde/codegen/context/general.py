@@ -19,6 +19,7 @@ class GeneralContext:
     attach_to: str | None = None
     has_kernel_stack = False
     own_frames = 0
+    is_user = False
 
     def __init__(self, probes: tuple[Probe, ...]) -> None:
         self.probes = probes

@@ -22,6 +22,7 @@ class InternalContext:
     attach_to: str | None = None
     has_kernel_stack = False
     own_frames = 0
+    is_user = False
 
     def __init__(self, probe: Probe) -> None:
         self.probes: tuple[Probe, ...] = (probe,)

@@ -33,9 +33,12 @@ class SyscallContext:
     attach_to: str | None = None
     has_kernel_stack = True
     own_frames = 2
+    is_user = False
 
-    def __init__(self, probes: tuple[Probe, ...]) -> None:
+    def __init__(self, probes: tuple[Probe, ...], apart: bool = False) -> None:
+        """`apart`: the program is attached to each call, and else once to all that there are."""
         self.probes = probes
+        self._apart = apart
         self._firings = {p.id: p.firing for p in probes if isinstance(p.firing, Syscall)}
         native = [f.number for f in self._firings.values() if not f.compat]
         compat = [f.number for f in self._firings.values() if f.compat]
@@ -45,11 +48,12 @@ class SyscallContext:
         self.index = self._numbered()
 
     def _numbered(self) -> ProbeIndex:
-        """By system call number, 32-bit ones behind the others. One attachment, for the first probe, serves all."""
+        """By system call number, 32-bit ones behind the others."""
         if len(self.probes) == 1:
             return numbered(self.probes)
         places = {i: f.number + (self._native if f.compat else 0) for i, f in self._firings.items()}
-        return ProbeIndex(self._native + self._compat, places, ((self.probes[0], 0),))
+        attached = self.probes if self._apart else self.probes[:1]
+        return ProbeIndex(self._native + self._compat, places, tuple((probe, 0) for probe in attached))
 
     def enter(self, g: Generation) -> Operand:
         if len(self.probes) == 1:

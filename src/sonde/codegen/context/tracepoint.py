@@ -43,6 +43,7 @@ Fields = Callable[[Probe], Sequence[EventField]]
 class RawTracepointContext:
     has_kernel_stack = True
     own_frames = 2
+    is_user = False
 
     def __init__(self, probes: tuple[Probe, ...], by_btf: bool) -> None:
         self.probes = probes
@@ -83,6 +84,7 @@ class TracepointContext:
     attach_to: str | None = None
     has_kernel_stack = True
     own_frames = 0
+    is_user = False
 
     def __init__(self, probes: tuple[Probe, ...], fields: Fields) -> None:
         self.probes = probes

@@ -8,9 +8,8 @@ from __future__ import annotations
 from sonde.bpf import programs
 from sonde.codegen.access import load_bytes
 from sonde.codegen.context import registers
-from sonde.codegen.context.cookies import index_by_cookie, numbered
+from sonde.codegen.context.cookies import index_in_process, numbered
 from sonde.codegen.generation import Generation, Unsupported
-from sonde.codegen.identity import process
 from sonde.codegen.ir import Imm, Operand
 from sonde.codegen.places import Place, Remote
 from sonde.lang.errors import Position
@@ -25,13 +24,15 @@ _UNKNOWN_OFFSET = -1
 
 
 class UprobeContext:
-    """Probes of one process, and of one kind. At a function's entry the arguments from arg6 on are those on its stack;
-    at another instruction only the registers are known to be something; a return has its value in arg1."""
+    """Probes of one process, or of files for whoever runs them, and of one kind. At a function's entry the arguments
+    from arg6 on are those on its stack; at another instruction only the registers are known to be something; a return
+    has its value in arg1."""
 
     kind = programs.KPROBE
     attach_to: str | None = None
     has_kernel_stack = False
     own_frames = 0
+    is_user = True
 
     def __init__(self, probes: tuple[Probe, ...], is_multi: bool) -> None:
         """`is_multi`: they are attached by multi-uprobe links."""
@@ -43,9 +44,7 @@ class UprobeContext:
         self._kind, self._pid = first.kind, first.pid
 
     def enter(self, g: Generation) -> Operand:
-        """A child between vfork and exec runs in the process's memory, and is another one."""
-        g.b.branch("ne", process(g), Imm(self._pid), g.leave)
-        return index_by_cookie(g, len(self.probes), "uprobe_cookie")
+        return index_in_process(g, len(self.probes), self._pid)
 
     def argument(self, g: Generation, number: int) -> Operand:
         if self._kind == "return":

@@ -8,6 +8,7 @@ from sonde.codegen.ir import Function
 from sonde.codegen.routines import (
     buckets,
     components,
+    packets,
     paths,
     processes,
     searching,
@@ -15,6 +16,7 @@ from sonde.codegen.routines import (
     strings,
     texts,
     tokens,
+    unwinding,
 )
 
 _FIXED: dict[str, Callable[[], Function]] = {
@@ -64,6 +66,10 @@ def routine(name: str) -> Function:
         numbers = name.split("_")[2:]
         step = "_".join(("path_step", *numbers)) if name.startswith("d_path_") else None
         return paths.d_path(name, paths.Offsets(*map(int, numbers)), step)
+    if name.startswith("unwind_"):
+        return _unwinding(name)
+    if name.startswith("packet_"):
+        return _of_packets(name)
     if name.startswith("path_step_"):
         return paths.step_up(name, paths.Offsets(*map(int, name.split("_")[2:])))
     if name in _TEXTS:
@@ -72,3 +78,18 @@ def routine(name: str) -> Function:
     if base in _OF_STRINGS:
         return _OF_STRINGS[base](name, int(capacity))
     return _FIXED[name]()
+
+
+def _of_packets(name: str) -> Function:
+    _, what, kind, *rest = name.split("_")
+    if what == "number":
+        return packets.number(name, kind, int(rest[0]))
+    return packets.tag(name, kind) if what == "tag" else packets.headers(name, kind, rest[0])
+
+
+def _unwinding(name: str) -> Function:
+    if name.startswith("unwind_step_"):
+        return unwinding.step(name, int(name.removeprefix("unwind_step_")))
+    if name == "unwind_mapping":
+        return unwinding.mapping(name)
+    return unwinding.row(name) if name == "unwind_row" else unwinding.walk(name, int(name.removeprefix("unwind_")))

@@ -84,6 +84,18 @@ def link_ntop(g: Generation, e: tree.Call, memory: Memory, size: int) -> None:
     _text_into(g, work, memory, size)
 
 
+def show(g: Generation, kind: int, work: Memory, memory: Memory, size: int) -> None:
+    """The text of an address whose bytes are in the working memory: 4 or 6 for IP's versions, 1 for Ethernet."""
+    if kind == 4:
+        _ipv4(g, work)
+    elif kind == 6:
+        _ipv6(g, work, Imm(1))
+    else:
+        put(g, work, BYTES, Imm(_LINK_BYTES[ARPHRD_ETHER]))
+        g.routine("link_text", g.address(work))
+    _text_into(g, work, memory, size)
+
+
 def _read_address(g: Generation, pointer: tree.Expr, work: Memory, count: int) -> None:
     copy(g, pointer_place(g, pointer), moved(work, INPUT), count)
 

@@ -8,6 +8,7 @@ from sonde.codegen.faults import BAD_ADDRESS, fault_if
 from sonde.codegen.generation import Generation
 from sonde.codegen.ir import Imm, Operand
 from sonde.codegen.places import Memory
+from sonde.codegen.resident import read_user
 from sonde.codegen.strings import limit
 from sonde.lang import program as tree
 
@@ -28,7 +29,7 @@ def command_line(g: Generation, e: tree.Call, memory: Memory, size: int) -> None
         g.b.move(length, Imm(0))
     with g.b.when("gt", length, Imm(most)):
         g.b.move(length, Imm(most))
-    result = g.call("probe_read_user", g.argument_of(memory.base, memory.offset), length, start)
+    result = read_user(g, "probe_read_user", memory, length, start)
     fault_if(g, "slt", result, Imm(0), BAD_ADDRESS, start)
     done = g.b.label()
     for offset in range(0, size, 8):

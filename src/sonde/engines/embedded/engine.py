@@ -11,10 +11,12 @@ from sonde.spec import TracingSpec
 class EmbeddedEngine:
     """Runs programs in this process, fired by stops of the followed processes and by timers."""
 
-    def __init__(self, followed: FollowedGroup | None = None) -> None:
+    def __init__(self, followed: FollowedGroup | None = None, sample_bytes: int = 1 << 20) -> None:
+        """`sample_bytes` is the size of the ring of samples."""
         self._followed = followed
+        self._sample_bytes = sample_bytes
 
     def load(self, spec: TracingSpec) -> EmbeddedTracing:
         """Create the maps and make the programs ready. Raises EngineError."""
         target = self._followed.members[0].pid if self._followed else 0
-        return EmbeddedTracing(spec, StampValues(target), self._followed)
+        return EmbeddedTracing(spec, StampValues(target), self._followed, self._sample_bytes)

@@ -34,9 +34,10 @@ _STRUCTURES: dict[str, tuple[tuple[str, str], ...]] = {
         ("uid", "struct kuid"), ("gid", "struct kgid"), ("suid", "struct kuid"), ("sgid", "struct kgid"),
         ("euid", "struct kuid"), ("egid", "struct kgid"), ("fsuid", "struct kuid"), ("fsgid", "struct kgid"),
     ),
+    "struct mm_context": (("vdso", "void *"),),
     "struct mm_struct": (
         ("arg_start", "unsigned long"), ("arg_end", "unsigned long"), ("env_start", "unsigned long"),
-        ("env_end", "unsigned long"), ("start_stack", "unsigned long"),
+        ("env_end", "unsigned long"), ("start_stack", "unsigned long"), ("context", "struct mm_context"),
     ),
     "struct tty_struct": (("index", "int"),),
     "struct signal_struct": (

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from sonde.engines.embedded.kernel_types import TRACEPOINTS, description
-from sonde.probe import Internal, Probe, RawTracepoint, Syscall, Timer
+from sonde.probe import Internal, PerfEvent, Probe, RawTracepoint, Syscall, Timer
 
-_PROVIDERS = ("dtrace", "syscall", "profile", "rawtp", "proc", "sched")
+_PROVIDERS = ("dtrace", "syscall", "profile", "rawtp", "proc", "sched", "cpc", "perf")
 
-FEATURES = frozenset(("raw_tp_cookie", "perf_cookie"))
-"""What it offers to programs, as `sonde doctor` names it of kernels."""
+FEATURES = frozenset(("raw_tp_cookie", "perf_cookie", "ringbuf", "syscalls_apart"))
+"""What it offers to programs, as `sonde doctor` names it of kernels; and that a program attached to system calls is run
+for those alone, so that what one of them needs is no burden of the others."""
+
+_CLOCKS = (0, 1)
+"""PERF_COUNT_SW_CPU_CLOCK and PERF_COUNT_SW_TASK_CLOCK, which are the same of a thread that is looked at as it runs."""
 
 _KERNEL = "the kernel engine (root, or CAP_BPF and CAP_PERFMON)"
 
@@ -46,11 +50,20 @@ class Offer:
         match probe.firing:
             case Internal() | Timer():
                 return True
+            case PerfEvent(source="software", config=(number, _, _), mode=mode):
+                return number in _CLOCKS and mode != "kernel"
             case Syscall(compat=compat):
                 return not compat
             case RawTracepoint(name=name):
                 return name in TRACEPOINTS
         return False
+
+    def refused(self, probe: Probe) -> str:
+        """Why a probe of a provider that there is cannot fire, and what would help."""
+        if isinstance(probe.firing, PerfEvent):
+            text = "the embedded engine samples by the clock alone: cpu_clock and task_clock, all or user"
+            return f"{text}; {_KERNEL} counts other events"
+        return ""
 
     def absence(self, provider: str) -> str:
         if provider in ("", *_PROVIDERS) or not provider.isalnum():

@@ -40,7 +40,7 @@ _ZERO_SHARED = bytes(_SHARED_SIZE)
 _WORD = struct.Struct("=Q")
 _HALF = struct.Struct("=I")
 _PAIR = struct.Struct("=ii")
-_MAPPING = struct.Struct("=QQQQQ")
+_MAPPING = struct.Struct("=QQQQQQ")
 _IDENTITY = struct.Struct("=IIIIIIII")
 
 
@@ -116,9 +116,12 @@ class Structures:
             at = shared + _PIDS_AT + kind * _PID.size + _PID.offsets["numbers"] + _UPID.offsets["nr"]
             self._write_shared(at, _HALF.pack(number))
 
-    def set_mapping(self, shared: int, arguments: tuple[int, int], environment: tuple[int, int], stack: int) -> None:
-        """Where in the process's memory its arguments and environment begin and end, and where its stack began."""
-        self._write_shared(shared + _MM_AT, _MAPPING.pack(*arguments, *environment, stack))
+    def set_mapping(
+        self, shared: int, arguments: tuple[int, int], environment: tuple[int, int], stack: int, vdso: int
+    ) -> None:
+        """Where in the process's memory its arguments and environment begin and end, where its stack began, and where
+        the vdso is."""
+        self._write_shared(shared + _MM_AT, _MAPPING.pack(*arguments, *environment, stack, vdso))
 
     def _write_task(self, address: int, member: str, data: bytes) -> None:
         self._tasks.write(address + _TASK.offsets[member], data)

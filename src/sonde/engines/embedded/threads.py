@@ -178,7 +178,7 @@ class Threads:
         structures = self._structures
         structures.set_identity(process.shared, found.uid, found.gid, found.euid, found.egid)
         structures.set_groups(process.shared, found.pid, found.group, found.session)
-        structures.set_mapping(process.shared, found.arguments, found.environment, found.stack)
+        structures.set_mapping(process.shared, found.arguments, found.environment, found.stack, found.vdso)
 
     def _set_parent(self, process: Process, parent: Process | None) -> None:
         if process.parent is not None:

@@ -31,24 +31,37 @@ from sonde.engines.embedded.structures import Structures
 from sonde.engines.embedded.task import Access, Task
 from sonde.engines.embedded.threads import Threads
 from sonde.engines.kernel.ring import KernelRing
-from sonde.spec import SKIPPED, TracingSpec, element_name
+from sonde.spec import PERF_RINGS, SKIPPED, TracingSpec, element_name, has_samples, has_user_addresses
 from sonde.target import proc
 from sonde.target.memory import ProcessMemory
+from sonde.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sonde.engines.embedded.record_rings import RecordRing
+    from sonde.engines.embedded.sources.images import ImageEvents
+    from sonde.engines.embedded.sources.sample_ring import SampleRing
+    from sonde.engines.merged_ring import MergedRing
 
 
 class EmbeddedTracing:
     """The Tracing of a spec: maps are created and programs made ready by the constructor, which raises EngineError."""
 
-    def __init__(self, spec: TracingSpec, values: StampValues, followed: FollowedGroup | None = None) -> None:
+    def __init__(
+        self, spec: TracingSpec, values: StampValues, followed: FollowedGroup | None = None, sample_bytes: int = 1 << 20
+    ) -> None:
         self._spec = spec
         self._followed = followed
         self._memory = Memory()
         self._table = MapTable()
-        self.rings: list[KernelRing] = []
+        self.rings: list[KernelRing | MergedRing] = []
+        self._record_ring: RecordRing | None = None
         self._maps: dict[str, Map] = {}
         self._elements: dict[str, tuple[MapArray, int]] = {}
         self._ring_buffers: list[RingBuffer] = []
         self._events: Events | None = None
+        self._images: ImageEvents | None = None
+        self._sample_bytes = sample_bytes
+        self._samples: SampleRing | None = None
         try:
             self._create_maps(spec)
             self._prepare(spec, values)
@@ -62,6 +75,9 @@ class EmbeddedTracing:
             if isinstance(made, MapArray):
                 found = {element_name(map_spec.name, index): (made, index) for index in range(len(made.elements))}
                 self._elements.update(found)
+        if spec.rings == (PERF_RINGS,):
+            self._open_record_ring(spec)
+            return
         for name in spec.rings:
             ring_map = self._maps[name]
             for element in ring_map.elements if isinstance(ring_map, MapArray) else (ring_map,):
@@ -69,14 +85,30 @@ class EmbeddedTracing:
                 self._ring_buffers.append(element)
                 self.rings.append(KernelRing(element.descriptor, element.spec.max_entries))
 
+    def _open_record_ring(self, spec: TracingSpec) -> None:
+        from sonde.engines.embedded.maps.object_array import ObjectArray  # imports that most runs do without
+        from sonde.engines.embedded.record_rings import RecordRing
+
+        array = self._maps[PERF_RINGS]
+        assert isinstance(array, ObjectArray)
+        self._record_ring = RecordRing(array, spec.ring_bytes)
+        self.rings.append(self._record_ring.ring)
+
     def _prepare(self, spec: TracingSpec, values: StampValues) -> None:
         """Make the programs ready and connect them with what fires them."""
         self._buffers = buffers = Buffers(self._memory)
         remote = self._followed.tracees.memory if self._followed else ProcessMemory()
         self._plan = plan_of(spec, self._followed is not None and self._followed.seccomp)
+        walk = walker(buffers.registers, remote.read)
+        if self._followed is not None and (has_user_addresses(spec) or has_samples(spec)):
+            from sonde.engines.embedded.sources.images import ImageEvents, with_images  # most runs do without
+
+            self._plan = with_images(self._plan)
+            self._images = ImageEvents(lambda tid: self._threads.by_tid.get(tid))
+            walk = self._images.walking(walk)
         places = self._followed.tracees.fetched() if self._followed else memoryview(b"")
         fetched = FetchedMemory(remote.read, places, self._plan.fetches)
-        access = Access(fetched.read, remote.write, walker(buffers.registers, remote.read))
+        access = Access(fetched.read, remote.write, walk)
         threads = self._threads = Threads(Structures(self._memory), buffers.registers_at, access)
         own = threads.outsider(os.getpid())
         if own is None:
@@ -87,12 +119,19 @@ class EmbeddedTracing:
         self._programs = prepare(spec.programs, self._maps, self._environment, values.value)
         followed = self._followed
         interrupt = followed.tracees.interrupt if followed else lambda tid: None
-        self._timers = TimerSource(firings.clocks(self._programs), threads, self._environment, buffers, interrupt)
+        if has_samples(spec):
+            from sonde.engines.embedded.sources.sample_ring import SampleRing  # most programs let none through
+
+            self._samples = SampleRing(self._environment, self._sample_bytes)
+        clocks = firings.clocks(self._programs)
+        self._timers = TimerSource(clocks, threads, self._environment, buffers, interrupt, self._samples)
         hooks = Hooks(
             self._thread_ended, self._forget_task, self._timers.sampled,
             followed.tracees.registers if followed else lambda flags: b"", fetched,
         )  # fmt: skip
-        stops = StopSource(threads, self._environment, firings.by_tracepoint(self._programs), buffers, hooks)
+        stops = StopSource(threads, self._environment, firings.shots(self._programs), buffers, hooks)
+        if self._images is not None:
+            self._images.watch(stops.handlers)
         self._events = Events(followed, stops.handlers, self._timers, self._is_enough)
 
     def _thread_ended(self, tid: int) -> None:
@@ -107,6 +146,10 @@ class EmbeddedTracing:
 
     def _is_enough(self, for_data: bool) -> bool:
         """Whether a ring should be looked at: if it has something, or before it is full."""
+        if self._samples is not None and self._samples.is_filling:
+            return True
+        if self._record_ring is not None:
+            return self._record_ring.is_enough(for_data)
         for ring in self._ring_buffers:
             if for_data and ring.is_awake:
                 return True
@@ -128,6 +171,14 @@ class EmbeddedTracing:
                 with suppress(FileNotFoundError, ProcessLookupError):
                     for tid in proc.threads(member.pid):
                         self._threads.adopt(tid)
+
+    def process_events(self) -> ImageEvents | None:
+        """What the traced processes have mapped, where the spec records addresses of processes."""
+        return self._images
+
+    def samples(self) -> SampleRing | None:
+        """The samples that programs let through, None where no program does."""
+        return self._samples
 
     def run(self, program: str) -> None:
         """Run a program of an internal probe (BEGIN, END) once, to its end. Raises EngineError."""
@@ -183,6 +234,12 @@ class EmbeddedTracing:
         if self._events is not None:
             self._events.close()
         for ring in self.rings:
-            ring.close()
+            if isinstance(ring, KernelRing):
+                ring.close()
+        if self._record_ring is not None:
+            self._record_ring.close()
+        if self._samples is not None:
+            self._samples.close()
+            self._samples = None
         self._table.close()
         self.rings, self._maps, self._elements, self._ring_buffers, self._programs = [], {}, {}, [], []

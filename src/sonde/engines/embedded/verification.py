@@ -1,11 +1,13 @@
-"""The verifier, told what this engine knows: its tracepoints' arguments and its structures."""
+"""The verifier, told what this engine has: maps, helpers, its tracepoints' arguments and its structures."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
 from sonde.engines.base import EngineError
+from sonde.engines.embedded.helpers.table import SUPPORTED
 from sonde.engines.embedded.kernel_types import TRACEPOINTS, pointed_to, size_of
+from sonde.engines.embedded.maps.creation import check_kind
 from sonde.engines.embedded.verifier.state import State
 from sonde.engines.embedded.verifier.verify import Verified, verify
 from sonde.spec import MapSpec, ProgramSpec
@@ -15,11 +17,13 @@ def verify_here(
     program: ProgramSpec, maps: Mapping[str, MapSpec], observe: Callable[[int, State], None] | None = None
 ) -> Verified:
     """Prove that the program may run in this engine; `maps` and `observe` are those of `verify`. Raises Refusal, or
-    EngineError if it is for a tracepoint that the engine has not."""
+    EngineError if it is for a tracepoint, or takes a map, that the engine has not."""
+    for _, name in program.map_references:
+        check_kind(maps[name])
     arguments = None
     if program.attach_to is not None:
         tracepoint = program.attach_to.removeprefix("btf_trace_")
         if tracepoint not in TRACEPOINTS:
             raise EngineError(f"program {program.name} is for the tracepoint {tracepoint}, which only a kernel has")
         arguments = pointed_to(tracepoint)
-    return verify(program, maps, arguments, observe, size_of=size_of)
+    return verify(program, maps, arguments, observe, size_of=size_of, helpers=SUPPORTED)

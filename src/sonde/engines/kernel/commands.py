@@ -8,7 +8,7 @@ import os
 import struct
 from collections.abc import Sequence
 
-from sonde.bpf.programs import TRACE_UPROBE_MULTI
+from sonde.bpf.programs import TRACE_KPROBE_MULTI, TRACE_UPROBE_MULTI
 from sonde.engines.kernel.syscalls import address_of, bpf
 from sonde.typed import NamedTuple
 
@@ -19,11 +19,13 @@ MAP_LOOKUP_BATCH, MAP_UPDATE_BATCH, LINK_CREATE = 24, 26, 28
 TEST_RUN_ON_CPU = 1
 _UPROBE_MULTI_RETURN = 1
 """BPF_F_UPROBE_MULTI_RETURN."""
+_KPROBE_MULTI_RETURN = 1
+"""BPF_F_KPROBE_MULTI_RETURN."""
 _RAW_TRACEPOINT_CONTEXT = 96
 """Bytes of the context BPF_PROG_TEST_RUN wants for a raw tracepoint: MAX_BPF_FUNC_ARGS words."""
 
-_INFO_SIZE, _RECURSION_MISSES = 232, 208
-"""Of struct bpf_prog_info: its size, and the place of recursion_misses."""
+_INFO_SIZE, _RECURSION_MISSES, _JITED_COUNTS = 232, 208, 104
+"""Of struct bpf_prog_info: its size, and the places of recursion_misses and of nr_jited_ksyms."""
 
 _NAME_CHARACTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.")
 
@@ -140,11 +142,12 @@ class Code(NamedTuple):
     attach_btf_id: int = 0
     attach_btf: int = 0
     flags: int = 0
+    license: str = "GPL"
 
 
-def load_program(program: Code, log: bytearray | None = None, license_name: str = "GPL") -> int:
+def load_program(program: Code, log: bytearray | None = None) -> int:
     """`log`, if given, receives the verifier's log, up to a NUL."""
-    code, license_text = bytearray(program.code), bytearray(license_name.encode() + b"\0")
+    code, license_text = bytearray(program.code), bytearray(program.license.encode() + b"\0")
     func_info, line_info = bytearray(program.func_info), bytearray(program.line_info)
     attributes = bytearray(128)
     pack = struct.pack_into
@@ -174,11 +177,8 @@ def run_program(program: int, cpu: int) -> int:
 
 def recursion_misses(program: int) -> int:
     """How often the kernel skipped the program because it was running on that CPU already (since Linux 5.12)."""
-    info = bytearray(_INFO_SIZE)
-    attributes = bytearray(16)
-    struct.pack_into("=IIQ", attributes, 0, program, len(info), address_of(info))
-    bpf(OBJ_GET_INFO_BY_FD, attributes)
-    return int(struct.unpack_from("=Q", info, _RECURSION_MISSES)[0])
+    information = _program_information(program, bytearray(_INFO_SIZE))
+    return int(struct.unpack_from("=Q", information, _RECURSION_MISSES)[0])
 
 
 def run_syscall_program(program: int, context: bytearray) -> int:
@@ -201,23 +201,90 @@ def link_tracing(program: int, attach_type: int, cookie: int = 0) -> int:
     return bpf(LINK_CREATE, bytearray(struct.pack("=IIIIIIQ16x", program, 0, attach_type, 0, 0, 0, cookie)))
 
 
+def link_device(program: int, interface: int, attach_type: int, flags: int = 0) -> int:
+    """Attach to a network device, by its number: at tcx, or in XDP with its XDP_FLAGS_* (linux/if_link.h)."""
+    return bpf(LINK_CREATE, bytearray(struct.pack("=IIII16x", program, interface, attach_type, flags)))
+
+
 def link_uprobes(
-    program: int, path: str, offsets: Sequence[int], cookies: Sequence[int] = (), pid: int = 0, is_return: bool = False
+    program: int,
+    path: str,
+    offsets: Sequence[int],
+    cookies: Sequence[int] = (),
+    pid: int = 0,
+    is_return: bool = False,
+    semaphores: Sequence[int] = (),
 ) -> int:
     """Attach to many places in the file `path`, by file offset, through the multi-uprobe link; to the returns of the
-    functions that begin there if `is_return`. Only in process `pid`, 0 for all."""
+    functions that begin there if `is_return`. Only in process `pid`, 0 for all. `semaphores` are the offsets of the u16
+    that the kernel counts up as long as the link lives, 0 where there is none."""
     text = bytearray(os.fsencode(path) + b"\0")
     places = bytearray(struct.pack(f"={len(offsets)}Q", *offsets))
     numbers = bytearray(struct.pack(f"={len(cookies)}Q", *cookies))
+    counters = bytearray(struct.pack(f"={len(semaphores)}Q", *semaphores))
     attributes = bytearray(64)
     struct.pack_into("=IIII", attributes, 0, program, 0, TRACE_UPROBE_MULTI, 0)
     struct.pack_into("=QQ", attributes, 16, address_of(text), address_of(places))
+    if semaphores:
+        struct.pack_into("=Q", attributes, 32, address_of(counters))
     if cookies:
         struct.pack_into("=Q", attributes, 40, address_of(numbers))
     struct.pack_into("=III", attributes, 48, len(offsets), _UPROBE_MULTI_RETURN if is_return else 0, pid)
     return bpf(LINK_CREATE, attributes)
 
 
+def link_kprobes(program: int, symbols: Sequence[str], cookies: Sequence[int], is_return: bool = False) -> int:
+    """Attach to many functions of the kernel, by name, through the multi-kprobe link; to their returns if
+    `is_return`."""
+    texts = bytearray(b"".join(symbol.encode() + b"\0" for symbol in symbols))
+    at, places = address_of(texts), []
+    for symbol in symbols:
+        places.append(at)
+        at += len(symbol.encode()) + 1
+    names = bytearray(struct.pack(f"={len(places)}Q", *places))
+    return _link_kprobes(program, 24, names, cookies, is_return)
+
+
+def link_kprobe_addresses(
+    program: int, addresses: Sequence[int], cookies: Sequence[int], is_return: bool = False
+) -> int:
+    """The same for functions by the addresses that they begin at."""
+    places = bytearray(struct.pack(f"={len(addresses)}Q", *addresses))
+    return _link_kprobes(program, 32, places, cookies, is_return)
+
+
+def _link_kprobes(program: int, field: int, places: bytearray, cookies: Sequence[int], is_return: bool) -> int:
+    numbers = bytearray(struct.pack(f"={len(cookies)}Q", *cookies))
+    attributes = bytearray(64)
+    struct.pack_into("=IIII", attributes, 0, program, 0, TRACE_KPROBE_MULTI, 0)
+    struct.pack_into("=II", attributes, 16, _KPROBE_MULTI_RETURN if is_return else 0, len(cookies))
+    struct.pack_into("=Q", attributes, field, address_of(places))
+    struct.pack_into("=Q", attributes, 40, address_of(numbers))
+    return bpf(LINK_CREATE, attributes)
+
+
 def link_perf_event(program: int, event: int, attach_type: int, cookie: int = 0) -> int:
     """Attach to a perf event."""
     return bpf(LINK_CREATE, bytearray(struct.pack("=IIIIQ24x", program, event, attach_type, 0, cookie)))
+
+
+def program_code(program: int) -> list[tuple[int, int]]:
+    """Where the machine code of the program's functions is, [start, end) each; none if the kernel does not say, which
+    takes the privilege to read kallsyms' addresses, and a JIT compiler."""
+    information = _program_information(program, bytearray(_INFO_SIZE))
+    count = min(struct.unpack_from("=II", information, _JITED_COUNTS))
+    if not count:
+        return []
+    starts, lengths = bytearray(8 * count), bytearray(4 * count)
+    asked = bytearray(_INFO_SIZE)
+    struct.pack_into("=IIQQ", asked, _JITED_COUNTS, count, count, address_of(starts), address_of(lengths))
+    _program_information(program, asked)
+    pairs = zip(struct.unpack(f"={count}Q", starts), struct.unpack(f"={count}I", lengths), strict=True)
+    return [(start, start + length) for start, length in pairs if start]
+
+
+def _program_information(program: int, information: bytearray) -> bytearray:
+    attributes = bytearray(16)
+    struct.pack_into("=IIQ", attributes, 0, program, len(information), address_of(information))
+    bpf(OBJ_GET_INFO_BY_FD, attributes)
+    return information

@@ -8,24 +8,31 @@ from sonde.engines.kernel.syscalls import UnsupportedMachineError
 from sonde.engines.kernel.tracing import KernelTracing
 from sonde.spec import TracingSpec
 from sonde.target.machine import online_cpus
+from sonde.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sonde.samples import SampleRequest
 
 
 class KernelEngine:
     """Runs programs in the running kernel: bpf(2), perf_event_open(2), mapped ring buffers.
 
     `cpu` is the one whose firings alone are traced, None for all: timers and internal probes then fire there.
-    `values` are the numbers that programs are stamped with.
+    `values` are the numbers that programs are stamped with. `request` says how perf events are opened.
     """
 
-    def __init__(self, cpu: int | None = None, values: StampValues | None = None) -> None:
+    def __init__(
+        self, cpu: int | None = None, values: StampValues | None = None, request: SampleRequest | None = None
+    ) -> None:
         self._cpu = cpu
         self._values = values
+        self._request = request
 
     def load(self, spec: TracingSpec) -> KernelTracing:
         """Create the maps and load the programs. Raises EngineError, having freed what it made until then."""
         if self._cpu is not None and self._cpu not in online_cpus():
             raise EngineError(f"there is no CPU {self._cpu} that is online")
         try:
-            return KernelTracing(spec, self._cpu, self._values)
+            return KernelTracing(spec, self._cpu, self._values, self._request)
         except UnsupportedMachineError as error:
             raise EngineError(str(error)) from None

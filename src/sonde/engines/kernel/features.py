@@ -79,7 +79,7 @@ def _bpf() -> None:
 
 
 def _perf_event() -> None:
-    os.close(perf_events.open_clock(1_000_000_000, online_cpus()[0]))
+    os.close(perf_events.open_overflow(perf_events.clock(1_000_000_000), -1, online_cpus()[0]))
 
 
 def _ring_buffer() -> None:
@@ -124,8 +124,21 @@ def _tracing(attach_type: int, function: str) -> None:
         target = find(function)
     finally:
         finder.close()
-    code = Code("feature", programs.TRACING, attach_type, i.encode(_RETURN_ZERO), attach_btf_id=target.id)
-    os.close(commands.load_program(code))
+    code = Code("feature", programs.TRACING, attach_type, i.encode(_RETURN_ZERO), 0, b"", b"", target.id, target.btf)
+    try:
+        os.close(commands.load_program(code))
+    finally:
+        if target.btf:
+            os.close(target.btf)
+
+
+def takes_function(function: str, is_return: bool) -> bool:
+    """Whether the kernel takes fentry programs, or fexit, for a function: it looks at it when they are loaded."""
+    try:
+        _tracing(programs.TRACE_FEXIT if is_return else programs.TRACE_FENTRY, function)
+    except (OSError, EngineError):
+        return False
+    return True
 
 
 def _typed_raw_tracepoint() -> None:
@@ -158,6 +171,37 @@ def _uprobe_multi() -> None:
         os.close(program)
 
 
+def _sleepable_uprobe() -> None:
+    code = Code("feature", programs.KPROBE, 0, i.encode(_RETURN_ZERO), flags=programs.F_SLEEPABLE)
+    os.close(commands.load_program(code))
+
+
+def _kprobe_multi() -> None:
+    """Of a function that there cannot be a kernel with such links says that there is none (ESRCH)."""
+    program = commands.load_program(
+        Code("feature", programs.KPROBE, programs.TRACE_KPROBE_MULTI, i.encode(_RETURN_ZERO))
+    )
+    try:
+        os.close(commands.link_kprobes(program, ("no function",), (0,)))
+    except OSError as error:
+        if error.errno in NOT_SUPPORTED:
+            raise
+    finally:
+        os.close(program)
+
+
+def _tcx() -> None:
+    """A kernel that knows such links says that there is no device of that number (ENODEV)."""
+    program = commands.load_program(Code("feature", programs.SCHED_CLS, 0, i.encode(_RETURN_ZERO)))
+    try:
+        os.close(commands.link_device(program, 0x7FFFFFFF, programs.TCX_INGRESS))
+    except OSError as error:
+        if error.errno in NOT_SUPPORTED:
+            raise
+    finally:
+        os.close(program)
+
+
 def _hardware_counters() -> None:
     os.close(perf_events.open_cycles(online_cpus()[0]))
 
@@ -182,7 +226,8 @@ _NEWER = "a newer kernel"
 FEATURES = (
     Feature("bpf", "loading programs at all", "4.17", _bpf, _AS_ROOT),
     Feature("perf_event", "profile-n and tick-n", "4.9", _perf_event, _AS_ROOT),
-    Feature("ringbuf", "records in order, written in place", "5.8", _ring_buffer, _NEWER),
+    Feature("ringbuf", "records in order, written in place", "5.8", _ring_buffer,
+            "none needed: records go through perf rings, one for each CPU, as with -xoutput=perf"),
     Feature("raw_tp_cookie", "one program for many raw tracepoints", "6.10",
             _helper(programs.RAW_TRACEPOINT, "get_attach_cookie"), "none needed: one program each is loaded"),
     Feature("perf_cookie", "one program for many timers and trace events", "5.15",
@@ -200,13 +245,23 @@ FEATURES = (
     Feature("ringbuf_dynptr", "records of variable size", "5.19",
             _helper(programs.RAW_TRACEPOINT, "ringbuf_reserve_dynptr"), _NEWER),
     Feature("sign_extension", "shorter code for signed values", "6.6", _sign_extension, _NEWER),
-    Feature("kprobe", "fbt probes", "4.1", _event_source("kprobe"), "a kernel with CONFIG_KPROBES"),
-    Feature("fentry", "fbt probes at little cost", "5.5", _function_entry,
+    Feature("kprobe", "rawfbt probes, and fbt probes as a last resort", "4.17",
+            _event_source("kprobe"), "a kernel with CONFIG_KPROBES"),
+    Feature("fentry", "fbt probes of a few functions, at little cost", "5.5", _function_entry,
             "a kernel with BTF and CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS that permits it"),
+    Feature("kprobe_multi", "fbt probes of many functions, in one link", "5.18", _kprobe_multi,
+            "a kernel with CONFIG_FPROBE"),
+    Feature("kprobe_cookie", "one program for many fbt probes", "5.15",
+            _helper(programs.KPROBE, "get_attach_cookie"), "none needed: one program each is loaded"),
+    Feature("functions", "names of the kernel's functions for fbt", "2.6.29",
+            _readable(f"{TRACEFS}/available_filter_functions"), "a kernel with CONFIG_DYNAMIC_FTRACE that permits it"),
     Feature("uprobe", "pid and USDT probes", "4.1", _event_source("uprobe"), "a kernel with CONFIG_UPROBE_EVENTS"),
     Feature("uprobe_multi", "many pid probes at once", "6.6", _uprobe_multi, _NEWER),
     Feature("uprobe_cookie", "one program for many pid probes", "5.15",
             _helper(programs.KPROBE, "get_attach_cookie"), "none needed: one program each is loaded"),
+    Feature("uprobe_sleep", "memory that is not resident, in pid and USDT probes", "6.0", _sleepable_uprobe, _NEWER),
+    Feature("tcx", "packet probes that other programs cannot displace", "6.6", _tcx,
+            "none needed: sockets with a filter see the packets"),
     Feature("cycles", "cpc probes", "2.6.31", _hardware_counters, "a machine, or hypervisor, with hardware counters"),
     Feature("btf_vmlinux", "types of the kernel", "5.4", _readable(VMLINUX_BTF), "a kernel with CONFIG_DEBUG_INFO_BTF"),
     Feature("tracefs", "sdt probes and their arguments", "4.1", _readable(f"{TRACEFS}/events"),
@@ -217,8 +272,19 @@ FEATURES = (
 FOR_PROGRAMS = ("raw_tp_cookie", "perf_cookie")
 """Those on which the code that is generated depends: tried at each start, so no others."""
 
-FOR_UPROBES = ("uprobe_multi", "uprobe_cookie")
+FOR_RECORDS = ("ringbuf",)
+"""Likewise, where the kernel's release alone would say that it is not there."""
+
+FOR_UPROBES = ("uprobe_multi", "uprobe_cookie", "uprobe_sleep")
 """Likewise, where a program has pid probes."""
+
+
+FOR_FUNCTIONS = ("fentry", "kprobe_multi", "kprobe_cookie")
+"""Likewise, where a program has fbt probes."""
+
+
+FOR_PACKETS = ("tcx",)
+"""Likewise, where a program has packet probes."""
 
 
 def detect(names: Iterable[str] = FOR_PROGRAMS) -> frozenset[str]:

@@ -18,8 +18,21 @@ def allow_descriptors(spec: TracingSpec) -> None:
     for program in spec.programs:
         is_copied = any(stamp.kind == "cookie" for stamp in program.stamps)
         wanted += len(program.probes) * (2 if is_copied else 1) + len(online_cpus())
-    if wanted <= _USUAL:
-        return
+    if wanted > _USUAL:
+        _raise(wanted)
+
+
+def allow_more_descriptors(count: int) -> None:
+    """Raise the soft limit by so many where they may be too many for it: the events of a process with many threads."""
+    if count > _OTHERS:
+        import resource  # an import that most runs do without
+
+        soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        if soft != resource.RLIM_INFINITY:
+            _raise(soft + count)
+
+
+def _raise(wanted: int) -> None:
     import resource  # an import that most runs do without
 
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)

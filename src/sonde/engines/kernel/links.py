@@ -14,10 +14,25 @@ from sonde.engines.base import EngineError
 from sonde.engines.kernel import commands, perf_events
 from sonde.engines.kernel.failures import NOT_SUPPORTED, explain
 from sonde.engines.kernel.programs import LoadedProgram
-from sonde.probe import General, Internal, Probe, RawTracepoint, Syscall, Timer, Tracepoint, Uprobe
+from sonde.probe import (
+    General,
+    Internal,
+    KernelFunction,
+    Packet,
+    PerfEvent,
+    Probe,
+    RawTracepoint,
+    Syscall,
+    Timer,
+    Tracepoint,
+    Uprobe,
+)
 from sonde.target.machine import online_cpus
 from sonde.target.tracefs import find_tracefs
-from sonde.typed import NamedTuple
+from sonde.typed import NamedTuple, TypeAlias
+
+_CANNOT_COUNT = frozenset({errno.EINVAL, errno.EOPNOTSUPP, errno.ENOENT, errno.ENODEV, errno.EACCES, 524})
+"""What perf_event_open(2) says of events that a machine has not, or that have no overflows; 524 is ENOTSUPP."""
 
 
 class Attachment(NamedTuple):
@@ -27,10 +42,14 @@ class Attachment(NamedTuple):
     closing_waits: bool = False
 
 
-def attach(program: LoadedProgram, own: Callable[[Attachment], None], cpu: int | None = None) -> None:
+Overflows: TypeAlias = Callable[[LoadedProgram, Probe, Callable[[int], None]], None]
+"""Opens the perf events of a probe whose overflows a program handles, and hands each over."""
+
+
+def attach(program: LoadedProgram, own: Callable[[Attachment], None], overflows: Overflows) -> None:
     """Attach to everything that fires one of the program's probes; `own` takes each attachment over.
 
-    With `cpu` timers run there only; other firings happen where they happen.
+    `overflows` opens the perf events of a probe whose overflows the program handles.
 
     Raises EngineError, with what is attached until then left to its owner.
     """
@@ -48,14 +67,21 @@ def attach(program: LoadedProgram, own: Callable[[Attachment], None], cpu: int |
                         own(Attachment(_raw_tracepoint(program, name, 0)))
                 case RawTracepoint(name=name):
                     own(Attachment(_raw_tracepoint(program, name, cookie)))
-                case Timer(period=period, every_cpu=every_cpu):
-                    for each in _timer_cpus(every_cpu, cpu):
-                        own(Attachment(_perf_event(program, perf_events.open_clock(period, each), cookie)))
+                case Timer() | PerfEvent():
+
+                    def hold(event: int, cookie: int = cookie) -> None:
+                        own(Attachment(_perf_event(program, event, cookie)))
+
+                    overflows(program, probe, hold)
                 case Tracepoint(group=group, name=name):
                     event = perf_events.open_trace_event(_event_number(group, name), online_cpus()[0])
                     own(Attachment(_perf_event(program, event, cookie), closing_waits=True))
-                case Uprobe():
+                case Uprobe() | KernelFunction():
                     pass  # all of them at a time, below
+                case Packet():
+                    from sonde.engines.kernel import packet_hooks  # an import that most runs do without
+
+                    own(Attachment(packet_hooks.attach(program, probe.firing)))
                 case General():
                     raise EngineError(f"{probe} is a general probe, which only --engine embedded has")
         except OSError as error:
@@ -66,6 +92,10 @@ def attach(program: LoadedProgram, own: Callable[[Attachment], None], cpu: int |
         uprobes.attach(
             program, lambda link: own(Attachment(link)), lambda event: own(Attachment(event, True)), _perf_event
         )
+    if any(isinstance(probe.firing, KernelFunction) for probe, _ in program.probes):
+        from sonde.engines.kernel import functions  # an import that most runs do without
+
+        functions.attach(program, lambda link: own(Attachment(link, True)), _perf_event)
 
 
 def _raw_tracepoint(program: LoadedProgram, name: str, cookie: int) -> int:
@@ -89,13 +119,6 @@ def _event_number(group: str, name: str) -> int:
     """What perf_event_attr.config wants: a number that the kernel gives when it starts or loads a module."""
     with open(f"{find_tracefs()}/events/{group}/{name}/id", encoding="ascii") as file:
         return int(file.read())
-
-
-def _timer_cpus(every_cpu: bool, cpu: int | None) -> tuple[int, ...]:
-    """The CPUs to open a timer on."""
-    if cpu is not None:
-        return (cpu,)
-    return online_cpus() if every_cpu else online_cpus()[:1]
 
 
 def _perf_event(program: LoadedProgram, event: int, cookie: int) -> int:
@@ -137,6 +160,13 @@ def _failure(probe: Probe, error: OSError) -> EngineError:
             return EngineError(f"cannot attach {probe}: the program reads past the end of the event's record")
         case Tracepoint(group=group, name=name) if error.errno in (errno.ENOENT, errno.EINVAL):
             return EngineError(f"cannot attach {probe}: this kernel has no trace event {group}:{name}")
+        case PerfEvent(source=source) if error.errno in _CANNOT_COUNT:
+            why = "takes no samples, or not in this mode" if error.errno != errno.EACCES else "is not permitted"
+            return EngineError(f"cannot attach {probe}: this event of {source} {why} ({error.strerror})")
+        case Packet():
+            from sonde.engines.kernel import packet_hooks  # an import that most runs do without
+
+            return packet_hooks.failure(probe, probe.firing, error)
         case Timer() if error.errno in (errno.EOPNOTSUPP, errno.ENOENT):
             return EngineError(f"cannot attach {probe}: this kernel has no cpu-clock event")
     return explain(error, f"cannot attach {probe}")

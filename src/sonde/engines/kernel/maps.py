@@ -70,6 +70,10 @@ class KernelMap:
         except OSError as error:
             raise explain(error, f"cannot write map {self.spec.name}") from None
 
+    def put(self, key: int, descriptor: int) -> None:
+        """Make a map or a program the element of a u32 key."""
+        self.write(_native(key), _native(descriptor))
+
     def close(self) -> None:
         if self.descriptor >= 0:
             os.close(self.descriptor)
@@ -130,7 +134,18 @@ def create(spec: MapSpec, cpus: int) -> KernelMap | KernelMapArray:
     """The object for `spec`; `cpus` is the number of possible CPUs. Raises EngineError."""
     if spec.by_cpu:
         spec = _by_cpu(spec, cpus)
-    return KernelMap(spec, cpus) if spec.inner is None else KernelMapArray(spec, spec.inner, cpus)
+    if spec.inner is None:
+        return KernelMap(spec, cpus)
+    return KernelMapArray(spec, spec.inner, cpus) if spec.elements is None else _of_named_maps(spec, spec.inner, cpus)
+
+
+def _of_named_maps(spec: MapSpec, inner: MapSpec, cpus: int) -> KernelMap:
+    """A map whose elements are other maps of the spec, put into it when they are there."""
+    template = KernelMap(inner, cpus)
+    try:
+        return KernelMap(spec._replace(inner=None), cpus, template.descriptor)
+    finally:
+        template.close()
 
 
 def _by_cpu(spec: MapSpec, cpus: int) -> MapSpec:

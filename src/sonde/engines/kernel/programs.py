@@ -73,6 +73,7 @@ def _load(spec: ProgramSpec, code: bytes, btf: int, target: TypeReference) -> in
     program = Code(
         spec.name, spec.kind, spec.attach_type, code, btf,
         spec.func_info if btf else b"", spec.line_info if btf else b"", target.id, target.btf,
+        spec.flags, spec.license,
     )  # fmt: skip
     try:
         return with_memory(lambda: commands.load_program(program))

@@ -61,6 +61,21 @@ class KernelRing:
             end += (length & ~_DISCARD) + 15 & ~7
         return end
 
+    @property
+    def position(self) -> int:
+        """Up to where everything has been given back."""
+        return self._position
+
+    @property
+    def produced(self) -> int:
+        """Up to where there are records, written or being written."""
+        return self._producer[0]
+
+    @property
+    def has_data(self) -> bool:
+        """Whether there is a record, which may still be being written."""
+        return self._producer[0] != self._position
+
     def advance(self, size: int) -> None:
         """Give `size` bytes back to the producers."""
         self._position += size

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import os
 import struct
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 
 from sonde.bpf import programs
 from sonde.engines.base import EngineError
@@ -17,26 +18,44 @@ from sonde.engines.kernel.limits import allow_descriptors
 from sonde.engines.kernel.links import Attachment
 from sonde.engines.kernel.maps import KernelMap, KernelMapArray, create
 from sonde.engines.kernel.programs import NO_TYPE, LoadedProgram, TypeReference, load
-from sonde.engines.kernel.ring import KernelRing
+from sonde.engines.kernel.rings import Rings
 from sonde.engines.kernel.stamps import StampValues
 from sonde.engines.kernel.syscalls import PollSet, current_cpu
+from sonde.probe import Probe
 from sonde.spec import SKIPPED, ProgramSpec, TracingSpec, element_name
 from sonde.target.machine import possible_cpus
+from sonde.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sonde.engines.base import Ring
+    from sonde.engines.kernel.overflow_events import OverflowEvents
+    from sonde.engines.kernel.perf_outputs import PerfOutput
+    from sonde.engines.kernel.side_band import SideBand
+    from sonde.samples import SampleRequest
+
+_LOOK = 0.02
+"""Seconds between two looks at perf rings, which tell only when they have filled in part: how late a line may be."""
 
 
 class KernelTracing:
     """The Tracing of a spec: maps are created and programs loaded by the constructor, which raises EngineError."""
 
-    def __init__(self, spec: TracingSpec, cpu: int | None = None, values: StampValues | None = None) -> None:
+    def __init__(
+        self, spec: TracingSpec, cpu: int | None = None, values: StampValues | None = None,
+        request: SampleRequest | None = None,
+    ) -> None:  # fmt: skip
         self._cpu = cpu
+        self._request = request
+        self._overflows: OverflowEvents | None = None
         self._values = values or StampValues()
-        self.rings: list[KernelRing] = []
+        self._rings: Rings | None = None
         self._maps: dict[str, KernelMap | KernelMapArray] = {}
         self._elements: dict[str, tuple[KernelMapArray, int]] = {}
         self._programs: list[LoadedProgram] = []
         self._descriptors: list[int] = []
         self._attachments: list[Attachment] = []
         self._poll_set: PollSet | None = None
+        self._side_band: SideBand | None = None
         self._others: tuple[int, ...] = ()
         allow_descriptors(spec)
         try:
@@ -53,13 +72,20 @@ class KernelTracing:
             if isinstance(made, KernelMapArray):
                 found = {element_name(map_spec.name, index): (made, index) for index in range(len(made.elements))}
                 self._elements.update(found)
-        for name in spec.rings:
-            ring_map = self._maps[name]
-            for element in ring_map.elements if isinstance(ring_map, KernelMapArray) else (ring_map,):
-                try:
-                    self.rings.append(KernelRing(element.descriptor, element.spec.max_entries))
-                except OSError as error:
-                    raise explain(error, f"cannot map ring buffer {name} into memory") from None
+        self._fill(spec, {name: each.descriptor for name, each in self._maps.items()})
+        self._rings = Rings(spec, self._maps, self._request.take if self._request is not None else None)
+
+    @property
+    def rings(self) -> Sequence[Ring]:
+        """What the consumer reads, in the order of the spec."""
+        return self._rings.rings if self._rings is not None else ()
+
+    def _fill(self, spec: TracingSpec, descriptors: Mapping[str, int]) -> None:
+        """Put the named maps or programs that there are by now into the maps that hold them."""
+        for each in spec.maps:
+            for key, name in each.elements or ():
+                if name in descriptors:
+                    self._map(each.name).put(key, descriptors[name])
 
     def _load_programs(self, spec: TracingSpec) -> None:
         maps = {name: each.descriptor for name, each in self._maps.items()}
@@ -71,6 +97,7 @@ class KernelTracing:
         for program in spec.programs:
             target = targets[program.attach_to] if program.attach_to else NO_TYPE
             self._programs += load(program, maps, blobs.get(program.btf, 0), target, self._own, self._values)
+        self._fill(spec, {each.spec.name: each.descriptor for each in self._programs})
 
     def _load_btf(self, program: ProgramSpec) -> int:
         try:
@@ -79,7 +106,7 @@ class KernelTracing:
             raise explain(error, f"cannot load the BTF of program {program.name}") from None
 
     def _find_targets(self, spec: TracingSpec) -> dict[str, TypeReference]:
-        names = {program.attach_to for program in spec.programs if program.attach_to}
+        names = {program.attach_to: program.attach_type for program in spec.programs if program.attach_to}
         targets: dict[str, TypeReference] = {}
         if not names:
             return targets
@@ -94,8 +121,9 @@ class KernelTracing:
             what = "cannot look up types of the kernel"
             raise (EngineError(f"{what}: {text}") if text else explain(error, what)) from None
         try:
-            for name in names:
-                targets[name] = finder.typedef(name)
+            for name, attach_type in names.items():
+                find = finder.typedef if attach_type == programs.TRACE_RAW_TP else finder.function
+                targets[name] = find(name)
                 if targets[name].btf:
                     self._own(targets[name].btf)
         finally:
@@ -108,8 +136,39 @@ class KernelTracing:
 
     def attach(self) -> None:
         """Attach every program whose probes the system fires, in the order of the spec. Raises EngineError."""
+        takes = self._request is not None and self._request.take is not None
+        if takes:
+            self._overflow_events()
         for program in self._programs:
-            links.attach(program, self._attachments.append, self._cpu)
+            links.attach(program, self._attachments.append, self._attach_overflows)
+        if self._overflows is not None:
+            self._overflows.begin(self._rings.event if takes and self._rings is not None else None)
+
+    def _overflow_events(self) -> OverflowEvents:
+        if self._overflows is None:
+            from sonde.engines.kernel.overflow_events import OverflowEvents  # many runs have no perf events
+
+            takes = self._request is not None and self._request.take is not None
+            samples = takes or any(each.spec.samples for each in self._programs)
+            self._overflows = OverflowEvents(self._request, samples, self._cpu)
+        return self._overflows
+
+    def _attach_overflows(self, program: LoadedProgram, probe: Probe, hold: Callable[[int], None]) -> None:
+        self._overflow_events().attach(program, probe, hold)
+
+    def samples(self) -> OverflowEvents | None:
+        """The samples that programs let through, None where no program does. There are none before `attach`."""
+        return self._overflows if self._overflows is not None and self._overflows.has_rings else None
+
+    def process_events(self) -> SideBand | None:
+        """What all processes map, None where perf does not tell."""
+        from sonde.engines.kernel.side_band import SideBand  # an import that most runs do without
+
+        try:
+            self._side_band = SideBand()
+        except OSError:
+            return None
+        return self._side_band
 
     def run(self, program: str) -> None:
         """Run a program of an internal probe (BEGIN, END) once, on one CPU, to its end. Raises EngineError."""
@@ -126,11 +185,25 @@ class KernelTracing:
     def wait(self, timeout: float | None, others: Sequence[int] = ()) -> list[int]:
         """Sleep until a ring has data, one of the `others` (file descriptors) is readable, a signal arrives or
         `timeout` seconds have passed; return those of `others` that are readable."""
+        assert self._rings is not None
         if self._poll_set is None or tuple(others) != self._others:
             self._others = tuple(others)
-            self._poll_set = PollSet((*self._others, *(ring.descriptor for ring in self.rings)))
-        ready = self._poll_set.wait(timeout)
+            self._poll_set = PollSet((*self._others, *self._rings.awaited))
+        look = self._look if self._rings.must_be_looked_at else self._poll_set.wait
+        ready = look(timeout)
         return [descriptor for descriptor in ready if descriptor in self._others]
+
+    def _look(self, timeout: float | None) -> list[int]:
+        """Wait where a record does not wake anybody: look at the rings from time to time."""
+        assert self._rings is not None
+        assert self._poll_set is not None
+        end = time.monotonic() + timeout if timeout is not None else float("inf")
+        while not self._rings.has_data:
+            left = end - time.monotonic()
+            ready = self._poll_set.wait(max(0, min(left, _LOOK)))
+            if ready or left <= 0:
+                return ready
+        return self._poll_set.wait(0)
 
     def pause(self, seconds: float, others: Sequence[int] = ()) -> list[int]:
         """Sleep for so many seconds, or until one of `others` is readable; those that are."""
@@ -156,6 +229,16 @@ class KernelTracing:
         assert isinstance(found, KernelMap)
         return found
 
+    def perf_output(self, name: str) -> PerfOutput:
+        """What programs write to an array of perf events; the caller's to close. Raises EngineError."""
+        from sonde.engines.kernel.perf_outputs import PerfOutput  # programs of objects alone write so
+
+        return PerfOutput(self._map(name))
+
+    def program_code(self, name: str) -> list[tuple[int, int]]:
+        """Where in the kernel's memory a program's functions are, [start, end) each, as far as the kernel tells."""
+        return [each for p in self._programs if p.spec.name == name for each in commands.program_code(p.descriptor)]
+
     def replace_map(self, name: str) -> list[tuple[bytes, bytes]]:
         """Put an empty map in the place of a replaceable one; return the old one's final contents."""
         if name not in self._elements:
@@ -170,9 +253,15 @@ class KernelTracing:
         for descriptor in (*quick, *reversed(self._descriptors)):
             os.close(descriptor)
         perf_events.close_all(slow)
-        for ring in self.rings:
-            ring.close()
+        if self._rings is not None:
+            self._rings.close()
         for each in self._maps.values():
             each.close()
-        self.rings, self._attachments, self._descriptors, self._maps, self._elements = [], [], [], {}, {}
+        self._attachments, self._descriptors, self._maps, self._elements = [], [], {}, {}
         self._programs, self._poll_set = [], None
+        if self._side_band is not None:
+            self._side_band.close()
+            self._side_band = None
+        if self._overflows is not None:
+            self._overflows.close()
+            self._overflows = None

@@ -56,10 +56,12 @@ def _firing(probe: ProbeSpec) -> Uprobe:
 def _link(program: LoadedProgram, firing: Uprobe, probes: Sequence[ProbeSpec]) -> int:
     offsets = [_firing(each).offset for each in probes]
     cookies = [each.cookie for each in probes]
+    semaphores = [_firing(each).semaphore for each in probes]
     try:
         return commands.link_uprobes(
-            program.descriptor, firing.path, offsets, cookies, firing.pid, firing.kind == "return"
-        )
+            program.descriptor, firing.path, offsets, cookies, firing.pid, firing.kind == "return",
+            semaphores if any(semaphores) else (),
+        )  # fmt: skip
     except OSError as error:
         if len(probes) == 1:
             raise _failure(probes[0], error) from None
@@ -74,7 +76,7 @@ def _link(program: LoadedProgram, firing: Uprobe, probes: Sequence[ProbeSpec]) -
 
 def _open(probe: ProbeSpec) -> int:
     firing = _firing(probe)
-    return perf_events.open_uprobe(firing.path, firing.offset, firing.kind == "return", firing.pid)
+    return perf_events.open_uprobe(firing.path, firing.offset, firing.kind == "return", firing.pid, firing.semaphore)
 
 
 def _failure(probe: ProbeSpec, error: OSError) -> EngineError:

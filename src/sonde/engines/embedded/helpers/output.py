@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
+from errno import EINVAL, ENOENT
 from time import monotonic_ns
 
 from sonde.bpf import programs
@@ -15,6 +16,9 @@ from sonde.formats.perf_events import MISC_KERNEL, MISC_USER
 
 _REGISTERS, _IP = 168, 128
 """Size of struct pt_regs on x86-64, and the place of the program counter, before that of the code segment."""
+
+_ONLY_THEIR_SIZE = 1
+"""BPF_F_GET_BRANCH_RECORDS_SIZE."""
 
 _COUNTER = struct.Struct("=QQ")
 
@@ -40,4 +44,14 @@ def make(environment: Environment) -> dict[str, Callable[..., int]]:
         record = view(data, size & 0xFFFF_FFFF)
         return write(events.elements, flags, record, environment.packet, sample)
 
-    return {"perf_event_output": perf_event_output, "skb_output": perf_event_output, "xdp_output": perf_event_output}
+    return {
+        "perf_event_output": perf_event_output,
+        "skb_output": perf_event_output,
+        "xdp_output": perf_event_output,
+        "read_branch_records": _read_branch_records,
+    }
+
+
+def _read_branch_records(context: int, buffer: int, size: int, flags: int) -> int:
+    """The events there are, clocks, have no records of branches."""
+    return -EINVAL if flags & ~_ONLY_THEIR_SIZE else -ENOENT

@@ -1,166 +1,32 @@
-"""Reading memory that may not be there: the program's own and the target's (kernel/trace/bpf_trace.c, mm/maccess.c).
+"""Reading memory that may not be there: the program's own and the target's (kernel/trace/bpf_trace.c).
 
-What cannot be read is zeros in the destination. Kernel memory is what Memory has; user memory is the current task's.
+What cannot be read is zeros in the destination. Helpers that do not say which memory they mean go by the address.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from errno import EFAULT, EINVAL, ERANGE
 
-from sonde.engines.embedded.environment import Environment, Task
-from sonde.engines.embedded.machine.memory import OFFSET_BITS, OFFSET_MASK
+from sonde.engines.embedded.environment import Environment
+from sonde.engines.embedded.helpers import kernel_memory, user_memory
+from sonde.engines.embedded.helpers.user_memory import USER_END
 
-USER_END = 0x7FFF_FFFF_F000
-"""TASK_SIZE_MAX of x86-64 without five levels of page tables (arch/x86/include/asm/page_64_types.h)."""
-
-_PAGE = 4096
-_KERNEL = 0xFFFF_8000_0000_0000
-"""Where kernel addresses begin: below, copy_from_kernel_nofault does not even try (arch/x86/mm/maccess.c)."""
-
-_SIZE = 0xFFFF_FFFF
-"""Sizes are u32 parameters."""
+Read = Callable[[int, int, int], int]
+"""long probe_read(void *destination, u32 size, const void *source)"""
 
 
 def make(environment: Environment) -> dict[str, Callable[..., int]]:
-    memory = environment.memory
-    regions, write = memory.regions, memory.write
-
-    def probe_read_kernel(destination: int, size: int, source: int) -> int:
-        size &= _SIZE
-        buffer = regions.get(source >> OFFSET_BITS)
-        offset = source & OFFSET_MASK
-        if buffer is not None and offset + size <= len(buffer):
-            write(destination, buffer[offset : offset + size])
-            return 0
-        write(destination, bytes(size))
-        return -EFAULT if source >= _KERNEL and size else -ERANGE if source < _KERNEL else 0
-
-    def probe_read_kernel_str(destination: int, size: int, source: int) -> int:
-        size &= _SIZE
-        if not size:
-            return 0
-        buffer = regions.get(source >> OFFSET_BITS)
-        if buffer is None:
-            write(destination, bytes(size))
-            return -EFAULT if source >= _KERNEL else -ERANGE
-        offset = source & OFFSET_MASK
-        text = bytes(buffer[offset : offset + size])
-        end = text.find(0)
-        if end >= 0:
-            write(destination, text[: end + 1])
-            return end + 1
-        if len(text) < size:
-            write(destination, bytes(size))
-            return -EFAULT
-        write(destination, text[:-1] + b"\0")
-        return size
-
-    def probe_read_user(destination: int, size: int, source: int) -> int:
-        size &= _SIZE
-        data = _read_user(environment.task, source, size)
-        if data is None:
-            write(destination, bytes(size))
-            return -EFAULT
-        write(destination, data)
-        return 0
-
-    def probe_read_user_str(destination: int, size: int, source: int) -> int:
-        size &= _SIZE
-        if not size:
-            return 0
-        # Most strings end in the page that they begin in, and so does the word in which they end.
-        first = min(size, _PAGE - source % _PAGE)
-        data = _read_user(environment.task, source, first)
-        if data is not None and (end := data.find(0)) >= 0 and (padded := end + 8 & -8) <= first:
-            write(destination, data[:end].ljust(padded, b"\0"))
-            return end + 1
-        found = user_string(environment.task, source, size)
-        if found is None:
-            write(destination, bytes(size))
-            return -EFAULT
-        data, length = found
-        write(destination, data)
-        return length
-
-    def probe_read(destination: int, size: int, source: int) -> int:
-        return (probe_read_user if source < USER_END else probe_read_kernel)(destination, size, source)
-
-    def probe_read_str(destination: int, size: int, source: int) -> int:
-        return (probe_read_user_str if source < USER_END else probe_read_kernel_str)(destination, size, source)
-
-    def probe_write_user(destination: int, source: int, size: int) -> int:
-        size &= _SIZE
-        data = memory.read(source, size)
-        if destination + size > USER_END:
-            return -EFAULT
-        try:
-            environment.task.write_memory(destination, data)
-        except OSError:
-            return -EFAULT
-        return 0
-
-    def copy_from_user_task(destination: int, size: int, source: int, task: int, flags: int) -> int:
-        if flags:
-            return -EINVAL
-        if task != environment.task.address:
-            write(destination, bytes(size & _SIZE))
-            return -EFAULT
-        return probe_read_user(destination, size, source)
-
+    user, kernel = user_memory.make(environment), kernel_memory.make(environment)
     return {
-        "probe_read": probe_read,
-        "probe_read_str": probe_read_str,
-        "probe_read_user": probe_read_user,
-        "probe_read_user_str": probe_read_user_str,
-        "probe_read_kernel": probe_read_kernel,
-        "probe_read_kernel_str": probe_read_kernel_str,
-        "probe_write_user": probe_write_user,
-        "copy_from_user": probe_read_user,
-        "copy_from_user_task": copy_from_user_task,
+        **user,
+        **kernel,
+        "probe_read": _by_address(user["probe_read_user"], kernel["probe_read_kernel"]),
+        "probe_read_str": _by_address(user["probe_read_user_str"], kernel["probe_read_kernel_str"]),
     }
 
 
-def _read_user(task: Task, address: int, size: int) -> bytes | None:
-    if address + size > USER_END:
-        return None
-    if not size:
-        return b""
-    try:
-        return task.read_memory(address, size)
-    except OSError:
-        return None
+def _by_address(user: Read, kernel: Read) -> Read:
+    def read(destination: int, size: int, source: int) -> int:
+        return (user if source < USER_END else kernel)(destination, size, source)
 
-
-def user_string(task: Task, address: int, size: int) -> tuple[bytes, int] | None:
-    """What is written to a destination of `size` bytes for the string at `address`, and its length with the NUL; None
-    if it cannot be read to its end.
-
-    As in strncpy_from_user (lib/strncpy_from_user.c), which copies words of 8 bytes as long as they fit and the target
-    has them whole, zeros fill the word in which the string ends.
-    """
-    data = b""
-    while len(data) < size:
-        # Within one page all can be read, or nothing.
-        at = address + len(data)
-        more = _read_user(task, at, min(size - len(data), _PAGE - at % _PAGE))
-        if more is None:
-            return None
-        end = more.find(0)
-        if end >= 0:
-            length = len(data) + end + 1
-            return (data + more)[:length] + bytes(_zeros_behind(task, address, size, length)), length
-        data += more
-    return data[:-1] + b"\0", size
-
-
-def _zeros_behind(task: Task, address: int, size: int, length: int) -> int:
-    """How many zeros complete the word that a string of `length` ends in."""
-    missing = -length % 8
-    if not missing or length + missing > size:
-        return 0
-    # A word that goes over into a page which is not there is read byte by byte.
-    page = address + length + missing - 1 & -_PAGE
-    if page >= address + length and _read_user(task, page, 1) is None:
-        return 0
-    return missing
+    return read

@@ -30,7 +30,7 @@ SUBJECTS = {
     "time": "ktime_get_ns ktime_get_boot_ns ktime_get_coarse_ns ktime_get_tai_ns jiffies64",
     "loops": "loop for_each_map_elem",
     "stacks": "get_stack get_stackid get_task_stack",
-    "output": "perf_event_output skb_output xdp_output",
+    "output": "perf_event_output skb_output xdp_output read_branch_records",
     "tail_call": "tail_call",
     "variables": "fetch_variables",
     "strings": "strtol strtoul strncmp snprintf",

@@ -1,7 +1,7 @@
 """Whether code is made of instructions that exist and jumps that lead to one, asked once before anything runs.
 
-What is checked here needs no knowledge of values; the executions rely on it. Which instructions exist and which of
-their fields have to be zero: Documentation/bpf/standardization/instruction-set.rst.
+What is checked here needs no knowledge of values; the executions rely on it. `bpf/wellformed.py` knows the
+instructions.
 """
 
 from __future__ import annotations
@@ -10,13 +10,7 @@ from collections.abc import Iterable, Sequence
 
 from sonde.bpf import instructions as i
 from sonde.bpf.instructions import Instruction
-
-_ARITHMETIC = frozenset(range(0, i.END, 0x10))
-_CONDITIONS = frozenset({
-    i.JEQ, i.JGT, i.JGE, i.JSET, i.JNE, i.JSGT, i.JSGE, i.JLT, i.JLE, i.JSLT, i.JSLE,
-})  # fmt: skip
-_ATOMIC_WITH_FETCH = frozenset({i.ADD, i.OR, i.AND, i.XOR})
-_ATOMICS = _ATOMIC_WITH_FETCH | {operation | i.FETCH for operation in _ATOMIC_WITH_FETCH} | {i.XCHG, i.CMPXCHG}
+from sonde.bpf.wellformed import wrong
 
 
 class StructureError(Exception):
@@ -36,7 +30,9 @@ def check(code: Sequence[Instruction]) -> None:
     for slot, x in enumerate(code):
         if slot in seconds:
             continue
-        reason = _reason(x, code[slot + 1] if slot + 1 < len(code) else None)
+        reason = wrong(x, code[slot + 1] if slot + 1 < len(code) else None)
+        if x.opcode == i.LD_IMM64 and slot + 1 == len(code):
+            reason = "the second half of a 64-bit immediate is missing"
         if reason:
             raise StructureError(slot, reason)
         for target in targets(slot, x):
@@ -106,112 +102,3 @@ def falls_through(x: Instruction) -> bool:
     if x.opcode & 7 not in (i.JMP, i.JMP32):
         return True
     return x.opcode & 0xF0 != i.JA and x.opcode != i.JMP | i.EXIT
-
-
-def _reason(x: Instruction, following: Instruction | None) -> str:
-    """Why this is no instruction; "" if it is one."""
-    if x.dst > i.R10 or x.src > i.R10:
-        return "there is no such register"
-    kind = x.opcode & 7
-    if kind == i.LD:
-        fault = _load_immediate(x, following)
-    elif kind in (i.LDX, i.ST, i.STX):
-        fault = _access(x, kind)
-    elif kind in (i.ALU, i.ALU64):
-        fault = _arithmetic(x, kind)
-    else:
-        fault = _jump(x, kind)
-    if not fault and x.dst == i.R10 and (kind in (i.LDX, i.ALU, i.ALU64) or x.opcode == i.LD_IMM64):
-        return "the frame pointer cannot be written"
-    return fault or ("the frame pointer cannot be written" if _fetches_into_frame_pointer(x) else "")
-
-
-def _fetches_into_frame_pointer(x: Instruction) -> bool:
-    if x.opcode & 0xE7 != i.STX | i.ATOMIC:
-        return False
-    if x.imm == i.LOAD_ACQUIRE:
-        return x.dst == i.R10
-    return x.src == i.R10 and bool(x.imm & i.FETCH) and x.imm != i.CMPXCHG
-
-
-def _load_immediate(x: Instruction, following: Instruction | None) -> str:
-    mode = x.opcode & 0xE0
-    if x.opcode == i.LD_IMM64:
-        if following is None or following[:4] != (0, 0, 0, 0):
-            return "the second half of a 64-bit immediate is missing"
-        if x.offset or x.src > i.PSEUDO_MAP_INDEX_VALUE:
-            return "a field that must be zero is not"
-        return ""
-    if mode not in (i.ABS, i.IND) or x.opcode & 0x18 == i.DW:
-        return f"there is no opcode {x.opcode:#x}"
-    return "a field that must be zero is not" if x.dst or x.offset or (mode == i.ABS and x.src) else ""
-
-
-def _access(x: Instruction, kind: int) -> str:
-    mode, size = x.opcode & 0xE0, x.opcode & 0x18
-    if mode == i.ATOMIC and kind == i.STX:
-        return _atomic(x)
-    if mode != i.MEM and not (mode == i.MEMSX and kind == i.LDX and size != i.DW):
-        return f"there is no opcode {x.opcode:#x}"
-    unused = x.src if kind == i.ST else x.imm
-    return "a field that must be zero is not" if unused else ""
-
-
-def _atomic(x: Instruction) -> str:
-    if x.imm in (i.LOAD_ACQUIRE, i.STORE_RELEASE):
-        return ""
-    if x.imm not in _ATOMICS or x.opcode & 0x18 not in (i.W, i.DW):
-        return f"there is no atomic operation {x.imm:#x} of that size"
-    return ""
-
-
-def _arithmetic(x: Instruction, kind: int) -> str:
-    operation = x.opcode & 0xF0
-    if operation == i.END:
-        if (kind == i.ALU64 and x.opcode & i.X) or x.imm not in (16, 32, 64):
-            return "there is no such byte swap"
-        return "a field that must be zero is not" if x.src or x.offset else ""
-    if operation not in _ARITHMETIC:
-        return f"there is no opcode {x.opcode:#x}"
-    if operation == i.NEG:
-        return "a field that must be zero is not" if x.opcode & i.X or x.src or x.offset or x.imm else ""
-    if x.imm if x.opcode & i.X else x.src:
-        return "a field that must be zero is not"
-    return "" if x.offset in _offsets(x, kind, operation) else f"{x.offset} has no meaning as an offset here"
-
-
-def _offsets(x: Instruction, kind: int, operation: int) -> tuple[int, ...]:
-    """What the offset of an arithmetic instruction may be."""
-    if operation in (i.DIV, i.MOD):
-        return (0, 1)
-    if operation == i.MOV and x.opcode & i.X:
-        return (0, 8, 16, 32) if kind == i.ALU64 else (0, 8, 16)
-    return (0,)
-
-
-def _jump(x: Instruction, kind: int) -> str:
-    operation, by_register = x.opcode & 0xF0, bool(x.opcode & i.X)
-    if operation in _CONDITIONS:
-        unused = x.imm if by_register else x.src
-    elif operation == i.JA and not by_register:
-        unused = x.dst | x.src | (x.imm if kind == i.JMP else x.offset)
-    elif kind == i.JMP32:
-        return f"there is no opcode {x.opcode:#x}"
-    elif operation == i.CALL:
-        return _call(x, by_register)
-    elif operation == i.EXIT and not by_register:
-        unused = x.dst | x.src | x.offset | x.imm
-    elif operation == i.JCOND and not by_register:
-        unused = x.dst | x.src | x.imm
-    else:
-        return f"there is no opcode {x.opcode:#x}"
-    return "a field that must be zero is not" if unused else ""
-
-
-def _call(x: Instruction, by_register: bool) -> str:
-    if by_register:
-        return "a field that must be zero is not" if x.src or x.offset or x.imm else ""
-    if x.src > i.CALL_KFUNC:
-        return "there is no such kind of call"
-    unused = x.dst | (x.offset if x.src != i.CALL_KFUNC else 0)
-    return "a field that must be zero is not" if unused else ""

@@ -35,15 +35,23 @@ _WITH_CONTENTS = frozenset(
 )
 
 
+def check_kind(spec: MapSpec) -> None:
+    """Raises EngineError if there are no maps of this kind here."""
+    if spec.kind in _CLASSES or spec.kind == maps.ARRAY_OF_MAPS:
+        return
+    name = maps.NAMES[spec.kind] if spec.kind < len(maps.NAMES) else f"number {spec.kind}"
+    raise EngineError(
+        f"cannot create map {spec.name}: the embedded engine has no maps of kind {name}; use --engine kernel, as root"
+    )
+
+
 def create(spec: MapSpec, memory: Memory, table: MapTable) -> Map:
     """The map for `spec`, in the table, filled with its `contents`. Raises EngineError."""
+    check_kind(spec)
     what = f"cannot create map {spec.name}"
     if spec.by_cpu == "chip":
         # The only CPU is on the only chip.
         spec = spec._replace(contents=((bytes(4), bytes(spec.value_size)),))
-    if spec.kind not in _CLASSES and spec.kind != maps.ARRAY_OF_MAPS:
-        name = maps.NAMES[spec.kind] if spec.kind < len(maps.NAMES) else f"number {spec.kind}"
-        raise EngineError(f"{what}: the embedded engine has no maps of kind {name}; use --engine kernel, as root")
     refused = check(spec)
     if refused or (spec.contents and spec.kind not in _WITH_CONTENTS):
         reason = "it is larger than the kernel allows" if refused == E2BIG else "the kernel does not allow its shape"

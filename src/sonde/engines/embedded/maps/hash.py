@@ -51,6 +51,7 @@ class Hash:
             raise
 
     def _make_lookup(self) -> Callable[[int], int]:
+        """As `_reader` and a look into the dictionary, in one function: no other call is so frequent."""
         regions, get, size = self._memory.regions, self._values.get, self.spec.key_size
         unpack = Struct(f"{size}s").unpack_from
 
@@ -64,14 +65,10 @@ class Hash:
         return lookup_at
 
     def _make_marking_lookup(self, recent: OrderedDict[bytes, int]) -> Callable[[int], int]:
-        regions, get, mark, size = self._memory.regions, recent.get, recent.move_to_end, self.spec.key_size
-        unpack = Struct(f"{size}s").unpack_from
+        key_at, get, mark = _reader(self._memory, self.spec.key_size), recent.get, recent.move_to_end
 
         def lookup_at(key: int) -> int:
-            try:
-                (found,) = unpack(regions[key >> OFFSET_BITS], key & OFFSET_MASK)
-            except (KeyError, StructError):
-                raise AccessError(key, size) from None
+            found = key_at(key)
             address = get(found, 0)
             if address:
                 mark(found)
@@ -80,48 +77,13 @@ class Hash:
         return lookup_at
 
     def _make_update(self) -> Callable[[int, int, int], int]:
-        regions, update, key_size, value_size = (
-            self._memory.regions,
-            self._set,
-            self.spec.key_size,
-            self.spec.value_size,
-        )
-        unpack_key, unpack_value = Struct(f"{key_size}s").unpack_from, Struct(f"{value_size}s").unpack_from
-
-        def update_at(key: int, value: int, flags: int) -> int:
-            try:
-                (found,) = unpack_key(regions[key >> OFFSET_BITS], key & OFFSET_MASK)
-            except (KeyError, StructError):
-                raise AccessError(key, key_size) from None
-            try:
-                (data,) = unpack_value(regions[value >> OFFSET_BITS], value & OFFSET_MASK)
-            except (KeyError, StructError):
-                raise AccessError(value, value_size) from None
-            return update(found, data, flags)
-
-        return update_at
+        memory, update = self._memory, self._set
+        key_at, value_at = _reader(memory, self.spec.key_size), _reader(memory, self.spec.value_size)
+        return lambda key, value, flags: update(key_at(key), value_at(value), flags)
 
     def _make_delete(self) -> Callable[[int], int]:
-        regions, take, give_back, size = (
-            self._memory.regions,
-            self._values.pop,
-            self._slots.give_back,
-            self.spec.key_size,
-        )
-        unpack = Struct(f"{size}s").unpack_from
-
-        def delete_at(key: int) -> int:
-            try:
-                (found,) = unpack(regions[key >> OFFSET_BITS], key & OFFSET_MASK)
-            except (KeyError, StructError):
-                raise AccessError(key, size) from None
-            address = take(found, 0)
-            if not address:
-                return -ENOENT
-            give_back(address)
-            return 0
-
-        return delete_at
+        key_at, remove = _reader(self._memory, self.spec.key_size), self._remove
+        return lambda key: remove(key_at(key))
 
     def _set(self, key: bytes, value: bytes, flags: int) -> int:
         if flags > EXIST:
@@ -166,8 +128,9 @@ class Hash:
         return self._set(bytes(key), value[: self.spec.value_size], flags)
 
     def delete(self, key: bytes) -> int:
-        if self.is_frozen:
-            return -EPERM
+        return -EPERM if self.is_frozen else self._remove(key)
+
+    def _remove(self, key: bytes) -> int:
         address = self._values.pop(key, 0)
         if not address:
             return -ENOENT
@@ -186,3 +149,17 @@ class Hash:
 
     def close(self) -> None:
         self._slots.close()
+
+
+def _reader(memory: Memory, size: int) -> Callable[[int], bytes]:
+    """The function that reads `size` bytes at an address; it raises AccessError."""
+    regions, unpack = memory.regions, Struct(f"{size}s").unpack_from
+
+    def read(address: int) -> bytes:
+        try:
+            found: bytes = unpack(regions[address >> OFFSET_BITS], address & OFFSET_MASK)[0]
+        except (KeyError, StructError):
+            raise AccessError(address, size) from None
+        return found
+
+    return read

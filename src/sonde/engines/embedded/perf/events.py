@@ -75,6 +75,10 @@ class PerfEvent:
         self._ring = PerfRing(pages, self.attributes.wakeup_watermark)
         return self._ring.memory
 
+    def redirect(self, other: PerfEvent) -> None:
+        """Write to the ring of another event from now on, as the ioctl PERF_EVENT_IOC_SET_OUTPUT does."""
+        self._ring = other.ring
+
     @property
     def ring(self) -> PerfRing | None:
         """Where its records go, None as long as nobody has mapped it."""

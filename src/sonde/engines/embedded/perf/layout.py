@@ -21,7 +21,7 @@ class Fields:
         self._pack = packer.pack
         self.size = packer.size
 
-    def pack(self, values: Mapping[str, int], *front: int) -> bytes:
+    def pack(self, values: Mapping[str, int], *front: int | bytes) -> bytes:
         """`values` by name; what is not there is 0."""
         get = values.get
         return self._pack(*front, *[get(name, 0) for name in self._names])

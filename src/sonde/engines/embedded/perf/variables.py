@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 from sonde.engines.base import EngineError
 from sonde.engines.embedded.environment import Task
-from sonde.engines.embedded.helpers.probe_read import USER_END
+from sonde.engines.embedded.helpers.user_memory import USER_END
 from sonde.spec import Fetch, FetchStep
 
 _REGISTERS_SIZE = 168

@@ -12,26 +12,37 @@ from sonde.engines.embedded.perf.overflow import Overflows
 from sonde.engines.embedded.perf.sample import Sample
 from sonde.engines.embedded.sources.buffers import Buffers
 from sonde.engines.embedded.sources.firings import Clock
-from sonde.formats.perf_events import SAMPLE_PERIOD, SOFTWARE_CPU_CLOCK
+from sonde.formats.perf_events import MISC_USER, SAMPLE_PERIOD
+from sonde.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sonde.engines.embedded.sources.sample_ring import SampleRing
 
 
 class ClockEvents:
-    """One cpu-clock event for each clock. The registers of a sample are those in the buffer."""
+    """One event for each clock. The registers of a sample are those in the buffer; what programs let through goes to
+    `ring`, which is there if any does."""
 
-    def __init__(self, clocks: Sequence[Clock], environment: Environment, buffers: Buffers) -> None:
+    def __init__(
+        self, clocks: Sequence[Clock], environment: Environment, buffers: Buffers, ring: SampleRing | None
+    ) -> None:
         self._buffers = buffers
+        self._ring = ring
         self._overflows = Overflows(environment)
-        self._events = [_event(clock, environment) for clock in clocks]
+        self._events = [self._event(clock, environment) for clock in clocks]
 
     def overflow(self, number: int) -> None:
         """The clock with that index is due."""
         event = self._events[number]
-        values = {"period": event.attributes.sample_period}
-        self._overflows.overflow(event, Sample(values, registers=bytes(self._buffers.registers)))
+        period, registers = event.attributes.sample_period, bytes(self._buffers.registers)
+        values = {"period": period} if self._ring is None else self._ring.values(period, registers)
+        self._overflows.overflow(event, Sample(values, misc=MISC_USER, registers=registers))
 
-
-def _event(clock: Clock, environment: Environment) -> PerfEvent:
-    attributes = Attributes(config=SOFTWARE_CPU_CLOCK, sample_period=clock.period, sample_type=SAMPLE_PERIOD)
-    event = PerfEvent(attributes)
-    event.attach(LoadedProgram(environment, clock.program.spec.kind, clock.program), clock.cookie)
-    return event
+    def _event(self, clock: Clock, environment: Environment) -> PerfEvent:
+        attributes = Attributes(config=clock.config, sample_period=clock.period, sample_type=SAMPLE_PERIOD)
+        if self._ring is not None and clock.program.spec.samples:
+            event = self._ring.open(clock.name, attributes)
+        else:
+            event = PerfEvent(attributes)
+        event.attach(LoadedProgram(environment, clock.program.spec.kind, clock.program), clock.cookie)
+        return event

@@ -11,6 +11,8 @@ from sonde.target import plan, stops
 from sonde.target.plan import Fetch
 from sonde.typed import TypeAlias
 
+_U64 = 0xFFFF_FFFF_FFFF_FFFF
+
 Piece: TypeAlias = tuple[int, int, bytes]
 """Address, size, and what could be read there of so many bytes."""
 
@@ -26,8 +28,8 @@ class FetchedMemory:
         self._read = read
         self._places = places
         self._fetches = {
-            number: tuple(zip([fetch.argument for fetch in each], [fetch.size for fetch in each],
-                              plan.offsets(each), strict=False))
+            number: tuple(zip([fetch.argument for fetch in each], [fetch.offset for fetch in each],
+                              [fetch.size for fetch in each], plan.offsets(each), strict=False))
             for number, each in fetches.items()
         }  # fmt: skip
 
@@ -35,9 +37,9 @@ class FetchedMemory:
         """Find what was fetched for an entry of system call `number` (stops.FETCHED)."""
         start = place * stops.PLACE
         places, found = self._places, []
-        for argument, size, offset in self._fetches[number]:
+        for argument, behind, size, offset in self._fetches[number]:
             begin = start + offset
-            found.append((arguments[argument], size, bytes(places[begin : begin + (lengths & 0xFFFF)])))
+            found.append((arguments[argument] + behind & _U64, size, bytes(places[begin : begin + (lengths & 0xFFFF)])))
             lengths >>= 16
         self.pieces = found
 

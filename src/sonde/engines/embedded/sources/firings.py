@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from sonde.engines.embedded.programs import ReadyProgram, Run
-from sonde.probe import RawTracepoint, Syscall, Timer
+from sonde.formats.perf_events import SOFTWARE_CPU_CLOCK
+from sonde.probe import PerfEvent, RawTracepoint, Syscall, Timer
 from sonde.typed import NamedTuple
 
 
@@ -18,36 +19,64 @@ class Shot(NamedTuple):
 
 class Clock(NamedTuple):
     """A program to be run every `period` ns: once, or for each thread that runs (`samples`). It handles the overflows
-    of a cpu-clock event."""
+    of a software event, cpu-clock or task-clock (`config`), for the probe `name`."""
 
     period: int
     samples: bool
     program: ReadyProgram
     cookie: int
+    config: int
+    name: str
 
 
-def by_tracepoint(programs: Iterable[ReadyProgram]) -> dict[str, tuple[Shot, ...]]:
-    """What is run where a tracepoint fires. One program serves many system calls and tells them apart itself."""
+class Shots(NamedTuple):
+    """What is run where each tracepoint fires, by its name; and by system call, at its entry and return, all that is
+    run there, if there is anything for that call alone."""
+
+    tracepoints: dict[str, tuple[Shot, ...]]
+    entries: dict[int, tuple[Shot, ...]]
+    returns: dict[int, tuple[Shot, ...]]
+
+
+def shots(programs: Sequence[ReadyProgram]) -> Shots:
+    """What these programs, in their order, are run for."""
+    return Shots(_by_tracepoint(programs), _by_call(programs, False), _by_call(programs, True))
+
+
+def _by_tracepoint(programs: Sequence[ReadyProgram]) -> dict[str, tuple[Shot, ...]]:
     found: dict[str, list[Shot]] = {}
     for program in programs:
-        done = set()
         for probe, cookie in program.probes:
-            match probe.firing:
-                case Syscall(is_return=is_return):
-                    name = "sys_exit" if is_return else "sys_enter"
-                    if name not in done:
-                        done.add(name)
-                        found.setdefault(name, []).append(Shot(program.run, 0))
-                case RawTracepoint(name=name):
-                    found.setdefault(name, []).append(Shot(program.run, cookie))
-    return {name: tuple(shots) for name, shots in found.items()}
+            if isinstance(probe.firing, RawTracepoint):
+                found.setdefault(probe.firing.name, []).append(Shot(program.run, cookie))
+    return {name: tuple(each) for name, each in found.items()}
+
+
+def _by_call(programs: Sequence[ReadyProgram], is_return: bool) -> dict[int, tuple[Shot, ...]]:
+    name = "sys_exit" if is_return else "sys_enter"
+    found: dict[int, list[Shot]] = {number: [] for program in programs for number in _numbers(program, is_return)}
+    for program in programs:
+        for number in _numbers(program, is_return):
+            found[number].append(Shot(program.run, 0))
+        for_all = _by_tracepoint([program]).get(name, ())
+        for each in found.values():
+            each += for_all
+    return {number: tuple(each) for number, each in found.items()}
+
+
+def _numbers(program: ReadyProgram, is_return: bool) -> frozenset[int]:
+    firings = [probe.firing for probe, _ in program.probes]
+    return frozenset(f.number for f in firings if isinstance(f, Syscall) and f.is_return == is_return and not f.compat)
 
 
 def clocks(programs: Iterable[ReadyProgram]) -> tuple[Clock, ...]:
     """What timers run."""
-    return tuple(
-        Clock(probe.firing.period, probe.firing.every_cpu, program, cookie)
-        for program in programs
-        for probe, cookie in program.probes
-        if isinstance(probe.firing, Timer)
-    )
+    found = []
+    for program in programs:
+        for probe, cookie in program.probes:
+            match probe.firing:
+                case Timer(period=period, every_cpu=every_cpu):
+                    found.append(Clock(period, every_cpu, program, cookie, SOFTWARE_CPU_CLOCK, str(probe)))
+                case PerfEvent(period=period, config=(config, _, _)):
+                    found.append(Clock(period, True, program, cookie, config, str(probe)))
+    return tuple(found)

@@ -1,9 +1,9 @@
 """Which memory a program reads behind the arguments of a system call, where that can be proved.
 
-What a program reads of the target is known before it runs if each address is an argument as the system call got it and
-each size a number: then it can be fetched where the call is entered, and the thread need not be held. The proof follows
-values through registers and the stack. What is in doubt is no argument, and a store or a helper that may write to the
-stack puts in doubt all that it could reach.
+What a program reads of the target is known before it runs if each address is an argument as the system call got it, or
+so far from one, and each size a number or bounded by one: then it can be fetched where the call is entered, and the
+thread need not be held. The proof follows values through registers and the stack. What is in doubt is no argument, and
+a store or a helper that may write to the stack puts in doubt all that it could reach.
 """
 
 from __future__ import annotations
@@ -23,23 +23,33 @@ READING = frozenset(
 _TAIL_CALL, _CURRENT, _REGISTERS = NUMBERS["tail_call"], NUMBERS["get_current_task_btf"], NUMBERS["task_pt_regs"]
 _ARGUMENTS = {layout("struct pt_regs").offsets[name]: n for n, name in enumerate(("di", "si", "dx", "r10", "r8", "r9"))}
 _FRAME = i.R10
+_MOVED = ("stack", "argument")
+"""Values to which numbers may be added."""
 
-Value = tuple[str, int]
-"""("argument", its place), ("number", it), ("stack", offset from the frame pointer), ("anywhere", 0) on the stack,
-("task", 0) the current one, ("registers", 0) its struct pt_regs."""
+_FAR = 1 << 20
+
+Value = tuple[str, int, int]
+"""("argument", what is added, its place), ("number", it, 0), ("most", what it is at most, 0), ("stack", offset from the
+frame pointer, 0), ("anywhere", 0, 0) on the stack, ("task", 0, 0) the current one, ("registers", 0, 0) its pt_regs."""
+
+Read = tuple[int, int, int]
+"""An argument's place, what is added, the most bytes that are read there."""
 
 State = dict[int, Value]
 """What registers hold, by number, and words of the stack, by their offset from the frame pointer, below 0."""
 
-_ANYWHERE: Value = ("anywhere", 0)
+_ANYWHERE: Value = ("anywhere", 0, 0)
+_TASK: Value = ("task", 0, 0)
+_OF_TASK: Value = ("registers", 0, 0)
 
 
 class _Doubt(Exception):  # noqa: N818 - it is no error
     """The proof fails."""
 
 
-def pointers_read(program: ProgramSpec) -> dict[int, int] | None:
-    """Argument -> the most bytes that are read there; None if the program may read other memory of the target."""
+def pointers_read(program: ProgramSpec) -> dict[tuple[int, int], int] | None:
+    """Argument and what is added to it -> the most bytes that are read there; None if the program may read other memory
+    of the target."""
     code = decode(program.code)
     calls = [n for n, x in enumerate(code) if x.opcode == i.JMP | i.CALL and x.src == i.CALL_HELPER]
     if any(code[n].imm == _TAIL_CALL for n in calls):
@@ -51,16 +61,16 @@ def pointers_read(program: ProgramSpec) -> dict[int, int] | None:
     if reads.keys() != {n for n in calls if code[n].imm in READING}:
         # One is in another function, to which values are not followed.
         return None
-    found: dict[int, int] = {}
-    for argument, size in reads.values():
-        found[argument] = max(found.get(argument, 0), size)
+    found: dict[tuple[int, int], int] = {}
+    for argument, offset, size in reads.values():
+        found[argument, offset] = max(found.get((argument, offset), 0), size)
     return found
 
 
-def _explore(code: list[Instruction]) -> dict[int, tuple[int, int]]:
-    """By the slot of each call that reads: argument and size. Raises _Doubt."""
+def _explore(code: list[Instruction]) -> dict[int, Read]:
+    """What each call reads, by its slot. Raises _Doubt."""
     reads = {}
-    seen: dict[int, State] = {0: {_FRAME: ("stack", 0)}}
+    seen: dict[int, State] = {0: {_FRAME: ("stack", 0, 0)}}
     pending = [0]
     while pending:
         slot = pending.pop()
@@ -96,31 +106,31 @@ def _is_stack(value: Value | None) -> bool:
     return value is not None and value[0] in ("stack", "anywhere")
 
 
-def _read(state: State) -> tuple[int, int]:
+def _read(state: State) -> Read:
     size, address = state.get(2), state.get(3)
-    if size is None or size[0] != "number" or address is None or address[0] != "argument":
+    if size is None or size[0] not in ("number", "most") or address is None or address[0] != "argument":
         raise _Doubt
-    return address[1], size[1] & 0xFFFF_FFFF
+    return address[2], address[1], size[1] & 0xFFFF_FFFF
 
 
 def _call(x: Instruction, state: State) -> None:
     arguments = [value for value in map(state.get, range(1, 6)) if value is not None and _is_stack(value)]
     if x.src == i.CALL_KFUNC or (x.src == i.CALL_LOCAL and arguments):
         raise _Doubt
-    is_current = state.get(1) == ("task", 0)
+    is_current = state.get(1) == _TASK
     for value in arguments:
         _forget_from(state, value)
     for register in range(6):
         state.pop(register, None)
     if x.src == i.CALL_HELPER and x.imm == _CURRENT:
-        state[0] = ("task", 0)
+        state[0] = _TASK
     elif x.src == i.CALL_HELPER and x.imm == _REGISTERS and is_current:
-        state[0] = ("registers", 0)
+        state[0] = _OF_TASK
 
 
 def _forget_from(state: State, pointer: Value, size: int = 1 << 16) -> None:
     """So many bytes of the stack from there on have changed, or may have."""
-    kind, offset = pointer
+    kind, offset, _ = pointer
     for place in [each for each in state if each < 0]:
         if kind == "anywhere" or offset - 8 < place < offset + size:
             del state[place]
@@ -154,20 +164,24 @@ def _set(state: State, place: int, value: Value | None) -> None:
 def _calculated(x: Instruction, state: State) -> Value | None:
     operation, is_register, is_wide = x.opcode & 0xF0, x.opcode & i.X, x.opcode & 7 == i.ALU64
     if operation == i.MOV and not is_register:
-        return "number", x.imm if is_wide else x.imm & 0xFFFF_FFFF
+        return "number", x.imm if is_wide else x.imm & 0xFFFF_FFFF, 0
+    if operation == i.AND and not is_register and x.imm >= 0 and not _is_stack(state.get(x.dst)):
+        return "most", x.imm, 0
     first, second = state.get(x.dst), state.get(x.src) if is_register else None
     if operation == i.MOV:
         return second if is_wide and not x.offset else _ANYWHERE if _is_stack(second) else None
-    if first is not None and first[0] == "stack" and is_wide and operation == i.ADD and not is_register:
-        return "stack", first[1] + x.imm
+    if first is not None and first[0] in _MOVED and is_wide and operation in (i.ADD, i.SUB) and not is_register:
+        moved = first[1] + (x.imm if operation == i.ADD else -x.imm)
+        if _is_stack(first) or abs(moved) <= _FAR:
+            return first[0], moved, first[2]
     return _ANYWHERE if _is_stack(first) or (operation != i.END and _is_stack(second)) else None
 
 
 def _loaded(x: Instruction, state: State) -> Value | None:
     base = state.get(x.src)
     is_word = x.opcode == i.LDX | i.MEM | i.DW
-    if base == ("registers", 0) and is_word and x.offset in _ARGUMENTS:
-        return "argument", _ARGUMENTS[x.offset]
+    if base == _OF_TASK and is_word and x.offset in _ARGUMENTS:
+        return "argument", 0, _ARGUMENTS[x.offset]
     if base is not None and base[0] == "stack" and is_word:
         place = base[1] + x.offset
         return state.get(place) if place < 0 else None
@@ -185,7 +199,7 @@ def _store(x: Instruction, state: State) -> None:
     if base is not None and _is_stack(base):
         size = i.BYTES_OF_SIZE[x.opcode & 0x18]
         place = base[1] + x.offset
-        _forget_from(state, (base[0], place), size)
+        _forget_from(state, (base[0], place, 0), size)
         if base[0] == "stack" and size == 8 and place < 0 and not is_atomic:
             _set(state, place, value)
     if is_atomic:

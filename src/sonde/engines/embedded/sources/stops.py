@@ -7,13 +7,13 @@ as u64, pointers to structures in Memory among them.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from sonde.engines.embedded.environment import Environment
 from sonde.engines.embedded.kernel_types import layout
 from sonde.engines.embedded.sources.buffers import Buffers
 from sonde.engines.embedded.sources.fetched import FetchedMemory
-from sonde.engines.embedded.sources.firings import Shot
+from sonde.engines.embedded.sources.firings import Shot, Shots
 from sonde.engines.embedded.sources.signals import SignalSource
 from sonde.engines.embedded.sources.wishes import PRCTL, SENDING, SET_IDENTITY, SIGRETURN
 from sonde.engines.embedded.task import Task
@@ -23,6 +23,7 @@ from sonde.typed import NamedTuple
 
 _SIZE = layout("struct pt_regs").size
 _FIRST_TOLD = layout("struct pt_regs").offsets["r10"]
+_NUMBER = layout("struct pt_regs").offsets["orig_ax"]
 _TOLD = struct.Struct("=14Q")
 """r10 r9 r8 ax cx dx si di orig_ax ip cs flags sp ss, as they stand in struct pt_regs."""
 
@@ -64,7 +65,7 @@ class StopSource:
     """Runs programs for records."""
 
     def __init__(
-        self, threads: Threads, environment: Environment, shots: Mapping[str, Sequence[Shot]], buffers: Buffers,
+        self, threads: Threads, environment: Environment, shots: Shots, buffers: Buffers,
         hooks: Hooks,
     ) -> None:  # fmt: skip
         self._threads = threads
@@ -90,7 +91,7 @@ class StopSource:
 
     def fire(self, name: str, task: Task, when: int, *arguments: int) -> None:
         """Run the programs of a tracepoint."""
-        shots = self._shots.get(name, ())
+        shots = self._shots.tracepoints.get(name, ())
         if not shots:
             return
         struct.pack_into(f"={len(arguments)}Q", self._buffers.arguments, 0, *(each & _U64 for each in arguments))
@@ -109,8 +110,9 @@ class StopSource:
 
     def _entry_handler(self) -> Handler:
         """What a call's entry does, as fast as can be."""
-        shots, environment, find, miss = (
-            self._shots.get("sys_enter", ()),
+        by_number, others, environment, find, miss = (
+            self._shots.entries,
+            self._shots.tracepoints.get("sys_enter", ()),
             self._environment,
             self._threads.by_tid.get,
             self.task,
@@ -119,7 +121,7 @@ class StopSource:
         registers_at, pack_told, pack_two = self._buffers.registers_at, _TOLD.pack_into, _TWO.pack_into
         copy, follow, sends = self._copy_registers, self._follow_name, self._signals.sends
         fetched = self._hooks.fetched
-        special = {PRCTL, *(SENDING if self._shots.get("signal_generate") else ())}
+        special = {PRCTL, *(SENDING if self._shots.tracepoints.get("signal_generate") else ())}
 
         def entered(record: Record) -> None:
             _, flags, tid, when, lengths, place, _, _, _, ip, sp, number, di, si, dx, r10, r8, r9, _ = record
@@ -137,7 +139,7 @@ class StopSource:
             pack_two(arguments, 0, registers_at, number)
             environment.task = task
             environment.now = when
-            for run, cookie in shots:
+            for run, cookie in by_number.get(number, others):
                 environment.cookie = cookie
                 run(context)
             fetched.pieces = ()
@@ -150,8 +152,9 @@ class StopSource:
         return entered
 
     def _return_handler(self) -> Handler:
-        shots, environment, find, miss = (
-            self._shots.get("sys_exit", ()),
+        by_number, others, environment, find, miss = (
+            self._shots.returns,
+            self._shots.tracepoints.get("sys_exit", ()),
             self._environment,
             self._threads.by_tid.get,
             self.task,
@@ -159,7 +162,7 @@ class StopSource:
         registers, arguments, context = self._buffers.registers, self._buffers.arguments, self._buffers.arguments_at
         registers_at, pack_told, pack_two = self._buffers.registers_at, _TOLD.pack_into, _TWO.pack_into
         copy, look_again, sent = self._copy_registers, self._threads.look_again, self._signals.sent
-        sending = SENDING if self._shots.get("signal_generate") else ()
+        sending = SENDING if self._shots.tracepoints.get("signal_generate") else ()
 
         def returned(record: Record) -> None:
             _, flags, tid, when, number, _, _, _, _, ip, sp, value, _, _, _, _, _, _, _ = record
@@ -178,7 +181,7 @@ class StopSource:
                 look_again(task)
             environment.task = task
             environment.now = when
-            for run, cookie in shots:
+            for run, cookie in by_number.get(number, others):
                 environment.cookie = cookie
                 run(context)
             if number in sending:
@@ -249,7 +252,10 @@ class StopSource:
             _TOLD.pack_into(
                 self._buffers.registers, _FIRST_TOLD, 0, 0, 0, 0, 0, 0, 0, 0, call, 0, _USER_CS, _FLAGS, 0, _USER_SS
             )
-        self.fire("sys_exit", task, when, self._buffers.registers_at, 0)
+        number = int.from_bytes(self._buffers.registers[_NUMBER : _NUMBER + 8], "little")
+        _TWO.pack_into(self._buffers.arguments, 0, self._buffers.registers_at, 0)
+        others = self._shots.tracepoints.get("sys_exit", ())
+        self._run(self._shots.returns.get(number, others), task, when)
 
     def _executed(self, record: Record) -> None:
         _, flags, tid, when, former, *_ = record

@@ -15,17 +15,21 @@ from sonde.engines.embedded.sources.firings import Clock
 from sonde.engines.embedded.task import Task
 from sonde.engines.embedded.threads import Threads
 from sonde.target.facts import state
+from sonde.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sonde.engines.embedded.sources.sample_ring import SampleRing
 
 
 class TimerSource:
-    """`interrupt` has a thread stop for its sample."""
+    """`interrupt` has a thread stop for its sample. `ring` is where samples go that programs let through."""
 
     def __init__(
         self, clocks: Sequence[Clock], threads: Threads, environment: Environment, buffers: Buffers,
-        interrupt: Callable[[int], None],
+        interrupt: Callable[[int], None], ring: SampleRing | None = None,
     ) -> None:  # fmt: skip
         self._clocks = clocks
-        self._fire = _firing(clocks, environment, buffers)
+        self._fire = _firing(clocks, environment, buffers, ring)
         self._threads = threads
         self._environment = environment
         self._buffers = buffers
@@ -86,10 +90,12 @@ class TimerSource:
         self._wanted.pop(tid, None)
 
 
-def _firing(clocks: Sequence[Clock], environment: Environment, buffers: Buffers) -> Callable[[int], None]:
+def _firing(
+    clocks: Sequence[Clock], environment: Environment, buffers: Buffers, ring: SampleRing | None
+) -> Callable[[int], None]:
     """What is called with the index of a clock that is due."""
     if not clocks:
         return lambda number: None
     from sonde.engines.embedded.sources.clock_events import ClockEvents  # an import that most runs do without
 
-    return ClockEvents(clocks, environment, buffers).overflow
+    return ClockEvents(clocks, environment, buffers, ring).overflow

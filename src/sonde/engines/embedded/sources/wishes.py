@@ -14,7 +14,7 @@ from sonde.bpf.programs import TRACING
 from sonde.engines.embedded.programs import called_helpers
 from sonde.engines.embedded.sources.pointers import READING, pointers_read
 from sonde.engines.embedded.sources.registers import needs_all_registers, needs_stack_pointer
-from sonde.probe import Internal, Probe, RawTracepoint, Syscall, Timer
+from sonde.probe import Internal, PerfEvent, Probe, RawTracepoint, Syscall, Timer
 from sonde.spec import ProgramSpec, TracingSpec
 from sonde.target import plan as plans
 from sonde.target import stops
@@ -64,7 +64,7 @@ def plan_of(spec: TracingSpec, seccomp: bool) -> Plan:
     calls: dict[int, int] = {}
     events, held = set(), {stops.EXEC}
     registers = False
-    pointers: dict[int, dict[int, int]] = {}
+    pointers: dict[int, dict[tuple[int, int], int]] = {}
     for program in programs:
         helpers = called_helpers(program)
         registers_used = needs_all_registers(program)
@@ -74,7 +74,7 @@ def plan_of(spec: TracingSpec, seccomp: bool) -> Plan:
             pointers_read(program) if stands_still and not registers_used and not helpers & _USER - READING else None
         )
         for probe, _ in program.probes:
-            for number, wanted in _calls(probe, spec.probes, stands_still):
+            for number, wanted in _calls(probe, stands_still):
                 if wanted & HOLD_ENTRY and reads is not None:
                     wanted &= ~HOLD_ENTRY
                     _merge(pointers.setdefault(number, {}), reads)
@@ -92,16 +92,16 @@ def plan_of(spec: TracingSpec, seccomp: bool) -> Plan:
     return Plan(calls, frozenset(events), frozenset(held), registers, seccomp, _fetches(pointers, calls), notify)
 
 
-def _merge(pointers: dict[int, int], reads: dict[int, int]) -> None:
-    for argument, size in reads.items():
-        pointers[argument] = max(pointers.get(argument, 0), size)
+def _merge(pointers: dict[tuple[int, int], int], reads: dict[tuple[int, int], int]) -> None:
+    for pointer, size in reads.items():
+        pointers[pointer] = max(pointers.get(pointer, 0), size)
 
 
-def _fetches(pointers: dict[int, dict[int, int]], calls: dict[int, int]) -> dict[int, tuple[Fetch, ...]]:
+def _fetches(pointers: dict[int, dict[tuple[int, int], int]], calls: dict[int, int]) -> dict[int, tuple[Fetch, ...]]:
     """What is fetched, by system call; a call is held where that is too much."""
     found = {}
     for number, reads in pointers.items():
-        fetches = tuple(Fetch(argument, size) for argument, size in sorted(reads.items()))
+        fetches = tuple(Fetch(argument, size, offset) for (argument, offset), size in sorted(reads.items()))
         if not plans.can_fetch(fetches):
             calls[number] |= HOLD_ENTRY
         elif not calls[number] & HOLD_ENTRY:
@@ -109,16 +109,12 @@ def _fetches(pointers: dict[int, dict[int, int]], calls: dict[int, int]) -> dict
     return found
 
 
-def _calls(probe: Probe, probes: Sequence[Probe], stands_still: bool) -> Iterator[tuple[int, int]]:
-    """The system calls that a program attached to the probe fires with, and what is wanted of them: one attachment
-    serves all system calls among the session's `probes`."""
+def _calls(probe: Probe, stands_still: bool) -> Iterator[tuple[int, int]]:
+    """The system calls that a program attached to the probe fires with, and what is wanted of them."""
     numbers: Iterable[int]
     match probe.firing:
-        case Syscall(is_return=is_return):
-            found = [each.firing for each in probes]
-            numbers = [f.number for f in found if isinstance(f, Syscall) and f.is_return == is_return and not f.compat]
-            if is_return:
-                numbers = [number for number in numbers if number != SIGRETURN]
+        case Syscall(number=number, is_return=is_return, compat=compat):
+            numbers = () if compat or (is_return and number == SIGRETURN) else (number,)
         case RawTracepoint(name="sys_enter" | "sys_exit" as name):
             numbers, is_return = _DERIVED.get((probe.provider, probe.name), range(plans.NUMBERS)), name == "sys_exit"
         case _:
@@ -132,7 +128,7 @@ def _kinds(probe: Probe) -> tuple[int, ...]:
     match probe.firing:
         case RawTracepoint(name=name):
             return _EVENTS.get(name, ())
-        case Timer(every_cpu=True):
+        case Timer(every_cpu=True) | PerfEvent():
             return (stops.INTERRUPTED,)
     return ()
 

@@ -109,6 +109,7 @@ def _to_stack(
     assert isinstance(base.target, int)
     of = state.frames[base.target].stack
     use(subject, state, base, low)
+    subject.write_stack(state.frames[base.target].function, low)
     written = slots(level, low, high)
     if base.variable.mask:
         stack.disturb(of, low, high)
@@ -137,6 +138,7 @@ def modify(subject: Subject, at: int, size: int) -> Callable[[State], Effect]:
             assert isinstance(base.target, int)
             of = state.frames[base.target].stack
             use(subject, state, base, low)
+            subject.write_stack(state.frames[base.target].function, low)
             held = stack.load(of, low, size) if not base.variable.mask else None
             if type(held) is Scalar:
                 before = held

@@ -1,6 +1,6 @@
 """Addresses of the engine's memory in the place of numbers: where that is a mistake, and harmless all the same.
 
-The kernel lets users with CAP_PERFMON do it, and so does the verifier where it is lenient. Addresses of the kernel's
+The kernel lets users with CAP_PERFMON do it, and so does the verifier by the kernel's rules. Addresses of the kernel's
 structures are numbers that D programs compare, print and use as keys; they are none of this.
 """
 
@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from sonde.bpf import instructions as i
 from sonde.engines.embedded.verifier import stack
+from sonde.engines.embedded.verifier.scalar import ZERO
 from sonde.engines.embedded.verifier.subject import Subject
 from sonde.engines.embedded.verifier.values import (
     CONTEXT,
+    MAP,
     OBJECT,
     PACKETS,
-    RECORD,
     STACK,
-    VALUE,
     Pointer,
     Value,
     show,
@@ -24,38 +24,40 @@ from sonde.engines.embedded.verifier.values import (
 _MEASURED = PACKETS | {CONTEXT, STACK, OBJECT}
 """What the distance of two pointers into the same is told of."""
 
-_ORDERED = frozenset({i.JEQ, i.JNE, i.JGT, i.JGE, i.JLT, i.JLE})
+_EQUALITY = frozenset({i.JEQ, i.JNE})
+_UNSIGNED = frozenset({i.JEQ, i.JNE, i.JGT, i.JGE, i.JLT, i.JLE})
 """Comparisons with 0 that a pointer can stand: those without a sign."""
 
 
 def as_number(subject: Subject, value: Value) -> str | None:
     """What is wrong with the value where a number is meant."""
-    if subject.is_lenient or type(value) is not Pointer or value.kind == OBJECT:
+    if not subject.rules.addresses or type(value) is not Pointer or value.kind == OBJECT:
         return None
     return f"is {show(value)}, an address, where only a number has a meaning"
 
 
 def compared(subject: Subject, operation: int, left: Value, right: Value, bits: int) -> str | None:
-    """What is wrong with comparing the two, of which one may be an address."""
-    if subject.is_lenient or not (_is_address(left) or _is_address(right)):
+    """What is wrong with comparing the two, of which one may be an address. A comparison with 0 is meant to find out
+    whether it is NULL."""
+    if not subject.rules.addresses or not (_is_address(left) or _is_address(right)):
         return None
     pointer, other = (left, right) if _is_address(left) else (right, left)
-    if bits == 64 and not isinstance(other, Pointer) and other is not None and not other.mask and not other.value:
-        return (
-            None
-            if operation in _ORDERED
-            else f"is {show(pointer)}, an address, which has neither sign nor bits to test"
-        )
-    if bits == 64 and isinstance(other, Pointer) and operation in _ORDERED:
-        both = {left.kind, right.kind} if isinstance(left, Pointer) and isinstance(right, Pointer) else set()
-        if operation in (i.JEQ, i.JNE) or both <= PACKETS or (len(both) == 1 and both <= _MEASURED | {VALUE, RECORD}):
-            return None
-    return f"is {show(pointer)}, an address: it can be compared with 0 or its like, in 64 bits"
+    assert isinstance(pointer, Pointer)
+    if isinstance(other, Pointer):
+        has_order = operation in _EQUALITY or MAP not in (pointer.kind, other.kind)
+        return None if has_order else f"is {show(pointer)}, and maps have no order: it can be compared by == and !="
+    if other != ZERO:
+        return None
+    if bits == 32:
+        return f"is {show(pointer)}, an address: it can be compared with 0 in 64 bits"
+    return (
+        None if operation in _UNSIGNED else f"is {show(pointer)}, an address, which has neither sign nor bits to test"
+    )
 
 
 def subtracted(subject: Subject, left: Pointer, right: Pointer) -> str | None:
     """What is wrong with the distance of two pointers."""
-    if subject.is_lenient or OBJECT in (left.kind, right.kind):
+    if not subject.rules.addresses or OBJECT in (left.kind, right.kind):
         return None
     if left.kind not in _MEASURED or (left.kind != right.kind and not {left.kind, right.kind} <= PACKETS):
         return f"is {show(left)}, and what is subtracted {show(right)}: their distance has no meaning"

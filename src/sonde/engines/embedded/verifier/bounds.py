@@ -77,7 +77,8 @@ def direct(
 def region(
     subject: Subject, state: State, value: Pointer, offset: int, size: int, is_write: bool, doing: str
 ) -> str | None:
-    """`size` bytes of plain memory, for a load, a store or a helper; what is read of the stack has been written."""
+    """`size` bytes of plain memory, for a load, a store or a helper; by strict rules what is read of the stack has been
+    written."""
     if value.kind == STACK:
         return _stack(subject, state, value, offset, size, is_write, doing)
     if value.kind not in _NAMES:
@@ -144,7 +145,7 @@ def _stack(
     high = value.offset + offset + variable.smax + size
     if low < -stack.SIZE or high > 0:
         return f"leads to offset {low} of the stack, outside of its {stack.SIZE} bytes: {doing}"
-    if is_write or subject.is_lenient:
+    if is_write or not subject.rules.unwritten_stack:
         return None
     assert isinstance(value.target, int)
     of = state.frames[value.target].stack

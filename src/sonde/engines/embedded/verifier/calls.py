@@ -12,7 +12,7 @@ from sonde.engines.embedded.verifier.relevance import Effect, bit
 from sonde.engines.embedded.verifier.scalar import UNKNOWN, Scalar, between
 from sonde.engines.embedded.verifier.state import State
 from sonde.engines.embedded.verifier.steps import Step
-from sonde.engines.embedded.verifier.subject import Subject
+from sonde.engines.embedded.verifier.subject import Doubt, Subject
 from sonde.engines.embedded.verifier.values import (
     MAP,
     OBJECT,
@@ -44,7 +44,7 @@ def call(subject: Subject, at: int) -> Step:
     has_memory = any(kind in _MEMORY or is_output(kind) for kind in signature.arguments)
 
     def run(state: State) -> Effect:
-        effect = _memory(subject, state, signature, plain) if has_memory else plain
+        effect = _memory(subject, state, signature, at, plain) if has_memory else plain
         key = _constant_key(state, signature) if signature.name == "map_lookup_elem" else 0
         if key:
             effect = effect._replace(demands=effect.demands | key)
@@ -72,8 +72,11 @@ _EXACT = frozenset({"size", "size_or_zero", "constant", "stack_or_null", "memory
 
 _MEMORY = frozenset({"key", "value", "value_or_null", "memory", "memory_or_null"})
 
+_OF_MAPS = frozenset({"key", "value", "value_or_null"})
+"""What a map takes."""
 
-def _memory(subject: Subject, state: State, signature: Signature, effect: Effect) -> Effect:
+
+def _memory(subject: Subject, state: State, signature: Signature, at: int, effect: Effect) -> Effect:
     """Account for what the helper reads and writes of stacks."""
     kills, _, _, uses, demands = effect
     for n, kind in enumerate(signature.arguments):
@@ -87,10 +90,13 @@ def _memory(subject: Subject, state: State, signature: Signature, effect: Effect
         low, high = value.offset + value.variable.smin, value.offset + value.variable.smax + size
         touched = slots(len(state.frames) - 1 - value.target, low, high)
         use(subject, state, value, low)
+        of = state.frames[value.target].stack
         if not is_output(kind):
             uses |= touched
+            if kind in _OF_MAPS and subject.rules.unused_stack and stack.is_missing(of, low, high):
+                _doubt(subject, state, signature, at, n, low, high)
             continue
-        of = state.frames[value.target].stack
+        subject.write_stack(state.frames[value.target].function, low)
         if value.variable.mask:
             stack.disturb(of, low, high)
         else:
@@ -98,6 +104,19 @@ def _memory(subject: Subject, state: State, signature: Signature, effect: Effect
             if not low % 8 and not high % 8:
                 kills |= touched
     return Effect(kills, 0, 0, uses, demands)
+
+
+def _doubt(subject: Subject, state: State, signature: Signature, at: int, n: int, low: int, high: int) -> None:
+    """Remember that nothing was written on the way here of what the helper takes as its argument number `n`."""
+    value = state.frame.registers[n + 1]
+    assert type(value) is Pointer
+    assert isinstance(value.target, int)
+    function = state.frames[value.target].function
+    place = at, n, function, high
+    if place not in subject.doubts:
+        is_key = signature.arguments[n] == "key"
+        what = f"bpf_{signature.name} takes {high - low} bytes as a {'key' if is_key else 'value'} of a map"
+        subject.doubts[place] = Doubt(at, function, low, high, n + 1, is_key, what, state.copy())
 
 
 def _written(of: stack.Stack, low: int, high: int, least: int) -> None:

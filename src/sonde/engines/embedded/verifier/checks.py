@@ -84,7 +84,7 @@ def _addable(subject: Subject, state: State, o: Addable) -> Problem | None:
     if o.bits == 32:
         return (
             None
-            if o.operation == i.SUB and pointer is left and (subject.is_lenient or pointer.kind == OBJECT)
+            if o.operation == i.SUB and pointer is left and (not subject.rules.addresses or pointer.kind == OBJECT)
             else Problem(f"r{register} is a pointer, and {_operator(o)} in 32 bits would cut it", register)
         )
     if o.operation not in (i.ADD, i.SUB):
@@ -125,7 +125,7 @@ def _operator(o: Addable) -> str:
 
 
 def _may_call(subject: Subject, _state: State, o: MayCall) -> Problem | None:
-    if o.signature is None:
+    if o.signature is None or o.helper not in subject.helpers:
         return Problem(f"{name_of(o.helper)} is a helper that this engine does not have")
     if not may_call(o.signature, subject.kind):
         return Problem(f"{name_of(o.helper)} cannot be called by programs of type {program_type(subject.kind)}")

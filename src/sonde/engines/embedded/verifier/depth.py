@@ -1,4 +1,4 @@
-"""How much stack functions use together (check_max_stack_depth() of kernel/bpf/verifier.c)."""
+"""How much stack functions use: together (check_max_stack_depth() of kernel/bpf/verifier.c), and what is behind it."""
 
 from __future__ import annotations
 
@@ -37,6 +37,18 @@ def check_depth(subject: Subject, shape: Structure) -> None:
     if shape.tail_callers - {0} and not subject.program.btf:
         raise MalformedError(min(shape.tail_callers - {0}), "only functions that BTF describes can have a tail call")
     _Depth(subject, shape).follow(0, 0, 1, 0)
+
+
+def check_used(subject: Subject) -> None:
+    """Raises RefusedError if a value for a map lies deeper in a stack than that is ever written, or a key in a stack of
+    which nothing is."""
+    for doubt in subject.doubts.values():
+        written = subject.written.get(doubt.function, 0)
+        if written <= (0 if doubt.is_key else -doubt.high):
+            raise RefusedError(doubt.at, doubt.state, Problem(
+                f"r{doubt.register} leads to byte {doubt.low} of the stack, which was never written: {doubt.what}",
+                doubt.register,
+            ))  # fmt: skip
 
 
 class _Depth:

@@ -178,10 +178,9 @@ def _memory(x: Instruction, group: int) -> list[Obligation]:
         return [Initialised(x.src), InBounds(x.src, x.offset, size, is_atomic=True)]
     found: list[Obligation] = [Initialised(x.src), Initialised(x.dst)]
     if x.imm == i.CMPXCHG:
-        found += [Initialised(0), Numeric(0)]
+        found.append(Initialised(0))
     if x.imm != i.STORE_RELEASE:
         found.append(Numeric(x.src))
-    if x.imm != i.STORE_RELEASE:
         found.append(InBounds(x.dst, x.offset, size, is_atomic=True))
     return [*found, InBounds(x.dst, x.offset, size, is_write=True, is_atomic=True)]
 

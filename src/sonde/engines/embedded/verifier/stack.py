@@ -127,8 +127,18 @@ def disturb(stack: Stack, low: int, high: int) -> None:
     for offset in range(low & ~7, high, 8):
         slot = -offset // 8 - 1
         if slot in stack:
-            kinds = stack[slot].kinds
-            stack[slot] = Slot(kinds.replace(SPILL, MISC).replace(NULL, MISC))
+            kinds = _without_spill(stack[slot])
+            first, last = max(low - offset, 0), min(high - offset, 8)
+            stack[slot] = Slot(kinds[:first] + kinds[first:last].replace(NULL, MISC) + kinds[last:])
+
+
+def is_missing(stack: Stack, low: int, high: int) -> bool:
+    """Whether no byte of `low` to `high` was written."""
+    for offset in range(low & ~7, high, 8):
+        slot = stack.get(-offset // 8 - 1)
+        if slot is not None and slot.kinds[max(low - offset, 0) : min(high - offset, 8)].strip(NOTHING):
+            return False
+    return True
 
 
 def first_missing(stack: Stack, low: int, high: int) -> int | None:

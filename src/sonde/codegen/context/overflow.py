@@ -1,4 +1,4 @@
-"""profile-n and tick-n: overflows of the cpu-clock event; the program is its overflow handler.
+"""Overflows of perf events, those of profile-n and tick-n among them: the program is their handler.
 
 The context is struct bpf_perf_event_data: pt_regs, then sample_period and addr.
 """
@@ -8,15 +8,17 @@ from __future__ import annotations
 from sonde.bpf import programs
 from sonde.codegen.context import registers
 from sonde.codegen.context.cookies import index_by_cookie, numbered
-from sonde.codegen.generation import Generation, Unsupported
+from sonde.codegen.generation import Generation
 from sonde.codegen.ir import Imm, Operand
 from sonde.codegen.places import Place
-from sonde.lang.errors import Position
 from sonde.lang.types import Type
-from sonde.probe import Probe
+from sonde.probe import Probe, Timer
+
+ADDR = 176
+"""Offset of `addr` in the context."""
 
 
-class TimerContext:
+class OverflowContext:
     """arg0 is the program counter in the kernel or 0, arg1 that in the process or 0."""
 
     kind = programs.PERF_EVENT
@@ -24,13 +26,18 @@ class TimerContext:
     attach_to: str | None = None
     has_kernel_stack = True
     own_frames = 0
+    is_user = False
 
     def __init__(self, probes: tuple[Probe, ...]) -> None:
         self.probes = probes
         self.index = numbered(probes)
 
     def enter(self, g: Generation) -> Operand:
-        return index_by_cookie(g, len(self.probes), "perf_cookie")
+        # What a process starts inherits the event's program, but not its cookie (inherit_event, kernel/events/core.c).
+        clocks = all(isinstance(probe.firing, Timer) for probe in self.probes)
+        inherits = g.shared.settings.scope == "processes" or (not clocks and g.shared.settings.scope != "system")
+        feature = "" if inherits else "perf_cookie"
+        return index_by_cookie(g, len(self.probes), feature)
 
     def argument(self, g: Generation, number: int) -> Operand:
         if number > 1:
@@ -41,10 +48,10 @@ class TimerContext:
         return g.b.choose(op, mode, Imm(0), lambda: counter, lambda: Imm(0))
 
     def typed_argument(self, g: Generation, number: int, type_: Type) -> Operand | Place:
-        raise Unsupported("args[] of a timer probe", Position(None, 1, 1))
+        return g.ctx
 
     def errno(self, g: Generation) -> Operand:
         return Imm(0)
 
     def is_trusted(self, number: int) -> bool:
-        return False
+        return True

@@ -1,0 +1,46 @@
+"""Who a user address belongs to: the process and, in the upper half, the mark of what it executes.
+
+A pid alone does not tell: the process may have executed another program by the time its addresses are named, and other
+processes get its pid. At each exec the kernel maps the vdso at another random page, which is in the reach of programs
+(mm_struct, context.vdso) and in what perf and /proc tell of mappings.
+"""
+
+from __future__ import annotations
+
+from sonde.codegen.generation import Generation
+from sonde.codegen.identity import process
+from sonde.codegen.ir import Imm, Operand
+from sonde.codegen.structures import read_member
+from sonde.lang.types import Struct, resolve
+
+_PAGE = 4096
+_TO_UPPER_HALF = 20
+"""From the bits of an address above those within a page to the upper half."""
+
+
+def image(g: Generation) -> Operand:
+    """`symbols/images.py` says what the number means. The mark is 0 where programs have to run on kernels that may have
+    the vdso elsewhere, and in threads that have no memory of their own."""
+    offsets = _offsets(g)
+    if offsets is None:
+        return process(g)
+    memory = g.b.load(g.current_task(), offsets[0], 8, invariant=True)
+    vdso = g.b.choose("eq", memory, Imm(0), lambda: Imm(0), lambda: read_member(g, memory, offsets[1], 8))
+    mark = g.b.alu("lsh", g.b.alu("and", vdso, Imm(-_PAGE)), Imm(_TO_UPPER_HALF))
+    return g.b.alu("or", mark, process(g))
+
+
+def _offsets(g: Generation) -> tuple[int, int] | None:
+    """Where task_struct has `mm` and mm_struct has `context.vdso`, in bytes."""
+    if g.shared.target.portable:
+        return None
+    found = []
+    for structure, *path in (("task_struct", "mm"), ("mm_struct", "context", "vdso")):
+        type_, bits = g.shared.kernel_type("struct", structure), 0
+        for name in path:
+            member = type_.find(name) if isinstance(type_, Struct) else None
+            if member is None:
+                return None
+            type_, bits = resolve(member.type), bits + member.offset
+        found.append(bits // 8)
+    return found[0], found[1]

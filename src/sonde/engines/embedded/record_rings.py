@@ -1,0 +1,34 @@
+"""The perf ring that records come through, where programs write none to a BPF ring buffer."""
+
+from __future__ import annotations
+
+from sonde.engines.base import EngineError
+from sonde.engines.embedded.maps.object_array import ObjectArray
+from sonde.engines.embedded.perf.attributes import Attributes
+from sonde.engines.embedded.perf.events import PerfEvent
+from sonde.engines.embedded.perf.output import CPU
+from sonde.engines.embedded.perf.ring import PAGE
+from sonde.engines.merged_ring import MergedRing
+from sonde.formats import perf_events as perf
+from sonde.formats.perf_ring import PerfRingReader
+
+
+class RecordRing:
+    """The one CPU's ring, of `size` bytes; it is the array's element. Raises EngineError."""
+
+    def __init__(self, array: ObjectArray, size: int) -> None:
+        event = PerfEvent(Attributes(sample_type=perf.SAMPLE_TIME | perf.SAMPLE_RAW))
+        try:
+            self._reader = PerfRingReader(event.map(size // PAGE))
+        except ValueError as error:
+            raise EngineError(f"cannot make the perf ring of map {array.spec.name}: {error}") from None
+        array.set(CPU, event)
+        self._size = size
+        self.ring = MergedRing([self._reader], lambda: 0)
+
+    def is_enough(self, for_data: bool) -> bool:
+        """Whether it should be looked at: if it has something, or before it is full."""
+        return self._reader.size > (0 if for_data else self._size // 2)
+
+    def close(self) -> None:
+        self._reader.close()

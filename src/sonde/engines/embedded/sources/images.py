@@ -1,0 +1,91 @@
+"""What traced processes have mapped, read from /proc while they stand still: when a stack is first walked, before they
+execute another program, and at their end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from sonde.engines.embedded.sources.stops import Handler, Record
+from sonde.engines.embedded.task import Task
+from sonde.symbols.images import mark_in
+from sonde.symbols.mappings import parse_maps
+from sonde.symbols.process_events import ProcessEvent, Snapshot
+from sonde.target import stops
+from sonde.target.plan import ENTRY, HOLD_ENTRY, Plan
+
+_EXEC = (59, 322)
+"""execve and execveat (arch/x86/entry/syscalls/syscall_64.tbl)."""
+
+Walk = Callable[[int, int], Sequence[int]]
+
+
+def with_images(plan: Plan) -> Plan:
+    """The plan, with what has to be held so that mappings can be read."""
+    calls = dict(plan.calls)
+    for number in _EXEC:
+        calls[number] = calls.get(number, 0) | ENTRY | HOLD_ENTRY
+    return plan._replace(calls=calls, events=plan.events | {stops.EXIT}, held=plan.held | {stops.EXIT})
+
+
+class ImageEvents:
+    """The Tracing's `process_events`. `task` finds a thread by its number."""
+
+    descriptors: tuple[int, ...] = ()
+
+    def __init__(self, task: Callable[[int], Task | None]) -> None:
+        self.lost = 0
+        self._task = task
+        self._events: list[ProcessEvent] = []
+        self._last: dict[int, str] = {}
+
+    def read(self) -> list[ProcessEvent]:
+        """What was read since the last time, in order."""
+        events, self._events = self._events, []
+        return events
+
+    def walking(self, walk: Walk) -> Walk:
+        """The walk of stacks that notes whose it walks first."""
+
+        def watched(tid: int, depth: int) -> Sequence[int]:
+            task = self._task(tid)
+            if task is not None and task.pid not in self._last:
+                self._note(task.pid)
+            return walk(tid, depth)
+
+        return watched
+
+    def watch(self, handlers: dict[int, Handler]) -> None:
+        """Look before what the stops cause."""
+        entered, exiting, ended = handlers[stops.ENTRY], handlers[stops.EXIT], handlers[stops.END]
+
+        def before_exec(record: Record) -> None:
+            if record[11] in _EXEC:
+                self._look(record[2])
+            entered(record)
+
+        def before_end(record: Record) -> None:
+            self._look(record[2])
+            exiting(record)
+
+        def after_end(record: Record) -> None:
+            self._last.pop(record[2], None)
+            ended(record)
+
+        handlers |= {stops.ENTRY: before_exec, stops.EXIT: before_end, stops.END: after_end}
+
+    def _look(self, tid: int) -> None:
+        task = self._task(tid)
+        if task is not None and (task.process.live <= 1 or tid == task.pid or task.pid not in self._last):
+            self._note(task.pid)
+
+    def _note(self, pid: int) -> None:
+        try:
+            with open(f"/proc/{pid}/maps", encoding="utf-8", errors="surrogateescape") as file:
+                text = file.read()
+        except OSError:
+            self.lost += 1
+            return
+        if text and text != self._last.get(pid):
+            self._last[pid] = text
+            mappings = parse_maps(text)
+            self._events.append(Snapshot(0, pid, mark_in(mappings), mappings))

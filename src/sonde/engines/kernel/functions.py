@@ -1,0 +1,156 @@
+"""Attaching to functions of the kernel: by fentry and fexit, all in one multi-kprobe link, or by a kprobe each."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Callable, Iterator, Sequence
+
+from sonde.bpf import programs
+from sonde.engines.base import EngineError
+from sonde.engines.kernel import commands, perf_events
+from sonde.engines.kernel.failures import NOT_SUPPORTED, explain
+from sonde.engines.kernel.programs import LoadedProgram
+from sonde.probe import KernelFunction
+from sonde.spec import ProbeSpec
+from sonde.symbols.kallsyms import Kallsyms
+
+Hold = Callable[[LoadedProgram, int, int], int]
+"""Attaches a program to a perf event and enables it, with a cookie; takes the event over."""
+
+MOST_KPROBES = 4096
+"""So many are attached one by one: each takes the kernel about a millisecond, and as long again to be detached."""
+
+_NOT_THERE = frozenset((errno.EINVAL, errno.ENOENT, errno.ESRCH, errno.EILSEQ, errno.EADDRNOTAVAIL, errno.EOPNOTSUPP))
+"""What the kernel says of a function that there is not, or that cannot be probed."""
+
+
+def attach(program: LoadedProgram, own: Callable[[int], None], hold: Hold) -> None:
+    """Attach to all the program's functions; `own` takes over what is attached.
+
+    Functions of a glob that the kernel refuses are passed over. Raises EngineError, with what is attached until then
+    left to its owner.
+    """
+    probes = [probe for probe in program.probes if isinstance(probe.probe.firing, KernelFunction)]
+    if program.spec.kind == programs.TRACING:
+        own(_link_tracing(program, probes[0]))
+    elif program.spec.attach_type == programs.TRACE_KPROBE_MULTI:
+        _link_many(program, probes, own)
+    else:
+        _attach_kprobes(program, probes, own, hold)
+
+
+def _link_tracing(program: LoadedProgram, probe: ProbeSpec) -> int:
+    try:
+        return commands.open_raw_tracepoint(program.descriptor, None)
+    except OSError as error:
+        raise _failure(probe, error) from None
+
+
+def _link_many(program: LoadedProgram, probes: Sequence[ProbeSpec], own: Callable[[int], None]) -> None:
+    """By name, which the kernel looks up quickest; by address those of whose name there are several."""
+    named = [probe for probe in probes if _firing(probe).is_unique]
+    others = [probe for probe in probes if not _firing(probe).is_unique]
+    if named:
+        try:
+            symbols = [_firing(probe).name for probe in named]
+            own(
+                commands.link_kprobes(
+                    program.descriptor, symbols, [probe.cookie for probe in named], _is_return(probes)
+                )
+            )
+        except OSError as error:
+            if error.errno not in _NOT_THERE:
+                raise _failure(named[0], error) from None
+            _require_links(named, error)
+            others = list(probes)
+    if not others:
+        return
+    kallsyms = Kallsyms()
+    places = [(address, probe) for probe in others for address in _addresses(kallsyms, probe)]
+    if not _link_addresses(program, places, own):
+        raise EngineError(f"cannot attach {others[0].probe}: {_NOT_PROBED}")
+
+
+def _require_links(probes: Sequence[ProbeSpec], error: OSError) -> None:
+    """Who compiles D has asked before; objects of other compilers have made up their minds when they were compiled."""
+    # Of a kernel that takes the link nothing is asked.
+    from sonde.engines.kernel.features import detect
+
+    if error.errno in NOT_SUPPORTED and not detect(("kprobe_multi",)):
+        what = f"cannot attach {len(probes)} functions of the kernel in one link: this kernel ({os.uname().release})"
+        raise EngineError(f"{what} has no kprobe_multi (Linux 5.18, CONFIG_FPROBE)")
+
+
+def _link_addresses(program: LoadedProgram, places: Sequence[tuple[int, ProbeSpec]], own: Callable[[int], None]) -> int:
+    """How many could be attached to: halves tell which cannot."""
+    if not places:
+        return 0
+    addresses = [address for address, _ in places]
+    try:
+        cookies = [probe.cookie for _, probe in places]
+        own(commands.link_kprobe_addresses(program.descriptor, addresses, cookies, _is_return([places[0][1]])))
+        return len(places)
+    except OSError as error:
+        if error.errno not in _NOT_THERE:
+            raise _failure(places[0][1], error) from None
+    if len(places) == 1:
+        return 0
+    half = len(places) // 2
+    return _link_addresses(program, places[:half], own) + _link_addresses(program, places[half:], own)
+
+
+def _attach_kprobes(
+    program: LoadedProgram, probes: Sequence[ProbeSpec], own: Callable[[int], None], hold: Hold
+) -> None:
+    if len(probes) > MOST_KPROBES:
+        text = f"{len(probes)} kernel functions need a kprobe each, and {MOST_KPROBES} are the most: describe fewer"
+        raise EngineError(f"cannot attach {probes[0].probe}: {text}; a kernel with CONFIG_FPROBE takes all in one link")
+    kallsyms = Kallsyms()
+    attached, refused = 0, OSError(errno.ENOENT, "")
+    for probe in probes:
+        try:
+            for event in _open(kallsyms, probe):
+                own(hold(program, event, probe.cookie))
+                attached += 1
+        except OSError as error:
+            if error.errno not in _NOT_THERE:
+                raise _failure(probe, error) from None
+            refused = error
+    if not attached:
+        raise _failure(probes[0], refused)
+
+
+def _open(kallsyms: Kallsyms, probe: ProbeSpec) -> Iterator[int]:
+    """An event for each function of the name, by the name itself where addresses are hidden."""
+    firing = _firing(probe)
+    addresses = _addresses(kallsyms, probe)
+    if not addresses:
+        symbol = firing.name if firing.module == "vmlinux" else f"{firing.module}:{firing.name}"
+        yield perf_events.open_kprobe_at(symbol, firing.is_return, firing.offset)
+    for address in addresses:
+        yield perf_events.open_kprobe(address + firing.offset, firing.is_return)
+
+
+def _addresses(kallsyms: Kallsyms, probe: ProbeSpec) -> list[int]:
+    """Where the functions of that name in the module begin."""
+    firing = _firing(probe)
+    found = kallsyms.all(firing.name, firing.module)
+    return sorted({symbol.address for symbol in found if symbol.kind in "tTwW"})
+
+
+def _firing(probe: ProbeSpec) -> KernelFunction:
+    assert isinstance(probe.probe.firing, KernelFunction)
+    return probe.probe.firing
+
+
+def _is_return(probes: Sequence[ProbeSpec]) -> bool:
+    return _firing(probes[0]).is_return
+
+
+_NOT_PROBED = "the kernel lets no such function be probed"
+
+
+def _failure(probe: ProbeSpec, error: OSError) -> EngineError:
+    what = f"cannot attach {probe.probe}"
+    return EngineError(f"{what}: {_NOT_PROBED}") if error.errno in _NOT_THERE else explain(error, what)
