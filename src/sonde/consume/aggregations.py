@@ -15,7 +15,16 @@ from sonde.consume.order import row_order, truncation_order
 from sonde.consume.store import Key, Snapshot, Store
 from sonde.consume.words import EXTREMES, Words, adder, zero_words
 from sonde.engines.base import Tracing
-from sonde.spec import Action, ClearAction, Field, NormalizeAction, PrintaAction, TracingSpec, TruncAction
+from sonde.spec import (
+    Action,
+    AggregationSpec,
+    ClearAction,
+    Field,
+    NormalizeAction,
+    PrintaAction,
+    TracingSpec,
+    TruncAction,
+)
 from sonde.typed import Any, TypeAlias, TypeGuard
 
 AggregationAction: TypeAlias = PrintaAction | ClearAction | TruncAction | NormalizeAction
@@ -66,11 +75,16 @@ class Moment:
 class Aggregations:
     """The aggregations of one session."""
 
-    def __init__(self, spec: TracingSpec, tracing: Tracing, options: Options, label: Label | None) -> None:
+    def __init__(
+        self, spec: TracingSpec, tracing: Tracing, options: Options, label: Label | None, keeps_removed: bool = False
+    ) -> None:
         self._specs = spec.aggregations
         self._options = options
         self._label = label
-        self._stores = [Store(one, spec.strings, tracing, options.aggpercpu) for one in spec.aggregations]
+        self._stores = [
+            Store(one, spec.strings, tracing, options.aggpercpu, keeps_removed=keeps_removed)
+            for one in spec.aggregations
+        ]
         self._factors = [1] * len(self._stores)
         self._printed: set[int] = set()
         self._kept: dict[int, Snapshot] = {}
@@ -120,6 +134,18 @@ class Aggregations:
 
     def _table(self, indexes: Sequence[int], moment: Moment) -> Table:
         specs = tuple(self._specs[index] for index in indexes)
+        if len(indexes) == 1 and not self._are_labels(specs[0].keys):
+            found = moment.snapshot(indexes[0]).values.items()
+            rows = [(key, Row(key, (words,), self._cpus(indexes, moment, [key]))) for key, words in found]
+        else:
+            rows = self._joined(indexes, specs, moment)
+        rows.sort(key=row_order(specs, self._options), reverse=self._options.aggsortrev)
+        return Table(specs, tuple(self._factors[index] for index in indexes), [row for _, row in rows])
+
+    def _joined(
+        self, indexes: Sequence[int], specs: Sequence[AggregationSpec], moment: Moment
+    ) -> list[tuple[Key, Row]]:
+        """The rows of several aggregations, or of keys that are the same by their names, each by what it is."""
         joined: dict[Key, list[Words | None]] = {}
         keys: dict[Key, list[Key]] = {}
         for place, index in enumerate(indexes):
@@ -130,12 +156,10 @@ class Aggregations:
                 keys.setdefault(identity, []).append(key)
                 earlier = row[place]
                 row[place] = words if earlier is None else add(earlier, words)
-        rows = [
+        return [
             (identity, Row(keys[identity][0], tuple(words), self._cpus(indexes, moment, keys[identity])))
             for identity, words in joined.items()
         ]
-        rows.sort(key=row_order(specs, self._options), reverse=self._options.aggsortrev)
-        return Table(specs, tuple(self._factors[index] for index in indexes), [row for _, row in rows])
 
     def _cpus(self, indexes: Sequence[int], moment: Moment, keys: list[Key]) -> tuple[tuple[Words, ...], ...]:
         """The values of each CPU alone, for one row that stands for these keys."""
@@ -151,10 +175,13 @@ class Aggregations:
             for zero in (zero_words(spec),)
         )
 
+    def _are_labels(self, fields: Sequence[Field]) -> bool:
+        return self._label is not None and any(field.kind in ("symbol", "user_symbol") for field in fields)
+
     def _identity(self, fields: Sequence[Field], key: Key) -> Key:
         """What makes keys the same and what they are sorted by: symbols by name, all else by value."""
         label = self._label
-        if label is None or not any(field.kind in ("symbol", "user_symbol") for field in fields):
+        if label is None or not self._are_labels(fields):
             return key
         return tuple(
             label(field, value) if field.kind in ("symbol", "user_symbol") else value
@@ -168,6 +195,10 @@ class Aggregations:
         keys = sorted(snapshot.values, key=lambda key: order(key, snapshot.values[key]))
         kept = keys[max(len(keys) - keep, 0) :] if keep and keep > 0 else keys[:-keep] if keep else []
         moment.change(index, self._stores[index].remove(snapshot, set(keys).difference(kept)))
+
+    def everything(self, index: int, contents: Iterable[tuple[bytes, bytes]]) -> dict[Key, Words]:
+        """All that the aggregation has ever counted; see `Store.everything`."""
+        return self._stores[index].everything(contents)
 
     def remaining(self) -> list[Table]:
         """The tables to print at the end: every aggregation with keys that no printa has shown, in order."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from sonde.consume.counters import Counters
 from sonde.consume.decode import record_reader
@@ -18,6 +18,7 @@ from sonde.spec import (
     HEADER_SIZE,
     SPECULATIONS,
     Action,
+    CaptureAction,
     ClearAction,
     CommandAction,
     ExitAction,
@@ -39,8 +40,10 @@ from sonde.typed import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
     from sonde.consume.aggregations import AggregationAction, Aggregations, Label, Moment
+    from sonde.consume.store import Key
+    from sonde.consume.words import Words
 
-PASSIVE = (TraceAction, TracememAction, PrintfAction, PrintAction)
+PASSIVE = (TraceAction, TracememAction, PrintfAction, PrintAction, CaptureAction)
 """Actions that only show data of the record."""
 
 _FAULT = tuple(
@@ -64,13 +67,15 @@ def _closes(layout: RecordLayout) -> bool:
     return any(isinstance(action, OtherAction) and action.name in ("commit", "discard") for action in layout.actions)
 
 
-def _aggregations(spec: TracingSpec, tracing: Tracing, options: Options, label: Label | None) -> Aggregations | None:
+def _aggregations(
+    spec: TracingSpec, tracing: Tracing, options: Options, label: Label | None, keeps_removed: bool
+) -> Aggregations | None:
     if not spec.aggregations:
         return None
     # A program without aggregations is not to wait for this import.
     from sonde.consume.aggregations import Aggregations
 
-    return Aggregations(spec, tracing, options, label)
+    return Aggregations(spec, tracing, options, label, keeps_removed)
 
 
 class Consumer:
@@ -78,7 +83,7 @@ class Consumer:
 
     `exit_status` is the argument of exit() once it was called (of the last call: END has the last word), else None.
     `set_option` carries out setopt(). `label` names symbols, so that keys shown alike are one. `status_rate` is in
-    seconds.
+    seconds. `keeps_removed`: what clear and trunc take away is to be had from `everything`.
     """
 
     def __init__(
@@ -90,6 +95,7 @@ class Consumer:
         set_option: SetOption,
         label: Label | None = None,
         status_rate: float = STATUS_RATE,
+        keeps_removed: bool = False,
     ) -> None:
         self.exit_status: int | None = None
         self._spec = spec
@@ -99,7 +105,7 @@ class Consumer:
         self._layouts = {layout.number: layout for layout in spec.records}
         self._passive = {layout.number for layout in spec.records if is_passive(layout)}
         self._probes = {probe.id: probe for probe in spec.probes}
-        self._aggregations = _aggregations(spec, tracing, options, label)
+        self._aggregations = _aggregations(spec, tracing, options, label, keeps_removed)
         self._counters = Counters(tracing)
         speculates = any(each.name == SPECULATIONS for each in spec.maps) and any(map(_closes, spec.records))
         self._speculations = Speculations(tracing, self._show_committed, speculates)
@@ -139,6 +145,13 @@ class Consumer:
         False if there are none.
         """
         return self._aggregations is not None and self._aggregations.refresh()
+
+    def everything(self, index: int, contents: Iterable[tuple[bytes, bytes]]) -> dict[Key, Words]:
+        """All that an aggregation has counted since the beginning, cleared or not, where its map has `contents`.
+
+        Only with `keeps_removed`.
+        """
+        return self._aggregations.everything(index, contents) if self._aggregations else {}
 
     def finish(self) -> None:
         """Take what is left, report what was lost and hand over the aggregations not printed yet."""

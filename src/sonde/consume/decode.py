@@ -32,7 +32,10 @@ class Strings(dict[bytes, bytes]):
 def addresses(data: bytes) -> tuple[int, ...]:
     """The u64 values before the first zero."""
     values = struct.unpack_from(f"<{len(data) // 8}Q", data)
-    return values[: values.index(0)] if 0 in values else values
+    try:
+        return values[: values.index(0)]
+    except ValueError:
+        return values
 
 
 def user_addresses(data: bytes) -> tuple[int, tuple[int, ...]]:
@@ -85,7 +88,7 @@ class _Builder:
 
     def add(self, field: Field) -> None:
         offset = self.start + field.offset
-        if field.kind == "long_string":
+        if field.kind in ("long_string", "long_bytes"):
             self.add_long(field)
         elif offset < self.end:
             # Two views of the same bytes: the second one reads its own slice.
@@ -110,7 +113,8 @@ class _Builder:
             self.take(offset, 4, "I", first)
             self.take(offset + 4, 4, "I", length)
         begin = f"base + {self.start} + {first}"
-        self.expressions[field] = f"view[{begin}:{begin} + {length}].tobytes().partition(b'\\0')[0]"
+        characters = ".partition(b'\\0')[0]" if field.kind == "long_string" else ""
+        self.expressions[field] = f"view[{begin}:{begin} + {length}].tobytes(){characters}"
 
 
 def _value_source(field: Field, data: str) -> str:

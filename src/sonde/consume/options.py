@@ -20,6 +20,7 @@ class Options:
         "aggsortrev",
         "droptags",
         "flowindent",
+        "inlines",
         "noresolve",
         "printsize",
         "quiet",
@@ -38,6 +39,7 @@ class Options:
         self.aggsortrev = False
         self.droptags = False
         self.flowindent = False
+        self.inlines = False
         self.noresolve = False
         self.printsize = 8192
         self.quiet = False

@@ -6,6 +6,7 @@ aggsortpos which of several aggregations. Integer keys are compared as unsigned 
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Sequence
 
 from sonde.consume.events import Row, Value
@@ -13,12 +14,24 @@ from sonde.consume.options import Options
 from sonde.consume.store import Key
 from sonde.consume.words import Words, measure, zero_words
 from sonde.spec import AggregationSpec, Field
-from sonde.typed import Any
+from sonde.typed import Any, cast
 
 
 def _part(field: Field, value: Value) -> Any:
     """One part of a key in comparable form, all of one type for one field."""
-    return value & ((1 << 8 * field.size) - 1) if isinstance(value, int) else value
+    if isinstance(value, int):
+        return value & ((1 << 8 * field.size) - 1)
+    if field.kind == "stack":
+        return _in_order(value)
+    if field.kind == "ustack":
+        process, addresses = cast("tuple[int, tuple[int, ...]]", value)
+        return process, _in_order(addresses)
+    return value
+
+
+def _in_order(addresses: Any) -> bytes:
+    """Bytes that compare as the addresses do, and faster."""
+    return struct.pack(f">{len(addresses)}Q", *addresses)
 
 
 def _rotated(items: Sequence[Any], position: int) -> list[Any]:

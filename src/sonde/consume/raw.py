@@ -15,21 +15,27 @@ from __future__ import annotations
 import base64
 import json
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from sonde import spec as specification
 from sonde.consume.consumer import Consumer
 from sonde.consume.options import Options
 from sonde.conversion import Conversion
-from sonde.engines.base import Ring, Tracing
+from sonde.engines.base import ProcessEvents, Ring, Tracing
 from sonde.probe import Internal, Probe
 from sonde.spec import SPECULATIONS, MapSpec, TracingSpec
-from sonde.typed import Any, BinaryIO
+from sonde.typed import TYPE_CHECKING, Any, BinaryIO, Protocol, TypeAlias
+
+if TYPE_CHECKING:
+    from sonde.samples import Samples
 
 MAGIC = b"SONDERAW"
 _DESCRIPTION, _RING, _MAP = 1, 2, 3
 _BLOCK = struct.Struct("<II")
+Block: TypeAlias = "tuple[int, bytes]"
+"""Its kind and content."""
 _SIZE = struct.Struct("<I")
+_MOST_RINGS = 1 << 16
 
 _CLASSES = {
     one.__name__: one
@@ -38,7 +44,7 @@ _CLASSES = {
         specification.PrintAction, specification.PrintaAction, specification.ExitAction, specification.ClearAction,
         specification.TruncAction,
         specification.NormalizeAction, specification.SetOptionAction, specification.CommandAction,
-        specification.OtherAction, specification.PacketAction, specification.RecordLayout,
+        specification.OtherAction, specification.PacketAction, specification.CaptureAction, specification.RecordLayout,
         specification.AggregationSpec, Conversion, Probe, Internal, specification.TypeSpec, specification.MemberSpec,
         MapSpec,
     )
@@ -90,25 +96,44 @@ class _RecordedRing:
         return data
 
 
-class Recorder:
-    """A `Tracing` that writes down all that is read from another one. Give it to a `Consumer` in the other's place."""
+class WriteBlock(Protocol):
+    """Keeps a block: its kind, and the parts of its content."""
 
-    def __init__(self, tracing: Tracing, spec: TracingSpec, file: BinaryIO, options: Options | None = None) -> None:
-        self._tracing = tracing
+    def __call__(self, kind: int, *parts: bytes | memoryview) -> None: ...
+
+
+class RawFile:
+    """Writes blocks one behind the other to a file."""
+
+    def __init__(self, file: BinaryIO) -> None:
         self._file = file
-        self.rings: Sequence[Ring] = [_RecordedRing(ring, number, self) for number, ring in enumerate(tracing.rings)]
-        self.attach = tracing.attach
-        self.run = tracing.run
-        self.write_map = tracing.write_map
-        self.close = tracing.close
         file.write(MAGIC)
-        self.block(_DESCRIPTION, _describe(spec, len(self.rings), options or Options()))
 
     def block(self, kind: int, *parts: bytes | memoryview) -> None:
         """Append one block to the file."""
         self._file.write(_BLOCK.pack(kind, sum(map(len, parts))))
         for part in parts:
             self._file.write(part)
+
+
+class Recorder:
+    """A `Tracing` that writes down all that is read from another one. Give it to a `Consumer` in the other's place."""
+
+    def __init__(self, tracing: Tracing, spec: TracingSpec, block: WriteBlock, options: Options | None = None) -> None:
+        self._tracing = tracing
+        self.block = block
+        self.rings: Sequence[Ring] = [_RecordedRing(ring, number, self) for number, ring in enumerate(tracing.rings)]
+        self.attach = tracing.attach
+        self.run = tracing.run
+        self.write_map = tracing.write_map
+        self.close = tracing.close
+        self.block(_DESCRIPTION, _describe(spec, len(self.rings), options or Options()))
+
+    def process_events(self) -> ProcessEvents | None:
+        return self._tracing.process_events()
+
+    def samples(self) -> Samples | None:
+        return self._tracing.samples()
 
     def wait(self, timeout: float | None, others: Sequence[int] = ()) -> list[int]:
         return self._tracing.wait(timeout, others)
@@ -143,16 +168,40 @@ class _ReplayedRing:
         pass
 
 
+class RawBlocks:
+    """The blocks of a raw file, as far as they are whole. Raises RawFileError for a file that is none."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        if file.read(len(MAGIC)) != MAGIC:
+            raise RawFileError("not a raw file of sonde")
+        self._file = file
+
+    def __iter__(self) -> Iterator[Block]:
+        position = len(MAGIC)
+        while True:
+            # There may be several readers.
+            self._file.seek(position)
+            header = self._file.read(_BLOCK.size)
+            if len(header) < _BLOCK.size:
+                return
+            kind, length = _BLOCK.unpack(header)
+            payload = self._file.read(length)
+            if len(payload) < length:
+                return
+            position += len(header) + length
+            yield kind, payload
+
+
 class Replay:
     """A `Tracing` that gives what a raw file has recorded, to be driven by `replay`. Raises RawFileError.
 
     `options` are those in force when the recording began.
     """
 
-    def __init__(self, file: BinaryIO) -> None:
-        if file.read(len(MAGIC)) != MAGIC:
-            raise RawFileError("not a raw file of sonde")
-        self._blocks = self._read_blocks(file)
+    def __init__(self, source: Iterable[Block], blocks: Iterator[Block] | None = None) -> None:
+        """`source` may be iterated more than once. `blocks` are its blocks for this reader, which asks for each when
+        the one before the one before it has been dealt with."""
+        self._blocks = iter(source) if blocks is None else blocks
         self._next = next(self._blocks, (0, b""))
         kind, payload = self._take()
         if kind != _DESCRIPTION:
@@ -161,21 +210,16 @@ class Replay:
             records, aggregations, strings, probes, rings, shown, types, maps = _decode(json.loads(payload))
             self.options = Options()
             for name, value in shown:
+                if type(value) is not type(getattr(self.options, name)):
+                    raise RawFileError(f"the description is damaged: option {name}")
                 setattr(self.options, name, value)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise RawFileError(f"the description is damaged: {error}") from error
-        self.spec = TracingSpec(maps, (), records, aggregations, strings, probes, types=types)
+        if not (type(rings) is int and 0 <= rings <= _MOST_RINGS):
+            raise RawFileError("the description is damaged: the number of rings")
+        self.spec = _checked(TracingSpec(maps, (), records, aggregations, strings, probes, types=types))
         self.rings: Sequence[Ring] = [_ReplayedRing(number, self) for number in range(rings)]
-        self._counters_left = self._counters_ahead(file) if self.options.aggrate else 0
-
-    @staticmethod
-    def _read_blocks(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
-        while len(header := file.read(_BLOCK.size)) == _BLOCK.size:
-            kind, length = _BLOCK.unpack(header)
-            payload = file.read(length)
-            if len(payload) < length:
-                return
-            yield kind, payload
+        self._counters_left = _count_counters(source) if self.options.aggrate else 0
 
     def _take(self) -> tuple[int, bytes]:
         block, self._next = self._next, next(self._blocks, (0, b""))
@@ -200,13 +244,6 @@ class Replay:
         The end begins with the last look at the counters.
         """
         return self._counters_left > 0 and any(self.has_map(spec.map) for spec in self.spec.aggregations)
-
-    def _counters_ahead(self, file: BinaryIO) -> int:
-        """How often counters were read in all."""
-        position = file.tell()
-        found = sum(_is_map(block, "counters") for block in self._read_blocks(file))
-        file.seek(position)
-        return found + _is_map(self._next, "counters")
 
     def next_ring(self, number: int) -> memoryview:
         """The next ring bytes if they are of this ring, else empty."""
@@ -241,11 +278,42 @@ class Replay:
     def run(self, program: str) -> None:
         pass
 
+    def process_events(self) -> None:
+        """A recording does not have them."""
+
+    def samples(self) -> None:
+        """Nor these."""
+
     def close(self) -> None:
         pass
 
 
-def _is_map(block: tuple[int, bytes], name: str) -> bool:
+def _checked(spec: TracingSpec) -> TracingSpec:
+    """The same, if every value in it is of the kind that it should be and in its bounds: code is generated of it.
+
+    Raises RawFileError.
+    """
+    from sonde.plain import PlainError, from_plain, to_plain
+    from sonde.specfile import SpecFileError, check_layouts
+
+    try:
+        found: TracingSpec = from_plain(TracingSpec, to_plain(spec))
+        check_layouts(found)
+    except SpecFileError as error:
+        raise RawFileError(str(error)) from None
+    except PlainError as error:
+        raise RawFileError(f"the description is damaged: {error}") from None
+    except (ValueError, LookupError, TypeError, AttributeError, StopIteration, RecursionError) as error:
+        raise RawFileError(f"the description is damaged: {error or 'a value that does not fit'}") from None
+    return found
+
+
+def _count_counters(source: Iterable[Block]) -> int:
+    """How often counters were read in all."""
+    return sum(_is_map(block, "counters") for block in source)
+
+
+def _is_map(block: Block, name: str) -> bool:
     kind, payload = block
     return kind == _MAP and bool(json.loads(payload.partition(b"\n")[0]) == name)
 

@@ -56,13 +56,14 @@ def _equal(words: memoryview, start: int, step: int, limit: int, expected: tuple
     Every word compared belongs to a header: the next header is where it is as long as the ones before were equal.
     """
     stop = start + limit * step
-    lengths = words[start:stop:step].tolist()
-    layouts = words[start + _LAYOUT : stop : step].tolist()
-    speculations = words[start + _SPECULATION : stop : step].tolist()
-    length, layout, speculation = expected
-    if lengths.count(length) == layouts.count(layout) == speculations.count(speculation) == limit:
+    columns = [words[start + place : stop : step] for place in (0, _LAYOUT, _SPECULATION)]
+    if all(map(_is_all, columns, expected)):
         return limit
-    for index, found in enumerate(zip(lengths, layouts, speculations, strict=False)):
+    for index, found in enumerate(zip(*[column.tolist() for column in columns], strict=True)):
         if found != expected:
             return index
     return limit
+
+
+def _is_all(column: memoryview, value: int) -> bool:
+    return column.tobytes() == value.to_bytes(4, "little") * len(column)

@@ -14,7 +14,7 @@ class Sink(Protocol):
     """Takes the events of one session, in order. Speculative records arrive when they are committed."""
 
     def run(self, layout: RecordLayout, data: memoryview, stride: int) -> None:
-        """Records of one clause whose actions are all trace, tracemem, printf and print, or that has none: most of all.
+        """Records of one clause with none but passive actions (trace, tracemem, printf, print, capture): most of all.
 
         They stand one behind the other as in the ring, each behind its 8-byte header, `stride` bytes from one to the
         next. `data` is only valid during the call.

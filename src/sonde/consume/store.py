@@ -36,7 +36,8 @@ class Snapshot(NamedTuple):
 class Store:
     """The state of one aggregation, over all CPUs or of one `cpu` alone.
 
-    With `per_cpu` it keeps a store for each CPU beside its own state, for option aggpercpu.
+    With `per_cpu` it keeps a store for each CPU beside its own state, for option aggpercpu. With `keeps_removed` it
+    adds up what a clear or trunc takes away for good: `everything` needs that.
     """
 
     def __init__(
@@ -46,6 +47,7 @@ class Store:
         tracing: Tracing,
         per_cpu: bool = False,
         cpu: int | None = None,
+        keeps_removed: bool = False,
     ) -> None:
         self.spec = spec
         self._strings = strings
@@ -61,7 +63,9 @@ class Store:
         self._baseline: dict[Key, Words] = {}
         self._hidden: set[Key] = set()
         self._shown: set[Key] = set()
-        self._places: dict[Key, list[tuple[bytes, int]]] = {}
+        self._contents: Sequence[tuple[bytes, bytes]] = ()
+        self._looked: dict[bytes, tuple[bytes, Key, Words]] = {}
+        self._removed: dict[Key, Words] | None = {} if keeps_removed else None
 
     def read(self, final: bool) -> Snapshot:
         """Take a snapshot, replacing the map if `final` and if that is possible."""
@@ -81,15 +85,48 @@ class Store:
             self._retained = dict(totals)
         return Snapshot(self._visible(totals), totals, is_final)
 
-    def _fold(self, contents: Iterable[tuple[bytes, bytes]], totals: dict[Key, Words]) -> None:
-        """Add a map's contents, where different bytes may decode to the same key (what is behind a string's NUL)."""
-        self._places.clear()
+    def everything(self, contents: Iterable[tuple[bytes, bytes]]) -> dict[Key, Words]:
+        """All that was ever counted, `contents` being what the map holds at present: no clear or trunc shows in it."""
+        totals = dict(self._removed or {})
+        for key, words in self._retained.items():
+            totals[key] = self._sum(totals.get(key), words)
         for raw, value in contents:
+            key, words = self._looked_at(raw, value)
+            totals[key] = self._sum(totals.get(key), words)
+        return {key: words for key, words in totals.items() if words != self._zero}
+
+    def _looked_at(self, raw: bytes, value: bytes) -> tuple[Key, Words]:
+        """A key and its words; between two looks most of them have not changed."""
+        earlier = self._looked.get(raw)
+        if earlier is None:
             key = self._decode(raw)
-            self._places.setdefault(key, []).append((raw, len(value)))
-            words = self._words(value)
-            earlier = totals.get(key)
-            totals[key] = words if earlier is None else self._add(earlier, words)
+        elif earlier[0] == value:
+            return earlier[1:]
+        else:
+            key = earlier[1]
+        words = self._words(value)
+        self._looked[raw] = value, key, words
+        return key, words
+
+    def _sum(self, earlier: Words | None, words: Words) -> Words:
+        return words if earlier is None else self._add(earlier, words)
+
+    def _keep_removed(self, words: dict[Key, Words]) -> None:
+        if self._removed is not None:
+            for key, value in words.items():
+                self._removed[key] = self._sum(self._removed.get(key), value)
+
+    def _fold(self, contents: Sequence[tuple[bytes, bytes]], totals: dict[Key, Words]) -> None:
+        """Add a map's contents, where different bytes may decode to the same key (what is behind a string's NUL)."""
+        if self.spec.function in EXTREMES:
+            self._contents = contents
+        decode, of_value = self._decode, self._words
+        for raw, value in contents:
+            # Keys with stacks are long, and each look at the dictionary takes a hash of all of it.
+            key, words = decode(raw), of_value(value)
+            earlier = totals.setdefault(key, words)
+            if earlier is not words:
+                totals[key] = self._add(earlier, words)
 
     def _words(self, value: bytes) -> Words:
         if self._cpu is not None:
@@ -120,6 +157,7 @@ class Store:
             for key in zeros:
                 self._baseline[key] = snapshot.totals[key]
             return snapshot._replace(values=zeros, cpus=())
+        self._keep_removed({key: snapshot.totals[key] for key in zeros})
         if snapshot.is_final:
             self._retained.update(zeros)
         else:
@@ -132,6 +170,8 @@ class Store:
         for store, part in zip(self._each, snapshot.cpus, strict=False):
             store.remove(part, gone.intersection(part.totals))
         self._shown -= gone
+        if snapshot.is_final or self.spec.function in EXTREMES:
+            self._keep_removed({key: snapshot.totals[key] for key in gone if key in snapshot.totals})
         if snapshot.is_final:
             for key in gone:
                 self._retained.pop(key, None)
@@ -151,7 +191,9 @@ class Store:
 
     def _overwrite(self, keys: Iterable[Key]) -> None:
         """Start minimum and maximum again in a map that cannot be replaced, at the risk of losing an update."""
-        for key in keys:
+        wanted = set(keys)
+        for key in wanted:
             self._retained.pop(key, None)
-            for raw, size in self._places.get(key, ()):
-                self._tracing.write_map(self.spec.map, raw, bytes(size))
+        for raw, value in self._contents:
+            if self._decode(raw) in wanted:
+                self._tracing.write_map(self.spec.map, raw, bytes(len(value)))

@@ -4,19 +4,38 @@ from __future__ import annotations
 
 TYPE_SOFTWARE = 1
 SOFTWARE_CPU_CLOCK = 0
+SOFTWARE_DUMMY = 9
 SOFTWARE_BPF_OUTPUT = 10
 
+RECORD_MMAP = 1
 RECORD_LOST = 2
+RECORD_COMM = 3
+RECORD_EXIT = 4
+RECORD_FORK = 7
 RECORD_SAMPLE = 9
+RECORD_MMAP2 = 10
+RECORD_KSYMBOL = 17
 
 MISC_KERNEL, MISC_USER = 1, 2
 """Where a sample was taken: PERF_RECORD_MISC_*."""
+
+MISC_COMM_EXEC = 1 << 13
+"""A thread has another name since it has executed a program."""
+
+MISC_MMAP_BUILD_ID = 1 << 14
+"""A PERF_RECORD_MMAP2 has a build id in the place of device and inode."""
 
 HEADER_SIZE = 8
 """struct perf_event_header: u32 type, u16 misc, u16 size of the whole record."""
 
 MAX_RECORD = 0xFFF8
 """The largest multiple of 8 that the size of a header can hold."""
+
+ATTRIBUTES_SIZE = 112
+"""PERF_ATTR_SIZE_VER5, which every kernel with BPF on perf events knows."""
+
+FLAG_SAMPLE_ID_ALL = 1 << 18
+"""Of the bits behind attr.read_format."""
 
 # Bits of attr.sample_type.
 SAMPLE_IP = 1 << 0

@@ -33,8 +33,8 @@ class PerfRingReader:
     def __init__(self, memory: memoryview) -> None:
         self._words = memory[: perf.PAGE_DATA_SIZE + 8].cast("Q")
         offset = self._words[perf.PAGE_DATA_OFFSET >> 3]
-        self._size = self._words[perf.PAGE_DATA_SIZE >> 3]
-        self._data = memory[offset : offset + self._size]
+        self._capacity = self._words[perf.PAGE_DATA_SIZE >> 3]
+        self._data = memory[offset : offset + self._capacity]
         self._tail = self._words[perf.PAGE_DATA_TAIL >> 3]
         self._end = self._tail
 
@@ -43,7 +43,7 @@ class PerfRingReader:
         head = self._words[perf.PAGE_DATA_HEAD >> 3]
         position, records = self._tail, []
         while position < head:
-            type_, misc, size = _HEADER.unpack_from(self._data, position & (self._size - 1))
+            type_, misc, size = _HEADER.unpack_from(self._data, position & (self._capacity - 1))
             if size < perf.HEADER_SIZE or size & 7 or position + size > head:
                 raise BrokenRingError(f"a record of {size} bytes where {head - position} are left in the perf ring")
             records.append(PerfRecord(type_, misc, self._slice(position + perf.HEADER_SIZE, size - perf.HEADER_SIZE)))
@@ -51,16 +51,31 @@ class PerfRingReader:
         self._end = position
         return records
 
+    def unread(self) -> memoryview:
+        """The bytes of all records since the last `advance`, headers included, in one piece: valid until then."""
+        self._end = self._words[perf.PAGE_DATA_HEAD >> 3]
+        return self._slice(self._tail, self._end - self._tail)
+
+    @property
+    def size(self) -> int:
+        """How many bytes are there to be read."""
+        return self._words[perf.PAGE_DATA_HEAD >> 3] - self._tail
+
     def _slice(self, position: int, size: int) -> memoryview:
-        start = position & (self._size - 1)
-        if start + size <= self._size:
+        start = position & (self._capacity - 1)
+        if start + size <= self._capacity:
             return self._data[start : start + size]
-        return memoryview(bytes(self._data[start:]) + bytes(self._data[: start + size - self._size]))
+        return memoryview(bytes(self._data[start:]) + bytes(self._data[: start + size - self._capacity]))
 
     def advance(self) -> None:
         """Give what `read` returned back to the writer."""
         self._tail = self._end
         self._words[perf.PAGE_DATA_TAIL >> 3] = self._tail
+
+    def skip(self) -> None:
+        """Give back all that is there, unread."""
+        self._end = self._words[perf.PAGE_DATA_HEAD >> 3]
+        self.advance()
 
     def close(self) -> None:
         """Let the memory go; views of records that callers still hold keep it."""

@@ -1,0 +1,1 @@
+"""The packets that programs capture, as a pcapng file."""
