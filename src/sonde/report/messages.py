@@ -19,6 +19,10 @@ _DROPS = {
     "unavailable_speculations": ("SPECUNAVAIL", "failed speculation", " (no speculative buffer available)"),
     "errors": ("DBLERROR", "error", " in ERROR probe enabling"),
     "nested": ("NESTED", "nested firing drop", ""),
+    "samples": ("SAMPLES", "sample drop", ""),
+    "captures": ("CAPTURES", "shortened capture", " (a record takes at most 64 KiB)"),
+    "mappings": ("MAPPINGS", "mapping drop", " (addresses of processes that have ended may have no names)"),
+    "unwinding": ("UNWINDING", "unwinding drop", " (no room for tables: stacks are cut where one is missing)"),
 }
 """For each counter the tag without DTRACEDROP_, the thing lost (singular) and what follows it."""
 

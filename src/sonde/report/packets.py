@@ -55,6 +55,8 @@ class Packets:
         """`record` is the whole record behind its header in the ring. Returns why it could not be shown, if so."""
         time, length, captured, link = (_number(field, record) for field in action[:4])
         start = RING_HEADER + action.data.offset
+        if action.data.kind == "long_bytes":
+            start = RING_HEADER + int.from_bytes(record[start : start + 4], "little")
         data = bytes(record[start : start + captured])
         if self._output.is_switched:
             return self._save(link, packet(time, length, data))

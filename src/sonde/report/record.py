@@ -13,7 +13,16 @@ from sonde.consume.events import RING_HEADER
 from sonde.report.piece import Piece, field_argument, formatting_source
 from sonde.report.printf import printf_pieces
 from sonde.report.trace import shown_field, trace_piece
-from sonde.spec import Action, CommandAction, Field, PrintAction, PrintfAction, TraceAction, TracememAction
+from sonde.spec import (
+    Action,
+    CaptureAction,
+    CommandAction,
+    Field,
+    PrintAction,
+    PrintfAction,
+    TraceAction,
+    TracememAction,
+)
 from sonde.typed import Any, NamedTuple
 
 Formatter = Callable[[memoryview], list[bytes]]
@@ -34,6 +43,8 @@ def _action_fields(action: Action, style: Style) -> tuple[Field, ...]:
     match action:
         case TraceAction(field):
             return (shown_field(field),)
+        case CaptureAction():
+            return (action.data,)
         case PrintAction(_, shown, address):
             return (shown,) if address is None else (shown, address)
         case TracememAction(field, dynamic):
@@ -53,6 +64,8 @@ def _action_pieces(action: Action, layout: Columns, style: Style) -> Iterable[Pi
         case PrintAction(number, shown, address):
             where = None if address is None else sources[address]
             return (Piece(b"%s", (f"typed({number}, {sources[shown]}, {where})",)),)
+        case CaptureAction():
+            return (Piece(b"%s", (f"dump({sources[action.data]})",)),)
         case TracememAction(_, dynamic):
             memory = sources[_action_fields(action, style)[0]]
             call = f"dump({memory})" if dynamic is None else f"limited({memory}, {sources[dynamic]})"
@@ -71,19 +84,23 @@ def compile_actions(
     style: Style,
     environment: dict[str, Any],
     around: tuple[Piece, Piece] | None = None,
+    sets_apart: bool = False,
 ) -> Formatter:
     """The function that formats these actions of records of `stride` bytes each; one bytes object a record.
 
     `around` is what stands before and behind the actions' text; its expressions may use `probe` and `cpu`.
+    `sets_apart`: between what trace() shows and its neighbours there is a space.
     """
     fields = {field for action in actions for field in _action_fields(action, style)}
     layout = columns(fields, strings, RING_HEADER, stride, HEADER_WORDS if around else ())
-    pieces = list(_pieces(actions, layout, style))
+    pieces = list(_pieces(actions, layout, style, sets_apart))
     if around:
         pieces = [around[0], *pieces, around[1]]
     return compile_comprehension(formatting_source(pieces), layout, stride, environment)
 
 
-def _pieces(actions: Sequence[Action], layout: Columns, style: Style) -> Iterator[Piece]:
-    for action in actions:
+def _pieces(actions: Sequence[Action], layout: Columns, style: Style, sets_apart: bool) -> Iterator[Piece]:
+    for number, action in enumerate(actions):
+        if sets_apart and number and any(isinstance(one, TraceAction) for one in actions[number - 1 : number + 1]):
+            yield Piece(b" ")
         yield from _action_pieces(action, layout, style)

@@ -3,21 +3,56 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from sonde.consume.events import Value
 from sonde.consume.options import Options
 from sonde.report.symbolizer import Symbolizer
 from sonde.spec import Field
 
+_MOST_PROCESSES = 4096
+"""Processes whose frames are kept as text."""
+
+_MOST_FRAMES = 1 << 20
+"""Frames of one process that are kept as text."""
+
 _GLUE = re.compile(rb"vmlinux`(__traceiter_|__bpf_trace_|bpf_trace_run|bpf_prog_)").match
 
 
+_COMMANDS = dict.fromkeys([*range(32), *range(127, 160)], "?")
+"""Characters that a terminal takes for commands: whoever makes a file chooses its name and its symbols."""
+
+
 def _encoded(name: str) -> bytes:
-    return name.encode(errors="surrogateescape")
+    shown = name if name.isprintable() else name.translate(_COMMANDS)
+    return shown.encode(errors="surrogateescape")
 
 
 def _plus(offset: int) -> bytes:
     return b"+0x%x" % offset if offset else b""
+
+
+class _Lines(dict[int, bytes]):
+    """The lines of frames by their addresses, each made once, unless its name may still become known."""
+
+    def __init__(
+        self, make: Callable[[int], tuple[bytes, bool]], margin: bytes, before: Callable[[int], bytes] | None = None
+    ) -> None:
+        """`before` are the lines of functions inlined in the frame."""
+        self._make = make
+        self._margin = margin
+        self._before = before
+
+    def __missing__(self, address: int) -> bytes:
+        name, is_known = self._make(address)
+        line = self._margin + name + b"\n"
+        if self._before is not None and is_known:
+            line = self._before(address) + line
+        if is_known:
+            if len(self) >= _MOST_FRAMES:
+                self.clear()
+            self[address] = line
+        return line
 
 
 class Addresses:
@@ -26,6 +61,9 @@ class Addresses:
     def __init__(self, symbolizer: Symbolizer, options: Options) -> None:
         self._symbolizer = symbolizer
         self._options = options
+        self._changes = 0
+        self._lines: dict[tuple[int, int, bool], _Lines] = {}
+        self._glue: dict[int, bool] = {}
 
     def kernel(self, address: int, detail: str = "") -> bytes:
         """A kernel address; `detail` as in `spec.Field`: `mod`, `sym` and `func` leave parts out."""
@@ -73,14 +111,69 @@ class Addresses:
     def kernel_stack(self, addresses: tuple[int, ...], frames: int | None = None, indent: int | None = None) -> bytes:
         """A newline, then one line a frame, at most `frames` of them; what stands between the probed code and the
         program at a tracepoint is left out."""
-        names = [self.kernel(address) for address in addresses]
-        start = next((n for n, name in enumerate(names) if not _GLUE(name)), 0)
-        return self._frames(names[start:][:frames], indent)
+        shown = self.beyond_glue(addresses, frames)
+        return b"\n" + b"".join(map(self._lines_of(-1, indent).__getitem__, shown))
+
+    def beyond_glue(self, addresses: tuple[int, ...], frames: int | None = None) -> tuple[int, ...]:
+        """A kernel stack without what stands between the probed code and the program, at most `frames` of it."""
+        start = 0
+        while start < len(addresses) and self._is_glue(addresses[start]):
+            start += 1
+        if start == len(addresses):
+            start = 0
+        return addresses[start : len(addresses) if frames is None else start + frames]
 
     def user_stack(self, stack: tuple[int, tuple[int, ...]], indent: int | None = None) -> bytes:
-        pid, addresses = stack
-        return self._frames([self.user((pid, address)) for address in addresses], indent)
+        process, addresses = stack
+        lines = self._lines_of(process, indent)
+        if self._options.inlines and addresses:
+            # Where it is, then where calls return to, behind the calls.
+            first = self._lines_of(process, indent, True)[addresses[0]]
+            return b"\n" + first + b"".join(map(lines.__getitem__, addresses[1:]))
+        return b"\n" + b"".join(map(lines.__getitem__, addresses))
 
-    def _frames(self, frames: list[bytes], indent: int | None) -> bytes:
-        margin = b" " * (self._options.stackindent if indent is None else indent)
-        return b"\n" + b"".join([margin + frame + b"\n" for frame in frames])
+    def _is_glue(self, address: int) -> bool:
+        found = self._glue.get(address)
+        if found is None:
+            found = self._glue[address] = bool(_GLUE(self.kernel(address)))
+        return found
+
+    def _lines_of(self, process: int, indent: int | None, is_first: bool = False) -> _Lines:
+        """Those of a process's frames, or, of -1, the kernel's; `is_first`: those of innermost frames."""
+        changes = self._symbolizer.changes
+        if changes != self._changes or len(self._lines) > _MOST_PROCESSES:
+            self._lines.clear()
+            self._changes = changes
+        columns = self._options.stackindent if indent is None else indent
+        key = process, columns, is_first
+        found = self._lines.get(key)
+        if found is None:
+            found = self._lines[key] = self._new_lines(process, b" " * columns, is_first)
+        return found
+
+    def _new_lines(self, process: int, margin: bytes, is_first: bool) -> _Lines:
+        if process < 0:
+            return _Lines(self._kernel_frame, margin)
+        before = 0 if is_first else 1
+        inlined = (lambda at: self._inlined(process, at, before, margin)) if self._options.inlines else None
+        return _Lines(lambda address: self._user_frame(process, address), margin, inlined)
+
+    def _inlined(self, process: int, address: int, before: int, margin: bytes) -> bytes:
+        """What is inlined `before` bytes before the address of a frame."""
+        found = self._symbolizer.user(process, address)
+        if found is None:
+            return b""
+        name = _encoded(found[0].rpartition("/")[2])
+        lines = (
+            margin + name + b"`" + _encoded(each)
+            for each in self._symbolizer.inlined(process, address - before)
+            if each
+        )
+        return b"".join(line + b" [inlined]\n" for line in lines)
+
+    def _kernel_frame(self, address: int) -> tuple[bytes, bool]:
+        return self.kernel(address), True
+
+    def _user_frame(self, process: int, address: int) -> tuple[bytes, bool]:
+        is_known = self._options.noresolve or self._symbolizer.user(process, address) is not None
+        return self.user((process, address)), is_known

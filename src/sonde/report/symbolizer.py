@@ -8,6 +8,10 @@ from sonde.typed import Protocol
 class Symbolizer(Protocol):
     """Names for addresses, of the kernel and of processes."""
 
+    @property
+    def changes(self) -> int:
+        """Another number each time that an address may have got another name."""
+
     def kernel(self, address: int) -> tuple[str, str, int] | None:
         """(module, symbol, offset into the symbol), None if no symbol is there; `vmlinux` is the kernel itself."""
 
@@ -17,6 +21,9 @@ class Symbolizer(Protocol):
         The offset is into the symbol, or into the object where there is no symbol.
         """
 
+    def inlined(self, pid: int, address: int) -> tuple[str, ...]:
+        """The functions whose inlined copies an address is in, the innermost first."""
+
     def place(self, pid: int, address: int) -> tuple[str, int] | None:
         """(path of the mapped object, offset into it), None if nothing is mapped there."""
 
@@ -24,11 +31,16 @@ class Symbolizer(Protocol):
 class NoNames:
     """A symbolizer that knows nothing: addresses are shown as numbers."""
 
+    changes = 0
+
     def kernel(self, address: int) -> tuple[str, str, int] | None:
         return None
 
     def user(self, pid: int, address: int) -> tuple[str, str | None, int] | None:
         return None
+
+    def inlined(self, pid: int, address: int) -> tuple[str, ...]:
+        return ()
 
     def place(self, pid: int, address: int) -> tuple[str, int] | None:
         return None

@@ -24,6 +24,7 @@ from sonde.typed import TYPE_CHECKING, Any, BinaryIO
 if TYPE_CHECKING:
     from sonde.report.aggregate import AggregateText
     from sonde.report.packets import Packets
+    from sonde.report.samples import SampleLines
 
 
 class _Titles(dict[int, bytes]):
@@ -78,6 +79,12 @@ class TextReport:
         self._formatters: dict[tuple[Any, ...], Formatter | None] = {}
         self._has_heading = False
 
+    def sample_lines(self) -> SampleLines:
+        """Shows samples among the rest of the text."""
+        from sonde.report.samples import SampleLines  # most programs let none through
+
+        return SampleLines(self._addresses, self._output.write)
+
     # Records
 
     def run(self, layout: RecordLayout, data: memoryview, stride: int) -> None:
@@ -102,6 +109,16 @@ class TextReport:
         options = self._options
         style = Style(options.quiet, options.strsize + 1 if options.rawbytes else 0)
         return compile_actions(actions, stride, self._strings, style, self._environment, around)
+
+    @property
+    def is_switched(self) -> bool:
+        """Whether the output is the file of a freopen()."""
+        return self._output.is_switched
+
+    def texts(self, actions: Sequence[Action], stride: int) -> Formatter:
+        """What makes the text of these actions of records of `stride` bytes each, without padding; what trace() shows
+        is set apart."""
+        return compile_actions(actions, stride, self._strings, Style(True, 0), self._environment, None, True)
 
     def _record_head(self, layout: RecordLayout) -> Piece:
         """What stands before a record's data."""
@@ -218,6 +235,10 @@ class TextReport:
 
     def refusal(self, record: Record, reason: str) -> None:
         self._complain(refusal_text(record, reason))
+
+    def gone(self, device: str) -> None:
+        """A network device is not there any more."""
+        self._complain(f"network device {device} has gone: no more packets of it are seen")
 
     def _complain(self, text: str) -> None:
         """A line on the error output, after what came before it on the other."""

@@ -1,0 +1,147 @@
+"""Keys of an aggregation as frames: addresses get the names that the report shows, without offsets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import chain
+
+from sonde.consume.events import Value
+from sonde.consume.options import Options
+from sonde.formats.profile import INLINED, KERNEL, KEY, USER, Frame
+from sonde.report.stack import Addresses
+from sonde.report.symbolizer import Symbolizer
+from sonde.spec import Field
+from sonde.typed import cast
+
+STACKS = ("stack", "ustack")
+"""The kinds of fields that are stacks."""
+
+_MOST_FRAMES = 4
+"""So many functions of a stack stand in a label."""
+
+_COMMANDS = dict.fromkeys([*range(32), *range(127, 160), *range(0xD800, 0xE000), 0xFFFE, 0xFFFF], "?")
+"""Characters that no picture can hold, and those that a terminal takes for commands."""
+
+
+def clean(text: str) -> str:
+    """A name as it can be written anywhere: whoever makes a file chooses its name and its symbols."""
+    return text.translate(_COMMANDS)
+
+
+class _Known(dict[int, tuple[Frame, ...]]):
+    """The frames of addresses that have been asked for: met again they cost no call of Python code."""
+
+    def __init__(self, frames: Callable[[int], tuple[Frame, ...]]) -> None:
+        self._frames = frames
+
+    def __missing__(self, address: int) -> tuple[Frame, ...]:
+        found = self[address] = self._frames(address)
+        return found
+
+
+class Frames:
+    """Makes frames of keys. One frame is made for each address of a process."""
+
+    def __init__(self, symbolizer: Symbolizer, options: Options) -> None:
+        self._symbolizer = symbolizer
+        self._options = options
+        self._addresses = Addresses(symbolizer, options)
+        self._kernel: dict[int, Frame] = {}
+        self._callers: dict[int, _Known] = {}
+        self._innermost: dict[int, _Known] = {}
+
+    def of(self, fields: tuple[Field, ...], key: tuple[Value, ...]) -> list[Frame]:
+        """The outermost first: further keys, then a process's stack, then the kernel's on top of it."""
+        found: list[Frame] = []
+        parts = list(zip(fields, key, strict=True))
+        found += [Frame(self._text(field, value), "", KEY) for field, value in parts if field.kind not in STACKS]
+        for field, value in parts:
+            if field.kind == "ustack":
+                found += self._user_stack(cast("tuple[int, tuple[int, ...]]", value))
+        for field, value in parts:
+            if field.kind == "stack":
+                found += self._kernel_stack(cast("tuple[int, ...]", value), int(field.detail or 0) or None)
+        return found
+
+    def cut_at(self, fields: tuple[Field, ...], key: tuple[Value, ...]) -> int:
+        """How many frames a stack of this key has room for, if it has as many: there may have been more; else 0."""
+        for field, value in zip(fields, key, strict=True):
+            room, frames = 0, 0
+            if field.kind == "ustack":
+                room = field.size // 8 - 1
+                frames = len(cast("tuple[int, tuple[int, ...]]", value)[1])
+            elif field.kind == "stack":
+                room = int(field.detail or 0) or field.size // 8
+                frames = len(self._addresses.beyond_glue(cast("tuple[int, ...]", value)))
+            if room and frames >= room:
+                return room
+        return 0
+
+    def label(self, fields: tuple[Field, ...], key: tuple[Value, ...]) -> str:
+        """A key in a line: its parts, of stacks the innermost functions."""
+        frames = self.of(fields, key)
+        parts = [frame.name for frame in frames if frame.kind == KEY]
+        stack = [frame.name for frame in reversed(frames) if frame.kind != KEY]
+        if stack:
+            parts.append(" ← ".join(stack[:_MOST_FRAMES]) + (" ← …" if len(stack) > _MOST_FRAMES else ""))
+        return ", ".join(parts)
+
+    def _text(self, field: Field, value: Value) -> str:
+        return key_text(field, value, self._addresses)
+
+    def _kernel_stack(self, addresses: tuple[int, ...], most: int | None) -> list[Frame]:
+        shown = self._addresses.beyond_glue(addresses, most)
+        return [self._kernel.get(address) or self._kernel_frame(address) for address in reversed(shown)]
+
+    def _kernel_frame(self, address: int) -> Frame:
+        found = self._symbolizer.kernel(address)
+        if found is None:
+            frame = Frame("[unknown]", "", KERNEL)
+        else:
+            module, symbol, _ = found
+            frame = Frame(clean(symbol or "[unknown]"), clean(module), KERNEL)
+        self._kernel[address] = frame
+        return frame
+
+    def _user_stack(self, stack: tuple[int, tuple[int, ...]]) -> Iterator[Frame]:
+        process, addresses = stack
+        callers = self._callers.get(process)
+        if callers is None:
+            callers = self._callers[process] = _Known(lambda address: self._user_frames(process, address, False))
+            self._innermost[process] = _Known(lambda address: self._user_frames(process, address, True))
+        yield from chain.from_iterable(map(callers.__getitem__, reversed(addresses[1:])))
+        yield from chain.from_iterable(map(self._innermost[process].__getitem__, addresses[:1]))
+
+    def _user_frames(self, process: int, address: int, is_innermost: bool) -> tuple[Frame, ...]:
+        """A function and what is inlined there: at the address, or behind the call that returns to it."""
+        if self._options.noresolve:
+            place = self._symbolizer.place(process, address)
+            return (Frame(hex(place[1]), _module(place[0])) if place else Frame(hex(address)),)
+        found = self._symbolizer.user(process, address)
+        if found is None:
+            return (Frame("[unknown]"),)
+        path, symbol, _ = found
+        module = _module(path)
+        function = Frame(clean(symbol or "[unknown]"), module, USER)
+        if not self._options.inlines:
+            return (function,)
+        inlined = self._symbolizer.inlined(process, address if is_innermost else address - 1)
+        return (function, *[Frame(clean(each), module, INLINED) for each in reversed(inlined) if each])
+
+
+def _module(path: str) -> str:
+    return clean(path.rpartition("/")[2])
+
+
+def key_text(field: Field, value: Value, addresses: Addresses) -> str:
+    """A part of a key that is no stack, in a few characters."""
+    if isinstance(value, int):
+        return str(value)
+    if field.kind in ("symbol", "user_symbol"):
+        return clean(addresses.label(field, value).decode(errors="replace"))
+    if isinstance(value, bytes):
+        bare = value.rstrip(b"\0")
+        if field.kind == "bytes" and not bare.isascii():
+            return value.hex()
+        return clean(bare.decode(errors="replace")) or '""'
+    return clean(repr(value))

@@ -1,0 +1,88 @@
+"""What the programs of a BPF object wrote, as text: their prints, the records of their rings, their maps at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from sonde.bpf import maps
+from sonde.report.hexdump import hexdump
+from sonde.report.output import Output
+from sonde.report.value import value_text
+from sonde.spec import MapSpec, TypeSpec
+from sonde.typed import NamedTuple
+
+_SHOWN = frozenset(
+    (maps.HASH, maps.ARRAY, maps.PERCPU_HASH, maps.PERCPU_ARRAY, maps.LRU_HASH, maps.LRU_PERCPU_HASH, maps.LPM_TRIE)
+)
+_WORD = frozenset((1, 2, 4, 8))
+
+
+class MapTypes(NamedTuple):
+    """Indexes of types, None where they are not known: of keys; of values, or of what is written to a ring; for global
+    data `variables` has the name, type, offset and size of each."""
+
+    key: int | None = None
+    value: int | None = None
+    variables: tuple[tuple[str, int, int, int], ...] = ()
+
+
+class ObjectReport:
+    """Writes to a file descriptor; `say` is told what concerns the run itself."""
+
+    def __init__(
+        self, descriptor: int, types: Sequence[TypeSpec], by_map: Mapping[str, MapTypes], say: Callable[[str], None]
+    ) -> None:
+        self._output = Output(descriptor)
+        self._types = types
+        self._by_map = by_map
+        self._say = say
+
+    def printed(self, text: bytes) -> None:
+        """One bpf_printk()."""
+        self._output.write(text if text.endswith(b"\n") else text + b"\n")
+
+    def record(self, name: str, data: bytes) -> None:
+        """A record of a ring buffer or of an array of perf events, whose records are padded."""
+        known = self._by_map.get(name, MapTypes()).value
+        if known is not None and self._types[known].size <= len(data) < self._types[known].size + 8:
+            self._output.write(b"%b: %b\n" % (name.encode(), value_text(self._types, known, data)))
+        else:
+            self._output.write(b"%b: %d bytes%b" % (name.encode(), len(data), hexdump(data)))
+
+    def lost(self, name: str, count: int) -> None:
+        if count:
+            self._say(f"{count} record{'' if count == 1 else 's'} of {name} lost: there was no room")
+
+    def can_show(self, spec: MapSpec) -> bool:
+        """Whether its elements are values at all."""
+        return spec.kind in _SHOWN and not spec.inner
+
+    def map(self, spec: MapSpec, elements: Sequence[tuple[bytes, bytes]]) -> None:
+        """All elements; of global data each variable by its name."""
+        known = self._by_map.get(spec.name, MapTypes())
+        if known.variables:
+            for name, kind, offset, size in known.variables:
+                text = value_text(self._types, kind, elements[0][1][offset : offset + size])
+                self._output.write(b"%b = %b\n" % (name.encode(), text))
+            return
+        for key, value in sorted(elements, key=lambda each: each[0][::-1]):
+            texts = [self._value(known.value, each) for each in _each_cpu(spec, value)]
+            shown = texts[0] if len(texts) == 1 else b"[" + b", ".join(texts) + b"]"
+            self._output.write(b"%b[%b] = %b\n" % (spec.name.encode(), self._value(known.key, key), shown))
+
+    def _value(self, kind: int | None, data: bytes) -> bytes:
+        if kind is not None:
+            return value_text(self._types, kind, data)
+        if len(data) in _WORD:
+            return b"%d" % int.from_bytes(data, "little")
+        return data.hex(" ").encode()
+
+    def flush(self) -> None:
+        self._output.flush()
+
+
+def _each_cpu(spec: MapSpec, value: bytes) -> list[bytes]:
+    if spec.kind not in maps.PER_CPU:
+        return [value]
+    step = spec.value_size + 7 & ~7
+    return [value[at : at + spec.value_size] for at in range(0, len(value), step)]
