@@ -134,7 +134,9 @@ def _with_shared(path: str, elf: ElfFile, root: str, directories: Sequence[str])
     if link is None:
         return DebugFile(path, elf)
     name, build_id = link
-    places = [root + name if os.path.isabs(name) else os.path.join(os.path.dirname(os.path.realpath(path)), name)]
+    # A symbolic link of another root directory leads elsewhere in ours.
+    where = os.path.dirname(path if root else os.path.realpath(path))
+    places = [root + name if os.path.isabs(name) else os.path.join(where, name)]
     if build_id:
         places += [_by_build_id(root + directory, build_id) for directory in directories]
     for place in places:

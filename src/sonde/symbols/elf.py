@@ -6,26 +6,26 @@ table is read at the first question about it.
 
 from __future__ import annotations
 
-import mmap
+import os
 import struct
-from bisect import bisect_right
 from functools import cached_property
 
+from sonde.symbols.file_bytes import FileBytes
+from sonde.symbols.symbol_table import ElfSymbol, SymbolTable
 from sonde.typed import NamedTuple
 
 ET_EXEC, ET_DYN = 2, 3
-STT_NOTYPE, STT_OBJECT, STT_FUNC, STT_GNU_IFUNC = 0, 1, 2, 10
-_STB_LOCAL, _STB_GLOBAL, _STB_WEAK = 0, 1, 2
 _SHT_SYMTAB, _SHT_NOTE, _SHT_DYNSYM, _SHT_NOBITS = 2, 7, 11, 8
-_SHN_UNDEF, _SHN_ABS = 0, 0xFFF1
-_PT_LOAD = 1
+_PT_LOAD, _PT_TLS = 1, 7
+_DT_FLAGS_1, _DF_1_PIE = 0x6FFFFFFB, 0x08000000
 _NT_GNU_BUILD_ID = 3
-_KINDS = frozenset((STT_NOTYPE, STT_OBJECT, STT_FUNC, STT_GNU_IFUNC))
-_NOT_DEFINED = frozenset((_SHN_UNDEF, _SHN_ABS))
-_SHIFT = 32
-_INDEX = (1 << _SHIFT) - 1
-_NEIGHBOURS = 16
-"""How many symbols before an address are tried: one that starts nearer may end before it (a label in a function)."""
+_CHUNK, _LARGEST_CHECKED = 1 << 24, 1 << 32
+_LARGEST_HEADER = 64
+_LONGEST_NAME = 1 << 14
+"""Bytes of a section's name that are looked at."""
+
+_LARGEST_TABLE = 1 << 28
+"""Bytes of a symbol table, or of its strings, that are read: a file with holes may claim to have any number."""
 
 
 class ElfError(Exception):
@@ -51,15 +51,7 @@ class Section(NamedTuple):
     link: int
     entry_size: int
     flags: int = 0
-
-
-class ElfSymbol(NamedTuple):
-    """A defined symbol: its link-time address, size in bytes (0 if not known) and STT_* type."""
-
-    address: int
-    size: int
-    name: str
-    kind: int
+    info: int = 0
 
 
 class _Layout(NamedTuple):
@@ -68,34 +60,27 @@ class _Layout(NamedTuple):
     header: struct.Struct
     program: struct.Struct
     section: struct.Struct
-    symbol: struct.Struct
 
 
 _LAYOUTS = {
-    1: _Layout(
-        struct.Struct("<16xHHIIIIIHHHHHH"), struct.Struct("<8I"), struct.Struct("<10I"), struct.Struct("<IIIBBH")
-    ),
-    2: _Layout(
-        struct.Struct("<16xHHIQQQIHHHHHH"),
-        struct.Struct("<IIQQQQQQ"),
-        struct.Struct("<IIQQQQIIQQ"),
-        struct.Struct("<IBBHQQ"),
-    ),
+    1: _Layout(struct.Struct("<16xHHIIIIIHHHHHH"), struct.Struct("<8I"), struct.Struct("<10I")),
+    2: _Layout(struct.Struct("<16xHHIQQQIHHHHHH"), struct.Struct("<IIQQQQQQ"), struct.Struct("<IIQQQQIIQQ")),
 }
 
 
 class ElfFile:
     """An ELF file of either class, little-endian."""
 
-    def __init__(self, data: bytes | mmap.mmap) -> None:
+    def __init__(self, data: bytes | FileBytes) -> None:
         """Raises ElfError."""
-        if len(data) < 20 or data[:4] != b"\x7fELF" or data[4] not in _LAYOUTS or data[5] != 1:
+        start = data[:_LARGEST_HEADER]
+        if len(start) < 20 or start[:4] != b"\x7fELF" or start[4] not in _LAYOUTS or start[5] != 1:
             raise ElfError("not a little-endian ELF file")
         self._data = data
-        self._wide = data[4] == 2
-        self._layout = _LAYOUTS[data[4]]
+        self._wide = start[4] == 2
+        self._layout = _LAYOUTS[start[4]]
         try:
-            header = self._layout.header.unpack_from(data)
+            header = self._layout.header.unpack_from(start)
         except struct.error:
             raise ElfError("the ELF header is cut off") from None
         self.kind, self.machine, _, self.entry, self._programs, self._sections, *_ = header
@@ -108,25 +93,54 @@ class ElfFile:
     @classmethod
     def open(cls, path: str) -> ElfFile:
         """The ELF file at a path. Raises OSError or ElfError."""
-        with open(path, "rb") as file:
-            try:
-                return cls(mmap.mmap(file.fileno(), 0, mmap.MAP_PRIVATE, mmap.PROT_READ))
-            except ValueError:
-                raise ElfError("the file is empty") from None
+        return cls(FileBytes(os.open(path, os.O_RDONLY | os.O_CLOEXEC)))
 
     @cached_property
     def segments(self) -> tuple[Segment, ...]:
         """The loadable segments."""
+        return tuple(segment for kind, segment, _ in self._program_headers if kind == _PT_LOAD)
+
+    @cached_property
+    def thread_data_size(self) -> int:
+        """The bytes that a thread's own data take, whole multiples of their alignment; 0 if there are none."""
+        for kind, segment, alignment in self._program_headers:
+            if kind == _PT_TLS:
+                return -(-segment.memory_size // alignment) * alignment
+        return 0
+
+    @property
+    def is_position_independent_program(self) -> bool:
+        """Whether its dynamic section says so, which distinguishes it from a library (DF_1_PIE of DT_FLAGS_1)."""
+        data = self.section(".dynamic") or b""
+        pairs = struct.iter_unpack("<QQ", data[: len(data) // 16 * 16])
+        return self._wide and any(tag == _DT_FLAGS_1 and value & _DF_1_PIE for tag, value in pairs)
+
+    @cached_property
+    def _program_headers(self) -> list[tuple[int, Segment, int]]:
+        """The kind, place and alignment (at least 1) of each."""
         found = []
         for index in range(self._program_count):
             fields = self._unpack(self._layout.program, self._programs + index * self._layout.program.size)
             if self._wide:
-                kind, flags, offset, address, _, file_size, memory_size, _ = fields
+                kind, flags, offset, address, _, file_size, memory_size, alignment = fields
             else:
-                kind, offset, address, _, file_size, memory_size, flags, _ = fields
-            if kind == _PT_LOAD:
-                found.append(Segment(offset, address, file_size, memory_size, flags))
-        return tuple(found)
+                kind, offset, address, _, file_size, memory_size, flags, alignment = fields
+            found.append((kind, Segment(offset, address, file_size, memory_size, flags), max(alignment, 1)))
+        return found
+
+    def thread_offset(self, name: str) -> int | None:
+        """Where a program's own thread-local variable is, counted from the thread pointer, below which its block ends
+        (System V ABI for x86-64, 3.4.2; ELF Handling For Thread-Local Storage, variant II). None if there is none.
+        """
+        if not self._wide:
+            return None
+        size = alignment = 0
+        for index in range(self._program_count):
+            fields = self._unpack(self._layout.program, self._programs + index * self._layout.program.size)
+            if fields[0] == _PT_TLS:
+                size, alignment = fields[6], max(fields[7], 1)
+        place = self.table.thread_data(name)
+        return None if place is None else place - -(-size // alignment) * alignment
 
     @cached_property
     def sections(self) -> tuple[Section, ...]:
@@ -136,8 +150,8 @@ class ElfFile:
         ]
         names = raw[self._names][4] if self._names < len(raw) else 0
         return tuple(
-            Section(self._string(names + name), kind, address, offset, size, link, entry_size, flags)
-            for name, kind, flags, address, offset, size, link, _, _, entry_size in raw
+            Section(self._string(names + name), kind, address, offset, size, link, entry_size, flags, info)
+            for name, kind, flags, address, offset, size, link, info, _, entry_size in raw
         )
 
     def section(self, name: str) -> bytes | None:
@@ -151,11 +165,17 @@ class ElfFile:
         """Bytes of the file, fewer at its end."""
         return self._data[offset : offset + size]
 
-    def checksum(self) -> int:
-        """The CRC-32 of the whole file, by which .gnu_debuglink names it (zlib's polynomial)."""
+    def checksum(self) -> int | None:
+        """The CRC-32 of the whole file, by which .gnu_debuglink names it (zlib's polynomial); None for one of more
+        than 4 GiB."""
         from zlib import crc32
 
-        return crc32(self._data)
+        if len(self._data) > _LARGEST_CHECKED:
+            return None
+        found = 0
+        for start in range(0, len(self._data), _CHUNK):
+            found = crc32(self._data[start : start + _CHUNK], found)
+        return found
 
     def check(self) -> None:
         """Read the tables that all else refers to. Raises ElfError if the file is cut off before their end."""
@@ -200,104 +220,45 @@ class ElfFile:
                 return self._data[start:end]
         return b""
 
-    @cached_property
+    @property
     def symbols(self) -> tuple[ElfSymbol, ...]:
         """The defined functions, objects and labels, by address; of those at one address the best name last."""
-        found = [entry for key in self._keys if (entry := self._entry(key & _INDEX))]
-        return tuple(symbol for _, _, symbol in sorted(found))
+        return self.table.symbols
 
     def symbolize(self, address: int) -> tuple[str, int] | None:
-        """The name of the symbol that has a link-time address in it, and the distance from its start.
-
-        Of several it is the one that starts last; one without a size goes as far as the next symbol.
-        """
-        keys = self._keys
-        at = bisect_right(keys, address << _SHIFT | _INDEX)
-        nearest = keys[at - 1] >> _SHIFT if at else 0
-        best: tuple[int, tuple[int, int, str], ElfSymbol] | None = None
-        for key in keys[max(at - _NEIGHBOURS, 0) : at]:
-            entry = self._entry(key & _INDEX)
-            if entry is None:
-                continue
-            start, _, symbol = entry
-            inside = address < start + symbol.size or (not symbol.size and start == nearest)
-            if inside and (best is None or entry > best):
-                best = entry
-        return (best[2].name, address - best[0]) if best else None
+        """The name of the symbol that has a link-time address in it, and the distance from its start."""
+        return self.table.symbolize(address)
 
     def find(self, name: str) -> tuple[ElfSymbol, ...]:
         """The symbols of a name: more than one where files of the program have a static of that name each."""
-        return self._by_name.get(name, ())
+        return tuple(each for each in self.table.named(name) if each.name == name)
 
     @cached_property
-    def _by_name(self) -> dict[str, tuple[ElfSymbol, ...]]:
-        found: dict[str, tuple[ElfSymbol, ...]] = {}
-        for symbol in self.symbols:
-            found[symbol.name] = (*found.get(symbol.name, ()), symbol)
-        return found
-
-    @cached_property
-    def _table(self) -> tuple[bytes, bytes]:
-        """The symbol table, the dynamic one if there is no other, and its strings."""
+    def table(self) -> SymbolTable:
+        """The symbol table, the dynamic one if there is no other. Raises ElfError."""
         for kind in (_SHT_SYMTAB, _SHT_DYNSYM):
             for section in self.sections:
                 if section.kind == kind:
                     if section.link >= len(self.sections):
                         raise ElfError("a symbol table without strings")
-                    return self.contents(section), self.contents(self.sections[section.link])
-        return b"", b""
-
-    @cached_property
-    def _keys(self) -> list[int]:
-        """Address and index of each defined symbol, packed in one integer, sorted: nothing else is made of them until
-        they are asked for, since large programs have a hundred thousand."""
-        table, layout = self._table[0], self._layout.symbol
-        entries = layout.iter_unpack(table[: len(table) // layout.size * layout.size])
-        if self._wide:
-            found = [
-                address << _SHIFT | number
-                for number, (_, info, _, index, address, _) in enumerate(entries)
-                if info & 15 in _KINDS and index not in _NOT_DEFINED
-            ]
-        else:
-            found = [
-                address << _SHIFT | number
-                for number, (_, address, _, info, _, index) in enumerate(entries)
-                if info & 15 in _KINDS and index not in _NOT_DEFINED
-            ]
-        found.sort()
-        return found
-
-    def _entry(self, number: int) -> tuple[int, tuple[int, int, str], ElfSymbol] | None:
-        """(address, rank, symbol) of an entry of the table, None if its name is the compiler's own."""
-        table, strings = self._table
-        layout = self._layout.symbol
-        fields = layout.unpack_from(table, number * layout.size)
-        if self._wide:
-            name, info, _, _, address, size = fields
-        else:
-            name, address, size, info, _, _ = fields
-        spelling = strings[name : strings.find(b"\0", name)].decode(errors="replace")
-        if not spelling or spelling.startswith(("$", ".L")):
-            return None
-        symbol = ElfSymbol(address, size, spelling, info & 15)
-        return address, _rank(symbol, info >> 4), symbol
+                    return self._symbol_table(section)
+        return SymbolTable(b"", b"", self._wide)
 
     def dynamic_name(self, number: int) -> str:
         """The name of a symbol of the dynamic table, "" if there is none of that number."""
-        table, strings = self._dynamic
-        layout = self._layout.symbol
-        if (number + 1) * layout.size > len(table):
-            return ""
-        name = layout.unpack_from(table, number * layout.size)[0]
-        return strings[name : strings.find(b"\0", name)].decode(errors="replace")
+        return self._dynamic.name(number)
 
     @cached_property
-    def _dynamic(self) -> tuple[bytes, bytes]:
+    def _dynamic(self) -> SymbolTable:
         for section in self.sections:
             if section.kind == _SHT_DYNSYM and section.link < len(self.sections):
-                return self.contents(section), self.contents(self.sections[section.link])
-        return b"", b""
+                return self._symbol_table(section)
+        return SymbolTable(b"", b"", self._wide)
+
+    def _symbol_table(self, section: Section) -> SymbolTable:
+        strings = self.sections[section.link]
+        table, names = (self.read(each.offset, min(each.size, _LARGEST_TABLE)) for each in (section, strings))
+        return SymbolTable(table, names, self._wide)
 
     def contents(self, section: Section) -> bytes:
         """The bytes of a section, as far as the file has them."""
@@ -306,18 +267,10 @@ class ElfFile:
     def _string(self, offset: int) -> str:
         if offset >= len(self._data):
             raise ElfError("a name is beyond the end of the file")
-        return self._data[offset : self._data.find(b"\0", offset)].decode(errors="replace")
+        return self._data[offset : offset + _LONGEST_NAME].partition(b"\0")[0].decode(errors="replace")
 
     def _unpack(self, layout: struct.Struct, offset: int) -> tuple[int, ...]:
         try:
-            return layout.unpack_from(self._data, offset)
+            return layout.unpack(self._data[offset : offset + layout.size])
         except (struct.error, OverflowError):
             raise ElfError("the ELF file is cut off") from None
-
-
-def _rank(symbol: ElfSymbol, binding: int) -> tuple[int, int, str]:
-    """How good a name is among those of one address: one with a size, then global before weak before local, then the
-    name with the fewest underscores in front, as the one people use."""
-    strength = {_STB_GLOBAL: 2, _STB_WEAK: 1}.get(binding, 0)
-    underscores = len(symbol.name) - len(symbol.name.lstrip("_"))
-    return (1 if symbol.size else 0) * 3 + strength, -underscores, symbol.name

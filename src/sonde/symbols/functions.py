@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import os
 import re
-from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 
-from sonde.symbols.elf import STT_FUNC, STT_GNU_IFUNC, ElfError, ElfFile, ElfSymbol
-from sonde.symbols.indirect import Loaded, Slots, bias_of, chosen
+from sonde.symbols.elf import ElfError, ElfFile
+from sonde.symbols.indirect import Loaded
 from sonde.symbols.instruction_lengths import LONGEST, Instruction, decode, starts
-from sonde.symbols.process import Mapping, Objects, parse_maps
-from sonde.typed import BinaryIO, NamedTuple
+from sonde.symbols.symbol_table import STT_FUNC, STT_GNU_IFUNC, ElfSymbol, SymbolTable
+from sonde.typed import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from sonde.symbols.dwarf.information import DebugInformation
 
 PROGRAM = "a.out"
 """What every process calls its own executable."""
 
 _EXECUTABLE = 1
+_FUNCTIONS = (STT_FUNC, STT_GNU_IFUNC)
 
 
 _OWN_RETURN = re.compile(
@@ -42,54 +46,124 @@ class Function(NamedTuple):
 class CodeObject:
     """A program or library: `name` is PROGRAM or the file's own, `path` opens exactly the file that is mapped."""
 
-    def __init__(self, name: str, path: str, loaded: Loaded, symbols: tuple[ElfFile, ...]) -> None:
-        """`symbols` are the files that have its symbols, the best first."""
+    def __init__(
+        self, name: str, path: str, loaded: Loaded, symbols: tuple[ElfFile, ...], found: str = "", root: str = ""
+    ) -> None:
+        """`symbols` are the files that have its symbols, the best first; `found` is where the file lies, beginning with
+        `root`, the directory that is / for the process: there its separate debug information is looked for."""
         file = loaded.file
         self.loaded = loaded
         self.name = name
         self.path = path
+        self._found = found or path
+        self._root = root
         self._file = file
         self._symbols = symbols
+
+    @property
+    def where(self) -> str:
+        """Where the file lies, as its process calls it; its path where it is no longer there."""
+        return self._found.removeprefix(self._root)
+
+    def is_same_file(self, other: CodeObject) -> bool:
+        """Whether both are one file, under whatever names."""
+        try:
+            return self is other or os.path.samefile(self.path, other.path)
+        except OSError:
+            return False
+
+    @cached_property
+    def information(self) -> DebugInformation:
+        """Its debug information, from wherever that is. Raises OSError, ElfError or DebugInfoError."""
+        from sonde.symbols.dwarf.information import open_information
+
+        return open_information(self._found, self._root)
 
     @cached_property
     def functions(self) -> tuple[Function, ...]:
         """All, each once, by address."""
-        return tuple(self._by_address.values())
+        addresses = {address for _, address in self._named}
+        found = (self._at(address) for address in sorted(addresses))
+        return tuple(function for function in found if function is not None)
+
+    def matching(self, test: Callable[[str], bool]) -> Iterator[Function]:
+        """Those whose names pass a test, by address."""
+        for address in sorted({address for name, address in self._named if test(name)}):
+            function = self._at(address)
+            if function is not None and test(function.name):
+                yield function
 
     def find(self, name: str) -> tuple[Function, ...]:
         """Those of a name, which may be an alias: more than one where files of the program have a static each."""
-        addresses = self._addresses.get(name, ())
-        return tuple(self._by_address[address] for address in addresses)
+        addresses = dict.fromkeys(
+            symbol.address
+            for file in reversed(self._tables)
+            for symbol in file.named(name)
+            if symbol.kind in _FUNCTIONS
+        )
+        found = (self._at(address) for address in addresses)
+        return tuple(function for function in found if function is not None)
+
+    def named_in_source(self, name: str) -> tuple[Function, ...]:
+        """Those that the source calls by a name of C++ or Rust, `scope::name` or the name alone, by address."""
+        from sonde.symbols.source_names import may_be, named  # an import that most runs do without
+
+        return self._of_symbols(named([symbol for symbol in self._symbols_once if may_be(symbol, name)], name))
+
+    def matching_in_source(self, pattern: str, test: Callable[[str], bool]) -> tuple[Function, ...]:
+        """Those whose names in the source, with all scopes, pass the test of a pattern, by address."""
+        from sonde.symbols.source_names import matching, may_be  # an import that most runs do without
+
+        return self._of_symbols(matching([symbol for symbol in self._symbols_once if may_be(symbol, pattern)], test))
+
+    @property
+    def _symbols_once(self) -> Iterable[str]:
+        return dict.fromkeys(name for name, _ in self._named)
+
+    def _of_symbols(self, names: Iterable[str]) -> tuple[Function, ...]:
+        chosen = frozenset(names)
+        found = (self._at(address) for address in sorted({address for name, address in self._named if name in chosen}))
+        return tuple(function for function in found if function is not None)
+
+    @property
+    def function_names(self) -> Iterable[str]:
+        """All names of its functions."""
+        return {name for name, _ in self._named}
+
+    @property
+    def is_stripped(self) -> bool:
+        """Whether no file with its full symbol table was found."""
+        return not any(each.has_symbol_table for each in self._symbols)
 
     def can_tell_return(self, function: Function) -> bool:
         """Whether the kernel can be told of its returns without changing what the process does."""
-        return function.address not in self._own_return
-
-    @cached_property
-    def _own_return(self) -> frozenset[int]:
-        found = (at for name, at in self._addresses.items() if _OWN_RETURN.fullmatch(name.removeprefix("__GI_")))
-        return frozenset(address for addresses in found for address in addresses)
+        return not any(_OWN_RETURN.fullmatch(name.removeprefix("__GI_")) for name in self.names(function))
 
     def resolved(self, function: Function, address: int) -> Function | None:
         """The function at an address that an indirect one stands for, under the name of that."""
-        offset = self._code_offset(address)
+        offset = self.code_offset(address)
         if offset is None:
             return None
-        known = self._by_address.get(address)
+        known = self._at(address)
         return Function(function.name, address, known.size if known else 0, offset)
 
     def names(self, function: Function) -> frozenset[str]:
         """All names of a function."""
-        return frozenset(name for name, addresses in self._addresses.items() if function.address in addresses)
+        return frozenset(_base(each) for file in self._tables for each in _functions(file, function.address))
 
     def containing(self, address: int) -> Function | None:
         """The function that an address is in."""
-        ordered = self._ordered
-        at = bisect_right(ordered, address) - 1
-        if at < 0:
-            return None
-        found = self._by_address[ordered[at]]
-        return found if address < found.address + found.size else None
+        starts = (next((at for at in file.before(address, _FUNCTIONS) if self._at(at)), -1) for file in self._tables)
+        found = self._at(max(starts, default=-1))
+        return found if found is not None and address < found.address + found.size else None
+
+    def without_symbol(self, address: int) -> Function:
+        """The section that an address is in, taken as a function, where no symbol tells which it is in."""
+        for section in self._file.sections:
+            offset = self.code_offset(section.address)
+            if section.address <= address < section.address + section.size and offset is not None:
+                return Function(section.name, section.address, section.size, offset)
+        return Function("", address, LONGEST, self.code_offset(address) or 0)
 
     def instructions(self, function: Function) -> list[tuple[int, Instruction]]:
         """Offset in the function and instruction of each, as far as its bytes are instructions."""
@@ -99,121 +173,52 @@ class CodeObject:
         """That of the function's first byte, whatever its size is said to be; None if there is none."""
         return decode(self._file.bytes_at(function.address, LONGEST), 0)
 
-    @cached_property
-    def _ordered(self) -> list[int]:
-        return list(self._by_address)
-
-    @cached_property
-    def _tables(self) -> tuple[dict[int, Function], dict[str, tuple[int, ...]]]:
-        """Functions by address, and the addresses of each name."""
-        found: dict[int, Function] = {}
-        addresses: dict[str, tuple[int, ...]] = {}
-        for file in reversed(self._symbols):
-            # Of the symbols of one address the best comes last, as do the best file's.
-            for symbol in _symbols(file):
-                if symbol.kind not in (STT_FUNC, STT_GNU_IFUNC):
-                    continue
-                offset = self._code_offset(symbol.address)
-                if offset is None:
-                    continue
-                name = symbol.name.partition("@")[0]
-                found[symbol.address] = Function(
-                    name, symbol.address, symbol.size, offset, symbol.kind == STT_GNU_IFUNC
-                )
-                known = addresses.get(name, ())
-                if symbol.address not in known:
-                    addresses[name] = (*known, symbol.address)
-        return dict(sorted(found.items())), addresses
-
     @property
-    def _by_address(self) -> dict[int, Function]:
-        return self._tables[0]
+    def symbol_files(self) -> tuple[ElfFile, ...]:
+        """The files that have its symbols, the best first."""
+        return self._symbols
 
-    @property
-    def _addresses(self) -> dict[str, tuple[int, ...]]:
-        return self._tables[1]
+    @cached_property
+    def _tables(self) -> tuple[SymbolTable, ...]:
+        """The best first; none of a file that is not whole."""
+        return tuple(table for file in self._symbols if (table := _table(file)) is not None)
 
-    def _code_offset(self, address: int) -> int | None:
+    @cached_property
+    def _named(self) -> list[tuple[str, int]]:
+        """The names of all functions, and their addresses."""
+        return [each for table in self._tables for each in table.names(_FUNCTIONS)]
+
+    def _at(self, address: int) -> Function | None:
+        """The function that begins at an address, by the best name of the best file that has one."""
+        offset = self.code_offset(address)
+        if offset is None:
+            return None
+        for table in self._tables:
+            symbols = _functions(table, address)
+            if symbols:
+                best = symbols[-1]
+                return Function(_base(best), address, best.size, offset, best.kind == STT_GNU_IFUNC)
+        return None
+
+    def code_offset(self, address: int) -> int | None:
+        """The file offset of an instruction's linked address, None if no code of the file is there."""
         for segment in self._file.segments:
             if segment.address <= address < segment.address + segment.file_size and segment.flags & _EXECUTABLE:
                 return address - segment.address + segment.offset
         return None
 
 
-class CodeObjects:
-    """Those of all processes that are asked about."""
-
-    def __init__(self, proc: str = "/proc") -> None:
-        self._proc = proc
-        self._files = Objects(proc)
-        self._known: dict[tuple[int, str, int, str], CodeObject | None] = {}
-
-    def is_own_namespace(self) -> bool:
-        """Whether processes have the numbers there that they have for us."""
-        try:
-            return os.readlink(f"{self._proc}/self") == str(os.getpid())
-        except OSError:
-            return False
-
-    def of(self, pid: int) -> list[CodeObject]:
-        """The objects that a process has mapped, by address. Raises OSError if it may not be looked at."""
-        directory = f"{self._proc}/{pid}"
-        with open(f"{directory}/maps", encoding="utf-8", errors="surrogateescape") as file:
-            mappings = parse_maps(file.read())
-        program = os.readlink(f"{directory}/exe")
-        found = []
-        for mapping in mappings:
-            key = pid, mapping.device, mapping.inode, mapping.path
-            if mapping.executable and mapping.path.startswith("/"):
-                if key not in self._known:
-                    self._known[key] = self._object(pid, mapping, mapping.path == program)
-                each = self._known[key]
-                if each is not None and each not in found:
-                    found.append(each)
-        return found
-
-    def slots(self, pid: int) -> Slots:
-        """Where a process keeps addresses of functions. Raises OSError or ElfError."""
-        return Slots(each.loaded for each in self.of(pid))
-
-    def behind(self, pid: int, each: CodeObject, function: Function, slots: Slots) -> Function | None:
-        """What an indirect function has been resolved to in a process, None if nothing tells. Raises OSError."""
-        with open(f"{self._proc}/{pid}/mem", "rb", buffering=0) as memory:
-            names = each.names(function)
-            address = chosen(each.loaded, function.address, names, slots, lambda at: _word(memory, at))
-        return None if address is None else each.resolved(function, address)
-
-    def _object(self, pid: int, mapping: Mapping, is_program: bool) -> CodeObject | None:
-        file = self._files.file(pid, mapping)
-        if file is None:
-            return None
-        try:
-            loaded = Loaded(file, bias_of(file, mapping.start, mapping.offset))
-        except ElfError:
-            return None
-        name = PROGRAM if is_program else os.path.basename(mapping.path.removesuffix(" (deleted)"))
-        return CodeObject(name, self._path(pid, mapping, is_program), loaded, self._files.symbols(pid, mapping))
-
-    def _path(self, pid: int, mapping: Mapping, is_program: bool) -> str:
-        """Through the process, whose mount namespace and root directory may be other ones."""
-        if is_program:
-            return f"{self._proc}/{pid}/exe"
-        mapped = f"{self._proc}/{pid}/map_files/{mapping.start:x}-{mapping.end:x}"
-        return mapped if os.path.exists(mapped) else f"{self._proc}/{pid}/root{mapping.path}"
-
-
-def _symbols(file: ElfFile) -> tuple[ElfSymbol, ...]:
-    """None of a file that is not whole."""
+def _table(file: ElfFile) -> SymbolTable | None:
     try:
-        return file.symbols
+        return file.table
     except ElfError:
-        return ()
-
-
-def _word(memory: BinaryIO, address: int) -> int | None:
-    try:
-        memory.seek(address)
-        data = memory.read(8)
-    except (OSError, ValueError, OverflowError):
         return None
-    return int.from_bytes(data, "little") if len(data) == 8 else None
+
+
+def _functions(table: SymbolTable, address: int) -> list[ElfSymbol]:
+    return [each for each in table.at(address) if each.kind in _FUNCTIONS]
+
+
+def _base(symbol: ElfSymbol) -> str:
+    """Its name without a version."""
+    return symbol.name.partition("@")[0]

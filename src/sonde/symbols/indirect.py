@@ -37,7 +37,7 @@ class Slots:
             self._add(each)
 
     def _add(self, each: Loaded) -> None:
-        for offset, kind, number, addend in _relocations(each.file):
+        for offset, kind, number, addend in relocations(each.file):
             if kind == _IRELATIVE:
                 self._by_resolver.setdefault(each.bias + addend, []).append(each.bias + offset)
             elif kind in _OF_SYMBOLS and not addend:
@@ -63,8 +63,8 @@ def chosen(home: Loaded, resolver: int, names: Iterable[str], slots: Slots, read
     return None
 
 
-def _relocations(file: ElfFile) -> Iterator[tuple[int, int, int, int]]:
-    """Offset, type, number of the symbol and addend of each."""
+def relocations(file: ElfFile) -> Iterator[tuple[int, int, int, int]]:
+    """Offset, type, number of the dynamic symbol and addend of each that the dynamic linker applies."""
     for section in file.sections:
         if section.kind == _RELA:
             data = file.contents(section)

@@ -6,12 +6,21 @@ number, so that they can be sorted and searched as bytes without being taken apa
 
 from __future__ import annotations
 
-from bisect import bisect_right
+import time
+from bisect import bisect_left, bisect_right
+from operator import itemgetter
 
 from sonde.typed import NamedTuple
 
 _FARTHEST = 1 << 20
-"""The list has no sizes: an address further behind a symbol than this is taken to be in none."""
+"""The list has no sizes: an address further behind a symbol than this is taken to be in none, unless the next symbol is
+of the kernel's own, too."""
+
+_PATIENCE = 1.0
+"""Seconds after which the list is read again for an address that is in none: modules and BPF programs come and go."""
+
+_OWN = "vmlinux"
+_DIGITS = itemgetter(slice(16))
 
 _KERNEL = 1 << 63
 """Addresses from here on are the kernel's; symbols below are offsets in per-CPU memory, or hidden."""
@@ -33,28 +42,48 @@ class Kallsyms:
     def __init__(self, path: str = "/proc/kallsyms") -> None:
         self._path = path
         self._text: bytes | None = None
-        self._sorted: list[bytes] | None = None
+        self._sorted: tuple[list[bytes], list[bytes]] | None = None
+        self._read_again = 0.0
 
     def symbolize(self, address: int) -> tuple[str, str, int] | None:
         """The module and name of the symbol at or before an address, and the distance from its start in bytes."""
         if not _KERNEL <= address < 1 << 64:
             return None
-        lines = self._lines()
-        at = bisect_right(lines, b"%016x\xff" % address) - 1
-        if at < 0:
+        found = self._find(address)
+        if found is None and time.monotonic() >= self._read_again:
+            self._text = self._sorted = None
+            found = self._find(address)
+        return found
+
+    def _find(self, address: int) -> tuple[str, str, int] | None:
+        starts, lines = self._lines()
+        after = bisect_right(starts, b"%016x" % address)
+        if not after:
             return None
-        start = lines[at][:17]
-        while at and lines[at - 1].startswith(start):
-            at -= 1
-        found = _parse(lines[at])
+        # Of several names for one address the kernel itself uses the first.
+        found = _parse(lines[bisect_left(starts, starts[after - 1])])
         offset = address - found.address
-        return (found.module, found.name, offset) if offset < _FARTHEST else None
+        is_near = offset < _FARTHEST or (found.module == _OWN and after < len(lines) and b"\t[" not in lines[after])
+        return (found.module, found.name, offset) if is_near and found.address >= _KERNEL else None
 
     def find(self, name: str, module: str | None = None) -> KernelName | None:
         """The symbol of a name; without a module the kernel's own, if it has it, before any module's."""
+        return min(self.all(name, module), key=lambda symbol: symbol.module != "vmlinux", default=None)
+
+    def all(self, name: str, module: str | None = None) -> list[KernelName]:
+        """All symbols of a name, in a module if one is given: functions of different files may be called the same."""
         wanted = "vmlinux" if module == "kernel" else module
-        found = [symbol for symbol in self._named(name) if wanted in (None, symbol.module)]
-        return min(found, key=lambda symbol: symbol.module != "vmlinux", default=None)
+        return [symbol for symbol in self._named(name) if wanted in (None, symbol.module)]
+
+    def of_module(self, module: str) -> list[KernelName]:
+        """The symbols of a module, by address; those of BPF programs are of module `bpf`."""
+        text, end = self._read(), b"\t[" + module.encode() + b"]\n"
+        found: list[KernelName] = []
+        at = text.find(end)
+        while at >= 0:
+            found.append(_parse(text[text.rfind(b"\n", 0, at) + 1 : at + len(end) - 1]))
+            at = text.find(end, at + 1)
+        return sorted(found, key=_address_of)
 
     def _named(self, name: str) -> list[KernelName]:
         text, key = self._read(), b" " + name.encode()
@@ -70,19 +99,26 @@ class Kallsyms:
             at = text.find(key, end)
         return found
 
-    def _lines(self) -> list[bytes]:
+    def _lines(self) -> tuple[list[bytes], list[bytes]]:
+        """The digits of the addresses, and the lines, by address; those of one address in the file's order."""
         if self._sorted is None:
-            self._sorted = sorted(self._read().splitlines())
+            lines = sorted(self._read().splitlines(), key=_DIGITS)
+            self._sorted = list(map(_DIGITS, lines)), lines
         return self._sorted
 
     def _read(self) -> bytes:
         if self._text is None:
+            self._read_again = time.monotonic() + _PATIENCE
             try:
                 with open(self._path, "rb") as file:
                     self._text = file.read()
             except OSError:
                 self._text = b""
         return self._text
+
+
+def _address_of(symbol: KernelName) -> int:
+    return symbol.address
 
 
 def _parse(line: bytes) -> KernelName:

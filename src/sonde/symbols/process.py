@@ -1,206 +1,152 @@
-"""Names for addresses of a process: its mappings (/proc/PID/maps, proc_pid_maps(5)) and the files behind them."""
+"""Names for addresses of processes, of those that run and of those that have ended."""
 
 from __future__ import annotations
 
-import os
-from bisect import bisect_right
+import time
+from collections.abc import Callable, Iterable
 
-from sonde.symbols.elf import ElfError, ElfFile
+from sonde.symbols.elf import ElfError
+from sonde.symbols.images import Image, Images, mark_in, split
+from sonde.symbols.mappings import DELETED, Mapping, parse_maps
+from sonde.symbols.objects import Objects
+from sonde.symbols.perf_map import CompiledCode
+from sonde.symbols.process_events import Mapped, ProcessEvent, Snapshot
 from sonde.typed import NamedTuple
 
-_DELETED = " (deleted)"
-_DEBUG_FILES = "/usr/lib/debug/.build-id"
-_VDSO = "[vdso]"
+_PATIENCE = 20
+"""A process's mappings are not read again before so many times the time has passed that reading took."""
 
 
-class Mapping(NamedTuple):
-    """Addresses `start` to `end` hold the file's bytes from `offset` on; `path` is "" for anonymous memory and in
-    brackets for what the kernel made."""
+class Place(NamedTuple):
+    """Where an address lies: the mapping of an object, and the address as the object was linked, or, if the object
+    cannot be read (`is_linked` is False), the offset in its file."""
 
-    start: int
-    end: int
-    offset: int
-    device: str
-    inode: int
-    path: str
-    executable: bool
+    mapping: Mapping
+    linked: int
+    is_linked: bool
 
-
-def parse_maps(text: str) -> tuple[Mapping, ...]:
-    """The mappings in the text of a maps file, by address."""
-    found = []
-    for line in text.splitlines():
-        addresses, permissions, offset, device, inode, *path = line.split(None, 5)
-        start, _, end = addresses.partition("-")
-        name = path[0].replace("\\012", "\n") if path else ""
-        executable = "x" in permissions
-        found.append(Mapping(int(start, 16), int(end, 16), int(offset, 16), device, int(inode), name, executable))
-    return tuple(found)
+    @property
+    def path(self) -> str:
+        return self.mapping.path.removesuffix(DELETED)
 
 
-class Objects:
-    """The ELF files behind mappings, each opened once for all processes."""
+class ProcessNames:
+    """A *process* is what `images` calls so: a pid, and in the upper half perhaps the mark of an image."""
 
-    def __init__(self, proc: str = "/proc") -> None:
+    def __init__(self, objects: Objects | None = None, images: Images | None = None, proc: str = "/proc") -> None:
+        self._objects = objects or Objects(proc)
+        self._images = images or Images()
         self._proc = proc
-        self._opened: dict[tuple[str, int, str], ElfFile | None] = {}
-        self._symbols: dict[tuple[str, int, str], tuple[ElfFile, ...]] = {}
+        self._compiled = CompiledCode(proc)
+        self._read_again: dict[int, float] = {}
+        self._pull: Callable[[], Iterable[ProcessEvent]] = tuple
 
-    def file(self, pid: int, mapping: Mapping) -> ElfFile | None:
-        """The file of a mapping of a process, None if it cannot be read or is not ELF."""
-        key = mapping.device, mapping.inode, mapping.path
-        if key not in self._opened:
-            self._opened[key] = self._open(pid, mapping)
-        return self._opened[key]
+    def follow(self, pull: Callable[[], Iterable[ProcessEvent]]) -> None:
+        """Ask `pull` what has happened when an address is not known."""
+        self._pull = pull
 
-    def symbols(self, pid: int, mapping: Mapping) -> tuple[ElfFile, ...]:
-        """The files that have symbols for a mapping's file, the best first: of a stripped one its debug file, or what
-        its .gnu_debugdata section holds, and itself for its dynamic symbols."""
-        key = mapping.device, mapping.inode, mapping.path
-        if key not in self._symbols:
-            file = self.file(pid, mapping)
-            self._symbols[key] = _with_symbols(file) if file else ()
-        return self._symbols[key]
+    def take(self, event: ProcessEvent) -> None:
+        """What has happened next."""
+        self._images.take(event)
+        if isinstance(event, Mapped):
+            self._objects.keep(event.pid, event.mapping)
+            if not event.mapping.is_object:
+                self._compiled.expect(event.pid)
 
-    def _open(self, pid: int, mapping: Mapping) -> ElfFile | None:
-        if mapping.path == _VDSO:
-            return self._vdso(pid, mapping)
-        for path in self._candidates(pid, mapping):
-            try:
-                file = ElfFile.open(path)
-                file.check()
-            except (OSError, ElfError):
-                continue
-            return file
-        return None
+    @property
+    def changes(self) -> int:
+        """Another number each time that an address may have got another name."""
+        return self._compiled.changes
 
-    def _candidates(self, pid: int, mapping: Mapping) -> list[str]:
-        """Where the file may be read: under its path if that is still the file, in the process's own mount namespace,
-        or through the mapping, which works for deleted files."""
-        paths = []
-        if not mapping.path.endswith(_DELETED):
-            if _inode(mapping.path) == mapping.inode:
-                paths.append(mapping.path)
-            paths.append(f"{self._proc}/{pid}/root{mapping.path}")
-        paths.append(f"{self._proc}/{pid}/map_files/{mapping.start:x}-{mapping.end:x}")
-        return paths
+    @property
+    def forgotten(self) -> int:
+        """Processes that have ended whose mappings were given up for want of room."""
+        return self._images.forgotten
 
-    def _vdso(self, pid: int, mapping: Mapping) -> ElfFile | None:
+    def look(self, pid: int) -> bool:
+        """Read what a process has mapped; False if it is gone or may not be looked at."""
+        began = time.monotonic()
         try:
-            with open(f"{self._proc}/{pid}/mem", "rb", buffering=0) as memory:
-                return ElfFile(os.pread(memory.fileno(), mapping.end - mapping.start, mapping.start))
-        except (OSError, ElfError):
-            return None
-
-
-class ProcessSymbols:
-    """One process. What was read of it stays usable after it has ended."""
-
-    def __init__(self, pid: int, objects: Objects, proc: str = "/proc") -> None:
-        self._pid = pid
-        self._objects = objects
-        self._path = f"{proc}/{pid}/maps"
-        self._mappings: tuple[Mapping, ...] = ()
-        self._starts: list[int] = []
-
-    def refresh(self) -> bool:
-        """Read the mappings anew; False, and nothing changed, if the process is gone or may not be looked at."""
-        try:
-            with open(self._path, encoding="utf-8", errors="surrogateescape") as file:
+            with open(f"{self._proc}/{pid}/maps", encoding="utf-8", errors="surrogateescape") as file:
                 mappings = parse_maps(file.read())
         except OSError:
             return False
         if not mappings:
             return False
-        self._mappings = mappings
-        self._starts = [mapping.start for mapping in mappings]
+        self._images.take(Snapshot(0, pid, mark_in(mappings), mappings))
+        now = time.monotonic()
+        self._read_again[pid] = now + _PATIENCE * (now - began)
         return True
 
-    def mapping(self, address: int) -> Mapping | None:
-        """The mapping that an address is in; the mappings are read again if none is known."""
-        return self._known(address) or (self._known(address) if self.refresh() else None)
+    def keep_foreign(self, pid: int) -> None:
+        """Open files of a process that could not be opened any more after its end."""
+        for image in self._images.all(pid):
+            for mapping in image.objects():
+                self._objects.keep_foreign(pid, mapping)
 
-    def symbolize(self, address: int) -> tuple[str, str | None, int] | None:
+    def symbolize(self, process: int, address: int) -> tuple[str, str | None, int] | None:
         """The object of an address, the symbol in it and the distance from the symbol's start.
 
         Without a symbol the distance is the address as the object was linked (its file offset if the object cannot be
-        read). None for memory that is no file's, or if the process cannot be asked.
+        read). None for memory that is no file's, or if nothing is known of the process.
         """
-        mapping = self._of_object(address)
-        if mapping is None:
-            return None
-        path, linked, is_linked = self._linked(mapping, address)
-        if not is_linked:
-            return path, None, linked
-        for symbols in self._objects.symbols(self._pid, mapping):
+        place = self.place(process, address)
+        if place is None:
+            return self._compiled.symbolize(process, address)
+        if place.is_linked:
+            names = self._objects.names(split(process)[0], place.mapping)
+            found = names.symbolize(place.linked) if names else None
+            return (place.path, *found) if found else (place.path, None, place.linked)
+        return self._compiled.symbolize(process, address) or (place.path, None, place.linked)
+
+    def inlined(self, process: int, address: int) -> tuple[str, ...]:
+        """The functions whose inlined copies an address is in, the innermost first."""
+        place = self.place(process, address)
+        names = self._objects.names(split(process)[0], place.mapping) if place and place.is_linked else None
+        return names.inlined(place.linked) if names and place else ()
+
+    def place(self, process: int, address: int) -> Place | None:
+        """Where an address lies, None if it is in no object."""
+        pid, _ = split(process)
+        found = self._known(process, address)
+        if found is None:
+            for event in self._pull():
+                self.take(event)
+            found = self._known(process, address)
+        if found is None and time.monotonic() >= self._read_again.get(pid, 0) and self.look(pid):
+            found = self._known(process, address)
+        return found
+
+    def _known(self, process: int, address: int) -> Place | None:
+        image = self._images.find(process)
+        return None if image is None else self._within(image, split(process)[0], address)
+
+    def _within(self, image: Image, pid: int, address: int) -> Place | None:
+        mapping = image.find(address)
+        if mapping is not None:
+            return self._in_mapping(pid, mapping, address) if mapping.is_object else None
+        return self._in_data(image, pid, address)
+
+    def _in_mapping(self, pid: int, mapping: Mapping, address: int) -> Place:
+        offset = address - mapping.start + mapping.offset
+        try:
+            file = self._objects.file(pid, mapping)
+            linked = file.address_at(offset) if file else None
+        except ElfError:
+            linked = None
+        return Place(mapping, offset, False) if linked is None else Place(mapping, linked, True)
+
+    def _in_data(self, image: Image, pid: int, address: int) -> Place | None:
+        """Data lie where code and the object's segments say: only what may be executed is followed."""
+        for mapping in image.objects():
             try:
-                found = symbols.symbolize(linked)
+                file = self._objects.file(pid, mapping)
+                linked = file.address_at(mapping.offset) if file else None
+                if file is None or linked is None:
+                    continue
+                at = address - mapping.start + linked
+                if any(s.address <= at < s.address + s.memory_size for s in file.segments):
+                    return Place(mapping, at, True)
             except ElfError:
                 continue
-            if found:
-                return path, *found
-        return path, None, linked
-
-    def place(self, address: int) -> tuple[str, int] | None:
-        """The object of an address, and the distance that `symbolize` gives where there is no symbol."""
-        mapping = self._of_object(address)
-        return self._linked(mapping, address)[:2] if mapping else None
-
-    def _of_object(self, address: int) -> Mapping | None:
-        """The mapping of an object that an address is in."""
-        mapping = self.mapping(address)
-        if mapping is None or not mapping.path or (mapping.path[0] == "[" and mapping.path != _VDSO):
-            return None
-        return mapping
-
-    def _linked(self, mapping: Mapping, address: int) -> tuple[str, int, bool]:
-        """The object's path, the address as it was linked, and True; with the file offset, False."""
-        path = mapping.path.removesuffix(_DELETED)
-        offset = address - mapping.start + mapping.offset
-        file = self._objects.file(self._pid, mapping)
-        linked = file.address_at(offset) if file else None
-        return (path, offset, False) if linked is None else (path, linked, True)
-
-    def _known(self, address: int) -> Mapping | None:
-        at = bisect_right(self._starts, address) - 1
-        if at >= 0 and address < self._mappings[at].end:
-            return self._mappings[at]
-        return None
-
-
-def _inode(path: str) -> int | None:
-    try:
-        return os.stat(path).st_ino
-    except OSError:
-        return None
-
-
-def _with_symbols(file: ElfFile) -> tuple[ElfFile, ...]:
-    try:
-        extra = None if file.has_symbol_table else _debug_file(file) or _debug_data(file)
-    except ElfError:
-        extra = None
-    return (extra, file) if extra else (file,)
-
-
-def _debug_file(file: ElfFile) -> ElfFile | None:
-    """The separate file of debug information, found by build id as GDB does."""
-    if not file.build_id:
-        return None
-    try:
-        return ElfFile.open(f"{_DEBUG_FILES}/{file.build_id[:2]}/{file.build_id[2:]}.debug")
-    except (OSError, ElfError):
-        return None
-
-
-def _debug_data(file: ElfFile) -> ElfFile | None:
-    """The compressed symbol table some distributions leave in stripped files (GDB manual, MiniDebugInfo)."""
-    data = file.section(".gnu_debugdata")
-    if data is None:
-        return None
-    import lzma
-
-    try:
-        return ElfFile(lzma.decompress(data))
-    except (lzma.LZMAError, ElfError):
         return None

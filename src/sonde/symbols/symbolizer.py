@@ -2,48 +2,103 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable, Iterable
+
+from sonde.symbols.demangle import Demangler
 from sonde.symbols.kallsyms import Kallsyms
-from sonde.symbols.process import Objects, ProcessSymbols
+from sonde.symbols.process import ProcessNames
+from sonde.symbols.process_events import ProcessEvent
+
+_MOST = 1 << 20
+"""Answers kept."""
+
+_PATIENCE = 0.05
+"""Seconds after which an address that had no name is looked up again."""
 
 
 class SystemSymbolizer:
-    """The names this machine has now. Answers are kept: a trace asks about the same addresses again and again."""
+    """The names this machine has now, with `demangles` those of C++ and Rust as in the source.
 
-    def __init__(self, kallsyms: Kallsyms | None = None) -> None:
+    Answers are kept: a trace asks about the same addresses again and again.
+    """
+
+    def __init__(
+        self, kallsyms: Kallsyms | None = None, processes: ProcessNames | None = None, demangles: bool = True
+    ) -> None:
+        self._demangler = Demangler()
+        self._shown = self._demangler.name if demangles else str
         self._kallsyms = kallsyms or Kallsyms()
-        self._objects = Objects()
-        self._processes: dict[int, ProcessSymbols] = {}
+        self._processes = processes or ProcessNames()
         self._kernel: dict[int, tuple[str, str, int] | None] = {}
-        self._user: dict[tuple[int, int], tuple[str, str | None, int] | None] = {}
+        self._changes = 0
+        self._unknown: dict[tuple[int, int], float] = {}
+        """When to ask again."""
+        self._user: dict[tuple[int, int], tuple[str, str | None, int]] = {}
+
+    @property
+    def changes(self) -> int:
+        """Another number each time that an address may have got another name."""
+        changes = self._processes.changes
+        if changes != self._changes:
+            self._changes = changes
+            self._user.clear()
+            self._unknown.clear()
+        return changes
 
     def kernel(self, address: int) -> tuple[str, str, int] | None:
         """The module and name of a kernel symbol, and the offset of the address in it."""
         if address not in self._kernel:
-            self._kernel[address] = self._kallsyms.symbolize(address)
+            found = self._kallsyms.symbolize(address)
+            self._kernel[address] = (found[0], self._shown(found[1]), found[2]) if found else None
         return self._kernel[address]
 
-    def user(self, pid: int, address: int) -> tuple[str, str | None, int] | None:
+    def user(self, process: int, address: int) -> tuple[str, str | None, int] | None:
         """The path of the object an address of a process is in, the symbol (None if it has none there), and the
         offset from the symbol's, or else the object's, start. None if the process is gone or the memory no file's."""
-        key = pid, address
-        if key not in self._user:
-            self._user[key] = self._process(pid).symbolize(address)
-        return self._user[key]
+        key = process, address
+        found = self._user.get(key)
+        if found is None and time.monotonic() >= self._unknown.get(key, 0):
+            found = self._processes.symbolize(process, address)
+            if len(self._user) + len(self._unknown) >= _MOST:
+                self._user.clear()
+                self._unknown.clear()
+            if found is not None:
+                path, symbol, offset = found
+                found = self._user[key] = (path, self._shown(symbol) if symbol else symbol, offset)
+            else:
+                self._unknown[key] = time.monotonic() + _PATIENCE
+        return found
 
-    def place(self, pid: int, address: int) -> tuple[str, int] | None:
+    def place(self, process: int, address: int) -> tuple[str, int] | None:
         """The path of the object, and the offset from its start, whatever symbol is there."""
-        return self._process(pid).place(address)
+        found = self._processes.place(process, address)
+        return (found.path, found.linked) if found else None
+
+    def follow(self, pull: Callable[[], Iterable[ProcessEvent]]) -> None:
+        """Ask `pull` what has happened to processes when an address is not known."""
+        self._processes.follow(pull)
+
+    @property
+    def forgotten(self) -> int:
+        """Ended processes that were given up for want of room."""
+        return self._processes.forgotten
+
+    def inlined(self, process: int, address: int) -> tuple[str, ...]:
+        """The functions whose inlined copies an address of a process is in, the innermost first."""
+        return tuple(map(self._shown, self._processes.inlined(process, address)))
+
+    def take(self, event: ProcessEvent) -> None:
+        """What has happened to a process's mappings."""
+        self._processes.take(event)
 
     def remember(self, pid: int) -> bool:
-        """Read a process's mappings now, so that its addresses can be named after it has ended; False if it is gone.
-
-        To be called again after the process has executed another program.
-        """
-        self._user = {key: value for key, value in self._user.items() if key[0] != pid}
-        return self._process(pid).refresh()
-
-    def _process(self, pid: int) -> ProcessSymbols:
-        found = self._processes.get(pid)
-        if found is None:
-            found = self._processes[pid] = ProcessSymbols(pid, self._objects)
+        """Read a process's mappings now, so that its addresses can be named after it has ended; False if it is gone."""
+        found = self._processes.look(pid)
+        if found:
+            self._processes.keep_foreign(pid)
         return found
+
+    def close(self) -> None:
+        """End what was started to find names."""
+        self._demangler.close()

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import signal
+import struct
 
 from sonde.typed import NamedTuple
 
 
 class Facts(NamedTuple):
-    """A thread: `pid` is its process, `arguments` and `environment` are where these begin and end in its memory, 0
-    where that is hidden."""
+    """A thread: `pid` is its process, `arguments` and `environment` are where these begin and end in its memory,
+    `stack` is where that began, `vdso` where the kernel has put it; 0 where that is hidden."""
 
     tid: int
     pid: int
@@ -26,7 +27,11 @@ class Facts(NamedTuple):
     arguments: tuple[int, int] = (0, 0)
     environment: tuple[int, int] = (0, 0)
     stack: int = 0
+    vdso: int = 0
 
+
+_AT_SYSINFO_EHDR = 33
+_PAIR = struct.Struct("=QQ")
 
 _PGRP, _SESSION, _THREADS, _STACK, _ARGUMENTS, _ENVIRONMENT = 2, 3, 17, 25, 45, 47
 """Places in /proc/TID/stat, counted from the state, which is behind the name in parentheses."""
@@ -48,8 +53,18 @@ def facts(tid: int) -> Facts | None:
     return Facts(
         tid, int(lines[b"Tgid"]), int(lines[b"PPid"]), comm, uid, euid, gid, egid, words[_PGRP], words[_SESSION],
         words[_THREADS], (words[_ARGUMENTS], words[_ARGUMENTS + 1]), (words[_ENVIRONMENT], words[_ENVIRONMENT + 1]),
-        words[_STACK],
+        words[_STACK], _vdso(tid),
     )  # fmt: skip
+
+
+def _vdso(tid: int) -> int:
+    """Where the vdso is (getauxval(3)), 0 where that is hidden or there is none."""
+    try:
+        data = _read(f"/proc/{tid}/auxv")
+    except OSError:
+        return 0
+    pairs = _PAIR.iter_unpack(data[: len(data) // _PAIR.size * _PAIR.size])
+    return next((value for kind, value in pairs if kind == _AT_SYSINFO_EHDR), 0)
 
 
 def state(tid: int) -> str:

@@ -26,6 +26,7 @@ _FIRST_ARGUMENT = 4
 """The word of struct ptrace_syscall_info."""
 
 _END = 1 << 47
+_U64 = 0xFFFF_FFFF_FFFF_FFFF
 
 _Transfer = Callable[[int, int, int], int]
 """(thread, the place's offset in the shared memory, address) -> bytes read."""
@@ -54,14 +55,14 @@ class Fetcher:
         """Fill the place for the thread's call of that number: the lengths as stops.ENTRY has them."""
         at = self._places + place * stops.PLACE
         words, lengths, shift = self._words, 0, 0
-        for argument, offset, transfer in self._by_call[number]:
-            lengths |= transfer(tid, at + offset, words[argument]) << shift
+        for argument, behind, offset, transfer in self._by_call[number]:
+            lengths |= transfer(tid, at + offset, words[argument] + behind & _U64) << shift
             shift += 16
         return lengths
 
-    def _prepared(self, fetches: tuple[Fetch, ...]) -> tuple[tuple[int, int, _Transfer], ...]:
+    def _prepared(self, fetches: tuple[Fetch, ...]) -> tuple[tuple[int, int, int, _Transfer], ...]:
         return tuple(
-            (_FIRST_ARGUMENT + fetch.argument, offset, self._transfer(fetch.size))
+            (_FIRST_ARGUMENT + fetch.argument, fetch.offset, offset, self._transfer(fetch.size))
             for fetch, offset in zip(fetches, plan.offsets(fetches), strict=False)
         )
 

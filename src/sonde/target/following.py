@@ -8,11 +8,9 @@ import signal
 import traceback
 
 from sonde.target import commands, events, obeying, orphans, ptrace, stops
+from sonde.target.placement import WAIT, Placement
 from sonde.target.quick import Quick
 from sonde.target.threads import Threads
-
-WAIT = 0x40000000 | os.WUNTRACED
-"""__WALL of wait(2), also children of clone; and the stops of children that are not traced: the watcher's."""
 
 _PATIENCE = 2
 """Milliseconds in which threads that stop may have to wait because another is held."""
@@ -30,16 +28,20 @@ class Follower:
         self._poll.register(pipe, select.POLLIN)
         self._patient = True
         self._watcher = watcher
+        self.placement = Placement()
 
     def follow(self) -> tuple[int, int]:
         """Until sonde ends: the thread that has stopped and not gone on then, 0 if none, and its status of wait(2)."""
         threads, reader, wait = self.threads, self._reader, os.waitpid
         words, held, known = threads.writer.words, threads.held, threads.requests
         filtered, called = self.quick
+        next_stop = self.placement.wait
         status = 0
         try:
             while True:
                 threads.stopped = 0
+                if held or threads.early:
+                    self.placement.part()
                 if words[stops.SENT] != reader.received or (held and len(held) == len(known)):
                     self.listen()
                     continue
@@ -54,7 +56,7 @@ class Follower:
                         orphans.wait(threads)
                         continue
                 else:
-                    tid, status = wait(-1, WAIT)
+                    tid, status = next_stop()
                 threads.stopped = tid
                 if status == ptrace.SECCOMP_STOP:
                     filtered(tid)
@@ -91,6 +93,7 @@ class Follower:
 
     def listen(self) -> None:
         """Wait for commands and carry them out. Raises SondeEnded."""
+        self.placement.part()
         self._patient = True
         words = self.threads.writer.words
         words[stops.LISTENING] = 1
@@ -100,8 +103,9 @@ class Follower:
         for command in found:
             obeying.obey(self.threads, *command)
 
-    def end_watcher(self) -> None:
-        """It is not to be waited for, and it may be stopped."""
+    def end(self) -> None:
+        """Run as at first; and the watcher, which may be stopped, is not to be waited for."""
+        self.placement.part()
         if self._watcher:
             os.kill(self._watcher, signal.SIGKILL)
 

@@ -63,12 +63,18 @@ def _guard(memory: mmap, notes: mmap, ends: Ends) -> None:
     gc.disable()
     follower = Follower(ends.commands, watch.start(ends.knocks))
     os.close(ends.knocks)
-    notifications = Notifications(lambda listener: _fork_notifier(notes, listener, ends))
+
+    def fork_notifier(listener: int) -> int:
+        # It would run where the guardian is, and as it does, for ever.
+        follower.placement.part()
+        return _fork_notifier(notes, listener, ends)
+
+    notifications = Notifications(fork_notifier)
     threads = follower.threads = Threads(memory, ends.bell, ends.answers, follower.listen, notifications)
     threads.notes = memoryview(notes).cast("Q")
     follower.quick = quick.prepared(threads, memory)
     left = follower.follow()
-    follower.end_watcher()
+    follower.end()
     outlive(threads, *left)
     os._exit(0)
 

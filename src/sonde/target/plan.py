@@ -16,14 +16,16 @@ NUMBERS = 1024
 
 _LAYOUT = struct.Struct("=BBHHBx")
 _NOTIFIED = 16
-_FETCH = struct.Struct("=HHI")
+_FETCH = struct.Struct("=HHIi")
 
 
 class Fetch(NamedTuple):
-    """Memory that a system call's argument (its place from 0) points to: as much of `size` bytes as can be read."""
+    """Memory at a system call's argument (its place from 0) and so many bytes behind: as much of `size` bytes as can be
+    read."""
 
     argument: int
     size: int
+    offset: int = 0
 
 
 MOST_FETCHES = 3
@@ -79,8 +81,8 @@ def from_bytes(data: bytes) -> Plan:
     calls = {number: wanted & ~_NOTIFIED for number, wanted in enumerate(table) if wanted}
     notified = frozenset(number for number, wanted in enumerate(table) if wanted & _NOTIFIED)
     fetches: dict[int, tuple[Fetch, ...]] = {}
-    for number, argument, size in _FETCH.iter_unpack(data[end:]):
-        fetches[number] = (*fetches.get(number, ()), Fetch(argument, size))
+    for number, *fetch in _FETCH.iter_unpack(data[end:]):
+        fetches[number] = (*fetches.get(number, ()), Fetch(*fetch))
     return Plan(calls, _set(events), _set(held), bool(registers), bool(seccomp), fetches, bool(notify), notified)
 
 

@@ -8,6 +8,7 @@ Everything else is left to calls.py, which finds the stop as it was.
 from __future__ import annotations
 
 import ctypes
+import os
 import time
 from collections.abc import Callable
 from mmap import mmap
@@ -56,16 +57,24 @@ def _looker(threads: Threads, memory: mmap) -> Callable[[int], int]:
 
 
 def _teller(threads: Threads, memory: mmap) -> Callable[[int, int, int, int, int], None]:
-    """A function that lets a thread go on, its record complete behind the header, which is made before that."""
-    ask, writer, clock = threads.ptrace, threads.writer, time.monotonic_ns
+    """A function that completes a thread's record and lets it go on: first this, as the thread may run on another CPU
+    while that is done, unless the notifier could tell of what it does next before the record is there (merging.py)."""
+    ask, writer, clock, notifications = threads.ptrace, threads.writer, time.monotonic_ns, threads.notifications
     words, octets, pack = writer.words, memoryview(memory), stops.HEADER.pack_into
-    rest, head_word, header_size = stops.REST, stops.HEAD, stops.INFO_OFFSET
+    rest, head_word, header_size, getppid = stops.REST, stops.HEAD, stops.INFO_OFFSET, os.getppid
 
     def tell(tid: int, at: int, kind: int, a: int, request: int) -> None:
-        pack(octets, at * 8 - header_size, kind, 0, tid, clock(), a, 0, 0)
+        when = clock()
+        if not notifications.numbers:
+            ask(request, tid, 0, 0)
+            threads.stopped = 0
+        pack(octets, at * 8 - header_size, kind, 0, tid, when, a, 0, 0)
         writer.head = words[head_word] = writer.head + 1
-        ask(request, tid, 0, 0)
-        threads.stopped = 0
+        if threads.stopped:
+            ask(request, tid, 0, 0)
+            threads.stopped = 0
+        else:
+            getppid()
         if words[rest]:
             writer.wake()
 

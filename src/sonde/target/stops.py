@@ -90,7 +90,7 @@ RING = REGISTERS + REGISTER_SLOTS * REGISTER_SLOT
 PLACES = 2048
 """As many records wait at most where something is fetched; a power of two."""
 
-PLACE = 1024
+PLACE = 2048
 """Bytes. What is fetched for one record begins at multiples of 8."""
 
 

@@ -11,7 +11,8 @@ class Target(NamedTuple):
     `features` are names of what the kernel and this user's privileges allow, as `sonde doctor` lists them; without any
     the programs suit every kernel. `initial_namespace`: the programs are for the initial pid namespace only, else for
     whatever pid namespace they are loaded in. `portable`: they are to run on other kernels as well, so that what a
-    helper tells is not read from the kernel's structures. What else differs between machines is a `Stamp` or a map
+    helper tells is not read from the kernel's structures. `refused_functions` are those of the kernel that it takes no
+    fentry programs for, of those that are to be probed. What else differs between machines is a `Stamp` or a map
     `by_cpu`.
     """
 
@@ -20,6 +21,7 @@ class Target(NamedTuple):
     features: frozenset[str] = frozenset()
     initial_namespace: bool = True
     portable: bool = False
+    refused_functions: frozenset[str] = frozenset()
 
 
 def is_older(target: Target, version: tuple[int, int]) -> bool:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from sonde.typed import NamedTuple
+import struct
+from collections.abc import Iterator
+
+from sonde.symbols.dwarf.unit_addresses import Range
+
+_PAIRS = {4: struct.Struct("<II"), 8: struct.Struct("<QQ")}
 
 
-class AddressRange(NamedTuple):
-    """The addresses from `start` up to `end` are of the unit at `unit` in .debug_info."""
+def told_ranges(data: bytes) -> Iterator[Range]:
+    """The ranges of units, as far as the section makes sense: what is missing is looked for in the units themselves."""
+    for unit, start, end, size in _sets(data):
+        for low, length in _PAIRS[size].iter_unpack(data[start:end]):
+            yield low, low + length, unit
 
-    start: int
-    end: int
-    unit: int
 
-
-def read_aranges(data: bytes) -> list[AddressRange]:
-    """The ranges as far as they make sense: what is missing is looked for in the units themselves."""
-    found: list[AddressRange] = []
+def _sets(data: bytes) -> Iterator[tuple[int, int, int, int]]:
+    """For each unit with addresses its offset, where its pairs begin and end, and the size of an address."""
     at = 0
     while at + 12 <= len(data):
         start, width = at, 4
@@ -25,20 +28,10 @@ def read_aranges(data: bytes) -> list[AddressRange]:
         end = at + length
         unit = int.from_bytes(data[at + 2 : at + 2 + width], "little")
         at += 2 + width
-        if end > len(data) or at + 2 > end or data[at] not in (4, 8):
-            break
+        if end > len(data) or at + 2 > end or data[at] not in _PAIRS:
+            return
         size, at = data[at], at + 2
         at += -(at - start) % (2 * size)
-        found += _ranges(data[at:end], size, unit)
+        if at < end:
+            yield unit, at, at + (end - at) // (2 * size) * (2 * size), size
         at = end
-    return found
-
-
-def _ranges(data: bytes, size: int, unit: int) -> list[AddressRange]:
-    found = []
-    for at in range(0, len(data) - 2 * size + 1, 2 * size):
-        start = int.from_bytes(data[at : at + size], "little")
-        length = int.from_bytes(data[at + size : at + 2 * size], "little")
-        if length:
-            found.append(AddressRange(start, start + length, unit))
-    return found

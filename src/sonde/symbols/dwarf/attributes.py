@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from sonde.symbols.dwarf.errors import DebugInfoError, damaged
+from sonde.symbols.dwarf.errors import DebugInfoError
+from sonde.symbols.dwarf.lists import EVERYWHERE, Location
 from sonde.typed import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sonde.symbols.dwarf.source import Source
 
+_BLOCKS = ("DW_FORM_exprloc", "DW_FORM_block", "DW_FORM_block1", "DW_FORM_block2", "DW_FORM_block4")
+_LISTS = ("DW_FORM_sec_offset", "DW_FORM_loclistx", "DW_FORM_data4", "DW_FORM_data8")
 _LONGEST_CHAIN = 16
+_UNIT_REFERENCES = frozenset(f"DW_FORM_ref{each}" for each in ("1", "2", "4", "8", "", "_udata"))
+_SHARED_REFERENCES = frozenset(("DW_FORM_GNU_ref_alt", "DW_FORM_ref_sup4", "DW_FORM_ref_sup8"))
 _ORIGINS = ("DW_AT_abstract_origin", "DW_AT_specification")
 
 
@@ -32,16 +37,21 @@ def number(entry: Any, attribute: str) -> int | None:
 
 def referred(entry: Any, attribute: str) -> Any:
     """The entry an attribute refers to, None if there is no such attribute. Raises DebugInfoError."""
-    if attribute not in entry.attributes:
+    value = entry.attributes.get(attribute)
+    if value is None:
         return None
-    value = entry.attributes[attribute]
-    if value.form == "DW_FORM_ref_sig8" and entry.cu.header.version >= 5:
-        return source_of(entry).type_entry(value.raw_value)
-    with damaged(source_of(entry).path):
-        try:
-            return entry.get_DIE_from_attribute(attribute)
-        except NotImplementedError:
-            raise DebugInfoError("the file that dwz made for several objects is missing") from None
+    source = source_of(entry)
+    if value.form in _UNIT_REFERENCES:
+        return source.entry(entry.cu.cu_offset + value.raw_value)
+    if value.form == "DW_FORM_ref_addr":
+        return source.entry(value.raw_value)
+    if value.form == "DW_FORM_ref_sig8":
+        return source.type_entry(value.raw_value)
+    if value.form in _SHARED_REFERENCES:
+        if source.shared is None:
+            raise DebugInfoError("the file that dwz made for several objects is missing")
+        return source.shared.entry(value.raw_value)
+    raise DebugInfoError(f"the debug information of {source.path} refers to an entry by {value.form}")
 
 
 def chain(entry: Any) -> list[Any]:
@@ -68,31 +78,21 @@ def name_of(entry: Any) -> str:
 
 def ranges_of(entry: Any) -> tuple[tuple[int, int], ...]:
     """The link-time addresses of an entry's code, as (start, end). Raises DebugInfoError."""
-    attributes = entry.attributes
-    with damaged(source_of(entry).path):
-        if "DW_AT_ranges" in attributes:
-            lists = entry.dwarfinfo.range_lists()
-            if lists is None:
-                raise DebugInfoError(f"{source_of(entry).path} has no list of ranges")
-            return _based(lists.get_range_list_at_offset(attributes["DW_AT_ranges"].value, entry.cu), entry)
-        if "DW_AT_low_pc" not in attributes or "DW_AT_high_pc" not in attributes:
-            return ()
-        low, high = attributes["DW_AT_low_pc"].value, attributes["DW_AT_high_pc"]
-        return ((low, high.value if high.form.startswith("DW_FORM_addr") else low + high.value),)
+    if "DW_AT_ranges" not in entry.attributes and "DW_AT_low_pc" not in entry.attributes:
+        return ()
+    return source_of(entry).ranges_at(entry.offset)
 
 
-def base_address(entry: Any) -> int:
-    """What the offsets of a unit's lists count from, unless the list says another."""
-    attribute = entry.cu.get_top_DIE().attributes.get("DW_AT_low_pc")
-    return attribute.value if attribute is not None else 0
-
-
-def _based(entries: list[Any], entry: Any) -> tuple[tuple[int, int], ...]:
-    base, found = base_address(entry), []
-    for each in entries:
-        if hasattr(each, "base_address"):
-            base = each.base_address
-        elif each.end_offset > each.begin_offset:
-            start = 0 if each.is_absolute else base
-            found.append((each.begin_offset + start, each.end_offset + start))
-    return tuple(found)
+def locations_of(entry: Any, attribute: str = "DW_AT_location") -> tuple[Location, ...]:
+    """The locations of a variable by an attribute of its own. Raises DebugInfoError."""
+    value = entry.attributes.get(attribute)
+    if value is None:
+        return ()
+    if value.form in _BLOCKS:
+        return (Location(*EVERYWHERE, bytes(value.value)),)
+    source = source_of(entry)
+    unit = source.unit_at(entry.offset)
+    if value.form not in _LISTS:
+        raise DebugInfoError(f"the debug information of {source.path} has a location of form {value.form}")
+    found = source.locations(unit, value.raw_value, value.form == "DW_FORM_loclistx")
+    return tuple(each for each in found if each.start < each.end)

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 from bisect import bisect_right
 
-from sonde.symbols.dwarf.attributes import number, ranges_of, source_of, text
+from sonde.symbols.dwarf.attributes import ranges_of, source_of, text
 from sonde.symbols.dwarf.errors import DebugInfoError
 from sonde.symbols.dwarf.information import DebugInformation
-from sonde.symbols.dwarf.line_table import LineTable, Row
+from sonde.symbols.dwarf.line_table import LineTable, Row, tables_naming
+from sonde.symbols.dwarf.scan import TAG_PARTIAL_UNIT
 from sonde.symbols.dwarf.units import Unit
 from sonde.typed import Any, NamedTuple
 
 _ENDBR64, _PUSH_RBP = b"\xf3\x0f\x1e\xfa", b"\x55"
 _MOV_RBP_RSP = (b"\x48\x89\xe5", b"\x48\x8b\xec")
+_LONGEST_HEAD = 512
+"""Bytes of a unit's first entry: its name and directory may stand in it."""
 _NO_BLOCKS = ("DW_TAG_lexical_block", "DW_TAG_inlined_subroutine", "DW_TAG_call_site", "DW_TAG_GNU_call_site")
 
 
@@ -33,13 +36,19 @@ class Stop(NamedTuple):
 def line_tables(information: DebugInformation, file: str) -> list[tuple[Unit, LineTable, frozenset[int]]]:
     """The tables of units that have a file of that name, or whose path ends in it; and the numbers of such files."""
     main, found = information.main, []
+    shared = main.shared.sections if main.shared else {}
+    name = file.rpartition("/")[2].encode()
+    tables = {each.to_bytes(4, "little"): each for each in tables_naming(main.sections, name, shared)}
     for unit in main.units:
-        entry = main.first_entry(unit)
-        offset = number(entry, "DW_AT_stmt_list")
-        if offset is None or entry.tag == "DW_TAG_partial_unit":
+        # Only a unit that has the place of such a table among its first bytes is looked at.
+        first = main.info[unit.entries : unit.entries + _LONGEST_HEAD]
+        if not any(each in first for each in tables):
             continue
-        shared = main.shared.sections if main.shared else {}
-        table = LineTable(main.sections, offset, text(entry, "DW_AT_comp_dir"), shared)
+        head = main.head(unit)
+        offset = head.statements
+        if offset is None or head.tag == TAG_PARTIAL_UNIT:
+            continue
+        table = LineTable(main.sections, offset, head.directory, shared)
         numbers = frozenset(at for at, path in enumerate(table.files) if path == file or path.endswith(f"/{file}"))
         if numbers:
             found.append((unit, table, numbers))
@@ -51,10 +60,10 @@ def stops(information: DebugInformation, file: str, line: int) -> tuple[Stop, ..
     tables = line_tables(information, file)
     if not tables:
         raise DebugInfoError(f"{information.path} has no source file {file}")
-    recorded = [(table, _recorded(table.rows()), numbers) for _, table, numbers in tables]
+    recorded = [(unit, table, _recorded(table.rows()), numbers) for unit, table, numbers in tables]
     lines = {
         row.line
-        for _, rows, numbers in recorded
+        for _, _, rows, numbers in recorded
         for row in rows
         if row.file in numbers and row.is_statement and row.line >= line and information.is_code(row.address)
     }
@@ -62,13 +71,13 @@ def stops(information: DebugInformation, file: str, line: int) -> tuple[Stop, ..
         raise DebugInfoError(f"{information.path} has no code for line {line} of {file} or behind it")
     actual = min(lines)
     found: dict[int, Stop] = {}
-    for table, rows, numbers in recorded:
+    for unit, table, rows, numbers in recorded:
         blocks = set()
         every = sorted(rows, key=lambda row: row.address)
         for row in sorted(row for row in rows if row.file in numbers and row.line == actual and row.is_statement):
             if not information.is_code(row.address):
                 continue
-            function = information.function_at(row.address)
+            function = information.function_at(row.address, unit)
             block = _block(function, row.address) if function is not None else row.address
             if block not in blocks:
                 blocks.add(block)
@@ -109,7 +118,7 @@ def _finish(rows: list[Row], end: Row) -> None:
     """Lines of one file end at an address, where those of another begin."""
     while rows and rows[-1].address == end.address:
         rows.pop()
-    rows.append(end._replace(line=0, is_statement=True))
+    rows.append(Row(end.address, end.file, 0, True, end.ends, end.has_discriminator, end.ends_prologue))
 
 
 def _block(function: Any, address: int) -> tuple[int, int]:

@@ -12,29 +12,37 @@ from sonde.symbols.elf import ElfFile
 
 _SHF_COMPRESSED = 0x800
 _ZLIB, _ZSTD = 1, 2
+_SHT_NOBITS = 8
+_SEVERAL = (".debug_info.dwo", ".debug_types.dwo")
+"""Sections of which a .dwo file has one for each type."""
 LARGEST = 192 << 20
 """Bytes that the compressed sections of one file may have together: a few bytes can claim any size, and while they are
 unpacked twice as much is used."""
 
+LARGEST_PLAIN = 384 << 20
+"""Bytes that all sections may have as they are in the file."""
+
 
 def debug_sections(elf: ElfFile, wanted: Callable[[str], bool]) -> dict[str, bytes]:
-    """The sections whose name is wanted, unpacked; those of .zdebug_x are named .debug_x. Raises DebugInfoError."""
+    """The sections whose name is wanted, unpacked, those of one name put together; those of .zdebug_x are named
+    .debug_x. Raises DebugInfoError."""
     found: dict[str, bytes] = {}
-    left = LARGEST
+    left, plain = LARGEST, LARGEST_PLAIN
     for section in elf.sections:
         name = section.name.replace(".zdebug_", ".debug_", 1)
-        if not wanted(name) or name in found:
+        if not wanted(name) or (name in found and name not in _SEVERAL) or section.kind == _SHT_NOBITS:
             continue
-        data = elf.section(section.name)
-        if data is None:
-            continue
+        plain -= section.size
+        if plain < 0:
+            raise DebugInfoError(f"the debug information has more than {LARGEST_PLAIN >> 20} MiB, too much to be read")
+        data = elf.contents(section)
         if section.flags & _SHF_COMPRESSED:
             data = _unpack(data, elf.is_64_bit, name, left)
             left -= len(data)
         elif name != section.name:
             data = _unpack_zdebug(data, name, left)
             left -= len(data)
-        found[name] = data
+        found[name] = found.get(name, b"") + data
     return found
 
 

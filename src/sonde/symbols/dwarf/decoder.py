@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterator, Mapping
+from types import ModuleType
 
 from sonde.typed import Any
 
@@ -18,10 +21,14 @@ _ABSENT = (
     "debug_pubnames_sec", "debug_sup_sec", "gnu_debugaltlink_sec",
 )  # fmt: skip
 
+_STANDARD = {"DW_FORM_GNU_str_index": "DW_FORM_strx", "DW_FORM_GNU_addr_index": "DW_FORM_addrx"}
+"""Forms of GNU's split units of version 4, which pyelftools does not read, by those of DWARF 5 that mean the same."""
+
 
 def open_dwarf(sections: Mapping[str, bytes], address_size: int, shared: Any = None) -> Any:
     """A DWARFInfo over sections by their names; `shared` is that of the file that dwz made for several."""
-    from elftools.dwarf.dwarfinfo import DebugSectionDescriptor, DwarfConfig, DWARFInfo
+    with _without_debugging_aids():
+        from elftools.dwarf.dwarfinfo import DebugSectionDescriptor, DwarfConfig, DWARFInfo
 
     given = {
         parameter: DebugSectionDescriptor(io.BytesIO(sections[name]), name, None, len(sections[name]), 0)
@@ -30,9 +37,61 @@ def open_dwarf(sections: Mapping[str, bytes], address_size: int, shared: Any = N
         for parameter, name in _PARAMETERS.items()
     }
     config = DwarfConfig(True, "x64" if address_size == 8 else "x86", address_size)
-    dwarf = DWARFInfo(config=config, **given, **dict.fromkeys(_ABSENT))
+    dwarf: Any = DWARFInfo(config=config, **given, **dict.fromkeys(_ABSENT))
     dwarf.supplementary_dwarfinfo = shared
     return dwarf
+
+
+@contextlib.contextmanager
+def _without_debugging_aids() -> Iterator[None]:
+    """pyelftools imports pdb, for who debugs parsers, and pprint, for texts of what it has parsed: a quarter of
+    the time that it takes to be imported. Neither is needed here; the texts are made by pprint when they are wanted."""
+    missing = [name for name in ("pdb", "pprint") if name not in sys.modules]
+    for name in missing:
+        module: Any = ModuleType(name)
+        module.pformat = _pformat
+        sys.modules[name] = module
+    try:
+        yield
+    finally:
+        for name in missing:
+            del sys.modules[name]
+
+
+def _pformat(*values: Any, **settings: Any) -> str:
+    import pprint
+
+    return pprint.pformat(*values, **settings)
+
+
+def prepare(unit: Any, first: int, places: Mapping[int, int]) -> None:
+    """Tell a unit where its first entry is, and the declarations of its abbreviations in .debug_abbrev, behind their
+    codes. pyelftools takes the headers of units of types of DWARF 4 for those of others, which are shorter."""
+    unit.cu_die_offset = first
+    unit._abbrev_table = _Declarations(places, unit)
+
+
+class _Declarations:
+    """The abbreviations of a unit for pyelftools, each decoded when an entry is: a table has hundreds, and decoding
+    them takes longer than all that is asked about the unit."""
+
+    def __init__(self, places: Mapping[int, int], unit: Any) -> None:
+        self._places = places
+        self._unit = unit
+        self._known: dict[int, Any] = {}
+
+    def get_abbrev(self, code: int) -> Any:
+        """As AbbrevTable has it. Raises KeyError."""
+        from elftools.dwarf.abbrevtable import AbbrevDecl
+
+        if code not in self._known:
+            stream = self._unit.dwarfinfo.debug_abbrev_sec.stream
+            stream.seek(self._places[code])
+            declaration = self._unit.structs.Dwarf_abbrev_declaration.parse_stream(stream)
+            for each in declaration.attr_spec:
+                each.form = _STANDARD.get(each.form, each.form)
+            self._known[code] = AbbrevDecl(code, declaration)
+        return self._known[code]
 
 
 def give_bases(unit: Any, bases: Mapping[str, int]) -> None:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sonde.symbols.dwarf.errors import DebugInfoError
-from sonde.symbols.dwarf.forms import sleb128, uleb128
-from sonde.symbols.dwarf.values import (
+from sonde.location import (
     MASK,
     Address,
     Binary,
+    Chosen,
     Constant,
     EntryRegister,
     InMemory,
@@ -23,11 +22,14 @@ from sonde.symbols.dwarf.values import (
     PointsInto,
     Register,
     ThreadLocal,
+    ThreadPointer,
     Value,
     binary,
     extend,
     unary,
 )
+from sonde.symbols.dwarf.errors import DebugInfoError
+from sonde.symbols.dwarf.forms import sleb128, uleb128
 from sonde.typed import NamedTuple
 
 _LONGEST = 4096
@@ -341,7 +343,9 @@ def _parts(value: Value, left: int) -> int:
             waiting.append(each.address)
         elif isinstance(each, ThreadLocal):
             waiting.append(each.offset)
-        elif not isinstance(each, (Constant, Address, Register, EntryRegister)):
+        elif isinstance(each, Chosen):
+            waiting.append(each.key)
+        elif not isinstance(each, (Constant, Address, Register, EntryRegister, ThreadPointer)):
             waiting.append(each.value)
     return left
 
@@ -352,7 +356,8 @@ _HANDLERS: dict[int, Callable[[_Evaluation], None]] = {
     0x14: _E._over, 0x15: _E._pick, 0x16: _E._swap, 0x17: _E._rot, 0x23: _E._plus_uconst, 0x28: _E._bra,
     0x2F: _E._skip, 0x90: _E._regx, 0x91: _E._fbreg, 0x92: _E._bregx, 0x93: _E._piece, 0x94: _E._deref_size,
     0x9B: _E._tls, 0xE0: _E._tls, 0x9C: _E._call_frame_cfa, 0x9D: _E._bit_piece, 0x9E: _E._implicit_value,
-    0x9F: _E._stack_value, 0xA0: _E._implicit_pointer, 0xF2: _E._implicit_pointer, 0xA1: _E._addrx, 0xA2: _E._constx,
+    0x9F: _E._stack_value, 0xA0: _E._implicit_pointer, 0xF2: _E._implicit_pointer, 0xA1: _E._addrx, 0xFB: _E._addrx,
+    0xA2: _E._constx, 0xFC: _E._constx,
     0xA3: _E._entry_value, 0xF3: _E._entry_value, 0xA4: _E._const_type, 0xF4: _E._const_type, 0xA5: _E._regval_type,
     0xF5: _E._regval_type, 0xA6: _E._deref_type, 0xF6: _E._deref_type, 0xA8: _E._convert, 0xF7: _E._convert,
 }  # fmt: skip

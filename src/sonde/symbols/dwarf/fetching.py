@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from sonde.spec import Fetch, FetchStep
-from sonde.symbols.dwarf.expressions import UnsupportedError
-from sonde.symbols.dwarf.values import (
+from sonde.location import (
     MASK,
     Address,
     Binary,
@@ -25,6 +23,8 @@ from sonde.symbols.dwarf.values import (
     Value,
     signed,
 )
+from sonde.spec import Fetch, FetchStep
+from sonde.symbols.dwarf.expressions import UnsupportedError
 
 _PT_REGS = (80, 96, 88, 40, 104, 112, 32, 152, 72, 64, 56, 48, 24, 16, 8, 0, 128)
 """Offsets in struct pt_regs (arch/x86/include/uapi/asm/ptrace.h) by DWARF's numbers: rax rdx rcx rbx rsi rdi rbp rsp,
@@ -58,7 +58,7 @@ def _piece(place: Place, inside: int, size: int, offset: int, bias: int) -> list
         case InMemory(address):
             return [Fetch(offset, size, "memory", (*steps(address, bias), *_moved(inside)))]
         case InRegister(number):
-            return _number((FetchStep("register", _register(number)),), inside, size, offset)
+            return _number((FetchStep("register", pt_regs_offset(number)),), inside, size, offset)
         case IsValue(value):
             return _number(steps(value, bias), inside, size, offset)
         case IsBytes(content):
@@ -104,7 +104,8 @@ def _moved(inside: int) -> tuple[FetchStep, ...]:
     return (FetchStep("offset", inside),) if inside else ()
 
 
-def _register(number: int) -> int:
+def pt_regs_offset(number: int) -> int:
+    """Where struct pt_regs has a register by DWARF's number. Raises UnsupportedError."""
     if number >= len(_PT_REGS):
         raise UnsupportedError("it is in a vector register, which a probe cannot read")
     return _PT_REGS[number]
@@ -118,7 +119,7 @@ def steps(value: Value, bias: int = 0) -> tuple[FetchStep, ...]:
         case Address(number):
             return (FetchStep("constant", number + bias & MASK),)
         case Register(number):
-            return (FetchStep("register", _register(number)),)
+            return (FetchStep("register", pt_regs_offset(number)),)
         case Binary("plus", inner, Constant(number)):
             return (*steps(inner, bias), FetchStep("offset", signed(number)))
         case Load(address, size):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator
 
+from sonde.location import MASK, Constant, Register, Value, binary
 from sonde.symbols.dwarf.errors import DebugInfoError
 from sonde.symbols.dwarf.forms import sleb128, uleb128
-from sonde.symbols.dwarf.values import MASK, Constant, Register, Value, binary
+from sonde.symbols.dwarf.frame_table import FrameTable
 from sonde.typed import NamedTuple
 
 _PE_OMIT, _PE_PCREL, _PE_FORMATS = 0xFF, 0x10, {0: 8, 4: 8, 0xC: 8, 2: 2, 0xA: 2, 3: 4, 0xB: 4}
@@ -27,28 +29,84 @@ class Rule(NamedTuple):
 class Frames:
     """The frame descriptions of one section, `address` is where it is loaded (0 for .debug_frame)."""
 
-    def __init__(self, data: bytes, address: int, is_eh: bool) -> None:
+    def __init__(self, data: bytes, address: int, is_eh: bool, table: FrameTable | None = None) -> None:
+        """`table` says where descriptions are, of .eh_frame."""
         self._data = data
         self._address = address
         self._is_eh = is_eh
+        self._table = table
+        self._passed = _Passed()
 
     def rule(self, address: int) -> Rule | None:
         """How the frame address is found at a link-time address; None if nothing describes it.
 
         Raises DebugInfoError where the section makes no sense.
         """
+        found = self._row(address)
+        return None if found is None else found.rule
+
+    def saved(self, address: int) -> dict[int, int | None] | None:
+        """Where the caller's registers are kept at a link-time address, as offsets from the frame address; None for one
+        that is kept in another way. What is not there is in the register still. None if nothing describes the frame.
+
+        Raises DebugInfoError where the section makes no sense.
+        """
+        found = self._row(address)
+        return None if found is None else found.saved
+
+    def descriptions(self) -> Iterator[Description]:
+        """All there are, in the section's order. Raises DebugInfoError where the section makes no sense."""
         try:
             for at, end, common in self._descriptions():
                 start, length, at = self._range(at, common)
-                if start <= address < start + length:
-                    return self._run(at, end, common, start, address)
+                yield Description(start, length, (self._data, common.at, common.end), (self._data, at, end), common)
         except IndexError:
             raise DebugInfoError("the frame descriptions are cut off") from None
+
+    def _row(self, address: int) -> _Machine | None:
+        try:
+            found = self._looked_up(address) or self._searched(address)
+            return self._run(found, address) if found is not None else None
+        except IndexError:
+            raise DebugInfoError("the frame descriptions are cut off") from None
+
+    def _looked_up(self, address: int) -> _Found | None:
+        """The description that the table names, if it is for the address."""
+        where = self._table.description(address) if self._table is not None else None
+        if where is None or not 0 <= where - self._address < len(self._data):
+            return None
+        for at, end, common in self._descriptions(where - self._address):
+            found = _Found(*self._range(at, common), end, common)
+            return found if found.start <= address < found.start + found.length else None
         return None
 
-    def _descriptions(self) -> Iterator[tuple[int, int, _Common]]:
-        commons: dict[int, _Common] = {}
-        at = 0
+    def _searched(self, address: int) -> _Found | None:
+        """All descriptions are passed once, at the first question. Raises what there was behind the last whole one."""
+        passed = self._passed
+        if not passed.is_whole:
+            passed.is_whole = True
+            every: list[_Found] = []
+            try:
+                for at, end, common in self._descriptions():
+                    every.append(_Found(*self._range(at, common), end, common))
+            except (IndexError, DebugInfoError) as error:
+                passed.error = error
+            # Of those that begin at one address the first is the one that counts.
+            every.sort(key=lambda each: each.start)
+            passed.found.extend(every)
+            passed.starts.extend(each.start for each in every)
+        index = bisect_right(passed.starts, address) - 1
+        while index > 0 and passed.starts[index - 1] == passed.starts[index]:
+            index -= 1
+        found = passed.found[index] if index >= 0 else None
+        if found is not None and address < found.start + found.length:
+            return found
+        if passed.error is not None:
+            raise passed.error
+        return None
+
+    def _descriptions(self, at: int = 0) -> Iterator[tuple[int, int, _Common]]:
+        commons = self._passed.commons
         while at + 8 <= len(self._data):
             start, length = at, self._number(at, 4)
             at += 4
@@ -85,7 +143,8 @@ class Frames:
             size, at = uleb128(self._data, at)
             encoding = self._encoding(augmentation, at)
             at += size
-        return _Common(augmentation[:1] == b"z", encoding, code, data, at, min(end, len(self._data)))
+        is_signal = b"S" in augmentation
+        return _Common(augmentation[:1] == b"z", encoding, code, data, at, min(end, len(self._data)), is_signal)
 
     def _encoding(self, augmentation: bytes, at: int) -> int:
         """How addresses are written, of the data that the letters of the augmentation describe."""
@@ -118,11 +177,11 @@ class Frames:
             at += more
         return start & MASK, length, at
 
-    def _run(self, at: int, end: int, common: _Common, start: int, address: int) -> Rule:
-        machine = _Machine(self._data, common.code, Rule(7, 8))
-        machine.run(common.at, common.end, start, address)
-        machine.run(at, end, start, address)
-        return machine.rule
+    def _run(self, found: _Found, address: int) -> _Machine:
+        machine = _Machine(self._data, found.common, Rule(7, 8))
+        machine.run(found.common.at, found.common.end, found.start, address)
+        machine.run(found.at, found.end, found.start, address)
+        return machine
 
     def _number(self, at: int, size: int) -> int:
         if not 0 <= at <= len(self._data) - size:
@@ -132,7 +191,7 @@ class Frames:
 
 class _Common(NamedTuple):
     """What descriptions have in common: whether they have extra data, how addresses are written, the factors of
-    addresses and of offsets, and the first instructions."""
+    addresses and of offsets, the first instructions, and whether they are of a signal handler's caller."""
 
     has_size: bool
     encoding: int
@@ -140,6 +199,44 @@ class _Common(NamedTuple):
     data: int
     at: int
     end: int
+    is_signal: bool
+
+
+class _Found(NamedTuple):
+    """A description by its place: `length` bytes of code from `start` on, and its own instructions."""
+
+    start: int
+    length: int
+    at: int
+    end: int
+    common: _Common
+
+
+class _Passed:
+    """What is known of a section that has been gone through: descriptions by where they start, what they have in
+    common, and what was wrong at the end."""
+
+    def __init__(self) -> None:
+        self.commons: dict[int, _Common] = {}
+        self.starts: list[int] = []
+        self.found: list[_Found] = []
+        self.is_whole = False
+        self.error: Exception | None = None
+
+
+Code = tuple[bytes, int, int]
+"""Instructions: the bytes that they are in, where they begin and where they end."""
+
+
+class Description(NamedTuple):
+    """What is said of `length` bytes of code from the link-time address `start` on, by the instructions of all
+    descriptions like it and its own."""
+
+    start: int
+    length: int
+    first: Code
+    own: Code
+    common: _Common
 
 
 _OPERANDS = {
@@ -147,16 +244,22 @@ _OPERANDS = {
     0x16: "ub", 0x2D: "", 0x2E: "u", 0x2F: "uu",
 }  # fmt: skip
 """Instructions about other registers: u unsigned, s signed, b a block."""
+_RESTORED = (0x06, 0x08)
+_AT_OFFSETS = {0x05: 1, 0x11: 1, 0x2F: -1}
+"""Instructions that say that a register is kept at an offset, and that one's sign."""
+_IN_ANOTHER_WAY = (0x07, 0x09, 0x10, 0x14, 0x15, 0x16)
 
 
 class _Machine:
-    """Runs the instructions for the rule of the frame address alone."""
+    """Runs the instructions for the rule of the frame address, and for where other registers are kept."""
 
-    def __init__(self, data: bytes, factor: int, rule: Rule) -> None:
+    def __init__(self, data: bytes, common: _Common, rule: Rule) -> None:
         self._data = data
-        self._factor = factor
+        self._factor = common.code
+        self._data_factor = common.data
         self.rule = rule
-        self._kept: list[Rule] = []
+        self.saved: dict[int, int | None] = {}
+        self._kept: list[tuple[Rule, dict[int, int | None]]] = []
 
     def run(self, at: int, end: int, location: int, address: int) -> None:
         """Up to the row that is for `address`."""
@@ -165,20 +268,23 @@ class _Machine:
             if opcode >> 6 == 1:
                 location += (opcode & 0x3F) * self._factor
             elif opcode >> 6 == 2:
-                at = uleb128(self._data, at)[1]
+                offset, at = uleb128(self._data, at)
+                self.saved[opcode & 0x3F] = offset * self._data_factor
+            elif opcode >> 6 == 3:
+                self.saved.pop(opcode & 0x3F, None)
             elif opcode in (0x02, 0x03, 0x04):
                 size = 1 << opcode - 2
                 location += int.from_bytes(self._data[at : at + size], "little") * self._factor
                 at += size
-            elif opcode >> 6 == 0:
+            else:
                 # Instructions before the row that is too far have all been run: what follows an advance is for it.
                 at = self._define(opcode, at)
 
     def _define(self, opcode: int, at: int) -> int:
         if opcode == 0x0A:
-            self._kept.append(self.rule)
+            self._kept.append((self.rule, dict(self.saved)))
         elif opcode == 0x0B:
-            self.rule = self._kept.pop()
+            self.rule, self.saved = self._kept.pop()
         elif opcode == 0x0C:
             register, at = uleb128(self._data, at)
             offset, at = uleb128(self._data, at)
@@ -194,14 +300,23 @@ class _Machine:
             self.rule = Rule(0, 0, self._data[at : at + size])
             at += size
         else:
-            at = self._skip(opcode, at)
+            at = self._other(opcode, at)
         return at
 
-    def _skip(self, opcode: int, at: int) -> int:
+    def _other(self, opcode: int, at: int) -> int:
+        """An instruction about another register than what the frame address is found from."""
         if opcode not in _OPERANDS:
             raise DebugInfoError(f"instruction {opcode:#x} of frame descriptions is not known")
+        operands = []
         for operand in _OPERANDS[opcode]:
             value, at = (sleb128 if operand == "s" else uleb128)(self._data, at)
+            operands.append(value)
             if operand == "b":
                 at += value
+        if opcode in _RESTORED:
+            self.saved.pop(operands[0], None)
+        elif opcode in _AT_OFFSETS:
+            self.saved[operands[0]] = operands[1] * self._data_factor * _AT_OFFSETS[opcode]
+        elif opcode in _IN_ANOTHER_WAY:
+            self.saved[operands[0]] = None
         return at

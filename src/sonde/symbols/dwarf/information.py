@@ -3,38 +3,41 @@
 from __future__ import annotations
 
 import os
-from bisect import bisect_right
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 
-from sonde.symbols.debug_files import DIRECTORIES, find_debug_file, open_regular
-from sonde.symbols.dwarf.aranges import AddressRange, read_aranges
-from sonde.symbols.dwarf.attributes import number, ranges_of, text
+from sonde.symbols.debug_files import DIRECTORIES, find_debug_file
+from sonde.symbols.dwarf.aranges import told_ranges
+from sonde.symbols.dwarf.attributes import ranges_of
 from sonde.symbols.dwarf.compression import debug_sections
 from sonde.symbols.dwarf.errors import DebugInfoError
-from sonde.symbols.dwarf.scan import TAG_SUBPROGRAM
+from sonde.symbols.dwarf.gdb_index import SECTION as GDB_INDEX
+from sonde.symbols.dwarf.gdb_index import indexed_ranges
+from sonde.symbols.dwarf.names import copies, functions_named, variables_named
 from sonde.symbols.dwarf.source import Source
-from sonde.symbols.dwarf.units import UT_SKELETON, Unit
+from sonde.symbols.dwarf.split import SplitUnits, is_skeleton
+from sonde.symbols.dwarf.unit_addresses import Range, UnitAddresses
+from sonde.symbols.dwarf.units import Unit
 from sonde.symbols.elf import ElfError, ElfFile
 from sonde.typed import Any
 
 _EXECUTABLE = 1
-_LISTS_HEADER = 12
-"""The size of the header before the offsets of a split unit's .debug_loclists and .debug_rnglists."""
 
 
 class DebugInformation:
     """`elf` is the object itself: its segments and frames, which files with debug information have without content."""
 
-    def __init__(self, path: str, elf: ElfFile, main: Source, directory: str = "", root: str = "") -> None:
+    def __init__(self, path: str, elf: ElfFile, main: Source, split: SplitUnits) -> None:
         self.path = path
         self.elf = elf
         self.main = main
-        self._directory = directory
-        self._root = root
-        self._split: dict[int, Source] = {}
-        self._ranges: dict[tuple[int, int], tuple[tuple[int, int], ...]] = {}
+        self._split = split
+        self._content_of: dict[int, Source | None] = {}
+        self._missing: list[str] = []
+        self._told = UnitAddresses(self._told_ranges)
+        self._found = UnitAddresses(self._unit_ranges)
 
-    @property
+    @cached_property
     def executable(self) -> tuple[tuple[int, int], ...]:
         """The link-time addresses of code."""
         code = [each for each in self.elf.segments if each.flags & _EXECUTABLE]
@@ -50,13 +53,18 @@ class DebugInformation:
         return self.elf.read(offset, size) if offset is not None else b""
 
     def functions(self, name: str) -> list[Any]:
-        """The entries of all functions of that name that have code of their own (DIEs of pyelftools)."""
+        """The entries of all functions of that name that have code of their own (DIEs of pyelftools).
+
+        For the forms of names see names.functions_named. Raises DebugInfoError.
+        """
         found = []
         for source in self._sources():
-            for offset in sorted(source.named(name)):
+            for offset in sorted(functions_named(source, name)):
                 entry = source.entry(offset)
-                if entry.tag == "DW_TAG_subprogram" and self._has_code(entry):
+                if entry.tag == "DW_TAG_subprogram" and any(self.is_code(start) for start, _ in ranges_of(entry)):
                     found.append(entry)
+        if not found:
+            self._refuse_missing()
         return found
 
     def inlined(self, name: str) -> list[Any]:
@@ -64,105 +72,103 @@ class DebugInformation:
         return [
             source.entry(offset)
             for source in self._sources()
-            if (named := source.named(name))
-            for offset in source.copies(named)
+            if (named := functions_named(source, name))
+            for offset in copies(source, named)
         ]
 
-    def function_at(self, address: int) -> Any:
-        """The function that has code at a link-time address; None if there is none known. Raises DebugInfoError."""
-        for source, unit in self.units_at(address):
-            for each in source.functions(unit):
-                if each.has_code and each.tag == TAG_SUBPROGRAM:
-                    starts = self._function_ranges(source, each.offset)
-                    if any(start <= address < end for start, end in starts):
-                        return source.entry(each.offset)
+    def variables(self, name: str) -> list[Any]:
+        """The entries of global and static variables of that name, and of their declarations."""
+        return [source.entry(offset) for source in self._sources() for offset in sorted(variables_named(source, name))]
+
+    def _refuse_missing(self) -> None:
+        """What is not found may be in a part that could not be read. Raises DebugInfoError."""
+        if self._missing:
+            raise DebugInfoError(self._missing[0])
+
+    def function_at(self, address: int, likely: Unit | None = None) -> Any:
+        """The function that has code at a link-time address; None if there is none known. Raises DebugInfoError.
+
+        `likely` is a unit that is looked at first.
+        """
+        for source, unit in self._content(likely) if likely is not None else ():
+            found = source.function_at(unit, address)
+            if found is not None:
+                return found
+        for source, unit in self._units_at(address):
+            found = source.function_at(unit, address)
+            if found is not None:
+                return found
+        self._refuse_missing()
         return None
 
-    def units_at(self, address: int) -> list[tuple[Source, Unit]]:
-        """The units that may have code at an address, split ones in the place of their skeletons."""
-        at = bisect_right(self._aranges, address, key=lambda each: each.start) - 1
-        if at >= 0 and address < self._aranges[at].end:
-            return self._content(self.main.unit_at(self._aranges[at].unit))
-        return [
-            each
-            for unit in self.main.units
-            if any(start <= address < end for start, end in self._unit_ranges(unit))
-            for each in self._content(unit)
-        ]
+    def _units_at(self, address: int) -> Iterator[tuple[Source, Unit]]:
+        """The units that may have code at an address, the likely ones first, split ones in the place of their
+        skeletons. Who has found what was looked for asks for no more of them."""
+        told = self._told.units(address)
+        if not told:
+            # Compilers that write no such section name the addresses of functions one by one.
+            yield from self._contents(each.offset for each in self.main.units_naming(address))
+        yield from self._contents(told or self._found.units(address))
 
-    @cached_property
-    def _aranges(self) -> list[AddressRange]:
-        return sorted(read_aranges(self.main.sections.get(".debug_aranges", b"")))
+    def _contents(self, units: Iterable[int]) -> Iterator[tuple[Source, Unit]]:
+        return (each for unit in units for each in self._content(self.main.unit_at(unit)))
+
+    def _told_ranges(self) -> Iterator[Range]:
+        """What indexes tell; what is in none of them is looked for in the units."""
+        yield from told_ranges(self.main.sections.get(".debug_aranges", b""))
+        yield from indexed_ranges(self.main.sections.get(GDB_INDEX, b""))
+
+    def _unit_ranges(self) -> Iterator[Range]:
+        for unit in self.main.units:
+            for start, end in self.main.code_ranges(unit, self.main.head(unit).attributes):
+                yield start, end, unit.offset
 
     def _sources(self) -> list[Source]:
-        split = [source for unit in self.main.units if unit.kind == UT_SKELETON for source, _ in self._content(unit)]
-        return [self.main, *split]
+        split = (source for unit in self.main.units for source, _ in self._content(unit))
+        return list(dict.fromkeys((self.main, *split)))
 
     def _content(self, unit: Unit) -> list[tuple[Source, Unit]]:
-        if unit.kind != UT_SKELETON:
+        """A unit, or what a skeleton stands for: nothing if that is missing."""
+        if not is_skeleton(self.main, unit):
             return [(self.main, unit)]
-        if unit.offset not in self._split:
-            self._split[unit.offset] = self._open_split(unit)
-        source = self._split[unit.offset]
-        return [(source, each) for each in source.units]
+        if unit.offset not in self._content_of:
+            self._content_of[unit.offset] = self._split_source(unit)
+        source = self._content_of[unit.offset]
+        return [(source, each) for each in source.units] if source is not None else []
 
-    def _open_split(self, unit: Unit) -> Source:
-        """The .dwo file of a skeleton. Raises DebugInfoError."""
-        entry = self.main.first_entry(unit)
-        name, directory = text(entry, "DW_AT_dwo_name"), text(entry, "DW_AT_comp_dir")
-        places = [self._root + os.path.join(directory, name), os.path.join(self._directory, os.path.basename(name))]
-        elf = next((found for place in places if (found := open_regular(place)) is not None), None)
-        if elf is None:
-            raise DebugInfoError(f"the debug information of {self.path} is in {name}, which is not at {places[0]}")
-        bases = {
-            "DW_AT_addr_base": number(entry, "DW_AT_addr_base") or 0,
-            "DW_AT_low_pc": number(entry, "DW_AT_low_pc") or 0,
-            "DW_AT_str_offsets_base": 8,
-            "DW_AT_loclists_base": _LISTS_HEADER,
-            "DW_AT_rnglists_base": _LISTS_HEADER,
-        }
-        sections = debug_sections(elf, lambda each: each.startswith(".debug_") and each.endswith(".dwo"))
-        sections = {each.removesuffix(".dwo"): data for each, data in sections.items()}
-        sections[".debug_addr"] = self.main.sections.get(".debug_addr", b"")
-        source = Source(places[0], sections, self.main.shared, bases)
-        if unit.dwo_id not in [each.dwo_id for each in source.units]:
-            raise DebugInfoError(f"{places[0]} is not of the same build as {self.path}")
-        return source
-
-    def _has_code(self, entry: Any) -> bool:
-        return any(self.is_code(start) for start, _ in ranges_of(entry))
-
-    def _function_ranges(self, source: Source, offset: int) -> tuple[tuple[int, int], ...]:
-        key = id(source), offset
-        if key not in self._ranges:
-            self._ranges[key] = ranges_of(source.entry(offset))
-        return self._ranges[key]
-
-    def _unit_ranges(self, unit: Unit) -> tuple[tuple[int, int], ...]:
-        return self._function_ranges(self.main, self.main.first_entry(unit).offset)
+    def _split_source(self, unit: Unit) -> Source | None:
+        try:
+            return self._split.source(unit)
+        except DebugInfoError as error:
+            self._missing.append(str(error))
+            return None
 
 
 def open_information(
-    path: str, root: str = "", directories: tuple[str, ...] = DIRECTORIES, cache: str | None = None
+    path: str, root: str = "", debug_directories: tuple[str, ...] = DIRECTORIES, cache: str | None = None
 ) -> DebugInformation:
     """The debug information of the object at a path. Raises OSError, ElfError, or DebugInfoError if there is none.
 
-    For `root`, `directories` and `cache` see debug_files.find_debug_file.
+    For `root`, `debug_directories` and `cache` see debug_files.find_debug_file.
     """
     elf = ElfFile.open(path)
     elf.check()
     if elf.kind not in (2, 3):
         raise ElfError("neither an executable nor a library")
-    found, tried = find_debug_file(path, elf, root, directories, cache)
+    found, tried = find_debug_file(path, elf, root, debug_directories, cache)
     if found is None:
         raise DebugInfoError(_without(path, tried))
     shared = Source(found.shared_path, debug_sections(found.shared, _is_debug)) if found.shared else None
     main = Source(found.path, debug_sections(found.elf, _is_debug), shared)
-    return DebugInformation(path, elf, main, os.path.dirname(os.path.realpath(found.path)), root)
+    # A symbolic link of another root directory leads elsewhere in ours.
+    places = [path, found.path] if root else [path, os.path.realpath(path), os.path.realpath(found.path)]
+    packages = tuple(dict.fromkeys(f"{each}.dwp" for each in places))
+    directories = tuple(dict.fromkeys(os.path.dirname(each) for each in reversed(places)))
+    return DebugInformation(path, elf, main, SplitUnits(main, directories, root, packages))
 
 
 def _is_debug(name: str) -> bool:
-    return name.startswith(".debug_")
+    return name.startswith(".debug_") or name == GDB_INDEX
 
 
 def _without(path: str, tried: tuple[str, ...]) -> str:

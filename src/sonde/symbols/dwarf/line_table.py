@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from sonde.symbols.dwarf import forms
 from sonde.symbols.dwarf.errors import DebugInfoError
@@ -10,6 +10,7 @@ from sonde.symbols.dwarf.forms import Sizes, sleb128, uleb128
 from sonde.typed import NamedTuple
 
 _PATH, _DIRECTORY = 1, 2
+_MOST_ROWS = 1 << 20
 _STRINGS = {forms.STRP: ".debug_str", forms.LINE_STRP: ".debug_line_str"}
 
 
@@ -23,6 +24,35 @@ class Row(NamedTuple):
     ends: bool
     has_discriminator: bool
     ends_prologue: bool
+
+
+def tables_naming(sections: Mapping[str, bytes], name: bytes, shared: Mapping[str, bytes]) -> list[int]:
+    """Where the line tables are that may have a file whose path ends in `name`: its bytes, or the offset of such a
+    string, are in the header. Raises DebugInfoError."""
+    data = sections.get(".debug_line", b"")
+    strings = (sections.get(".debug_line_str", b""), sections.get(".debug_str", b""), shared.get(".debug_str", b""))
+    places = [place.to_bytes(4, "little") for each in strings for place in _ends(each, name + b"\0")]
+    found, at = [], 0
+    while at + 16 <= len(data):
+        width, length, start = 4, int.from_bytes(data[at : at + 4], "little"), at + 4
+        if length == 0xFFFFFFFF:
+            width, length, start = 8, int.from_bytes(data[at + 4 : at + 12], "little"), at + 12
+        version = int.from_bytes(data[start : start + 2], "little")
+        size = start + 2 + (2 if version >= 5 else 0)
+        end = size + width + int.from_bytes(data[size : size + width], "little")
+        if data.find(name + b"\0", at, end) >= 0 or any(data.find(each, at, end) >= 0 for each in places):
+            found.append(at)
+        at = start + length
+    return found
+
+
+def _ends(data: bytes, pattern: bytes) -> Iterator[int]:
+    """Where the strings begin that end in a pattern, which has a NUL at its end."""
+    where = data.find(pattern)
+    while where >= 0:
+        yield data.rfind(b"\0", 0, where) + 1
+        yield where
+        where = data.find(pattern, where + 1)
 
 
 class LineTable:
@@ -115,22 +145,29 @@ class LineTable:
             raise DebugInfoError("section .debug_line is cut off") from None
 
     def _run(self) -> list[Row]:
-        data, at, found = self._data, self._start, []
+        data, at = self._data, self._start
+        found: list[Row] = []
         address, file, line, is_statement, discriminator, prologue = 0, 1, 1, self._is_statement, 0, False
-        advance = (255 - self._opcode_base) // self._line_range * self._unit
-        while at < self._end:
+        new, append, base, span, unit = tuple.__new__, found.append, self._line_base, self._line_range, self._unit
+        first, end = self._opcode_base, self._end
+        new, append, base, span, unit = tuple.__new__, found.append, self._line_base, self._line_range, self._unit
+        first, end = self._opcode_base, self._end
+        advance = (255 - first) // span * unit
+        while at < end:
             opcode, at = data[at], at + 1
-            if opcode >= self._opcode_base:
-                opcode -= self._opcode_base
-                address += opcode // self._line_range * self._unit
-                line += self._line_base + opcode % self._line_range
-                found.append(Row(address, file, line, is_statement, False, discriminator != 0, prologue))
+            if opcode >= first:
+                opcode -= first
+                address += opcode // span * unit
+                line += base + opcode % span
+                append(new(Row, (address, file, line, is_statement, False, discriminator != 0, prologue)))
                 discriminator, prologue = 0, False
             elif opcode == 0:
                 size, at = uleb128(data, at)
                 kind, following = data[at] if size else 0, at + size
                 if kind == 1:
-                    found.append(Row(address, file, line, False, True, False, False))
+                    if len(found) > _MOST_ROWS:
+                        raise DebugInfoError("a line table has more rows than can be kept")
+                    append(new(Row, (address, file, line, False, True, False, False)))
                     address, file, line, is_statement, discriminator, prologue = 0, 1, 1, self._is_statement, 0, False
                 elif kind == 2:
                     address = self._number(at + 1, min(size - 1, 8))
@@ -138,11 +175,11 @@ class LineTable:
                     discriminator = uleb128(data, at + 1)[0]
                 at = following
             elif opcode == 1:
-                found.append(Row(address, file, line, is_statement, False, discriminator != 0, prologue))
+                append(new(Row, (address, file, line, is_statement, False, discriminator != 0, prologue)))
                 discriminator, prologue = 0, False
             elif opcode == 2:
                 operand, at = uleb128(data, at)
-                address += operand * self._unit
+                address += operand * unit
             elif opcode == 3:
                 operand, at = sleb128(data, at)
                 line += operand

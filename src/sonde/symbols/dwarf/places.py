@@ -5,13 +5,15 @@ from __future__ import annotations
 from functools import cached_property
 
 from sonde.lang.types import size_of
+from sonde.location import InMemory, InRegister, IsBytes, Nowhere, Piece, Register, Value
+from sonde.symbols.dwarf import frame_table
 from sonde.symbols.dwarf.attributes import number, source_of, text
-from sonde.symbols.dwarf.errors import DebugInfoError, damaged
+from sonde.symbols.dwarf.errors import DebugInfoError
 from sonde.symbols.dwarf.expressions import BaseType, Surroundings, evaluate
+from sonde.symbols.dwarf.frame_table import FrameTable
 from sonde.symbols.dwarf.frames import Frames
 from sonde.symbols.dwarf.information import DebugInformation
 from sonde.symbols.dwarf.scopes import Variable, frame_base
-from sonde.symbols.dwarf.values import InMemory, InRegister, IsBytes, Nowhere, Piece, Register, Value
 from sonde.typed import Any
 
 _FLOATS = ("DW_ATE_float", 4, 3)
@@ -38,12 +40,14 @@ class Places:
 
     def surroundings(self, entry: Any, function: Any, address: int) -> Surroundings:
         """What expressions of an entry refer to at an address of a function that is not inlined."""
-        if source_of(entry).unit_at(entry.offset).sizes.address != 8:
+        source = source_of(entry)
+        unit = source.unit_at(entry.offset)
+        if unit.sizes.address != 8:
             raise DebugInfoError("variables of 32-bit programs are not supported")
         return Surroundings(
             lambda: self._frame_base(entry, function, address),
             lambda: self.cfa(address),
-            lambda index: _address(entry, index),
+            lambda index: source.indexed_address(unit, index),
             lambda offset: _base_type(entry, offset),
         )
 
@@ -55,6 +59,14 @@ class Places:
                 if rule.expression:
                     raise DebugInfoError("the frame at this address is described by an expression")
                 return rule.value
+        raise DebugInfoError(f"nothing describes the frame at {address:#x}")
+
+    def saved(self, address: int) -> dict[int, int | None]:
+        """Where the caller's registers are kept at an address, as offsets from the frame address (Frames.saved)."""
+        for each in self._frames:
+            found = each.saved(address)
+            if found is not None:
+                return found
         raise DebugInfoError(f"nothing describes the frame at {address:#x}")
 
     def _frame_base(self, entry: Any, function: Any, address: int) -> Value:
@@ -73,23 +85,25 @@ class Places:
             return piece.place.address
         raise DebugInfoError("the frame base is no address")
 
+    @property
+    def _frame_table(self) -> FrameTable | None:
+        elf = self._information.elf
+        address = next((each.address for each in elf.sections if each.name == frame_table.SECTION), None)
+        data = elf.section(frame_table.SECTION) if address is not None else None
+        return FrameTable(data, address) if data and address is not None else None
+
     @cached_property
     def _frames(self) -> list[Frames]:
-        found = []
-        for section in self._information.elf.sections:
+        found, elf = [], self._information.elf
+        for section in elf.sections:
             if section.name == ".eh_frame":
-                data = self._information.elf.section(section.name)
+                data = elf.section(section.name)
                 if data:
-                    found.append(Frames(data, section.address, True))
+                    found.append(Frames(data, section.address, True, self._frame_table))
         data = self._information.main.sections.get(".debug_frame")
         if data:
             found.append(Frames(data, 0, False))
         return found
-
-
-def _address(entry: Any, index: int) -> int:
-    with damaged(source_of(entry).path):
-        return int(entry.dwarfinfo.get_addr(entry.cu, index))
 
 
 def _base_type(entry: Any, offset: int) -> BaseType:

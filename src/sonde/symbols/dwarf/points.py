@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from sonde.lang.types import size_of
+import os
+
+from sonde.lang.types import VOID, Type, size_of
+from sonde.location import Piece
 from sonde.spec import Fetch
-from sonde.symbols.dwarf.attributes import number, ranges_of
+from sonde.symbols.dwarf.attributes import inherited, name_of, number, ranges_of, source_of, text
 from sonde.symbols.dwarf.breakpoints import stops
+from sonde.symbols.dwarf.entry_places import entry_place
+from sonde.symbols.dwarf.entry_values import EntryValues
 from sonde.symbols.dwarf.errors import DebugInfoError
 from sonde.symbols.dwarf.fetching import fetches
 from sonde.symbols.dwarf.information import DebugInformation
+from sonde.symbols.dwarf.line_table import LineTable
 from sonde.symbols.dwarf.places import Places
-from sonde.symbols.dwarf.scopes import Scope, Variable, all_scopes, nameable, scopes_at
+from sonde.symbols.dwarf.scopes import Scope, Variable, all_scopes, global_variable, nameable, scopes_at
 from sonde.symbols.dwarf.types import Types
 from sonde.typed import Any, NamedTuple
 
@@ -24,6 +30,11 @@ class Point(NamedTuple):
     address: int
     function: Any
     scopes: tuple[Scope, ...]
+
+
+def is_first(point: Point) -> bool:
+    """Whether it is the function's first instruction."""
+    return bool(point.scopes and point.scopes[0].ranges) and point.address == point.scopes[0].ranges[0][0]
 
 
 class Named(NamedTuple):
@@ -41,6 +52,7 @@ class Points:
         self._information = information
         self._types = Types()
         self._places = Places(information)
+        self._entry_values = EntryValues(information, self._places)
 
     def at_function(self, name: str) -> tuple[Point, ...]:
         """Its entries, those of inlined copies too. Raises DebugInfoError if there is none."""
@@ -62,6 +74,71 @@ class Points:
             for each in stops(self._information, file, line)
             if each.function is not None
         )
+
+    def at_address(self, address: int, is_entry: bool = False) -> Point | None:
+        """The point of an instruction by its link-time address; None where no function with debug information has it.
+
+        Where a function is entered (`is_entry`) nothing of a block or an inlined copy has begun. Raises DebugInfoError.
+        """
+        function = self._information.function_at(address)
+        if function is None:
+            return None
+        point = self._point(name_of(function), address, function)
+        return point._replace(scopes=point.scopes[:1]) if is_entry else point
+
+    def globals_named(self, name: str) -> tuple[Named, ...]:
+        """The global and static variables of a name, with `::` between it and what it is in, that have a place.
+
+        More than one where files of the program have a static of that name each. Raises DebugInfoError.
+        """
+        found: dict[object, Named] = {}
+        for entry in self._information.variables(name):
+            variable = global_variable(entry, self._types)
+            if variable.locations or variable.constant is not None:
+                point = Point(name, 0, entry, ())
+                known = variable.locations or variable.constant
+                found.setdefault(known, self._named(variable, point))
+        return tuple(found.values())
+
+    @property
+    def path(self) -> str:
+        """That of the object."""
+        return self._information.path
+
+    def returned(self, point: Point) -> Type:
+        """The type of what the function returns."""
+        owner = inherited(point.function, "DW_AT_type")
+        return VOID if owner is None else self._types.of(owner)
+
+    def lines(self, point: Point, low: int, high: int) -> str:
+        """Which lines the code from one link-time address up to another is of, `file.c:12-14`; "" if nothing tells."""
+        unit = point.function.cu.get_top_DIE()
+        offset = number(unit, "DW_AT_stmt_list")
+        if offset is None:
+            return ""
+        source = source_of(unit)
+        shared = source.shared.sections if source.shared else {}
+        table = LineTable(source.sections, offset, text(unit, "DW_AT_comp_dir"), shared)
+        rows = sorted(each for each in table.rows() if each.line)
+        first = max((each.address for each in rows if each.address <= low), default=low)
+        found = [each for each in rows if first <= each.address < high and not each.ends]
+        if not found:
+            return ""
+        lines = [each.line for each in found if each.file == found[0].file]
+        name = os.path.basename(table.files[found[0].file])
+        return f"{name}:{min(lines)}" + (f"-{max(lines)}" if max(lines) > min(lines) else "")
+
+    def pieces(self, variable: Variable, point: Point, is_clone: bool = False) -> tuple[Piece, ...]:
+        """Where a variable is at a point; for `is_clone` see entry_place. Raises DebugInfoError."""
+        pieces = self._places.of(variable, point.function, point.address)
+        if not is_first(point):
+            return pieces
+        own = [each for each in point.scopes[0].variables if each.is_parameter]
+        return entry_place(pieces, variable, own, self.returned(point), point.function, is_clone)
+
+    def with_entry_values(self, pieces: tuple[Piece, ...], point: Point) -> tuple[Piece, ...]:
+        """The pieces with what the callers tell in the place of registers at the entry. Raises DebugInfoError."""
+        return self._entry_values.put_in(pieces, point.function, point.address)
 
     def named(self, point: Point) -> tuple[Named, ...]:
         """What can be named at a point."""
@@ -104,7 +181,7 @@ class Points:
 
     def _named(self, variable: Variable, point: Point) -> Named:
         try:
-            pieces = self._places.of(variable, point.function, point.address)
+            pieces = self.with_entry_values(self.pieces(variable, point), point)
             return Named(variable, fetches(pieces, size_of(variable.type)), "")
         except DebugInfoError as error:
             return Named(variable, (), str(error))

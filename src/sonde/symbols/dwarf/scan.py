@@ -1,4 +1,4 @@
-"""An index of functions: entries are passed over by their abbreviations, and only what finds one is looked at.
+"""Finding entries: they are passed over by their abbreviations, and only those that are looked for are looked at.
 
 Decoding is pyelftools' work; it takes about ten microseconds for each attribute, so that it cannot look for anything.
 """
@@ -12,16 +12,19 @@ from sonde.symbols.dwarf import forms
 from sonde.symbols.dwarf.abbreviations import Abbreviation
 from sonde.symbols.dwarf.errors import DebugInfoError
 from sonde.symbols.dwarf.units import Unit
-from sonde.typed import NamedTuple
+from sonde.typed import NamedTuple, TypeAlias
 
-TAG_SUBPROGRAM, TAG_INLINED = 0x2E, 0x1D
-_FUNCTIONS = frozenset((TAG_SUBPROGRAM, TAG_INLINED))
-_BODIES = frozenset((TAG_SUBPROGRAM,))
+TAG_MEMBER, TAG_INLINED, TAG_SUBPROGRAM, TAG_VARIABLE, TAG_NAMESPACE, TAG_PARTIAL_UNIT = (
+    0x0D, 0x1D, 0x2E, 0x34, 0x39, 0x3C,
+)  # fmt: skip
+TAGS_OF_TYPES = (0x02, 0x04, 0x13, 0x17)
+"""Those of classes, enumerations, structures and unions."""
 _NONE: frozenset[int] = frozenset()
 _DEEPEST = 512
 
 Attributes = Mapping[int, tuple[int, int]]
 """Where the value of an attribute is, and its form."""
+Around: TypeAlias = "tuple[()] | tuple[int, Around]"
 
 
 class Passed(NamedTuple):
@@ -57,13 +60,7 @@ def pass_over(
             kind = table.get(code)
             if kind is None:
                 raise DebugInfoError(f"the entry at {offset:#x} of .debug_info has no abbreviation")
-            attributes: dict[int, tuple[int, int]] = {}
-            for passed, attribute, form in kind.steps:
-                position += passed
-                if attribute:
-                    attributes[attribute] = position, form
-                position = forms.skip(form, info, position, unit.sizes)
-            position += kind.rest
+            attributes, position = _attributes(info, unit, kind, position)
             yield Passed(offset, position, depth, kind, attributes)
             if kind.has_children:
                 is_closed = depth > 0 if closed is None else kind.tag in closed
@@ -94,36 +91,110 @@ def reference(info: bytes, unit: Unit, attributes: Attributes, attribute: int) -
     return ~forms.number(form, info, where, unit.sizes) if form in forms.SHARED_REFERENCES else 0
 
 
-class FunctionEntry(NamedTuple):
-    """A function of the index, or an inlined copy of one; `origin` is the entry it completes or is a copy of."""
+class Scanned(NamedTuple):
+    """An entry that was looked for; `around` are the offsets of those it is in, the innermost first, each with those
+    around it."""
 
     offset: int
     tag: int
-    has_code: bool
-    is_declaration: bool
-    names: tuple[tuple[int, int], ...]
-    origin: int
+    attributes: Attributes
+    around: Around
 
 
-def scan_functions(info: bytes, unit: Unit, table: Mapping[int, Abbreviation], bodies: bool) -> list[FunctionEntry]:
-    """The functions of a unit; with `bodies` also those inside of functions, inlined copies among them."""
-    found = []
-    for entry in pass_over(info, unit, table, 0, _NONE if bodies else _BODIES):
-        if entry.abbreviation is None or entry.abbreviation.tag not in _FUNCTIONS:
-            continue
-        attributes = entry.attributes
-        names = tuple(
-            attributes[each] for each in (at.AT_NAME, at.AT_LINKAGE_NAME, at.AT_MIPS_LINKAGE_NAME) if each in attributes
-        )
-        origin = reference(info, unit, attributes, at.AT_ABSTRACT_ORIGIN)
-        found.append(
-            FunctionEntry(
-                entry.offset,
-                entry.abbreviation.tag,
-                at.AT_LOW_PC in attributes or at.AT_RANGES in attributes,
-                at.AT_DECLARATION in attributes,
-                names,
-                origin or reference(info, unit, attributes, at.AT_SPECIFICATION),
-            )
-        )
+def scan(
+    info: bytes, unit: Unit, table: Mapping[int, Abbreviation], tags: frozenset[int], closed: frozenset[int]
+) -> list[Scanned]:
+    """The entries of a unit with one of the tags, except for those inside of entries with `closed` tags.
+
+    Everything else is passed as fast as Python can. Raises DebugInfoError.
+    """
+    leaves, parents = _sizes(table, tags | closed)
+    found: list[Scanned] = []
+    around: Around = ()
+    position, depth, end = unit.entries, 0, unit.end
+    try:
+        while position < end:
+            offset = position
+            code = info[position]
+            if code < 0x80:
+                position += 1
+            else:
+                code, position = forms.uleb128(info, position)
+            if code in leaves:
+                position += leaves[code]
+                continue
+            if code in parents:
+                position += parents[code]
+                around = offset, around
+                depth += 1
+            elif not code:
+                depth -= 1
+                if depth <= 0:
+                    break
+                around = around[1]  # type: ignore[misc]
+            else:
+                kind = table.get(code)
+                if kind is None:
+                    raise DebugInfoError(f"the entry at {offset:#x} of .debug_info has no abbreviation")
+                if kind.tag in tags or kind.tag in closed:
+                    attributes, position = _attributes(info, unit, kind, position)
+                    if kind.tag in tags:
+                        found.append(Scanned(offset, kind.tag, attributes, around))
+                    sibling = reference(info, unit, attributes, at.AT_SIBLING) if kind.tag in closed else 0
+                    if kind.has_children and position < sibling <= end:
+                        position = sibling
+                        continue
+                else:
+                    position = _passed(info, unit, kind, position)
+                if kind.has_children:
+                    around = offset, around
+                    depth += 1
+            if depth > _DEEPEST:
+                raise DebugInfoError("the entries of .debug_info are nested without end")
+    except (IndexError, ValueError):
+        depth = 1
+    if position > end or depth > 0:
+        raise DebugInfoError(f"the unit at {unit.offset:#x} of .debug_info is cut off")
     return found
+
+
+def _sizes(table: Mapping[int, Abbreviation], wanted: frozenset[int]) -> tuple[dict[int, int], dict[int, int]]:
+    """How many bytes the entries of a code have where all have as many: those without children, and those with."""
+    plain = [(code, kind) for code, kind in table.items() if not kind.gaps and kind.tag not in wanted]
+    leaves = {code: kind.tail for code, kind in plain if not kind.has_children}
+    return leaves, {code: kind.tail for code, kind in plain if kind.has_children}
+
+
+def _passed(info: bytes, unit: Unit, kind: Abbreviation, position: int) -> int:
+    """The offset behind an entry whose attributes begin there."""
+    for size, form in kind.gaps:
+        position += size
+        if form in forms.LEB128:
+            while info[position] >= 0x80:
+                position += 1
+            position += 1
+        else:
+            position = forms.skip(form, info, position, unit.sizes)
+    return position + kind.tail
+
+
+def _attributes(info: bytes, unit: Unit, kind: Abbreviation, position: int) -> tuple[Attributes, int]:
+    """The wanted attributes of an entry, and the offset behind it."""
+    attributes: dict[int, tuple[int, int]] = {}
+    for passed, attribute, form, size in kind.steps:
+        position += passed
+        if attribute:
+            attributes[attribute] = position, form
+        position = position + size if size >= 0 else forms.skip(form, info, position, unit.sizes)
+    return attributes, position + kind.rest
+
+
+def attributes_at(info: bytes, unit: Unit, table: Mapping[int, Abbreviation], offset: int) -> Attributes:
+    """The wanted attributes of one entry. Raises DebugInfoError."""
+    try:
+        code, position = forms.uleb128(info, offset)
+        if code in table:
+            return _attributes(info, unit, table[code], position)[0]
+    except (IndexError, ValueError):
+        pass
+    raise DebugInfoError(f"the entry at {offset:#x} of .debug_info makes no sense")

@@ -6,30 +6,22 @@ from collections.abc import Iterator
 
 from sonde.lang.types import Type
 from sonde.symbols.dwarf.attributes import (
-    base_address,
     chain,
     inherited,
+    locations_of,
     name_of,
     ranges_of,
     source_of,
 )
-from sonde.symbols.dwarf.errors import DebugInfoError, damaged
+from sonde.symbols.dwarf.errors import DebugInfoError
+from sonde.symbols.dwarf.lists import EVERYWHERE, Location
 from sonde.symbols.dwarf.types import Types
 from sonde.typed import Any, NamedTuple
 
-EVERYWHERE = ((0, 1 << 64),)
 _INLINED, _BLOCK = "DW_TAG_inlined_subroutine", "DW_TAG_lexical_block"
 _VARIABLES = ("DW_TAG_formal_parameter", "DW_TAG_variable")
 _BLOCKS = ("DW_FORM_exprloc", "DW_FORM_block", "DW_FORM_block1", "DW_FORM_block2", "DW_FORM_block4")
 _DEEPEST = 128
-
-
-class Location(NamedTuple):
-    """Where a variable is from the address `start` up to `end`: a location expression."""
-
-    start: int
-    end: int
-    expression: bytes
 
 
 class Variable(NamedTuple):
@@ -71,13 +63,17 @@ def scopes_at(function: Any, address: int, types: Types) -> tuple[Scope, ...]:
 def nameable(scopes: tuple[Scope, ...]) -> tuple[Variable, ...]:
     """The variables that a name finds there, those of the innermost scope first, one of each name.
 
-    Those of a function that an inlined copy is in are not among them: the source of the copy does not know them.
+    Those of a function that an inlined copy is in are not among them: the source of the copy does not know them. Of
+    parameters of one name, which packs are, it is the last, as for gdb (block_lookup_symbol, gdb/block.c).
     """
     found: dict[str, Variable] = {}
     for scope in reversed(scopes):
+        here: dict[str, Variable] = {}
         for each in scope.variables:
-            if each.name:
-                found.setdefault(each.name, each)
+            if each.name and (each.name not in here or here[each.name].is_parameter):
+                here[each.name] = each
+        for name, each in here.items():
+            found.setdefault(name, each)
         if scope.name:
             break
     return tuple(found.values())
@@ -85,7 +81,7 @@ def nameable(scopes: tuple[Scope, ...]) -> tuple[Variable, ...]:
 
 def all_scopes(function: Any, types: Types) -> Iterator[Scope]:
     """Every scope of a function, for lists; what is in an inlined copy counts as inlined."""
-    waiting: list[tuple[Any, bool, tuple[tuple[int, int], ...], int]] = [(function, False, EVERYWHERE, 0)]
+    waiting: list[tuple[Any, bool, tuple[tuple[int, int], ...], int]] = [(function, False, (EVERYWHERE,), 0)]
     while waiting:
         entry, is_inlined, around, depth = waiting.pop()
         scope = _scope(entry, types, is_inlined, around)
@@ -106,33 +102,7 @@ def frame_base(function: Any) -> bytes:
     return bytes(attribute.value)
 
 
-def locations_of(entry: Any, attribute: str = "DW_AT_location") -> tuple[Location, ...]:
-    """The locations of a variable by an attribute of its own. Raises DebugInfoError."""
-    value = entry.attributes.get(attribute)
-    if value is None:
-        return ()
-    if value.form in _BLOCKS:
-        return (Location(*EVERYWHERE[0], bytes(value.value)),)
-    with damaged(source_of(entry).path):
-        lists = entry.dwarfinfo.location_lists()
-        if lists is None:
-            raise DebugInfoError(f"{source_of(entry).path} has no lists of locations")
-        return tuple(_listed(lists.get_location_list_at_offset(value.value, entry), entry))
-
-
-def _listed(entries: list[Any], entry: Any) -> Iterator[Location]:
-    base = base_address(entry)
-    for each in entries:
-        if hasattr(each, "base_address"):
-            base = each.base_address
-        elif each.begin_offset < 0:
-            yield Location(*EVERYWHERE[0], bytes(each.loc_expr))
-        elif each.begin_offset < each.end_offset:
-            start = 0 if each.is_absolute else base
-            yield Location(each.begin_offset + start, each.end_offset + start, bytes(each.loc_expr))
-
-
-def _scope(entry: Any, types: Types, is_inlined: bool, around: tuple[tuple[int, int], ...] = EVERYWHERE) -> Scope:
+def _scope(entry: Any, types: Types, is_inlined: bool, around: tuple[tuple[int, int], ...] = (EVERYWHERE,)) -> Scope:
     ranges = ranges_of(entry) or around
     children = [each for each in source_of(entry).children(entry) if each.tag in _VARIABLES]
     variables = tuple(_variable(each, types, ranges) for each in children)
@@ -161,6 +131,11 @@ def _variable(entry: Any, types: Types, ranges: tuple[tuple[int, int], ...]) -> 
     if not locations and "DW_AT_declaration" in entry.attributes:
         locations = _declared(entry)
     return Variable(name_of(entry), kind, entry.tag == "DW_TAG_formal_parameter", ranges, locations, constant, entry)
+
+
+def global_variable(entry: Any, types: Types) -> Variable:
+    """A variable that is in no function. Raises DebugInfoError."""
+    return _variable(entry, types, (EVERYWHERE,))
 
 
 def _declared(entry: Any) -> tuple[Location, ...]:

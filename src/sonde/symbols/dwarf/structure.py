@@ -1,86 +1,14 @@
-"""The C structure that a point's variables are fetched into: one member each, laid out as C does."""
+"""The C structure that a point's variables are fetched into."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sonde.lang.types import Array, Enum, Float, Int, Pointer, Struct, Type, align_of, name_of, resolve, size_of
-from sonde.spec import Fetch
+from sonde.symbols.declaration import Declaration, Field, declaration
 from sonde.symbols.dwarf.points import Named
-from sonde.typed import NamedTuple
-
-_INTEGERS = {1: "char", 2: "short", 4: "int", 8: "long"}
-_PLAIN_FLOATS = {4: "float", 8: "double"}
 
 
-class Layout(NamedTuple):
-    """The declaration's text, the size of the structure in bytes, and what fetches all of it."""
-
-    text: str
-    size: int
-    fetches: tuple[Fetch, ...]
-
-
-def structure(named: Sequence[Named], name: str) -> Layout:
+def structure(named: Sequence[Named], name: str) -> Declaration:
     """The structure `name` of the variables that can be fetched; the others are named in comments."""
-    lines, fetched, at, alignment = [], [], 0, 1
-    for each in named:
-        kind = each.variable.type
-        size = size_of(kind)
-        if each.reason or not size:
-            reason = each.reason or "it has no size"
-            lines.append(f"    /* {_comment(each.variable.name)}: {_comment(reason)} */")
-            continue
-        boundary = _boundary(kind)
-        at += -at % boundary
-        alignment = max(alignment, boundary)
-        lines.append(f"    {_member(kind, each.variable.name)}")
-        fetched += [fetch._replace(offset=fetch.offset + at) for fetch in each.fetches]
-        at += size
-    size = at + -at % alignment
-    body = "".join(f"{line}\n" for line in lines)
-    return Layout(f"struct {name} {{\n{body}}};\n", size, tuple(fetched))
-
-
-def _boundary(kind: Type) -> int:
-    """What is declared as bytes may lie anywhere."""
-    return align_of(kind) if _scalar(kind) else 1
-
-
-def _member(kind: Type, name: str) -> str:
-    scalar = _scalar(kind)
-    shown = _comment(name_of(kind))
-    if not name.isidentifier() or not name.isascii():
-        name = "".join(each if each.isascii() and each.isalnum() else "_" for each in name)
-        name = f"_{name}" if name[:1].isdigit() else name
-    if scalar:
-        joint = "" if scalar.endswith("*") else " "
-        return f"{scalar}{joint}{name};" + ("" if scalar == shown else f" /* {shown} */")
-    element = resolve(kind)
-    if isinstance(element, Array) and element.length and (inner := _scalar(element.of)):
-        joint = "" if inner.endswith("*") else " "
-        return f"{inner}{joint}{name}[{element.length}] __attribute__((packed)); /* {shown} */"
-    return f"unsigned char {name}[{size_of(kind)}]; /* {shown} */"
-
-
-def _scalar(kind: Type) -> str:
-    """A number's or a pointer's type in plain C, "" for what is neither."""
-    match resolve(kind):
-        case Int(_, size, is_signed) if size in _INTEGERS:
-            prefix = "" if is_signed and size > 1 else "signed " if is_signed else "unsigned "
-            return "char" if name_of(resolve(kind)) == "char" else prefix + _INTEGERS[size]
-        case Enum(_, size, is_signed, _) if size in _INTEGERS:
-            return ("signed " if is_signed else "unsigned ") + _INTEGERS[size]
-        case Float(_, size) if size in _PLAIN_FLOATS:
-            return _PLAIN_FLOATS[size]
-        case Pointer(target):
-            inner = resolve(target)
-            if isinstance(inner, Struct) and inner.name.isidentifier():
-                return f"{inner.keyword} {inner.name} *"
-            return "char *" if isinstance(inner, Int) and inner.name == "char" else "void *"
-    return ""
-
-
-def _comment(text: str) -> str:
-    """Text that cannot end the comment it is in."""
-    return "".join(each if each.isprintable() else "?" for each in text).replace("*/", "* /")
+    fields = [Field(each.variable.name, each.variable.type, each.fetches, each.reason) for each in named]
+    return declaration(name, fields)

@@ -47,7 +47,7 @@ _QUALIFIERS = {
     "DW_TAG_atomic_type": "volatile",
 }  # fmt: skip
 _STATIC = frozenset(("DW_AT_external", "DW_AT_declaration"))
-_POINTERS = ("DW_TAG_pointer_type", "DW_TAG_reference_type", "DW_TAG_rvalue_reference_type")
+_REFERENCES = ("DW_TAG_reference_type", "DW_TAG_rvalue_reference_type")
 _KEYWORDS = {"DW_TAG_structure_type": "struct", "DW_TAG_class_type": "struct", "DW_TAG_union_type": "union"}
 _PLAIN = {
     "char": CHAR, "signed char": SCHAR, "unsigned char": UCHAR, "short int": SHORT, "short unsigned int": USHORT,
@@ -70,7 +70,8 @@ class Types:
             "DW_TAG_array_type": self._array,
             "DW_TAG_enumeration_type": self._enum,
             "DW_TAG_subroutine_type": self.function,
-            **dict.fromkeys(_POINTERS, lambda entry: Pointer(self.of(entry), True)),
+            "DW_TAG_pointer_type": lambda entry: Pointer(self.of(entry), True),
+            **dict.fromkeys(_REFERENCES, lambda entry: Pointer(self.of(entry), True, True)),
             **dict.fromkeys(_QUALIFIERS, lambda entry: Qualified(_QUALIFIERS[entry.tag], self.of(entry))),
             **dict.fromkeys(_KEYWORDS, self._struct),
         }
@@ -153,7 +154,8 @@ def _base(entry: Any) -> Type:
 
 
 def _length(subrange: Any) -> int | None:
-    count, bound = number(subrange, "DW_AT_count"), number(subrange, "DW_AT_upper_bound")
+    """None for one that is not said, or known only when the program runs: then the bound is a variable's entry."""
+    count, bound = _bound(subrange, "DW_AT_count"), _bound(subrange, "DW_AT_upper_bound")
     if count is not None:
         return count
     if bound is None:
@@ -163,7 +165,12 @@ def _length(subrange: Any) -> int | None:
     sizes = {"DW_FORM_data1": 8, "DW_FORM_data2": 16, "DW_FORM_data4": 32, "DW_FORM_data8": 64}
     if bound == (1 << sizes.get(form, 64)) - 1 and form != "DW_FORM_data1":
         return 0
-    return bound + 1 - (number(subrange, "DW_AT_lower_bound") or 0)
+    return max(bound + 1 - (_bound(subrange, "DW_AT_lower_bound") or 0), 0)
+
+
+def _bound(subrange: Any, attribute: str) -> int | None:
+    value = subrange.attributes.get(attribute)
+    return None if value is None or value.form.startswith("DW_FORM_ref") else number(subrange, attribute)
 
 
 def _member_place(entry: Any) -> tuple[int, int] | None:

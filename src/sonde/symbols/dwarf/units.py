@@ -15,7 +15,7 @@ UT_COMPILE, UT_TYPE, UT_PARTIAL, UT_SKELETON, UT_SPLIT_COMPILE, UT_SPLIT_TYPE = 
 class Unit(NamedTuple):
     """A unit: where it begins, its first entry and its end in .debug_info, where its abbreviations are, its type
     (UT_*; compile for all before DWARF 5), and the id by which others name it: a skeleton its split unit, a reference a
-    unit of a type (0 if none)."""
+    unit of a type (0 if none). `type_offset` is where that type is in such a unit."""
 
     offset: int
     entries: int
@@ -24,13 +24,17 @@ class Unit(NamedTuple):
     sizes: Sizes
     kind: int
     dwo_id: int = 0
+    type_offset: int = 0
 
 
-def read_units(info: bytes) -> tuple[Unit, ...]:
-    """Raises DebugInfoError where a header makes no sense."""
+def read_units(info: bytes, are_types: bool = False) -> tuple[Unit, ...]:
+    """The units of .debug_info, or with `are_types` those of .debug_types (DWARF 4, section 7.5.1.2).
+
+    Raises DebugInfoError where a header makes no sense.
+    """
     found, at = [], 0
     while at < len(info):
-        found.append(_unit(info, at))
+        found.append(_unit(info, at, are_types))
         at = found[-1].end
     return tuple(found)
 
@@ -41,7 +45,7 @@ def unit_at(units: Sequence[Unit], offset: int) -> Unit | None:
     return units[index] if index >= 0 and offset < units[index].end else None
 
 
-def _unit(info: bytes, start: int) -> Unit:
+def _unit(info: bytes, start: int, is_type: bool) -> Unit:
     width = 4
     length = _number(info, start, 4)
     at = start + 4
@@ -52,19 +56,22 @@ def _unit(info: bytes, start: int) -> Unit:
     if end > len(info) or not 2 <= version <= 5:
         raise DebugInfoError(f"the unit at {start:#x} of .debug_info makes no sense (DWARF version {version})")
     at += 2
-    kind, dwo_id = UT_COMPILE, 0
+    kind, dwo_id, type_offset = UT_COMPILE, 0, 0
     if version == 5:
         kind, address = _number(info, at, 1), _number(info, at + 1, 1)
         abbreviations, at = _number(info, at + 2, width), at + 2 + width
         if kind in (UT_SKELETON, UT_SPLIT_COMPILE):
             dwo_id, at = _number(info, at, 8), at + 8
         elif kind in (UT_TYPE, UT_SPLIT_TYPE):
-            dwo_id, at = _number(info, at, 8), at + 8 + width
+            dwo_id, type_offset, at = _number(info, at, 8), _number(info, at + 8, width), at + 8 + width
     else:
         abbreviations, address, at = _number(info, at, width), _number(info, at + width, 1), at + width + 1
+        if is_type:
+            kind, dwo_id, type_offset = UT_TYPE, _number(info, at, 8), _number(info, at + 8, width)
+            at += 8 + width
     if address not in (4, 8) or at > end:
         raise DebugInfoError(f"the unit at {start:#x} of .debug_info makes no sense (addresses of {address} bytes)")
-    return Unit(start, at, end, abbreviations, Sizes(address, width, version), kind, dwo_id)
+    return Unit(start, at, end, abbreviations, Sizes(address, width, version), kind, dwo_id, type_offset)
 
 
 def _number(data: bytes, at: int, width: int) -> int:

@@ -1,0 +1,102 @@
+"""How the variables of a line arrive in the user's function: as its arguments, or as one structure.
+
+The declaration of the function says which: a pointer to a structure behind the context takes them all as one. What it
+declares is compared with what is fetched, since the function would read past the end of a structure that is too large
+for it, or take one variable for another.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from sonde.bpf import btf
+from sonde.bpf.btf import Btf, BtfType
+from sonde.objects.errors import ObjectError
+from sonde.objects.frame import MOST_ARGUMENTS
+from sonde.objects.paths import Found
+from sonde.objects.types import size_of, stripped
+from sonde.spec import Fetch
+from sonde.symbols.declaration import Field, declaration
+from sonde.typed import NamedTuple
+
+_LARGEST = 1 << 14
+
+
+class Arrival(NamedTuple):
+    """What is fetched to which place of a buffer of `size` bytes."""
+
+    fetches: tuple[Fetch, ...]
+    size: int
+    is_structure: bool
+
+
+def arrival(function: str, found: Sequence[Found], types: Btf | None) -> Arrival:
+    """Raises ObjectError, with the right declaration, where the function's own does not fit."""
+    declared = _structure(function, types)
+    if declared is not None and types is not None:
+        return _as_structure(function, found, types, declared)
+    text = declaration(f"{function}_variables", _fields(found)).text
+    hint = f"{text}int {function}(void *context, struct {function}_variables *variables)"
+    if len(found) > MOST_ARGUMENTS:
+        raise ObjectError(f"{function} is to have {len(found)} variables, and arguments are at most three", hint)
+    for each in found:
+        if not each.is_number:
+            raise ObjectError(f"{each.wanted.text} is no number, as an argument has to be", hint)
+    fetches = [
+        fetch._replace(offset=8 * number, size=8 if _fills(fetch) else fetch.size)
+        for number, each in enumerate(found)
+        for fetch in each.fetches
+    ]
+    return Arrival(tuple(fetches), 8 * len(found), False)
+
+
+def structure_of(name: str, found: Sequence[Found]) -> str:
+    """The declaration of the structure that variables arrive in. Raises ObjectError."""
+    return declaration(name, _fields(found)).text
+
+
+def _fills(fetch: Fetch) -> bool:
+    """Whether the number has all its 64 bits: its sign has been extended."""
+    return fetch.kind == "value" and bool(fetch.steps) and fetch.steps[-1].operation == "extend"
+
+
+def _fields(found: Sequence[Found]) -> list[Field]:
+    fields = [Field(member_name(each.wanted.text), each.type, each.fetches) for each in found]
+    names = [each.name for each in fields]
+    twice = next((each for each in names if names.count(each) > 1), "")
+    if twice:
+        raise ObjectError(f"two variables would be the member {twice}", "name each once")
+    return fields
+
+
+def member_name(text: str) -> str:
+    """What the member of a variable is called: `how->flags` is how_flags, `sizes[2]` is sizes_2."""
+    return re.sub(r"->|[.[]", "_", text.lstrip("$")).replace("]", "")
+
+
+def _as_structure(function: str, found: Sequence[Found], types: Btf, declared: BtfType) -> Arrival:
+    name = declared.name or f"{function}_variables"
+    wanted = declaration(name, _fields(found))
+    if wanted.size > _LARGEST or declared.size > _LARGEST:
+        raise ObjectError(f"the structure of {function} is larger than {_LARGEST} bytes")
+    members = {each.name: each for each in declared.members}
+    for field in wanted.members:
+        there = members.get(field.name)
+        if there is None or there.bits or there.offset != 8 * field.offset or size_of(types, there.type) != field.size:
+            what = f"struct {name} of {function} does not have {field.name} at byte {field.offset}"
+            raise ObjectError(f"{what} with {field.size} bytes", f"declare it as\n{wanted.text}")
+    return Arrival(wanted.fetches, max(wanted.size, declared.size), True)
+
+
+def _structure(function: str, types: Btf | None) -> BtfType | None:
+    """The structure that the function's second parameter points to, None if it is something else."""
+    found = types.find(function, btf.FUNC) if types is not None else None
+    if found is None or types is None:
+        return None
+    prototype = types.type(types.type(found).type)
+    if len(prototype.parameters) < 2:
+        return None
+    pointer = stripped(types, prototype.parameters[1].type)
+    target = stripped(types, pointer.type) if pointer.kind == btf.PTR else pointer
+    return target if target.kind == btf.STRUCT else None

@@ -1,0 +1,200 @@
+"""From an object to the TracingSpec that engines take, as the compiler of D makes one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from sonde.bpf import instructions as i
+from sonde.bpf import maps
+from sonde.bpf.btf_writer import pack_func_info
+from sonde.objects.core import Kernel, Relocator
+from sonde.objects.data import refuse_addresses, set_variables
+from sonde.objects.elf import SHF_EXECINSTR, ObjectFile, is_gnu
+from sonde.objects.errors import ObjectError
+from sonde.objects.externals import externals, running_configuration
+from sonde.objects.frame import VALUES, frame
+from sonde.objects.functions import Function
+from sonde.objects.kernel_btf import for_kernel, wrapper_id
+from sonde.objects.line_requests import Attached, of_line
+from sonde.objects.lines import ProbeLine, is_line, read_lines
+from sonde.objects.linking import Linked, Linker, function_info, line_info
+from sonde.objects.maps import Declared, Definition, declared
+from sonde.objects.reading import BpfObject, damaged
+from sonde.objects.sections import Request, request
+from sonde.objects.static_arguments import MAP, StaticArguments
+from sonde.probe import Probe
+from sonde.spec import MapSpec, ProbeSpec, ProgramSpec, TracingSpec
+from sonde.typed import NamedTuple
+
+
+class Loadable(NamedTuple):
+    """What can be loaded: the spec; the maps as they were declared; the request of each program by its name; what
+    of the kernel's types is not in this kernel, by the number behind `core.POISON`; the maps of
+    frames (`frame.BUSY`)."""
+
+    spec: TracingSpec
+    definitions: Mapping[str, Definition]
+    requests: Mapping[str, Request]
+    missing: Sequence[str] = ()
+    frames: Sequence[str] = ()
+
+
+def loadable(object_: BpfObject, kernel: Kernel, values: Mapping[str, int] | None = None) -> Loadable:
+    """What an object is in this kernel, with these values of its global variables. Raises ObjectError."""
+    with damaged():
+        return _Builder(object_, kernel, values or {}).build()
+
+
+class _Builder:
+    """Keeps what the programs of one object share."""
+
+    def __init__(self, object_: BpfObject, kernel: Kernel, values: Mapping[str, int]) -> None:
+        self._object = object_
+        self._file = object_.file
+        self._declared: Declared = declared(object_.file, object_.types, set_variables(object_.file, values))
+        self._code = {
+            number: i.decode(self._file.contents(number))
+            for number, each in enumerate(self._file.sections)
+            if each.flags & SHF_EXECINSTR and each.size and not each.size % 8
+        }
+        self._missing = self._relocate(kernel)
+        found = externals(object_.file, object_.types, lambda: kernel.main, running_configuration)
+        self._externals, self._configuration = found
+        self._arguments = StaticArguments(object_.types, self._declared.definitions)
+        self._config = read_lines((self._file.named("config") or b"").decode(errors="replace"))
+        self._programs: list[ProgramSpec] = []
+        self._probes: list[Probe] = []
+        self._frames: list[MapSpec] = []
+        self._used: dict[str, set[int]] = {}
+
+    def _relocate(self, kernel: Kernel) -> list[str]:
+        """Make the code right for the kernel; what it lacks."""
+        types = self._object.types
+        if types is None:
+            return []
+        relocator = Relocator(types, kernel, is_gnu(self._file))
+        for number, code in self._code.items():
+            wanted = self._object.extension.relocations.get(self._file.sections[number].name, ())
+            relocator.relocate(code, wanted, {each.offset // 8 for each in self._file.relocations(number)})
+        return relocator.missing
+
+    def build(self) -> Loadable:
+        linker = Linker(self._file, self._object.functions, self._code, self._declared.places, self._externals)
+        _refuse_cut_names(self._file)
+        if not self._object.entries:
+            raise ObjectError("it has no programs", 'a program is a global function in a section: SEC("raw_tp/NAME")')
+        requests: dict[str, Request] = {}
+        for entry in self._object.entries:
+            section = self._file.sections[entry.section].name
+            line = self._line(section)
+            wanted = [Attached(request(section))] if line is None else of_line(line, entry.name, self._object.types)
+            for number, each in enumerate(wanted):
+                name = entry.name if not number else f"{entry.name}.{number}"
+                requests[name] = each.request
+                self._add(linker, entry, name, section, each)
+        made = self._maps()
+        used = {name for each in self._programs for _, name in each.map_references}
+        used |= {name for each in made for _, name in each.elements or ()}
+        refuse_addresses(self._file, self._used)
+        spec = TracingSpec(made, tuple(self._programs), (), (), (), tuple(self._probes), self._rings(used))
+        return Loadable(spec, self._declared.definitions, requests, self._missing, [each.name for each in self._frames])
+
+    def _line(self, section: str) -> ProbeLine | None:
+        """The probe line of a section, which it is itself or has in the section config."""
+        if is_line(section):
+            found = read_lines(section)
+            if len(found) != 1:
+                raise ObjectError(f"section {section} has {len(found)} probe lines")
+            return next(iter(found.values()))
+        return self._config.get(section)
+
+    def _add(self, linker: Linker, entry: Function, name: str, section: str, attached: Attached) -> None:
+        arrival = attached.arrival
+        made, map_name = None, f"{name}.variables"
+        if arrival is not None:
+            made = frame(arrival.fetches, arrival.size, arrival.is_structure, attached.is_user)
+        if arrival is not None and made is not None and made.map_references:
+            room = VALUES + (arrival.size + 7 & ~7)
+            self._frames.append(MapSpec(map_name, maps.PERCPU_ARRAY, 4, room, 1))
+        linked = linker.link(entry, made, map_name)
+        for at, used in linked.map_references:
+            if linked.code[at].src == i.PSEUDO_MAP_VALUE:
+                self._used.setdefault(used, set()).add(linked.code[at + 1].imm)
+        self._programs.append(self._program(entry, name, section, attached.request, linked, made is not None))
+
+    def _program(
+        self, entry: Function, name: str, section: str, wanted: Request, linked: Linked, has_frame: bool
+    ) -> ProgramSpec:
+        fired = []
+        for number, firing in enumerate(wanted.firings):
+            probe = Probe(len(self._probes) + 1, "object", "", entry.name, section, firing)
+            self._probes.append(probe)
+            cookie = self._arguments.cookie(wanted.sites[number], section) if wanted.sites else 0
+            fired.append(ProbeSpec(probe, cookie))
+        types = self._object.types
+        functions = function_info(linked, self._object.extension, self._file)
+        lines = line_info(linked, self._object.extension, self._file) if functions else []
+        blob = b""
+        if functions and types is not None:
+            static = [functions[0][1]] if has_frame else []
+            blob = for_kernel(self._object.btf, types, static, [f"{entry.name}_frame"] if has_frame else [])
+            if has_frame:
+                functions.insert(0, (0, wrapper_id(types, 0)))
+                lines = [(0, *lines[0][1:]), *lines] if lines else []
+        return ProgramSpec(
+            name,
+            wanted.kind,
+            wanted.attach_type,
+            i.encode(linked.code),
+            tuple(linked.map_references),
+            tuple(fired),
+            tuple(linked.stamps),
+            wanted.attach_to,
+            blob,
+            pack_func_info(functions),
+            _packed_lines(lines),
+            self._places(lines),
+            license=self._object.license,
+            flags=wanted.flags,
+        )
+
+    def _places(self, lines: Sequence[tuple[int, int, int, int]]) -> tuple[tuple[int, str], ...]:
+        """Instruction and "file:line" of each line."""
+        types = self._object.types
+        if types is None:
+            return ()
+        return tuple((index, f"{types.string(file)}:{place >> 10}") for index, file, _, place in lines)
+
+    def _maps(self) -> tuple[MapSpec, ...]:
+        definitions = self._declared.definitions
+        known = {*definitions, *(each.name for each in self._object.entries)}
+        found = []
+        for each in definitions.values():
+            for _, symbol in each.elements:
+                if symbol.name not in known:
+                    raise ObjectError(f"map {each.spec.name} is to hold {symbol.name}, which is no map and no program")
+            holds = each.spec.inner is not None or each.elements
+            elements = tuple((key, symbol.name) for key, symbol in each.elements) if holds else None
+            contents = self._arguments.contents if each.spec.name == MAP else each.spec.contents
+            found.append(each.spec._replace(elements=elements, contents=contents))
+        return (*found, *self._frames, *filter(None, (self._configuration,)))
+
+    def _rings(self, used: set[str]) -> tuple[str, ...]:
+        definitions = self._declared.definitions
+        return tuple(name for name, each in definitions.items() if each.spec.kind == maps.RINGBUF and name in used)
+
+
+def _refuse_cut_names(file: ObjectFile) -> None:
+    """GNU as takes the name of a section up to the first blank or semicolon, and then its flags for something else."""
+    for each in file.sections:
+        if is_line(each.name) and not each.flags & SHF_EXECINSTR and not each.name.startswith(".rel"):
+            raise ObjectError(
+                f"the assembler has cut the name of a section off, of which {each.name!r} is left",
+                'gcc needs it in quotes, SEC("\\"func=FUNCTION VARIABLE\\""), or the line in the section config',
+            )
+
+
+def _packed_lines(lines: Sequence[tuple[int, int, int, int]]) -> bytes:
+    import struct
+
+    return b"".join(struct.pack("<4I", *each) for each in lines)

@@ -1,0 +1,109 @@
+"""Probe lines: `func=do_sys_openat2 filename how->flags`, as the section of a program or in the section `config`.
+
+A line names a place and variables there. Before it, ended by `;` or a new line, `exec=PATH` says that the place is in
+that program or library, and `module=NAME` in which module of the kernel it is. The word before `=` names the line: in
+`config` it is the section of the program that the line is for. The form is that of perf probe (perf-probe(1)). A
+section's name may be in quotes, which GNU as needs where there are blanks in it.
+"""
+
+from __future__ import annotations
+
+import re
+
+from sonde.objects.errors import ObjectError
+from sonde.typed import NamedTuple
+
+_SETTINGS = ("exec", "module")
+_NAME = re.compile(r"[A-Za-z_]\w*")
+_PLACE = re.compile(r"([A-Za-z_$][\w.$:]*?)(?:\+(0x[0-9a-fA-F]+|\d+)|(%return))?")
+_STATIC = re.compile(r"%[\w.$-]+:[\w.$-]+")
+_LINE = re.compile(r"([^@\s]+)@(\d{1,9})")
+_VARIABLE = re.compile(r"(\$?[A-Za-z_]\w*)((?:(?:->|\.)[A-Za-z_]\w*|\[\d{1,9}\])*)")
+_PART = re.compile(r"(->|\.)([A-Za-z_]\w*)|\[(\d+)\]")
+_MOST = 512
+
+
+class Part(NamedTuple):
+    """A step from an object into it: `->` or `.` with a member's `name`, or `[` with an element's `number`."""
+
+    kind: str
+    name: str = ""
+    number: int = 0
+
+
+class Wanted(NamedTuple):
+    """A variable: as it was written, its name, and the way into it."""
+
+    text: str
+    name: str
+    parts: tuple[Part, ...]
+
+
+class ProbeLine(NamedTuple):
+    """`function` and the offset in it, or `file` and `line`, or, as `function`, a static probe `%PROVIDER:NAME`; `path`
+    is the program's, "" for the kernel."""
+
+    text: str
+    path: str
+    module: str
+    function: str
+    offset: int
+    is_return: bool
+    file: str
+    line: int
+    variables: tuple[Wanted, ...]
+
+
+def is_line(section: str) -> bool:
+    """Whether a section's name is a probe line."""
+    return "=" in section
+
+
+def read_lines(text: str) -> dict[str, ProbeLine]:
+    """The probe lines of a text by their names. Raises ObjectError."""
+    settings = dict.fromkeys(_SETTINGS, "")
+    found: dict[str, ProbeLine] = {}
+    for piece in re.split(r"[;\n\0]", text.removeprefix('"').removesuffix('"')):
+        statement = piece.strip()
+        if not statement:
+            continue
+        name, equals, rest = statement.partition("=")
+        if name.strip() in _SETTINGS and equals:
+            settings[name.strip()] = rest.strip()
+            continue
+        if not equals or not _NAME.fullmatch(name.strip()):
+            raise ObjectError(f"{statement!r} is no probe line", "write func=FUNCTION VARIABLE ...")
+        found[name.strip()] = _line(statement, rest.split(), settings)
+    return found
+
+
+def _line(statement: str, words: list[str], settings: dict[str, str]) -> ProbeLine:
+    if not words:
+        raise ObjectError(f"{statement!r} names no function")
+    variables = tuple(map(wanted, words[1:_MOST]))
+    path, module = settings["exec"], settings["module"]
+    if at := _LINE.fullmatch(words[0]):
+        return ProbeLine(statement, path, module, "", 0, False, at[1], int(at[2]), variables)
+    if _STATIC.fullmatch(words[0]):
+        if not path:
+            raise ObjectError(f"{statement!r}: static probes are of programs", "write exec=PATH before it")
+        return ProbeLine(statement, path, module, words[0], 0, False, "", 0, variables)
+    place = _PLACE.fullmatch(words[0])
+    if place is None:
+        raise ObjectError(
+            f"{statement!r}: {words[0]} is no place",
+            "write FUNCTION, FUNCTION+OFFSET, FUNCTION%return, FILE@LINE or %PROVIDER:NAME",
+        )
+    offset = int(place[2] or "0", 0)
+    return ProbeLine(statement, path, module, place[1], offset, bool(place[3]), "", 0, variables)
+
+
+def wanted(word: str) -> Wanted:
+    """A variable as it is written. Raises ObjectError."""
+    found = _VARIABLE.fullmatch(word)
+    if found is None:
+        raise ObjectError(f"{word} is no variable", "write NAME, NAME->MEMBER, NAME.MEMBER, NAME[NUMBER], or several")
+    parts = tuple(
+        Part("[", "", int(number)) if number else Part(kind, name) for kind, name, number in _PART.findall(found[2])
+    )
+    return Wanted(word, found[1], parts)

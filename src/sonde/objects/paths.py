@@ -1,0 +1,122 @@
+"""The way from a variable into it, `how->flags`, as the steps that fetch what is there (`spec.Fetch`)."""
+
+from __future__ import annotations
+
+from sonde.lang.types import (
+    Array,
+    Member,
+    Pointer,
+    Struct,
+    Type,
+    is_signed,
+    name_of,
+    resolve,
+    size_of,
+)
+from sonde.objects.errors import ObjectError
+from sonde.objects.lines import Part, Wanted
+from sonde.spec import Fetch, FetchStep
+from sonde.typed import NamedTuple
+
+_NUMBERS = (1, 2, 4, 8)
+_LARGEST = 1 << 16
+
+
+class Reached(NamedTuple):
+    """What has a type: its `steps` lead to its address, or, without `is_address`, to the number that it is."""
+
+    type: Type
+    steps: tuple[FetchStep, ...]
+    is_address: bool
+
+
+class Found(NamedTuple):
+    """A variable of a line: how it was written, its type, and what fetches it to offset 0 of its place."""
+
+    wanted: Wanted
+    type: Type
+    fetches: tuple[Fetch, ...]
+
+    @property
+    def is_number(self) -> bool:
+        return not isinstance(resolve(self.type), (Struct, Array)) and size_of(self.type) in _NUMBERS
+
+
+def follow(start: Reached, wanted: Wanted) -> Found:
+    """The variable at the end of the way. Raises ObjectError."""
+    here = start
+    for part in wanted.parts:
+        here = _into(here, part, wanted)
+    return Found(wanted, here.type, (_fetch(here, wanted),))
+
+
+def _into(here: Reached, part: Part, wanted: Wanted) -> Reached:
+    base = resolve(here.type)
+    if part.kind == "[":
+        if isinstance(base, Array) and here.is_address:
+            return _moved(here, base.of, part.number * size_of(base.of))
+        if isinstance(base, Pointer):
+            return _moved(_pointed(here, base), base.to, part.number * size_of(base.to))
+        raise ObjectError(f"{wanted.text}: {name_of(here.type)} is no array and no pointer")
+    if part.kind == "->":
+        if not isinstance(base, Pointer):
+            raise ObjectError(f"{wanted.text}: {name_of(here.type)} is no pointer", "a member of a structure has a dot")
+        here = _pointed(here, base)
+        base = resolve(here.type)
+    elif isinstance(base, Pointer):
+        raise ObjectError(f"{wanted.text}: {name_of(here.type)} is a pointer", f"write ->{part.name}")
+    if not isinstance(base, Struct) or not here.is_address:
+        raise ObjectError(f"{wanted.text}: {name_of(here.type)} has no members")
+    offset, member = _member(base, part.name, wanted)
+    return _moved(here, member.type, offset)
+
+
+def _member(base: Struct, name: str, wanted: Wanted) -> tuple[int, Member]:
+    """A member and its offset in bytes, also one of a structure without a name."""
+    found = _find(base, name)
+    if found is None:
+        known = ", ".join(each.name for each in base.members[:12] if each.name)
+        raise ObjectError(f"{wanted.text}: {name_of(base)} has no member {name}", f"it has {known}" if known else "")
+    bits, member = found
+    if member.bits or bits % 8:
+        raise ObjectError(f"{wanted.text} is a bit-field, which has no address", "fetch the structure that it is in")
+    return bits // 8, member
+
+
+def _find(base: Struct, name: str, depth: int = 0) -> tuple[int, Member] | None:
+    for each in base.members:
+        if each.name == name:
+            return each.offset, each
+        inner = resolve(each.type)
+        if not each.name and isinstance(inner, Struct) and depth < 16:
+            found = _find(inner, name, depth + 1)
+            if found is not None:
+                return each.offset + found[0], found[1]
+    return None
+
+
+def _pointed(here: Reached, pointer: Pointer) -> Reached:
+    steps = (*here.steps, FetchStep("dereference", 8)) if here.is_address else here.steps
+    return Reached(pointer.to, steps, True)
+
+
+def _moved(here: Reached, kind: Type, offset: int) -> Reached:
+    steps = here.steps
+    if steps and steps[-1].operation == "offset":
+        offset += steps[-1].operand
+        steps = steps[:-1]
+    return Reached(kind, (*steps, FetchStep("offset", offset)) if offset else steps, True)
+
+
+def _fetch(here: Reached, wanted: Wanted) -> Fetch:
+    size = size_of(here.type)
+    if not 0 < size <= _LARGEST:
+        raise ObjectError(f"{wanted.text}, {name_of(here.type)}, has no size that can be fetched")
+    if isinstance(resolve(here.type), (Struct, Array)) or size not in _NUMBERS:
+        if not here.is_address:
+            raise ObjectError(f"{wanted.text}, {name_of(here.type)}, is not in memory")
+        return Fetch(0, size, "memory", here.steps)
+    steps = (*here.steps, FetchStep("dereference", size)) if here.is_address else here.steps
+    if is_signed(here.type) and size < 8:
+        steps = (*steps, FetchStep("extend", size))
+    return Fetch(0, size, "value", steps)

@@ -1,0 +1,157 @@
+"""What a section's name says: of which type its program is and what fires it, as libbpf reads it
+(Documentation/bpf/libbpf/program_types.rst)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from sonde.bpf import programs
+from sonde.objects.errors import ObjectError
+from sonde.objects.kernel_functions import VMLINUX, matching_functions, one_function
+from sonde.objects.user import matching_user_functions, user_function
+from sonde.probe import Firing, KernelFunction, RawTracepoint, StaticSite, Timer, Tracepoint
+from sonde.typed import NamedTuple
+
+_NS = 10**9
+_USUAL_RATE = 99
+_RATE = re.compile(r"(\d{1,6})(hz|ms|us|s)?")
+_UNITS = {"s": _NS, "ms": 10**6, "us": 1000}
+_PROBE_ID = re.compile(r"([A-Za-z_][\w.]*)(?:\+(0x[0-9a-fA-F]+|\d+))?")
+
+SLEEPABLE = 1 << 4
+"""BPF_F_SLEEPABLE."""
+
+
+class Request(NamedTuple):
+    """How a program is loaded, and what fires it; none (`firings` empty) for one that only others call by a tail call.
+
+    `sites` are those of a static probe, one for each of `firings`; `shown` is what fires it, for people.
+    """
+
+    kind: int
+    attach_type: int = 0
+    attach_to: str | None = None
+    firings: tuple[Firing, ...] = ()
+    flags: int = 0
+    shown: str = ""
+    sites: tuple[StaticSite, ...] = ()
+
+
+def request(section: str) -> Request:
+    """What the program in that section asks for. Raises ObjectError."""
+    name = section.removeprefix("?")
+    for prefixes, read in _KINDS:
+        for prefix in prefixes:
+            if name == prefix or name.startswith(f"{prefix}/"):
+                sleepable = prefix.endswith(".s")
+                found = read(name[len(prefix) + 1 :], section)
+                return found._replace(flags=SLEEPABLE if sleepable else 0, shown=found.shown or section)
+    raise ObjectError(f"programs of the section {section} cannot be attached", f"there can be: {_known()}")
+
+
+def _known() -> str:
+    return ", ".join(prefixes[-1] for prefixes, _ in _KINDS)
+
+
+def _tracepoint(rest: str, section: str) -> Request:
+    if not rest:
+        return Request(programs.TRACEPOINT)
+    group, slash, name = rest.partition("/")
+    if not (group and slash and name) or "/" in name:
+        raise ObjectError(f"{section} does not name a trace event", 'write SEC("tracepoint/GROUP/EVENT")')
+    return Request(programs.TRACEPOINT, firings=(Tracepoint(group, name),))
+
+
+def _raw_tracepoint(rest: str, section: str) -> Request:
+    if not rest:
+        return Request(programs.RAW_TRACEPOINT)
+    _require_name(rest, section, "a tracepoint")
+    return Request(programs.RAW_TRACEPOINT, firings=(RawTracepoint(rest),))
+
+
+def _typed_tracepoint(rest: str, section: str) -> Request:
+    _require_name(rest, section, "a tracepoint")
+    return Request(programs.TRACING, programs.TRACE_RAW_TP, f"btf_trace_{rest}", (RawTracepoint(rest),))
+
+
+def _perf_event(rest: str, section: str) -> Request:
+    """A cpu-clock event: objects leave it to who loads them which event it is to be."""
+    period = _NS // _USUAL_RATE
+    if rest:
+        found = _RATE.fullmatch(rest)
+        if found is None or not int(found[1]):
+            raise ObjectError(f"{section} is no rate", 'write SEC("perf_event/99hz") or SEC("perf_event/10ms")')
+        number, unit = int(found[1]), found[2] or "hz"
+        period = _NS // number if unit == "hz" else number * _UNITS[unit]
+    return Request(programs.PERF_EVENT, firings=(Timer(period, True),))
+
+
+def _user(kind: str) -> Callable[[str, str], Request]:
+    def read(rest: str, section: str) -> Request:
+        return Request(programs.KPROBE, firings=user_function(rest, section, kind) if rest else ())
+
+    return read
+
+
+def _user_many(kind: str) -> Callable[[str, str], Request]:
+    def read(rest: str, section: str) -> Request:
+        firings = matching_user_functions(rest, section, kind)
+        return Request(programs.KPROBE, programs.TRACE_UPROBE_MULTI, firings=firings)
+
+    return read
+
+
+def _static(rest: str, section: str) -> Request:
+    # What notes and operands are read with.
+    from sonde.objects.static_probes import firing, section_sites
+
+    path, sites = section_sites(rest, section)
+    return Request(programs.KPROBE, firings=tuple(firing(path, each) for each in sites), sites=sites)
+
+
+def _kernel(is_return: bool) -> Callable[[str, str], Request]:
+    def read(rest: str, section: str) -> Request:
+        return Request(programs.KPROBE, firings=(one_function(rest, section, is_return),) if rest else ())
+
+    return read
+
+
+def _kernel_many(is_return: bool) -> Callable[[str, str], Request]:
+    def read(rest: str, section: str) -> Request:
+        firings = matching_functions(rest, section, is_return)
+        return Request(programs.KPROBE, programs.TRACE_KPROBE_MULTI, firings=firings)
+
+    return read
+
+
+def _trampoline(attach_type: int, is_return: bool) -> Callable[[str, str], Request]:
+    def read(rest: str, section: str) -> Request:
+        _require_name(rest, section, "a function")
+        return Request(programs.TRACING, attach_type, rest, (KernelFunction(VMLINUX, rest, is_return),))
+
+    return read
+
+
+def _require_name(rest: str, section: str, what: str) -> None:
+    if not _PROBE_ID.fullmatch(rest) or "+" in rest:
+        raise ObjectError(f"{section} does not name {what}")
+
+
+_KINDS: tuple[tuple[tuple[str, ...], Callable[[str, str], Request]], ...] = (
+    (("tracepoint", "tp"), _tracepoint),
+    (("raw_tracepoint", "raw_tp"), _raw_tracepoint),
+    (("tp_btf",), _typed_tracepoint),
+    (("perf_event",), _perf_event),
+    (("kprobe",), _kernel(False)),
+    (("kretprobe",), _kernel(True)),
+    (("kprobe.multi",), _kernel_many(False)),
+    (("kretprobe.multi",), _kernel_many(True)),
+    (("fentry", "fentry.s"), _trampoline(programs.TRACE_FENTRY, False)),
+    (("fexit", "fexit.s"), _trampoline(programs.TRACE_FEXIT, True)),
+    (("uprobe", "uprobe.s"), _user("entry")),
+    (("uretprobe", "uretprobe.s"), _user("return")),
+    (("uprobe.multi", "uprobe.multi.s"), _user_many("entry")),
+    (("uretprobe.multi", "uretprobe.multi.s"), _user_many("return")),
+    (("usdt", "usdt.s"), _static),
+)

@@ -1,0 +1,76 @@
+"""Static probes (USDT) that sections and probe lines name: their sites in a file, and arguments by name."""
+
+from __future__ import annotations
+
+import os
+
+from sonde.location import lowest
+from sonde.objects.errors import ObjectError
+from sonde.objects.lines import ProbeLine, Wanted
+from sonde.objects.paths import Found, Reached, follow
+from sonde.objects.user import EVERY_PROCESS, found_file, functions_of
+from sonde.probe import Firing, StaticArgument, StaticSite, Uprobe
+from sonde.probes.static_sites import ARGUMENT_TYPES, SiteError, site_of
+from sonde.symbols.dwarf.expressions import UnsupportedError
+from sonde.symbols.dwarf.fetching import steps
+from sonde.symbols.elf import ElfError
+from sonde.symbols.stapsdt import notes_of
+
+
+def static_sites(path: str, provider: str, name: str, section: str) -> tuple[StaticSite, ...]:
+    """All sites of a probe in the file. Raises ObjectError."""
+    if not os.path.isfile(path):
+        raise ObjectError(f"{section}: there is no file {path}")
+    code = functions_of(path, section)
+    try:
+        known = notes_of(code.loaded.file)
+    except ElfError as error:
+        raise ObjectError(f"{section}: {path}: {error}") from None
+    notes = [each for each in known if (each.provider, each.name) == (provider, name)]
+    if not notes:
+        there = sorted({f"{each.provider}:{each.name}" for each in known})
+        hint = f"it has {', '.join(there[:12])}" if there else "it has no static probes (notes in .note.stapsdt)"
+        raise ObjectError(f"{section}: {path} has no static probe {provider}:{name}", hint)
+    try:
+        return tuple(dict.fromkeys(site_of(code, each) for each in notes))
+    except SiteError as error:
+        raise ObjectError(f"{section}: {provider}:{name} of {path} cannot be used: {error}") from None
+
+
+def section_sites(rest: str, section: str) -> tuple[str, tuple[StaticSite, ...]]:
+    """The file and the sites of `PATH:PROVIDER:NAME`. Raises ObjectError."""
+    path, _, names = rest.partition(":")
+    provider, colon, name = names.partition(":")
+    if not (path and provider and colon and name):
+        raise ObjectError(f"{section} does not name a static probe", 'write SEC("usdt/PATH:PROVIDER:NAME")')
+    where = found_file(path)
+    return where, static_sites(where, provider, name, section)
+
+
+def firing(path: str, site: StaticSite) -> Uprobe:
+    """What fires when any process comes to a site."""
+    return Uprobe(EVERY_PROCESS, path, site.offset, "static", site.semaphore)
+
+
+def static_line(path: str, line: ProbeLine) -> list[tuple[tuple[Firing, ...], tuple[Found, ...]]]:
+    """The sites of a line's `%PROVIDER:NAME`, each with its arguments `arg0` and so on. Raises ObjectError."""
+    provider, _, name = line.function[1:].partition(":")
+    return [
+        ((firing(path, site),), tuple(_argument(line, site, each) for each in line.variables))
+        for site in static_sites(path, provider, name, repr(line.text))
+    ]
+
+
+def _argument(line: ProbeLine, site: StaticSite, wanted: Wanted) -> Found:
+    names = [f"arg{number}" for number in range(len(site.arguments))]
+    if wanted.name not in names:
+        known = ", ".join(names) or "no arguments"
+        raise ObjectError(f"{line.function} has no argument {wanted.name}", f"it has {known}")
+    argument: StaticArgument = site.arguments[names.index(wanted.name)]
+    if argument.value is None:
+        raise ObjectError(f"{wanted.text} of {line.function} cannot be had: {argument.reason}")
+    kind = ARGUMENT_TYPES[argument.size, argument.is_signed]
+    try:
+        return follow(Reached(kind, steps(lowest(argument.value, argument.size)), False), wanted)
+    except UnsupportedError as error:
+        raise ObjectError(f"{wanted.text} of {line.function}: {error}") from None

@@ -1,0 +1,144 @@
+"""The programs and libraries of processes, and files that probes are put in without a process."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable
+
+from sonde.symbols.debug_files import open_regular
+from sonde.symbols.elf import ElfError
+from sonde.symbols.functions import PROGRAM, CodeObject, Function
+from sonde.symbols.indirect import Loaded, Slots, bias_of, chosen
+from sonde.symbols.mappings import Mapping, parse_maps
+from sonde.symbols.objects import Objects, is_inode, root_of
+from sonde.symbols.symbol_files import with_symbols
+from sonde.typed import BinaryIO
+
+_ROOT = re.compile(r"/proc/[0-9]+/root(?=/)")
+
+
+class CodeObjects:
+    """Those of all processes that are asked about."""
+
+    def __init__(self, proc: str = "/proc") -> None:
+        self._proc = proc
+        self._files = Objects(proc)
+        self._known: dict[tuple[int, str, int, str], CodeObject | None] = {}
+
+    def is_own_namespace(self) -> bool:
+        """Whether processes have the numbers there that they have for us."""
+        try:
+            return os.readlink(f"{self._proc}/self") == str(os.getpid())
+        except OSError:
+            return False
+
+    def of(self, pid: int) -> list[CodeObject]:
+        """The objects that a process has mapped, by address. Raises OSError if it may not be looked at."""
+        directory = f"{self._proc}/{pid}"
+        with open(f"{directory}/maps", encoding="utf-8", errors="surrogateescape") as file:
+            mappings = parse_maps(file.read())
+        program = os.readlink(f"{directory}/exe")
+        found = []
+        for mapping in mappings:
+            key = pid, mapping.device, mapping.inode, mapping.path
+            if mapping.executable and mapping.path.startswith("/"):
+                if key not in self._known:
+                    self._known[key] = self._object(pid, mapping, mapping.path == program)
+                each = self._known[key]
+                if each is not None and each not in found:
+                    found.append(each)
+        return found
+
+    def to_come(self, pid: int, name: str) -> list[CodeObject]:
+        """The files that a process has not mapped and may come to load under a name, or, if that is a path, this one.
+
+        Raises OSError if it may not be looked at.
+        """
+        from sonde.symbols import library_search  # an import that most runs do without
+
+        root = root_of(pid, self._proc)
+        if name.startswith("/"):
+            return self._unmapped([root + name], os.path.basename, root)
+        if len(self.of(pid)) == 1:
+            return []  # A static program has no dynamic linker that could load anything.
+        program = os.readlink(f"{self._proc}/{pid}/exe").removesuffix(" (deleted)")
+        there = [(program if each.name == PROGRAM else each.where, each.loaded.file) for each in self.of(pid)]
+        there.sort(key=lambda each: each[0] != program)
+        found = library_search.of_process(name, pid, root, there, self._proc)
+        return self._unmapped(found, os.path.basename, root)
+
+    def files(self, name: str) -> list[CodeObject]:
+        """The file at a path, or those that a name means: programs of PATH, else libraries where they usually are."""
+        if "/" in name:
+            found = _ROOT.match(name)
+            return self._unmapped([os.path.abspath(name)], str, found[0] if found else "")
+        from sonde.symbols import library_search  # an import that most runs do without
+
+        program = _program(name)
+        return self._unmapped(
+            [program] if program else library_search.in_directories(name, "", library_search.USUAL), str, ""
+        )
+
+    def _unmapped(self, paths: Iterable[str], called: Callable[[str], str], root: str) -> list[CodeObject]:
+        """Those of the paths that are ELF files, each once; `called` makes a name of a path."""
+        found: dict[tuple[int, int], CodeObject] = {}
+        for path in paths:
+            file = open_regular(path)
+            if file is not None:
+                status = os.stat(path)
+                key = status.st_dev, status.st_ino
+                if key not in found:
+                    found[key] = CodeObject(
+                        called(path), path, Loaded(file, 0), with_symbols(file, path, root), path, root
+                    )
+        return list(found.values())
+
+    def slots(self, pid: int) -> Slots:
+        """Where a process keeps addresses of functions. Raises OSError or ElfError."""
+        return Slots(each.loaded for each in self.of(pid))
+
+    def behind(self, pid: int, each: CodeObject, function: Function, slots: Slots) -> Function | None:
+        """What an indirect function has been resolved to in a process, None if nothing tells. Raises OSError."""
+        with open(f"{self._proc}/{pid}/mem", "rb", buffering=0) as memory:
+            names = each.names(function)
+            address = chosen(each.loaded, function.address, names, slots, lambda at: _word(memory, at))
+        return None if address is None else each.resolved(function, address)
+
+    def _object(self, pid: int, mapping: Mapping, is_program: bool) -> CodeObject | None:
+        file = self._files.file(pid, mapping)
+        if file is None:
+            return None
+        try:
+            loaded = Loaded(file, bias_of(file, mapping.start, mapping.offset))
+        except ElfError:
+            return None
+        name = PROGRAM if is_program else os.path.basename(mapping.path.removesuffix(" (deleted)"))
+        path, root = self._path(pid, mapping, is_program), root_of(pid, self._proc)
+        found = root + mapping.path if is_inode(root + mapping.path, mapping.inode) else path
+        return CodeObject(name, path, loaded, with_symbols(file, found, root), found, root)
+
+    def _path(self, pid: int, mapping: Mapping, is_program: bool) -> str:
+        """Through the process, whose mount namespace and root directory may be other ones."""
+        if is_program:
+            return f"{self._proc}/{pid}/exe"
+        mapped = f"{self._proc}/{pid}/map_files/{mapping.start:x}-{mapping.end:x}"
+        return mapped if os.path.exists(mapped) else f"{self._proc}/{pid}/root{mapping.path}"
+
+
+def _program(name: str) -> str | None:
+    """The program that a shell would start."""
+    for directory in os.get_exec_path():
+        path = os.path.join(directory, name)
+        if os.path.isfile(path) and os.access(path, os.X_OK):
+            return path
+    return None
+
+
+def _word(memory: BinaryIO, address: int) -> int | None:
+    try:
+        memory.seek(address)
+        data = memory.read(8)
+    except (OSError, ValueError, OverflowError):
+        return None
+    return int.from_bytes(data, "little") if len(data) == 8 else None

@@ -1,0 +1,104 @@
+"""Names of C++ and Rust as the source has them."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from sonde.symbols.rust_names import demangle as rust_name
+
+_LONGEST = 2048
+"""Longer names are left as they are; compilers write such ones for deeply nested templates."""
+
+_PLT = "@plt"
+"""What the entry of a procedure linkage table has behind the symbol's name."""
+
+_STARTS = 4
+"""The worker is started at most so often: a name that it does not survive is left as it is."""
+
+
+class Demangler:
+    """C++ names are asked of a process of its own, which is started for the first one."""
+
+    def __init__(self) -> None:
+        self._worker: _Worker | None = None
+        self._starts_left = _STARTS
+
+    def name(self, symbol: str) -> str:
+        """What a symbol's name means, itself if it is no mangled one."""
+        if not symbol.startswith(("_Z", "_R", "__Z", "__R")) or len(symbol) > _LONGEST:
+            return symbol
+        symbol, of_table, _ = symbol.partition(_PLT)
+        found = rust_name(symbol)
+        if found is None and symbol.startswith("_Z") and symbol.isascii() and symbol.isprintable():
+            found = self._cxx_name(symbol)
+        return (found or symbol) + of_table
+
+    def _cxx_name(self, symbol: str) -> str | None:
+        if self._worker is None:
+            if not self._starts_left:
+                return None
+            self._starts_left -= 1
+            try:
+                self._worker = _Worker()
+            except OSError:
+                self._starts_left = 0
+                return None
+        found = self._worker.ask(symbol)
+        if found is None:
+            self._worker.close()
+            self._worker = None
+        return found
+
+    def close(self) -> None:
+        if self._worker is not None:
+            self._worker.close()
+            self._worker = None
+
+
+class _Worker:
+    def __init__(self) -> None:
+        """Raises OSError."""
+        script = os.path.join(os.path.dirname(__file__), "cxx_worker.py")
+        theirs_in, self._requests = os.pipe2(os.O_CLOEXEC)
+        self._answers, theirs_out = os.pipe2(os.O_CLOEXEC)
+        self._rest = b""
+        try:
+            actions = (
+                (os.POSIX_SPAWN_DUP2, theirs_in, 0),
+                (os.POSIX_SPAWN_DUP2, theirs_out, 1),
+                (os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0),
+            )
+            words = [sys.executable, "-I", "-S", script]
+            self._pid = os.posix_spawn(sys.executable, words, {}, file_actions=actions)
+        except OSError:
+            os.close(self._requests)
+            os.close(self._answers)
+            raise
+        finally:
+            os.close(theirs_in)
+            os.close(theirs_out)
+
+    def ask(self, symbol: str) -> str | None:
+        """What it means, "" if nothing; None if the process has not survived the question."""
+        try:
+            os.write(self._requests, symbol.encode() + b"\n")
+            while b"\n" not in self._rest:
+                data = os.read(self._answers, 1 << 16)
+                if not data:
+                    return None
+                self._rest += data
+        except OSError:
+            return None
+        answer, _, self._rest = self._rest.partition(b"\n")
+        return answer.decode(errors="replace")
+
+    def close(self) -> None:
+        """It ends when its input does."""
+        os.close(self._requests)
+        os.close(self._answers)
+        try:
+            os.waitpid(self._pid, 0)
+        except ChildProcessError:
+            # Children are not waited for where SIGCHLD is ignored.
+            return

@@ -1,0 +1,204 @@
+"""What a register had when a function was entered, from what the caller gave the call: DW_OP_entry_value with the
+DW_TAG_call_site_parameter of the call that the return address tells (DWARF 5, sections 2.5.1.7 and 3.4.2).
+
+It takes part of the place of caller and function: what the caller computed the value from must still be there, in a
+register that functions keep for their callers or in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from sonde.location import (
+    MASK,
+    Address,
+    Binary,
+    Chosen,
+    Constant,
+    EntryRegister,
+    Extend,
+    InMemory,
+    IsValue,
+    Load,
+    Piece,
+    Register,
+    Unary,
+    Value,
+    binary,
+)
+from sonde.symbols.dwarf.attributes import chain, number, referred, source_of, text
+from sonde.symbols.dwarf.errors import DebugInfoError
+from sonde.symbols.dwarf.expressions import UnsupportedError, evaluate
+from sonde.symbols.dwarf.information import DebugInformation
+from sonde.symbols.dwarf.names import call_sites, functions_named
+from sonde.symbols.dwarf.places import Places
+from sonde.typed import Any
+
+_STACK_POINTER = 7
+_KEPT = frozenset((3, 6, 12, 13, 14, 15))
+"""rbx, rbp, r12 to r15: a function leaves them as they were (System V ABI for x86-64, section 3.2.1)."""
+_MOST_CALLS, _MOST_CALLERS = 64, 3
+_REGISTER = 0x50
+Instead = Callable[[Value], "Value | None"]
+"""What a part of a value is to be replaced by, None for what stays."""
+_PARAMETERS = ("DW_TAG_call_site_parameter", "DW_TAG_GNU_call_site_parameter")
+
+
+class EntryValues:
+    """Those of the functions of one object; the calls of each are looked for once."""
+
+    def __init__(self, information: DebugInformation, places: Places) -> None:
+        self._information = information
+        self._places = places
+        self._calls: dict[tuple[int, int], list[Any]] = {}
+
+    def put_in(self, pieces: tuple[Piece, ...], function: Any, address: int) -> tuple[Piece, ...]:
+        """The pieces of a variable at an address of a function with the values that its callers tell in the place of
+        EntryRegister. Raises UnsupportedError where none does, or DebugInfoError."""
+        return tuple(each._replace(place=self._place(each.place, function, address)) for each in pieces)
+
+    def _place(self, place: Any, function: Any, address: int) -> Any:
+        match place:
+            case InMemory(value):
+                return InMemory(self._value(value, function, address))
+            case IsValue(value):
+                return IsValue(self._value(value, function, address))
+        return place
+
+    def _value(self, value: Value, function: Any, address: int) -> Value:
+        return replaced(value, lambda each: self._entered(each, function, address, 1))
+
+    def _entered(self, value: Value, function: Any, address: int, depth: int) -> Value | None:
+        """What stands for a value that is a register at the entry; None for any other. `depth` counts the callers."""
+        if not isinstance(value, EntryRegister):
+            return None
+        cases = list(self._cases(value.number, function, address, depth)) if depth <= _MOST_CALLERS else []
+        if not cases or len(cases) > _MOST_CALLS:
+            raise UnsupportedError(
+                "only its value at the function's entry is known there, and no call tells it: save it at the entry"
+            )
+        return Chosen(Load(binary("plus", self._places.cfa(address), Constant(-8 & MASK)), 8), tuple(cases))
+
+    def _cases(self, register: int, function: Any, address: int, depth: int) -> Iterator[tuple[Value, Value]]:
+        """Return addresses, and what the register had then."""
+        for site in self._sites(function):
+            back = number(site, "DW_AT_call_return_pc") or number(site, "DW_AT_low_pc")
+            code = _given(site, register)
+            if back is None or not code or "DW_AT_call_tail_call" in site.attributes:
+                continue
+            caller = self._information.function_at(back - 1)
+            if caller is None:
+                continue
+            try:
+                (piece,) = evaluate(code, self._places.surroundings(site, caller, back - 1))
+                if isinstance(piece.place, InMemory):
+                    kept = self._kept(address, self._entering(caller, back - 1, depth + 1))
+                    yield Address(back), replaced(piece.place.address, kept)
+            except DebugInfoError:
+                continue
+
+    def _entering(self, function: Any, address: int, depth: int) -> Instead:
+        return lambda each: self._entered(each, function, address, depth)
+
+    def _kept(self, address: int, entered: Instead) -> Instead:
+        """What stands for the registers of a caller at an address of the function that it has called; `entered` for
+        those at the caller's own entry."""
+        cfa, saved = self._places.cfa(address), self._places.saved(address)
+
+        def kept(each: Value) -> Value | None:
+            if isinstance(each, EntryRegister):
+                found = entered(each)
+                return None if found is None else replaced(found, kept)
+            if not isinstance(each, Register):
+                return None
+            if each.number == _STACK_POINTER:
+                return cfa
+            if each.number not in _KEPT:
+                raise UnsupportedError("the caller's register is gone")
+            if each.number not in saved:
+                return each
+            offset = saved[each.number]
+            if offset is None:
+                raise UnsupportedError("the caller's register is kept in a way that is not known")
+            return Load(binary("plus", cfa, Constant(offset & MASK)), 8)
+
+        return kept
+
+    def _sites(self, function: Any) -> list[Any]:
+        source = source_of(function)
+        key = id(source), function.offset
+        if key not in self._calls:
+            origins = {each.offset for each in chain(function) if source_of(each) is source}
+            name = next((found for each in chain(function) if (found := text(each, "DW_AT_linkage_name"))), "")
+            name = name or next((found for each in chain(function) if (found := text(each, "DW_AT_name"))), "")
+            if any("DW_AT_external" in each.attributes for each in chain(function)):
+                origins |= functions_named(source, name)
+            calls = [source.entry(offset) for offset in call_sites(source, origins)]
+            self._calls[key] = [] if _calls_itself_last(function, origins) else calls
+        return self._calls[key]
+
+
+def _calls_itself_last(function: Any, origins: set[int]) -> bool:
+    """Whether the function may be jumped to from itself, so that the return address does not tell of its entry."""
+    source = source_of(function)
+    waiting, seen = [function], set()
+    while waiting:
+        for site in _jumps(waiting.pop()):
+            target = referred(site, "DW_AT_call_origin") or referred(site, "DW_AT_abstract_origin")
+            if target is None:
+                # It jumps somewhere that only the process knows.
+                return True
+            if target.offset in origins:
+                return True
+            if target.offset not in seen and source_of(target) is source:
+                seen.add(target.offset)
+                waiting += [target]
+    return False
+
+
+def replaced(value: Value, instead: Instead) -> Value:
+    """A value with what `instead` gives for its parts (None: the part itself)."""
+    found: Value | None = instead(value)
+    if found is not None:
+        return found
+    match value:
+        case Load(inner, size):
+            return Load(replaced(inner, instead), size)
+        case Extend(inner, size, is_signed):
+            return Extend(replaced(inner, instead), size, is_signed)
+        case Unary(operation, inner):
+            return Unary(operation, replaced(inner, instead))
+        case Chosen(key, cases):
+            return Chosen(replaced(key, instead), tuple((case, replaced(each, instead)) for case, each in cases))
+        case Binary(operation, left, right):
+            return binary(operation, replaced(left, instead), replaced(right, instead))
+    return value
+
+
+def _given(site: Any, register: int) -> bytes:
+    """The expression for what a call has put into a register."""
+    for each in source_of(site).children(site):
+        if each.tag in _PARAMETERS:
+            where = each.attributes.get("DW_AT_location")
+            code = each.attributes.get("DW_AT_call_value") or each.attributes.get("DW_AT_GNU_call_site_value")
+            if _is_block(where) and _is_block(code) and bytes(where.value) == bytes([_REGISTER + register]):
+                return bytes(code.value)
+    return b""
+
+
+def _is_block(attribute: Any) -> bool:
+    """Whether it is an expression: bytes() of a number would be as many zeros."""
+    return attribute is not None and isinstance(attribute.value, (list, bytes))
+
+
+def _jumps(function: Any) -> Iterator[Any]:
+    """The calls in a function that are its last act and leave no return address of their own."""
+    waiting = [function]
+    while waiting:
+        for each in source_of(function).children(waiting.pop()):
+            if each.tag in ("DW_TAG_lexical_block", "DW_TAG_inlined_subroutine"):
+                waiting.append(each)
+            elif each.tag in ("DW_TAG_call_site", "DW_TAG_GNU_call_site") and (
+                "DW_AT_call_tail_call" in each.attributes or "DW_AT_GNU_tail_call" in each.attributes
+            ):
+                yield each

@@ -1,0 +1,35 @@
+"""Where frame descriptions are: the sorted table that linkers put beside .eh_frame for who unwinds (LSB 10.6.2)."""
+
+from __future__ import annotations
+
+SECTION = ".eh_frame_hdr"
+
+_VERSION = 1
+_FORM = (0x1B, 0x03, 0x3B)
+"""The encodings that linkers use: of the section's address, of the number of entries, and of these, which are pairs of
+signed numbers of 4 bytes, counted from the table's own address. Of others nothing is looked up."""
+_HEADER = 12
+
+
+class FrameTable:
+    """Finds the description of code by its link-time address, in the section's bytes, which are at `address`."""
+
+    def __init__(self, data: bytes, address: int) -> None:
+        self._address = address
+        is_known = len(data) >= _HEADER and data[0] == _VERSION and tuple(data[1:4]) == _FORM
+        count = int.from_bytes(data[8:12], "little") if is_known else 0
+        count = min(count, (len(data) - _HEADER) // 8)
+        self._count = max(count, 0)
+        self._numbers = memoryview(data)[_HEADER : _HEADER + 8 * self._count].cast("i")
+
+    def description(self, address: int) -> int | None:
+        """The link-time address of the last description whose code begins at or before an address; None if there is
+        none. Whether its code reaches as far is not said."""
+        low, high, wanted = 0, self._count, address - self._address
+        while low < high:
+            middle = (low + high) // 2
+            if self._numbers[2 * middle] <= wanted:
+                low = middle + 1
+            else:
+                high = middle
+        return self._address + self._numbers[2 * low - 1] if low else None

@@ -1,0 +1,101 @@
+"""Following what processes have mapped, while a session lasts."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from sonde.symbols.process_events import ProcessEvent
+from sonde.typed import Protocol
+
+_FIRST_SLICE, _SLICE = 0.05, 0.005
+"""Seconds spent on processes that ran before: when tracing begins, and each time records are looked for."""
+
+_AGAIN = 0.2
+"""Seconds after which the traced processes are looked at again where nothing tells what they map."""
+
+
+class Source(Protocol):
+    """An engine that tells what processes map. `lost` counts what it could not tell."""
+
+    lost: int
+
+    @property
+    def descriptors(self) -> Sequence[int]:
+        """Readable when there is something to be read."""
+
+    def read(self) -> Sequence[ProcessEvent]:
+        """What has happened since the last time, in order."""
+
+
+class Names(Protocol):
+    """Where addresses get their names."""
+
+    def follow(self, pull: Callable[[], Iterable[ProcessEvent]]) -> None:
+        """Ask `pull` what has happened when an address is not known."""
+
+    def take(self, event: ProcessEvent) -> None:
+        """What has happened next."""
+
+    def remember(self, pid: int) -> bool:
+        """Read what a process has mapped, False if it is gone."""
+
+    @property
+    def forgotten(self) -> int:
+        """Ended processes that were given up for want of room."""
+
+
+class Following:
+    """`source` is None where nothing tells what processes map: then only those that are `traced` are looked at, every
+    now and then."""
+
+    def __init__(self, source: Source | None, names: Names, traced: Sequence[int], proc: str = "/proc") -> None:
+        self._source = source
+        self._names = names
+        self._traced = tuple(traced)
+        self._due = 0.0
+        self._running = _pids(proc) if source else iter(())
+        if source is not None:
+            names.follow(source.read)
+        self._look_at_traced()
+        self._scan(_FIRST_SLICE)
+
+    def poll(self) -> None:
+        """Take up what has happened since the last time."""
+        if self._source is not None:
+            for event in self._source.read():
+                self._names.take(event)
+            self._scan(_SLICE)
+        elif time.monotonic() >= self._due:
+            self._due = time.monotonic() + _AGAIN
+            self._look_at_traced()
+
+    @property
+    def descriptors(self) -> Sequence[int]:
+        """Readable when it is time to poll."""
+        return self._source.descriptors if self._source else ()
+
+    def losses(self) -> int:
+        """How many changes of mappings, or processes, are not known."""
+        return (self._source.lost if self._source else 0) + self._names.forgotten
+
+    def _look_at_traced(self) -> None:
+        for pid in self._traced:
+            self._names.remember(pid)
+
+    def _scan(self, seconds: float) -> None:
+        end = time.monotonic() + seconds
+        for pid in self._running:
+            self._names.remember(pid)
+            if time.monotonic() >= end:
+                return
+
+
+def _pids(proc: str) -> Iterator[int]:
+    """The processes that run now; the list is made at the first one."""
+    try:
+        names = os.listdir(proc)
+    except OSError:
+        return
+    yield from (int(name) for name in names if name.isdigit())

@@ -1,0 +1,117 @@
+"""Files that a process does not have mapped, by the name that a probe description gives: where its dynamic linker would
+look for a library (ld.so(8)), and the paths that its program and its arguments mention."""
+
+from __future__ import annotations
+
+import os
+import re
+import struct
+from collections.abc import Iterable, Iterator
+
+from sonde.symbols.elf import ElfFile
+
+USUAL = tuple(
+    f"{prefix}/{name}" for name in ("lib/x86_64-linux-gnu", "lib64", "lib") for prefix in ("/usr/local", "", "/usr")
+)
+"""Directories with libraries where nothing else is said."""
+
+_DYNAMIC = 6
+_ENTRY = struct.Struct("<QQ")
+_RPATH, _RUNPATH = 15, 29
+
+
+def spellings(name: str) -> Iterator[str]:
+    """What an object may be called whose file has this name: libc.so.6, libc.so and libc are one."""
+    yield name
+    stem, dot, version = name.partition(".so")
+    if dot:
+        if version:
+            yield stem + dot
+        yield stem
+
+
+def in_directories(name: str, root: str, directories: Iterable[str]) -> Iterator[str]:
+    """Paths of files in the directories that may be called `name`; `root` is put before each."""
+    seen = set()
+    for directory in directories:
+        if directory not in seen:
+            seen.add(directory)
+            for each in _listed(root + directory):
+                if each.startswith(name) and name in spellings(each):
+                    yield f"{root}{directory}/{each}"
+
+
+def of_process(name: str, pid: int, root: str, mapped: Iterable[tuple[str, ElfFile]], proc: str = "/proc") -> list[str]:
+    """Paths, beginning with `root`, of files that a process may come to load under that name.
+
+    `mapped` are the files it has mapped: their paths, the program's first, without `root`, and what is in them. `root`
+    is what / is for it.
+    """
+    objects = list(mapped)
+    directory = _link(f"{proc}/{pid}/cwd")
+    arguments, environment = _words(f"{proc}/{pid}/cmdline"), _words(f"{proc}/{pid}/environ")
+    variables = dict(each.split("=", 1) for each in environment if "=" in each)
+    paths = [os.path.dirname(path) for path, _ in objects[:1]]
+    paths += re.split("[:;]", variables.get("LD_LIBRARY_PATH", ""))
+    for path, file in objects:
+        origin = os.path.dirname(path)
+        paths += [each.replace("${ORIGIN}", origin).replace("$ORIGIN", origin) for each in run_paths(file)]
+    paths += [os.path.dirname(path) for path, _ in objects]
+    paths += [directory, *USUAL]
+    mentioned = [each for each in (*arguments, *variables.values()) if "/" in each]
+    for _, program in objects[:1]:
+        mentioned += _texts(program, name)
+    files = [each for each in mentioned if name in spellings(os.path.basename(each))]
+    paths += [each for each in mentioned if each not in files]
+    found = list(in_directories(name, root, (os.path.join(directory, each) for each in paths if each)))
+    for each in files:
+        # What a program puts before such a name when it runs is most often its own directory.
+        relative = each.rpartition("%s")[2].lstrip("/") if "%s" in each else each
+        bases = (directory, *(os.path.dirname(path) for path, _ in objects[:1]))
+        found += [root + os.path.normpath(os.path.join(base, relative)) for base in bases]
+    return found
+
+
+def run_paths(file: ElfFile) -> list[str]:
+    """DT_RPATH and DT_RUNPATH (System V gABI, "Dynamic Section"), as they are written."""
+    found: list[str] = []
+    for section in file.sections:
+        if section.kind == _DYNAMIC and section.link < len(file.sections):
+            data, strings = file.contents(section), file.contents(file.sections[section.link])
+            for tag, value in _ENTRY.iter_unpack(data[: len(data) // _ENTRY.size * _ENTRY.size]):
+                if tag in (_RPATH, _RUNPATH):
+                    text = strings[value : strings.find(b"\0", value)]
+                    found += filter(None, os.fsdecode(text).split(":"))
+    return found
+
+
+def _texts(file: ElfFile, name: str) -> Iterator[str]:
+    """Paths among a program's constants whose last part begins with `name`."""
+    pattern = re.compile(rb"[\x21-\x7e]*/" + re.escape(os.fsencode(name)) + rb"[\x21-\x7e]*\0")
+    for section in file.sections:
+        if section.name == ".rodata":
+            for found in pattern.finditer(file.contents(section)):
+                yield os.fsdecode(found[0][:-1])
+
+
+def _listed(directory: str) -> list[str]:
+    try:
+        return sorted(os.listdir(directory))
+    except OSError:
+        return []
+
+
+def _link(path: str) -> str:
+    try:
+        return os.readlink(path)
+    except OSError:
+        return "/"
+
+
+def _words(path: str) -> list[str]:
+    """What stands between NULs."""
+    try:
+        with open(path, "rb") as file:
+            return [os.fsdecode(each) for each in file.read().split(b"\0")]
+    except OSError:
+        return []

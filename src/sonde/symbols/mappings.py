@@ -1,0 +1,90 @@
+"""What a process has mapped: the entries of /proc/PID/maps (proc_pid_maps(5)), and tables of them to look into."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator
+
+from sonde.typed import NamedTuple
+
+VDSO = "[vdso]"
+DELETED = " (deleted)"
+
+
+class Mapping(NamedTuple):
+    """Addresses `start` to `end` hold the file's bytes from `offset` on; `path` is "" for anonymous memory and in
+    brackets for what the kernel made. `generation` tells files apart that had the same inode one after the other,
+    0 if it is not known."""
+
+    start: int
+    end: int
+    offset: int
+    device: str
+    inode: int
+    path: str
+    executable: bool
+    generation: int = 0
+
+    @property
+    def is_object(self) -> bool:
+        """Whether there may be an ELF file behind it."""
+        return self.path.startswith("/") or self.path == VDSO
+
+
+def parse_maps(text: str) -> tuple[Mapping, ...]:
+    """The mappings in the text of a maps file, by address."""
+    found = []
+    for line in text.splitlines():
+        addresses, permissions, offset, device, inode, *path = line.split(None, 5)
+        start, _, end = addresses.partition("-")
+        name = path[0].replace("\\012", "\n") if path else ""
+        executable = "x" in permissions
+        found.append(Mapping(int(start, 16), int(end, 16), int(offset, 16), device, int(inode), name, executable))
+    return tuple(found)
+
+
+class MappingTable:
+    """Mappings that do not overlap: one that is added takes the place of what was there, as mmap(2) does."""
+
+    __slots__ = ("_mappings", "_starts")
+
+    def __init__(self, mappings: Iterable[Mapping] = ()) -> None:
+        """`mappings` do not overlap."""
+        self._mappings = sorted(mappings)
+        self._starts = [mapping.start for mapping in self._mappings]
+
+    def __len__(self) -> int:
+        return len(self._starts)
+
+    def __iter__(self) -> Iterator[Mapping]:
+        return iter(self._mappings)
+
+    def find(self, address: int) -> Mapping | None:
+        """The mapping that an address is in."""
+        at = bisect_right(self._starts, address) - 1
+        if at >= 0 and address < self._mappings[at].end:
+            return self._mappings[at]
+        return None
+
+    def add(self, mapping: Mapping) -> None:
+        """Put a mapping in; of others what it does not cover stays."""
+        start, end = mapping.start, mapping.end
+        if start >= end:
+            return
+        first = bisect_right(self._starts, start) - 1
+        if first < 0 or self._mappings[first].end <= start:
+            first += 1
+        last = bisect_left(self._starts, end)
+        rest = [mapping]
+        for other in self._mappings[first:last]:
+            if other.start < start:
+                rest.insert(0, other._replace(end=start))
+            if other.end > end:
+                rest.append(other._replace(start=end, offset=other.offset + end - other.start))
+        self._mappings[first:last] = rest
+        self._starts[first:last] = [each.start for each in rest]
+
+    def copy(self) -> MappingTable:
+        made = MappingTable()
+        made._mappings, made._starts = self._mappings[:], self._starts[:]
+        return made

@@ -1,0 +1,56 @@
+"""Names for the addresses of one object, whatever process has mapped it where."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from sonde.symbols.elf import ElfError, ElfFile
+from sonde.symbols.plt import Linkage
+
+_MOST = 1 << 18
+"""Answers kept of one object."""
+
+
+class ObjectNames:
+    """`symbols` are the files that have its symbols, the best first. Answers are kept, since many processes ask."""
+
+    def __init__(self, file: ElfFile, symbols: Sequence[ElfFile], path: str = "") -> None:
+        """`path` is where the file can be opened once more, for its debug information."""
+        self._path = path
+        self._inlines_at: Callable[[int], tuple[str, ...]] | None = None
+        self._inlined: dict[int, tuple[str, ...]] = {}
+        self._linkage = Linkage(file)
+        self._symbols = tuple(symbols)
+        self._known: dict[int, tuple[str, int] | None] = {}
+
+    def symbolize(self, address: int) -> tuple[str, int] | None:
+        """The name of the symbol that has a link-time address in it, and the distance from its start."""
+        if address not in self._known:
+            if len(self._known) >= _MOST:
+                self._known.clear()
+            self._known[address] = self._find(address)
+        return self._known[address]
+
+    def inlined(self, address: int) -> tuple[str, ...]:
+        """The functions whose inlined copies a link-time address is in, the innermost first."""
+        if self._inlines_at is None:
+            from sonde.symbols.dwarf.inlines import open_inlines  # an import that most runs do without
+
+            found = open_inlines(self._path) if self._path else None
+            self._inlines_at = found.at if found else lambda address: ()
+        if address not in self._inlined:
+            if len(self._inlined) >= _MOST:
+                self._inlined.clear()
+            self._inlined[address] = self._inlines_at(address)
+        return self._inlined[address]
+
+    def _find(self, address: int) -> tuple[str, int] | None:
+        found = self._linkage.symbolize(address)
+        for symbols in () if found else self._symbols:
+            try:
+                found = symbols.symbolize(address)
+            except ElfError:
+                continue
+            if found:
+                break
+        return found

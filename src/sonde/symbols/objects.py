@@ -1,0 +1,153 @@
+"""The ELF files behind what processes have mapped, each opened once for all processes."""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from sonde.symbols.elf import ElfError, ElfFile
+from sonde.symbols.mappings import DELETED, VDSO, Mapping
+from sonde.symbols.object_names import ObjectNames
+from sonde.symbols.symbol_files import with_symbols
+from sonde.typed import NamedTuple
+
+_LARGEST_VDSO = 1 << 20
+
+KEPT = 400
+"""Files that are opened before anybody asks for a name in them: each takes a descriptor."""
+
+
+class _Key(NamedTuple):
+    device: str
+    inode: int
+    path: str
+    generation: int
+
+
+def _key(mapping: Mapping) -> _Key:
+    # Programs of another word size have another vdso.
+    generation = mapping.end - mapping.start if mapping.path == VDSO else mapping.generation
+    return _Key(mapping.device, mapping.inode, mapping.path, generation)
+
+
+class Objects:
+    """Files are looked for where they still are: under their path, if that is still the same file, or through the
+    process, if that still runs."""
+
+    def __init__(self, proc: str = "/proc") -> None:
+        self._proc = proc
+        self._opened: dict[_Key, ElfFile | None] = {}
+        self._symbols: dict[_Key, tuple[ElfFile, ...]] = {}
+        self._paths: dict[_Key, str] = {}
+        self._names: dict[_Key, ObjectNames] = {}
+        self._kept = 0
+
+    def file(self, pid: int, mapping: Mapping) -> ElfFile | None:
+        """The file of a mapping of a process, None if it cannot be read or is not ELF."""
+        key = _key(mapping)
+        if key not in self._opened:
+            self._opened[key] = self._open(pid, mapping)
+        return self._opened[key]
+
+    def keep(self, pid: int, mapping: Mapping) -> None:
+        """Open the file of a mapping while the process still runs and the file is there, unless many are open."""
+        if mapping.path.startswith("/") and self._kept < KEPT and _key(mapping) not in self._opened:
+            self._kept += 1
+            self.file(pid, mapping)
+
+    def keep_foreign(self, pid: int, mapping: Mapping) -> None:
+        """Do so if the path does not lead to the file: it was deleted, or is in another mount namespace."""
+        if not is_inode(mapping.path, mapping.inode):
+            self.keep(pid, mapping)
+
+    def symbols(self, pid: int, mapping: Mapping) -> tuple[ElfFile, ...]:
+        """The files that have symbols for a mapping's file, the best first: of a stripped one its debug file, or what
+        its .gnu_debugdata section holds, and itself for its dynamic symbols."""
+        key = _key(mapping)
+        if key not in self._symbols:
+            file = self.file(pid, mapping)
+            self._symbols[key] = self._with_symbols(pid, key, file) if file else ()
+        return self._symbols[key]
+
+    def _with_symbols(self, pid: int, key: _Key, file: ElfFile) -> tuple[ElfFile, ...]:
+        path, root = self._paths.get(key, ""), f"{self._proc}/{pid}/root"
+        if not path:
+            return (file,)
+        inside = path.startswith((root, f"{self._proc}/{pid}/map_files"))
+        return with_symbols(file, path, root if inside else "")
+
+    def names(self, pid: int, mapping: Mapping) -> ObjectNames | None:
+        """The names in a mapping's file, None if it cannot be read."""
+        key = _key(mapping)
+        found = self._names.get(key)
+        if found is None:
+            file = self.file(pid, mapping)
+            if file is None:
+                return None
+            found = self._names[key] = ObjectNames(file, self.symbols(pid, mapping), self._paths.get(key, ""))
+        return found
+
+    def _open(self, pid: int, mapping: Mapping) -> ElfFile | None:
+        if mapping.path == VDSO:
+            return self._vdso(str(pid), mapping) or self._vdso("self", mapping)
+        for path in self._candidates(pid, mapping):
+            try:
+                file = ElfFile.open(path)
+                file.check()
+            except (OSError, ElfError):
+                continue
+            self._paths[_key(mapping)] = path
+            return file
+        return None
+
+    def _candidates(self, pid: int, mapping: Mapping) -> list[str]:
+        """Where the file may be read: under its path, through the mapping, which works for deleted files, or in the
+        process's own mount namespace."""
+        paths = []
+        if not mapping.path.endswith(DELETED) and is_inode(mapping.path, mapping.inode):
+            paths.append(mapping.path)
+        inside = f"{self._proc}/{pid}/root{mapping.path}"
+        through = f"{self._proc}/{pid}/map_files/{mapping.start:x}-{mapping.end:x}"
+        return paths + [path for path in (through, inside) if is_inode(path, mapping.inode)]
+
+    def _vdso(self, process: str, mapping: Mapping) -> ElfFile | None:
+        size = mapping.end - mapping.start
+        if size > _LARGEST_VDSO:
+            return None
+        try:
+            with open(f"{self._proc}/{process}/mem", "rb", buffering=0) as memory:
+                start = mapping.start if process != "self" else _own_vdso(self._proc, size)
+                return ElfFile(os.pread(memory.fileno(), size, start))
+        except (OSError, ElfError, OverflowError):
+            return None
+
+
+def _own_vdso(proc: str, size: int) -> int:
+    """Where this process's vdso is, that of all others with the same word size. Raises OSError."""
+    from sonde.symbols.mappings import parse_maps
+
+    with open(f"{proc}/self/maps", encoding="utf-8", errors="surrogateescape") as file:
+        for mapping in parse_maps(file.read()):
+            if mapping.path == VDSO and mapping.end - mapping.start == size:
+                return mapping.start
+    raise FileNotFoundError("no vdso of this size")
+
+
+def root_of(pid: int, proc: str = "/proc") -> str:
+    """What to put before a path of a process to find it there: "" where its / is ours, in the same mount namespace."""
+    root = f"{proc}/{pid}/root"
+    try:
+        theirs, ours = os.stat(root), os.stat("/")
+        is_same = os.readlink(f"{proc}/{pid}/ns/mnt") == os.readlink(f"{proc}/self/ns/mnt")
+    except OSError:
+        return ""
+    return "" if is_same and (theirs.st_dev, theirs.st_ino) == (ours.st_dev, ours.st_ino) else root
+
+
+def is_inode(path: str, inode: int) -> bool:
+    """Whether the regular file of that number is at a path: a FIFO would block whoever opens it."""
+    try:
+        found = os.stat(path)
+    except (OSError, ValueError):
+        return False
+    return found.st_ino == inode and stat.S_ISREG(found.st_mode)

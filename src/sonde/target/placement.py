@@ -1,0 +1,126 @@
+"""Where the guardian runs: beside the thread that stops most.
+
+A stop takes two turns, from the thread to the guardian and back. The scheduler gives either an idle CPU if there is
+one, so both CPUs are woken up at each stop, which takes longer than all else: some 20 us where the machine is virtual
+and an idle CPU has been given back to its host. Two that share a CPU take turns by a switch.
+
+The kernel puts a thread that wakes up where it ran before if it finds that CPU idle, and so it counts one that has
+nothing to run but SCHED_IDLE (sched_idle_cpu() in kernel/sched/fair.c). Hence, while one thread stops again and again,
+the guardian goes to its CPU and has that policy there: the thread that it lets go takes the CPU over at once, and gives
+it back when it stops. Where another thread has to be waited for, or none is ready, the guardian is like others again.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+
+from sonde.target import ptrace
+from sonde.typed import NamedTuple
+
+WAIT = 0x40000000 | os.WUNTRACED
+"""__WALL of wait(2), also children of clone; and the stops of children that are not traced: the watcher's."""
+
+_SOON, _LATE = 8, 512
+"""Stops in a row by one thread after which the guardian joins it: at first, and where joining has disturbed others."""
+
+_PROVEN = 64
+"""As many stops made beside a thread show that joining is right here."""
+
+_PROCESSOR = 36
+"""The field of /proc/PID/stat with the CPU the thread ran on last, counted from the one behind the name."""
+
+
+class _Own(NamedTuple):
+    """How the guardian runs if not beside a thread."""
+
+    policy: int
+    parameters: os.sched_param
+    cpus: set[int]
+
+
+class Placement:
+    """Waits for stops, and puts this process where the next is handled soonest."""
+
+    def __init__(self) -> None:
+        self.joined = False
+        self._last = 0
+        self._row = 0
+        self._enough = _SOON
+        self._own = _Own(os.sched_getscheduler(0), os.sched_getparam(0), os.sched_getaffinity(0))
+        self._may: bool | None = None
+
+    def wait(self) -> tuple[int, int]:
+        """A thread that has stopped or ended, and its status of wait(2)."""
+        if self.joined:
+            tid, status = os.waitpid(-1, WAIT | os.WNOHANG)
+            if tid and tid == self._last:
+                self._row += 1
+                if not os.WIFSTOPPED(status):
+                    self._last = 0
+                return tid, status
+            self._interrupted(tid)
+            if tid:
+                self._last = tid
+                return tid, status
+        tid, status = os.waitpid(-1, WAIT)
+        if tid != self._last:
+            self._last, self._row = tid, 0
+            return tid, status
+        self._row += 1
+        if self._row >= self._enough and status in (ptrace.SYSCALL_STOP, ptrace.SECCOMP_STOP):
+            self._join(tid)
+        return tid, status
+
+    def part(self) -> None:
+        """Run like others again. A CPU taken away meanwhile from all that ran on it is not asked for."""
+        if self.joined:
+            self.joined = False
+            self._row = 0
+            os.sched_setscheduler(0, self._own.policy, self._own.parameters)
+            with suppress(OSError):
+                os.sched_setaffinity(0, self._own.cpus)
+
+    def _interrupted(self, tid: int) -> None:
+        """Not the thread that was joined is next, but this one, or none yet."""
+        if self._row >= _PROVEN:
+            self._enough = _SOON
+        elif tid and self._last:
+            self._enough = min(2 * self._enough, _LATE)
+        self.part()
+
+    def _join(self, tid: int) -> None:
+        """Run on the CPU that the stopped thread ran on. It may be gone, or its CPU not be ours."""
+        self._row = 0
+        if self._may is None:
+            self._may = self._may_return()
+        if not self._may:
+            self._enough = 1 << 62
+            return
+        try:
+            with open(f"/proc/{tid}/stat", "rb", buffering=0) as file:
+                cpu = int(file.read(1024).rpartition(b")")[2].split()[_PROCESSOR])
+            os.sched_setaffinity(0, {cpu})
+        except OSError:
+            return
+        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+        self.joined = True
+
+    def _may_return(self) -> bool:
+        """Whether this process may leave SCHED_IDLE again, for which it needs CAP_SYS_NICE or a limit that allows it
+        (RLIMIT_NICE of setrlimit(2)): a child of it tries."""
+        if self._own.policy not in (os.SCHED_OTHER, os.SCHED_BATCH):
+            return False
+        try:
+            child = os.fork()
+        except OSError:
+            # There may be as many processes as there may be.
+            return False
+        if child == 0:
+            try:
+                os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+                os.sched_setscheduler(0, self._own.policy, self._own.parameters)
+                os._exit(0)
+            finally:
+                os._exit(1)
+        return os.waitpid(child, 0)[1] == 0
