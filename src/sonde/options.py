@@ -29,10 +29,14 @@ _COMPILE = {
 
 _RUN = {
     "aggsize": _SIZE, "bpflog": _SWITCH, "bpflogsize": _SIZE, "bufpolicy": _TEXT, "bufresize": _TEXT,
-    "bufsize": _SIZE, "cleanrate": _RATE, "cpu": _COUNT, "destructive": _SWITCH, "dynvarsize": _SIZE,
-    "grabanon": _SWITCH, "jstackframes": _COUNT, "jstackstrsize": _SIZE, "lockmem": _TEXT, "maxframes": _COUNT,
-    "maxloop": _COUNT, "noresolve": _SWITCH, "nspec": _COUNT, "pcapsize": _SIZE, "rings": _TEXT, "scratchsize": _SIZE,
-    "specsize": _SIZE, "stackframes": _COUNT, "statusrate": _RATE, "strsize": _SIZE, "ustackframes": _COUNT,
+    "bufsize": _SIZE, "cleanrate": _RATE, "cpu": _COUNT, "demangle": _SWITCH, "destructive": _SWITCH,
+    "dynvarsize": _SIZE,
+    "grabanon": _SWITCH, "heatrate": _RATE, "inlines": _SWITCH, "jstackframes": _COUNT, "jstackstrsize": _SIZE,
+    "lockmem": _TEXT, "callchain": _SWITCH, "maxframes": _COUNT,
+    "maxloop": _COUNT, "noresolve": _SWITCH, "nspec": _COUNT, "output": _TEXT,
+    "pcapsize": _SIZE, "rings": _TEXT, "samplesize": _SIZE, "scope": _TEXT, "scratchsize": _SIZE,
+    "specsize": _SIZE, "stackframes": _COUNT, "statusrate": _RATE, "strsize": _SIZE, "unwind": _TEXT,
+    "ustackframes": _COUNT, "xdp": _TEXT,
 }  # fmt: skip
 """Settled before tracing; a D program may set them by pragma."""
 
@@ -45,8 +49,8 @@ _DYNAMIC = {
 
 _AFTER_COMPILING = frozenset(
     (
-        "aggpercpu", "bpflog", "bpflogsize", "destructive", "droptags", "engine", "evaltime", "noresolve", "seccomp",
-        "statusrate",
+        "aggpercpu", "bpflog", "bpflogsize", "demangle", "destructive", "droptags", "engine", "evaltime", "heatrate",
+        "inlines", "noresolve", "seccomp", "statusrate",
     )
 )  # fmt: skip
 """Options besides the dynamic ones that are not compiled in."""
@@ -182,10 +186,13 @@ _BOUNDS = {
     "nspec": (0, 1024),
     "pcapsize": (1, 65535),
     "printsize": (1, 65536),
+    "samplesize": (1, 1 << 30),
     "strsize": (0, 1 << 24),
 }
 _CHOICES = {
     "bufpolicy": ("ring", "fill", "switch"), "bufresize": ("auto", "manual"), "rings": ("cpu", "one"),
+    "output": ("ringbuf", "perf", "auto"), "scope": ("processes", "system"),
+    "unwind": ("dwarf", "frames"), "xdp": ("native", "generic"),
     "stdc": ("a", "c", "t", "s"), "evaltime": ("exec", "preinit", "postinit", "main"),
     "engine": ("auto", "kernel", "embedded"),
     "debugassert": ("mutexes",),

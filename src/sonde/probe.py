@@ -6,6 +6,7 @@ it happen; the code generator has one context adapter for each kind of firing, a
 
 from __future__ import annotations
 
+from sonde.location import Value
 from sonde.typed import NamedTuple, TypeAlias
 
 
@@ -29,6 +30,18 @@ class Timer(NamedTuple):
 
     period: int
     every_cpu: bool
+
+
+class PerfEvent(NamedTuple):
+    """A perf event that has counted to `period`, and again: `source` is `hardware`, `software`, `hw-cache`, or a
+    directory of /sys/bus/event_source/devices, and `config` are attr.config, config1 and config2 of struct
+    perf_event_attr. `mode` is `user` or `kernel` where only that is counted, else `all`.
+    """
+
+    source: str
+    config: tuple[int, int, int]
+    period: int
+    mode: str = "all"
 
 
 class RawTracepoint(NamedTuple):
@@ -56,19 +69,97 @@ class General(NamedTuple):
 
 
 class Uprobe(NamedTuple):
-    """An instruction of the file `path`, by its offset in the file, executed by process `pid`.
+    """An instruction of the file `path`, by its offset in the file, executed by process `pid` or, if that is 0, by any.
 
     `kind` is `entry` where that is a function's first, `return` for the return from the function that begins there,
-    `offset` for any other.
+    `static` for a site of a static probe, `offset` for any other. `semaphore` is the offset in the file of the u16 that
+    counts who listens, 0 if there is none.
     """
 
     pid: int
     path: str
     offset: int
     kind: str
+    semaphore: int = 0
 
 
-Firing: TypeAlias = Internal | Syscall | Timer | RawTracepoint | Tracepoint | General | Uprobe
+class StaticArgument(NamedTuple):
+    """An argument at a site of a static probe: the lowest `size` bytes of `value`, an integer or, `is_float`, the bits
+    of a floating point number. None is one that cannot be had, and `reason` says why."""
+
+    size: int
+    is_signed: bool
+    value: Value | None
+    is_float: bool = False
+    reason: str = ""
+
+
+class StaticSite(NamedTuple):
+    """An instruction at which a static probe fires, and where its arguments are there; offsets are in the file."""
+
+    offset: int
+    semaphore: int
+    arguments: tuple[StaticArgument, ...]
+
+
+class StaticProbe(NamedTuple):
+    """All sites of a static probe (USDT) in the file `path`, executed by process `pid` or, if that is 0, by any."""
+
+    pid: int
+    path: str
+    sites: tuple[StaticSite, ...]
+
+
+class KernelFunction(NamedTuple):
+    """Entry to the kernel's functions of that name in `module` (`vmlinux`: the kernel's own), or return from them.
+
+    `is_unique`: there is one such function in the kernel and its modules together, so that the kernel finds it by name.
+    `is_raw`: by a kprobe at the symbol, whatever else the kernel has; only then `offset` may be that of another
+    instruction than the first.
+    """
+
+    module: str
+    name: str
+    is_return: bool
+    is_unique: bool = True
+    is_raw: bool = False
+    offset: int = 0
+
+
+OVERFLOWS = (Timer, PerfEvent)
+"""Firings that are a perf event's overflow: the program is its handler, and there is a sample."""
+
+TCX, XDP_NATIVE, XDP_GENERIC, SOCKET = "tcx", "xdp-native", "xdp-generic", "socket"
+"""Where programs meet packets: tcx, XDP in the device's driver or behind it, or in a packet socket as its filter."""
+
+
+ETHERNET, RAW_IP = "ethernet", "ip"
+"""What a packet of a device begins with."""
+
+
+class Packet(NamedTuple):
+    """A packet that a network device receives or, `is_egress`, is given to send. `link` is ETHERNET, RAW_IP
+    or, "", something else. `hook` is chosen by the compiler, by what there is; until then it is ""."""
+
+    device: str
+    is_egress: bool
+    link: str
+    hook: str = ""
+
+
+Firing: TypeAlias = (
+    Internal
+    | Syscall
+    | Timer
+    | PerfEvent
+    | RawTracepoint
+    | Tracepoint
+    | General
+    | Uprobe
+    | StaticProbe
+    | KernelFunction
+    | Packet
+)
 
 
 class Probe(NamedTuple):

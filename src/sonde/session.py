@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import signal
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from sonde.codegen.compiler import Compilation
 from sonde.codegen.settings import Settings
 from sonde.consume.consumer import Consumer
+from sonde.consume.events import Drop
 from sonde.consume.options import Options
 from sonde.engines.base import Engine, Tracing
 from sonde.lang.program import Program
@@ -17,26 +17,48 @@ from sonde.options import OptionError, OptionTable
 from sonde.probes.registry import Registry
 from sonde.report.symbolizer import Symbolizer
 from sonde.report.text import TextReport
-from sonde.spec import ACTIVE, DRAINING, INACTIVE, STATE_STATUS, STOPPED, PrintfAction, TraceAction, TracingSpec
+from sonde.signals import Signals
+from sonde.spec import (
+    ACTIVE,
+    DRAINING,
+    INACTIVE,
+    PACKET_LOSSES,
+    STATE_STATUS,
+    STOPPED,
+    UNWIND_MAPPINGS,
+    UNWIND_PROCESSES,
+    UNWIND_ROWS,
+    TracingSpec,
+    devices,
+    fires_elsewhere,
+    has_samples,
+    has_user_addresses,
+)
 from sonde.target.target import Target
-from sonde.typed import BinaryIO, NamedTuple, Protocol
+from sonde.traced import Traced as Traced
+from sonde.typed import TYPE_CHECKING, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from sonde.captures.file import CaptureFile
+    from sonde.captures.sink import Captures
+    from sonde.consume.raw import Replay, WriteBlock
+    from sonde.consume.store import Key
+    from sonde.consume.words import Words
+    from sonde.report.samples import SampleLines
+    from sonde.samples import Samples, SampleSink
+    from sonde.symbols.following import Following, Names
+    from sonde.symbols.unwind_tables import UnwindTables
+    from sonde.target.device_watch import DeviceWatch
 
 BATCH = 0.01
 """Seconds between a wake-up's draining and the next: records gather meanwhile, and no line is late."""
 
+_PACKETS, _ALL_PACKETS = 16 << 20, 256 << 20
+"""Bytes for packets on their way, without option bufsize: for each CPU, and about as much for all of many. Packets
+come faster than other records: 400,000 a second with 64 bytes of each fill 4 MiB in 70 ms, which a disk may take."""
+
 IDLE = 0.2
 """Longest sleep, so that drops and the end of a traced process are noticed in time."""
-
-
-class Traced(Protocol):
-    """A process whose end ends the session."""
-
-    pid: int
-    descriptor: int
-
-    def resume(self) -> None: ...
-
-    def close(self) -> None: ...
 
 
 class Result(NamedTuple):
@@ -52,6 +74,9 @@ def settings_of(options: OptionTable) -> Settings:
     return Settings(
         strsize=options.number("strsize", default.strsize),
         bufsize=options.number("bufsize", default.bufsize),
+        packet_bufsize=options.number(
+            "bufsize", max(default.bufsize, min(_PACKETS, _ALL_PACKETS // (os.cpu_count() or 1)))
+        ),
         aggsize=options.number("aggsize", default.aggsize),
         dynvarsize=options.number("dynvarsize", default.dynvarsize),
         stackframes=options.number("stackframes", default.stackframes),
@@ -65,6 +90,11 @@ def settings_of(options: OptionTable) -> Settings:
         maxloop=options.number("maxloop", default.maxloop),
         nspec=options.number("nspec", default.nspec),
         specsize=options.number("specsize", default.specsize),
+        unwinds_by_tables=options.text("unwind") == "dwarf",
+        output=options.text("output", default.output),
+        scope=options.text("scope"),
+        xdp=options.text("xdp"),
+        callchain=options.on("callchain"),
     )
 
 
@@ -72,14 +102,26 @@ def compile_session(
     program: Program, options: OptionTable, target: Target, registry: Registry, sources: dict[str | None, list[str]]
 ) -> Compilation:
     """A checked program, laid out for this target."""
-    return Compilation(program, settings_of(options), target, registry.tagged_type, _fields_of(registry), sources)
+    return Compilation(
+        program, settings_of(options), target, registry.tagged_type, _fields_of(registry), sources, registry.signature
+    )
 
 
 def _fields_of(registry: Registry) -> Callable:  # type: ignore[type-arg]
     return registry.fields
 
 
-_SWITCHES = ("aggpercpu", "aggsortkey", "aggsortrev", "droptags", "flowindent", "noresolve", "quiet", "rawbytes")
+_SWITCHES = (
+    "aggpercpu",
+    "aggsortkey",
+    "aggsortrev",
+    "droptags",
+    "flowindent",
+    "inlines",
+    "noresolve",
+    "quiet",
+    "rawbytes",
+)
 _NUMBERS = ("aggrate", "aggsortkeypos", "aggsortpos", "printsize", "stackindent", "strsize")
 
 
@@ -93,49 +135,28 @@ def display_options(options: OptionTable, shown: Options) -> Options:
     return shown
 
 
-class Signals:
-    """SIGINT and SIGTERM while tracing: the first asks for the end, the second ends at once."""
+class Watcher(Protocol):
+    """Looks at aggregations while they are counted in: pictures are made of that."""
 
-    def __init__(self) -> None:
-        self.asked = False
-        self._reader, self._writer = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
-        # What is ignored, as a shell has it for a command in the background, stays so.
-        wanted = [number for number in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(number) != signal.SIG_IGN]
-        self._before = {number: signal.signal(number, self._handle) for number in wanted}
-        signal.set_wakeup_fd(self._writer, warn_on_full_buffer=False)
+    def begin(self, look: Callable[[int], dict[Key, Words]]) -> None:
+        """Tracing is about to begin; `look` gives all that an aggregation has counted, cleared or not."""
 
-    @property
-    def descriptor(self) -> int:
-        """Readable once a signal has come."""
-        return self._reader
+    def poll(self) -> float:
+        """Look, if it is time to; when to be called next, by time.monotonic()."""
 
-    def _handle(self, number: int, _frame: object) -> None:
-        if self.asked:
-            os._exit(128 + number)
-        self.asked = True
-
-    def close(self) -> None:
-        signal.set_wakeup_fd(-1)
-        for number, handler in self._before.items():
-            signal.signal(number, handler)
-        os.close(self._reader)
-        os.close(self._writer)
-
-
-def _names_user_addresses(spec: TracingSpec) -> bool:
-    """Whether the report may ask for names in a process."""
-    groups = [aggregation.keys for aggregation in spec.aggregations]
-    actions = [action for layout in spec.records for action in layout.actions]
-    groups += [(action.field,) for action in actions if isinstance(action, TraceAction)]
-    groups += [action.fields for action in actions if isinstance(action, PrintfAction)]
-    return any(field.kind in ("ustack", "user_symbol") for group in groups for field in group)
+    def finish(self) -> None:
+        """Tracing is over; names can still be had."""
 
 
 class Session:
     """Traces one compiled program to its end.
 
     `traced` are processes whose end ends the session, let go when tracing has begun; who made them closes them.
-    `remember` is told their pids, again and again as long as they live, so that their addresses can be named later.
+    `names` is told what processes have mapped, if the program records addresses of processes. `watcher` is asked to
+    look at the aggregations when it wants to, and once at the end. `packets` gets what programs capture; tracing ends
+    when it takes no more, as does `samples`, which takes the samples that programs let through; without it they are
+    shown as lines.
+    `recorders` keep what the consumer reads, in blocks (`consume/raw.py`).
     """
 
     def __init__(
@@ -147,29 +168,41 @@ class Session:
         traced: Sequence[Traced] = (),
         output: int = 1,
         program_name: str = "sonde",
-        raw: BinaryIO | None = None,
-        remember: Callable[[int], object] | None = None,
+        recorders: Sequence[WriteBlock] = (),
+        names: Names | None = None,
+        watcher: Watcher | None = None,
+        packets: CaptureFile | None = None,
+        samples: SampleSink | None = None,
     ) -> None:
         self._spec = spec
-        self._remember = remember if traced and _names_user_addresses(spec) else None
+        self._watcher = watcher
+        self._look_due = float("inf")
+        self._samples: Samples | None = None
+        self._following: Following | None = None
+        self._tables: UnwindTables | None = None
+        self._devices: DeviceWatch | None = None
         self._options = options
-        self._remember_due = 0.0
         self._traced = list(traced)
         self._shown = display_options(options, Options())
         self._tracing: Tracing = engine.load(spec)
-        source = self._recorded(raw)
+        source = self._source = self._recorded(recorders)
         self._report = TextReport(spec, self._shown, output, symbolizer=symbolizer, program=program_name)
+        self._captures = _captured(spec, self._report, packets)
+        self._sample_sink = samples or (self._report.sample_lines() if has_samples(spec) else None)
+        has_addresses = has_user_addresses(spec) or (self._sample_sink is not None and self._sample_sink.wants_names)
+        self._names = names if has_addresses else None
         self._consumer = Consumer(
-            spec, source, self._report, self._shown, self._set_option, self._report.label,
-            options.number("statusrate", 10**9) / 1e9,
+            spec, source, self._captures or self._report, self._shown, self._set_option, self._report.label,
+            options.number("statusrate", 10**9) / 1e9, watcher is not None,
         )  # fmt: skip
 
-    def _recorded(self, raw: BinaryIO | None) -> Tracing:
-        if raw is None:
-            return self._tracing
-        from sonde.consume.raw import Recorder
+    def _recorded(self, recorders: Sequence[WriteBlock]) -> Tracing:
+        source = self._tracing
+        for block in recorders:
+            from sonde.consume.raw import Recorder  # an import that most runs do without
 
-        return Recorder(self._tracing, self._spec, raw, self._shown)
+            source = Recorder(source, self._spec, block, self._shown)
+        return source
 
     def _set_option(self, name: str, value: str) -> str | None:
         try:
@@ -183,7 +216,18 @@ class Session:
         """From BEGIN to END and the last line of output."""
         signals = Signals()
         try:
+            self._prepare_unwinding()
+            source = self._tracing.process_events() if self._names else None
+            self._watch_devices()
             self._tracing.attach()
+            self._begin_samples()
+            if self._names is not None:
+                from sonde.symbols.following import Following  # an import that most runs do without
+
+                self._following = Following(source, self._names, [each.pid for each in self._traced])
+            if self._watcher is not None:
+                self._watcher.begin(self._everything)
+                self._look()
             self._start()
             self._follow(signals)
             self._wait_for_status(signals)
@@ -200,33 +244,97 @@ class Session:
             self._set_activity(ACTIVE)
         if not self._options.number("switchrate", 0):
             self._consumer.poll()
-        self._remember_traced()
         for each in self._traced:
             each.resume()
-
-    def _remember_traced(self) -> None:
-        if self._remember is not None:
-            for each in self._traced:
-                self._remember(each.pid)
 
     def _follow(self, signals: Signals) -> None:
         """Drain until exit(), a signal, or the end of what is traced."""
         alive = {each.descriptor for each in self._traced}
         while self._consumer.exit_status is None and not signals.asked:
-            ready = self._pause((signals.descriptor, *alive))
-            if time.monotonic() >= self._remember_due:
-                self._remember_due = time.monotonic() + IDLE
-                self._remember_traced()
+            ready = self._pause((signals.descriptor, *alive, *self._noticed()))
+            self._take_up_mappings()
             self._consumer.poll()
+            self._drain_samples()
+            self._look()
+            if self._tell_gone():
+                return
             if alive:
                 alive -= set(ready)
                 if not alive:
                     return
+            if self._captures is not None and self._captures.has_failed:
+                return
+            if self._sample_sink is not None and self._sample_sink.failure:
+                return
             if self._activity() != ACTIVE:
                 # The record of exit() may have found the ring full.
                 return
             if not self._options.number("switchrate", 0) and self._consumer.exit_status is None and not signals.asked:
-                self._tracing.pause(BATCH)
+                self._rest()
+
+    def _noticed(self) -> tuple[int, ...]:
+        """Descriptors that are readable when there is more to take up than rings have."""
+        following = self._following.descriptors if self._following is not None else ()
+        devices = (self._devices.descriptor,) if self._devices is not None else ()
+        return (*following, *(self._samples.descriptors if self._samples is not None else ()), *devices)
+
+    def _watch_devices(self) -> None:
+        names = devices(self._spec)
+        if names:
+            from sonde.target.device_watch import DeviceWatch  # an import that most runs do without
+
+            self._devices = DeviceWatch(names)
+
+    def _tell_gone(self) -> bool:
+        """Say which devices have gone; whether no probe is left that can fire."""
+        if self._devices is None:
+            return False
+        for name in self._devices.gone():
+            self._report.gone(name)
+        return self._devices.is_empty and not fires_elsewhere(self._spec)
+
+    def _begin_samples(self) -> None:
+        self._samples = self._tracing.samples() if self._sample_sink is not None else None
+        if self._samples is not None and self._sample_sink is not None:
+            self._sample_sink.begin(self._samples.events)
+
+    def _drain_samples(self) -> None:
+        if self._samples is not None and self._sample_sink is not None:
+            self._samples.drain(self._sample_sink.records)
+            self._sample_sink.end_round()
+
+    def _finish_samples(self) -> None:
+        self._drain_samples()
+        if self._samples is not None and self._sample_sink is not None:
+            self._sample_sink.finish(self._samples.lost + self._samples.lost_beside)
+            if self._samples.lost:
+                self._report.drop(Drop("samples", None, self._samples.lost))
+
+    def _rest(self) -> None:
+        """Let records gather; what a process has mapped that may end at any moment is looked at meanwhile."""
+        if self._following is None or not self._following.descriptors:
+            self._tracing.pause(BATCH)
+            return
+        end = time.monotonic() + BATCH
+        if self._tracing.pause(BATCH, self._following.descriptors):
+            self._take_up_mappings()
+            self._tracing.pause(max(end - time.monotonic(), 0))
+
+    def _prepare_unwinding(self) -> None:
+        """Where stacks are walked by tables, have those of the traced processes ready before anything fires."""
+        pages = {each.name: each.max_entries for each in self._spec.maps}
+        if UNWIND_ROWS in pages:
+            from sonde.symbols.unwind_tables import UnwindTables  # an import that most runs do without
+
+            room = pages[UNWIND_PROCESSES], pages[UNWIND_MAPPINGS], pages[UNWIND_ROWS]
+            self._tables = UnwindTables(room, self._tracing.read_map, self._tracing.write_map)
+            self._tables.poll(each.pid for each in self._traced)
+
+    def _take_up_mappings(self) -> None:
+        if self._tables is not None:
+            self._tables.poll(each.pid for each in self._traced)
+        if self._following is not None:
+            self._following.poll()
 
     def _pause(self, descriptors: tuple[int, ...]) -> list[int]:
         """Until there is something to do; those of the descriptors that are readable.
@@ -234,7 +342,27 @@ class Session:
         With the option switchrate the rings are read that often, not as soon as there is something in them.
         """
         rate = self._options.number("switchrate", 0)
-        return self._tracing.pause(rate / 1e9, descriptors) if rate else self._tracing.wait(IDLE, descriptors)
+        if not rate:
+            return self._tracing.wait(min(IDLE, self._until_look()), descriptors)
+        end = time.monotonic() + rate / 1e9
+        while True:
+            ready = self._tracing.pause(max(min(end - time.monotonic(), self._until_look()), 0), descriptors)
+            self._look()
+            if ready or time.monotonic() >= end:
+                return ready
+
+    def _everything(self, aggregation: int) -> dict[Key, Words]:
+        """All that was counted. A raw file is not to have it: the report never asks."""
+        contents = self._tracing.read_map(self._spec.aggregations[aggregation].map)
+        return self._consumer.everything(aggregation, contents)
+
+    def _look(self) -> None:
+        if self._watcher is not None:
+            self._look_due = self._watcher.poll()
+
+    def _until_look(self) -> float:
+        """Seconds until the watcher wants to look again."""
+        return max(self._look_due - time.monotonic(), 0.0)
 
     def _wait_for_status(self, signals: Signals) -> None:
         """With the option statusrate it is seen that often, not at once, that exit() was called."""
@@ -243,12 +371,34 @@ class Session:
 
     def _stop(self, signals: Signals) -> None:
         self._set_activity(DRAINING)
+        self._take_up_mappings()
         self._consumer.poll()
         self._run_internal("END")
         self._set_activity(STOPPED)
+        if self._samples is not None:
+            # Before aggregations are read for the last time: what has been sampled has been counted by then.
+            self._samples.stop()
+        self._consumer.poll()
+        self._finish_samples()
         if signals.asked and not self._shown.testing:
             self._report.blank_line()
         self._consumer.finish()
+        losses = self._packet_losses()
+        if self._captures is not None:
+            self._captures.finish(losses)
+        if self._watcher is not None:
+            self._watcher.finish()
+        lost = self._following.losses() if self._following else 0
+        lost += self._samples.lost_beside if self._samples is not None else 0
+        if lost:
+            self._report.drop(Drop("mappings", None, lost))
+        if self._tables is not None and self._tables.lost:
+            self._report.drop(Drop("unwinding", None, self._tables.lost))
+
+    def _packet_losses(self) -> dict[int, int]:
+        """Packets that found no room, by probe; of a recording, too, it is the last that is looked at."""
+        captures = any(each.name == PACKET_LOSSES for each in self._spec.maps)
+        return packet_losses(self._source.read_map(PACKET_LOSSES)) if captures else {}
 
     def _run_internal(self, name: str) -> None:
         if any(program.name == name for program in self._spec.programs):
@@ -272,19 +422,39 @@ class Session:
 
     def close(self) -> None:
         """Detach and free everything."""
+        if self._devices is not None:
+            self._devices.close()
+            self._devices = None
         try:
             self._report.close()
         finally:
             self._tracing.close()
 
 
-def show_recorded(
-    file: BinaryIO, options: OptionTable, output: int, program_name: str, symbolizer: Symbolizer | None = None
-) -> int:
-    """Show a raw file as its session was shown, but for `options`; returns exit()'s argument. Raises RawFileError."""
-    from sonde.consume.raw import Replay, replay
+def _captured(
+    spec: TracingSpec, report: TextReport, packets: CaptureFile | None, is_live: bool = True
+) -> Captures | None:
+    """The sink in front of the report, if packets go to a file."""
+    if packets is None:
+        return None
+    from sonde.captures.sink import Captures  # an import that most runs do without
 
-    recorded = Replay(file)
+    return Captures(spec, report, packets, is_live)
+
+
+def packet_losses(contents: Iterable[tuple[bytes, bytes]]) -> dict[int, int]:
+    """What the map `spec.PACKET_LOSSES` says, by probe."""
+    return {int.from_bytes(key, "little"): int.from_bytes(value, "little") for key, value in contents}
+
+
+def show_recorded(
+    recorded: Replay, options: OptionTable, output: int, program_name: str, symbolizer: Symbolizer | None = None,
+    packets: CaptureFile | None = None, show_samples: Callable[[SampleLines], None] | None = None,
+) -> int:  # fmt: skip
+    """Show a recording as its session was shown, but for `options`; returns exit()'s argument. `show_samples` is given
+    what prints samples among the rest. Raises RawFileError."""
+    from sonde.consume.raw import replay
+
     shown = display_options(options, recorded.options)
 
     def set_option(name: str, value: str) -> str | None:
@@ -296,7 +466,13 @@ def show_recorded(
         return None
 
     report = TextReport(recorded.spec, shown, output, symbolizer=symbolizer, program=program_name)
-    consumer = Consumer(recorded.spec, recorded, report, shown, set_option, report.label, float("inf"))
+    if show_samples is not None:
+        show_samples(report.sample_lines())
+    captures = _captured(recorded.spec, report, packets, False)
+    consumer = Consumer(recorded.spec, recorded, captures or report, shown, set_option, report.label, float("inf"))
     replay(recorded, consumer)
+    if captures is not None:
+        is_whole = recorded.has_map(PACKET_LOSSES)
+        captures.finish(packet_losses(recorded.read_map(PACKET_LOSSES)) if is_whole else None)
     report.close()
     return consumer.exit_status or 0

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from sonde.conversion import Conversion
-from sonde.probe import Probe
+from sonde.probe import Internal, Packet, Probe
 from sonde.typed import NamedTuple, TypeAlias
 
 # The map `state`: an array of one value, these u32 words.
@@ -31,9 +31,15 @@ COUNTERS = (
     "unavailable_speculations",
     "errors",
     "nested",
+    "captures",
 )
 """What was lost, by name: records that found the ring full, updates of aggregations or dynamic variables that found
-their map full, speculative records, faults inside ERROR clauses, firings nested deeper than scratch memory allows."""
+their map full, speculative records, faults inside ERROR clauses, firings nested deeper than scratch memory allows,
+packets of which less was captured than asked for since a record has no room for more."""
+
+PACKET_LOSSES = "packet_losses"
+"""A map that programs which capture packets have: u64 packets that found no room, by u32 probe. Only programs write it,
+when that happens."""
 
 SKIPPED = "skipped"
 """Not a map of the spec, but read like one (one u64, no key): firings that the engine did not run because the same
@@ -71,9 +77,30 @@ there back to FREE. The second has u64 records written with that number since tr
 given up again, and u64 bytes written since the speculation was taken; only programs write it.
 """
 
+PERF_RINGS, WRITING = "perf_rings", "writing"
+"""Maps by which records come through perf rings: the array of perf events that `TracingSpec.rings` then names, and one
+with a u64 for each CPU, how many records are about to be written there, one within the other. Only programs write it.
+"""
+
 FREE, CLAIMED, SPECULATING, CLOSED, COMMITTED, DISCARDED = range(6)
 """States of a speculation: CLAIMED is being prepared, CLOSED was committed or discarded and waits for the consumer. So
 do COMMITTED and DISCARDED, of which no record tells: the ring had no room for it."""
+
+
+UNWIND_PROCESSES, UNWIND_MAPPINGS, UNWIND_ROWS, UNWIND_WANTED = (
+    "unwind_process", "unwind_mapping", "unwind_row", "unwind_wanted"
+)  # fmt: skip
+"""Maps by which user stacks are walked without frame pointers (`-xunwind=dwarf`), which the session fills
+(`symbols/unwind_tables.py`).
+
+The first has for each process, by u64 number, u32 first and u32 count of its entries in the second; that has pages of
+entries by address, u64 start, u64 end, u64 that turns addresses into distances, u32 first and u32 count of its object's
+entries in the third; that has pages of rows, as `symbols/dwarf/unwind_rows.py` makes them. The last is written by
+programs: u64 1 for a process of which something was not known.
+"""
+
+UNWIND_PAGE = 4096
+"""Bytes of entries in an element of the two arrays."""
 
 
 class MapSpec(NamedTuple):
@@ -82,6 +109,8 @@ class MapSpec(NamedTuple):
     `contents` are set at creation, `frozen` makes it read-only to everyone from then on. `typed` asks for BTF key and
     value types, which local storage needs. `by_cpu` means `max_entries` elements for each possible CPU of the
     machine that loads it: `any` nothing more, `chip` one element with the u32 number of the CPU's physical package.
+    `elements` name what is in a map of maps, or the programs in an array of programs, by u32 keys; a map of maps where
+    they are None has a map of its own, made from `inner`, for each key.
     """
 
     name: str
@@ -95,6 +124,7 @@ class MapSpec(NamedTuple):
     frozen: bool = False
     typed: bool = False
     by_cpu: str = ""
+    elements: tuple[tuple[int, str], ...] | None = None
 
 
 def element_name(name: str, index: int) -> str:
@@ -172,9 +202,11 @@ class ProgramSpec(NamedTuple):
 
     `code` is a sequence of struct bpf_insn. `map_references` pairs instruction indexes (of LD_IMM64, whose source
     register tells descriptor from direct value) with map names, `stamps` are the numbers to be put in when it is
-    loaded. `attach_to` names the BTF typedef a tp_btf program is for. `btf`, `func_info`, `line_info` are what
-    BPF_PROG_LOAD takes. `lines` pairs instruction indexes with D source positions "file:line" for listings. `variables`
-    are those that can be fetched where it is fired.
+    loaded. `attach_to` names the BTF typedef a tp_btf program is for. `btf`, `func_info`, `line_info`, `license` and
+    `flags` are what BPF_PROG_LOAD takes. `lines` pairs instruction indexes with source positions "file:line" for
+    listings. `variables` are those that can be fetched where it is fired. `samples`: it may let the sample of the perf
+    event that fires it through, so that somebody wants to read those; `reads_address`: it looks at the address that
+    such a sample is about, which perf has only where it is asked for.
     """
 
     name: str
@@ -190,6 +222,10 @@ class ProgramSpec(NamedTuple):
     line_info: bytes = b""
     lines: tuple[tuple[int, str], ...] = ()
     variables: tuple[VariablesSpec, ...] = ()
+    license: str = "GPL"
+    flags: int = 0
+    samples: bool = False
+    reads_address: bool = False
 
 
 class Field(NamedTuple):
@@ -200,10 +236,12 @@ class Field(NamedTuple):
       `string`       characters up to the first NUL, zeros after it;
       `interned`     u32, an index into `TracingSpec.strings`;
       `long_string`  u32 offset from the record's start, u32 length: bytes behind the fixed part;
+      `long_bytes`   the same, of bytes that may be zero;
       `bytes`        anything else, shown raw;
       `stack`        u64 kernel addresses, 0 after the last;
-      `ustack`       u64 process id, then u64 user addresses, 0 after the last;
-      `symbol`       u64 kernel address;     `user_symbol`  u64 process id, u64 address.
+      `ustack`       u64 process (its id, in the upper half the vdso's page: docs/records.md), then u64 user
+                     addresses, 0 after the last;
+      `symbol`       u64 kernel address;     `user_symbol`  the same u64, u64 address.
     For the last four `detail` says what is wanted: `sym`, `func`, `mod`, `usym`, `ufunc`, `umod`, `uaddr`, the
     string size of a ustack, or how many frames of a stack to show: the first ones of it may be the tracepoint's own.
     """
@@ -228,12 +266,23 @@ class TracememAction(NamedTuple):
 
 class PacketAction(NamedTuple):
     """A packet of a network: `time` in ns since 1970, its true `length`, how many of its bytes are in `data`, and the
-    link type of its beginning (https://www.tcpdump.org/linktypes.html)."""
+    link type of its beginning (https://www.tcpdump.org/linktypes.html). `data` is `bytes`, or `long_bytes` that the
+    kernel has appended to the record; `captured` is then a part of that field."""
 
     time: Field
     length: Field
     captured: Field
     link: Field
+    data: Field
+
+
+class CaptureAction(NamedTuple):
+    """capture(): a packet whose bytes the kernel has appended to the record: `time` in ns since 1970 (8 bytes), the
+    packet's true `length` (4 bytes), and `data`, a `long_bytes`, what was captured of it. The probe says which way it
+    went, and where."""
+
+    time: Field
+    length: Field
     data: Field
 
 
@@ -306,7 +355,7 @@ class OtherAction(NamedTuple):
 
 Action: TypeAlias = (
     TraceAction | TracememAction | PrintfAction | PrintAction | PrintaAction | ExitAction | ClearAction
-    | PacketAction | TruncAction | NormalizeAction | SetOptionAction | CommandAction | OtherAction
+    | PacketAction | CaptureAction | TruncAction | NormalizeAction | SetOptionAction | CommandAction | OtherAction
 )  # fmt: skip
 
 
@@ -316,7 +365,7 @@ class RecordLayout(NamedTuple):
     `number` is what its header begins with. `clause` is the clause that writes it: the two are the same for the first
     record of a clause, and the further ones, which a clause with branches has, are numbered behind the clauses. What
     records nothing writes no record and has no layout. `is_default` marks the empty clause, which only shows its
-    header line.
+    header line. `names` are what the source calls the values before capture(), "" where it does not say.
     """
 
     number: int
@@ -324,6 +373,7 @@ class RecordLayout(NamedTuple):
     actions: tuple[Action, ...]
     is_default: bool = False
     clause: int = 0
+    names: tuple[str, ...] = ()
 
 
 class AggregationSpec(NamedTuple):
@@ -386,9 +436,10 @@ class TypeSpec(NamedTuple):
 class TracingSpec(NamedTuple):
     """Everything an engine needs to trace and a consumer to understand what comes back.
 
-    `programs` are attached in order; those whose probe's firing is Internal are run by hand. `ring` names the map of
-    the ring buffers (one map, or an array of maps indexed by CPU). `probes` are all probes by identifier. `types` are
-    those that print() shows and all that they consist of.
+    `programs` are attached in order; those whose probe's firing is Internal are run by hand. `rings` names the map of
+    the ring buffers (one map, an array of maps indexed by CPU, or an array of perf events, whose rings have
+    `ring_bytes` each). `probes` are all probes by identifier. `types` are those that print() shows and all that they
+    consist of.
     """
 
     maps: tuple[MapSpec, ...]
@@ -399,3 +450,30 @@ class TracingSpec(NamedTuple):
     probes: tuple[Probe, ...]
     rings: tuple[str, ...] = ("ring",)
     types: tuple[TypeSpec, ...] = ()
+    ring_bytes: int = 0
+
+
+def devices(spec: TracingSpec) -> list[str]:
+    """The network devices whose packets fire programs."""
+    firings = [probe.firing for program in spec.programs for probe, _ in program.probes]
+    return sorted({firing.device for firing in firings if isinstance(firing, Packet)})
+
+
+def fires_elsewhere(spec: TracingSpec) -> bool:
+    """Whether anything but packets, and the session itself, fires programs."""
+    firings = [probe.firing for program in spec.programs for probe, _ in program.probes]
+    return not all(isinstance(firing, (Internal, Packet)) for firing in firings)
+
+
+def has_user_addresses(spec: TracingSpec) -> bool:
+    """Whether the report may ask for names in a process."""
+    groups = [aggregation.keys for aggregation in spec.aggregations]
+    actions = [action for layout in spec.records for action in layout.actions]
+    groups += [(action.field,) for action in actions if isinstance(action, TraceAction)]
+    groups += [action.fields for action in actions if isinstance(action, PrintfAction)]
+    return any(field.kind in ("ustack", "user_symbol") for group in groups for field in group)
+
+
+def has_samples(spec: TracingSpec) -> bool:
+    """Whether any program may let samples of perf events through."""
+    return any(program.samples for program in spec.programs)

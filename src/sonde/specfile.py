@@ -7,7 +7,7 @@ everything that later stages take for granted; nothing in a file is executed but
 from __future__ import annotations
 
 from sonde.plain import PlainError, from_plain, show, to_plain
-from sonde.probe import Uprobe
+from sonde.probe import StaticProbe, Uprobe
 from sonde.spec import CommandAction, Field, PrintaAction, PrintAction, PrintfAction, TracingSpec
 from sonde.typed import Any, NamedTuple
 
@@ -15,7 +15,7 @@ FORMAT = "sonde spec"
 VERSION = 1
 
 _FIELD_KINDS = frozenset(
-    ("int", "string", "interned", "long_string", "bytes", "stack", "ustack", "symbol", "user_symbol")
+    ("int", "string", "interned", "long_string", "long_bytes", "bytes", "stack", "ustack", "symbol", "user_symbol")
 )
 _STAMPS = frozenset(("cookie", "realtime_offset", "namespace_device", "namespace_inode", "symbol", "target"))
 _FLAGS = frozenset("#0-+ '?@")
@@ -121,15 +121,24 @@ def _check(spec: TracingSpec) -> None:
         _require(count > 0 and not rest and bool(program.probes), f"program {program.name} is not whole")
         for served in program.probes:
             # The places of one are not checked any more, and a wrong one would change what the process does.
-            _require(not isinstance(served.probe.firing, Uprobe), f"{served.probe} is of a process, not for a file")
+            _require(
+                not isinstance(served.probe.firing, (StaticProbe, Uprobe)),
+                f"{served.probe} is of a process, not for a file",
+            )
         for index, name in program.map_references:
             _require(0 <= index < count - 1 and name in maps, f"program {program.name} refers to no map")
         for stamp in program.stamps:
             _require(
                 0 <= stamp.at < count - 1 and stamp.kind in _STAMPS, f"program {program.name} has an unknown stamp"
             )
+    _require(all(each.map in maps for each in spec.aggregations), "an aggregation has no map")
+    check_layouts(spec)
+
+
+def check_layouts(spec: TracingSpec) -> None:
+    """That records, the keys of aggregations and types can be read as they are described. Raises SpecFileError."""
     for each in spec.aggregations:
-        _require(each.map in maps and each.words > 0, f"aggregation @{each.name} has no map")
+        _require(each.words > 0, f"aggregation @{each.name} has no values")
         _check_fields(each.keys, each.key_size)
     for layout in spec.records:
         for action in layout.actions:

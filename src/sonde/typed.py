@@ -11,7 +11,26 @@ from _collections import _tuplegetter  # type: ignore[import-not-found]
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, BinaryIO, NamedTuple, NoReturn, Protocol, TypeAlias, TypeGuard, TypeVar, cast
+    from typing import (
+        Any,
+        BinaryIO,
+        NamedTuple,
+        NoReturn,
+        Protocol,
+        Self,
+        TypeAlias,
+        TypeGuard,
+        TypeVar,
+        cast,
+        dataclass_transform,
+    )
+
+    @dataclass_transform(frozen_default=True)
+    class Node:
+        """A NamedTuple in a union of many, told from the others by its class alone, not by its fields as well: of
+        trees, whose nodes have nodes as fields, a type checker takes minutes to compare the structure."""
+
+        def _replace(self, **changes: Any) -> Self: ...
 else:
 
     class Protocol:
@@ -73,8 +92,19 @@ else:
     class NamedTuple(metaclass=_Meta):
         """The base to name; the classes made from it have tuple as their base."""
 
+    Node = NamedTuple
+
 
 __all__ = [
-    "TYPE_CHECKING", "Any", "BinaryIO", "NamedTuple", "NoReturn", "Protocol", "TypeAlias", "TypeGuard", "TypeVar",
+    "TYPE_CHECKING",
+    "Any",
+    "BinaryIO",
+    "NamedTuple",
+    "NoReturn",
+    "Node",
+    "Protocol",
+    "TypeAlias",
+    "TypeGuard",
+    "TypeVar",
     "cast",
 ]  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from sonde.cli.messages import UsageError
 from sonde.typed import NamedTuple
@@ -18,15 +18,19 @@ _FLAGS = {
     "B": "buffered", "e": "compile_only", "l": "list", "S": "intermediate", "v": "verbose", "V": "version",
     "G": "object", "h": "header", "A": "anonymous", "a": "claim",
 }  # fmt: skip
+_NONE: Mapping[str, str] = {}
 _WITH_VALUE = frozenset("36bcDfiIkLmnopPsUxX")
 _VALUES = {"k": "btf", "o": "output"}
 
 _LONG = {
     "--btf": "btf", "--disasm": "disassemble", "--dry-run": "dry_run", "--engine": "engine", "--help": "help",
-    "--raw": "raw",
+    "--dump": "dump", "--flame-diff": "flame_diff", "--object": "bpf_object", "--raw": "raw",
     "--save": "save", "--spec": "spec", "--version": "version_of_sonde",
 }  # fmt: skip
-_LONG_WITH_VALUE = frozenset(("--btf", "--engine", "--raw", "--save", "--spec"))
+_LONG_WITH_VALUE = frozenset(("--btf", "--engine", "--flame-diff", "--object", "--raw", "--save", "--spec"))
+
+_PICTURES = frozenset(("--flame", "--folded", "--heatmap", "--pprof", "--speedscope"))
+"""Each may be given several times."""
 
 _MODES = ("object", "header", "list", "version", "anonymous")
 
@@ -57,21 +61,29 @@ class Arguments(NamedTuple):
     flags: frozenset[str] = frozenset()
     output: str | None = None
     raw: str | None = None
+    recording: str | None = None
+    """The file of `sonde record`."""
     btf: str | None = None
     save: str | None = None
     spec: str | None = None
+    bpf_object: str | None = None
     data_model: str = "64"
+    flame_diff: str | None = None
+    pictures: tuple[tuple[str, str], ...] = ()
+    """Options such as `flame`, and their values."""
 
     @property
     def is_empty(self) -> bool:
         """Nothing was asked for."""
-        return not (self.programs or self.flags or self.commands or self.pids or self.settings or self.spec)
+        given = self.programs or self.flags or self.commands or self.pids or self.settings
+        return not (given or self.spec or self.bpf_object)
 
 
 class _Collected:
     """What has been read so far."""
 
-    def __init__(self) -> None:
+    def __init__(self, flags: Mapping[str, str]) -> None:
+        self._flags = flags
         self.programs: list[ProgramText] = []
         self.settings: list[Setting] = []
         self.operands: list[str] = []
@@ -79,11 +91,12 @@ class _Collected:
         self.pids: list[str] = []
         self.flags: set[str] = set()
         self.values: dict[str, str] = {}
+        self.pictures: list[tuple[str, str]] = []
 
     def option(self, letter: str, value: str | None) -> None:
         """Take one option; those of `_WITH_VALUE` have a value."""
-        if letter in _FLAGS:
-            self.flags.add(_FLAGS[letter])
+        if letter in self._flags:
+            self.flags.add(self._flags[letter])
         elif letter == "x":
             name, equals, text = (value or "").partition("=")
             self.settings.append(Setting(f"-x {name}", name, text if equals else None))
@@ -109,13 +122,16 @@ class _Collected:
     def finished(self) -> Arguments:
         return Arguments(
             tuple(self.programs), tuple(self.settings), tuple(self.operands), tuple(self.commands), tuple(self.pids),
-            frozenset(self.flags), **self.values,
+            frozenset(self.flags), pictures=tuple(self.pictures), **self.values,
         )  # fmt: skip
 
 
-def parse(words: Sequence[str]) -> Arguments:
-    """Read the words behind the program's name. Raises UsageError."""
-    collected = _Collected()
+def parse(words: Sequence[str], more: Mapping[str, str] = _NONE) -> Arguments:
+    """Read the words behind the program's name. Raises UsageError.
+
+    `more` are options without a value that a command has besides the usual ones: letters, and names for `flags`.
+    """
+    collected = _Collected({**_FLAGS, **more})
     remaining = list(reversed(words))
     while remaining:
         word = remaining.pop()
@@ -136,14 +152,17 @@ def parse(words: Sequence[str]) -> Arguments:
 
 def _long(word: str, remaining: list[str], collected: _Collected) -> None:
     name, equals, value = word.partition("=")
-    if name not in _LONG or (equals and name not in _LONG_WITH_VALUE):
+    has_value = name in _LONG_WITH_VALUE or name in _PICTURES
+    if (name not in _LONG and name not in _PICTURES) or (equals and not has_value):
         raise UsageError(f"illegal option -- {word[2:]}")
-    if name not in _LONG_WITH_VALUE:
+    if not has_value:
         collected.flags.add(_LONG[name])
     elif equals or remaining:
         text = value if equals else remaining.pop()
         if name == "--engine":
             collected.settings.append(Setting(name, "engine", text))
+        elif name in _PICTURES:
+            collected.pictures.append((name[2:], text))
         else:
             collected.values[_LONG[name]] = text
     else:

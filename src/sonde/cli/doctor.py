@@ -20,7 +20,7 @@ def doctor(words: Sequence[str]) -> int:
         raise UsageError(f"doctor takes no arguments: {words[0]}")
     rows = survey()
     show("".join(_lines(row) for row in (*rows, *embedded.survey())))
-    return 0 if all(row.state == "yes" for row in rows if row.name in ("bpf", "ringbuf")) else 1
+    return 0 if all(row.state == "yes" for row in rows if row.name == "bpf") else 1
 
 
 def _lines(row: Row) -> str:

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from mmap import PAGESIZE
 
 from sonde.cli.messages import FatalError, Messages
 from sonde.cli.permission import refusal
+from sonde.codegen.outputs import RING_BUFFERS_SINCE
 from sonde.options import OptionTable
-from sonde.probe import Internal, Uprobe
+from sonde.probe import Internal, KernelFunction, Packet, StaticProbe, Uprobe
+from sonde.target.target import Target, is_older
 from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from sonde.engines.base import Engine
     from sonde.lang.program import Program
+    from sonde.samples import SampleRequest, Take
     from sonde.session import Traced
 
 KERNEL, EMBEDDED = "kernel", "embedded"
+
+_RING_BYTES = 1 << 20
 
 # Of the two engines only the one that is chosen is imported.
 
@@ -23,7 +29,7 @@ KERNEL, EMBEDDED = "kernel", "embedded"
 def choose(options: OptionTable, messages: Messages, only_compiles: bool = False) -> str:
     """KERNEL or EMBEDDED, as the option `engine` says; `auto` is the kernel if it permits. Raises FatalError.
 
-    What is only listed or compiled needs no permission.
+    What is only compiled needs no permission.
     """
     wanted = options.text("engine", "auto")
     if wanted == EMBEDDED:
@@ -40,12 +46,23 @@ def choose(options: OptionTable, messages: Messages, only_compiles: bool = False
     return EMBEDDED
 
 
+def choose_listed(options: OptionTable, messages: Messages) -> str:
+    """The engine whose probes are listed: the one that would trace, but the kernel's can be listed by everybody."""
+    if options.text("engine", "auto") != "auto":
+        return choose(options, messages, only_compiles=True)
+    why = refusal()
+    if not why:
+        return KERNEL
+    messages.error(f"listing the probes of the embedded engine: {why}; `--engine kernel -l` lists the kernel's")
+    return EMBEDDED
+
+
 def has_filter(options: OptionTable) -> bool:
     """Whether a command of -c gets a seccomp filter where the embedded engine runs."""
     return options.on("seccomp") or not options.is_set("seccomp")
 
 
-def features(engine: str, program: Program) -> frozenset[str]:
+def features(engine: str, program: Program, target: Target) -> frozenset[str]:
     """What the engine offers to programs; not looked into where nothing but BEGIN and END is to run."""
     if engine == EMBEDDED:
         from sonde.engines.embedded.offer import FEATURES
@@ -53,25 +70,79 @@ def features(engine: str, program: Program) -> frozenset[str]:
         return FEATURES
     if all(isinstance(probe.firing, Internal) for clause in program.clauses for probe in clause.probes):
         return frozenset()
-    from sonde.engines.kernel.features import FOR_PROGRAMS, FOR_UPROBES, detect
+    from sonde.engines.kernel.features import (
+        FOR_FUNCTIONS,
+        FOR_PACKETS,
+        FOR_PROGRAMS,
+        FOR_RECORDS,
+        FOR_UPROBES,
+        detect,
+    )
 
-    return detect((*FOR_PROGRAMS, *(FOR_UPROBES if _has_uprobes(program) else ())))
+    kinds = {type(probe.firing) for clause in program.clauses for probe in clause.probes}
+    wanted = (
+        *FOR_PROGRAMS,
+        *(FOR_RECORDS if is_older(target, RING_BUFFERS_SINCE) else ()),
+        *(FOR_UPROBES if kinds & {StaticProbe, Uprobe} else ()),
+        *(FOR_FUNCTIONS if KernelFunction in kinds else ()),
+        *(FOR_PACKETS if Packet in kinds else ()),
+    )
+    return detect(wanted)
 
 
-def _has_uprobes(program: Program) -> bool:
-    return any(isinstance(probe.firing, Uprobe) for clause in program.clauses for probe in clause.probes)
+def refused_functions(program: Program) -> frozenset[str]:
+    """Functions of the kernel, among those that would have a program each, for which the kernel takes none."""
+    from sonde.codegen.attachment import by_entry
+    from sonde.engines.kernel.features import takes_function
+
+    wanted = {
+        (probe.firing.name, probe.firing.is_return)
+        for clause in program.clauses
+        for probe in by_entry(clause.probes)
+        if isinstance(probe.firing, KernelFunction)
+    }
+    return frozenset(name for name, is_return in wanted if not takes_function(name, is_return))
 
 
-def make(engine: str, options: OptionTable, traced: Sequence[Traced]) -> Engine:
-    """The engine itself, for these processes; it may fail only when it loads programs."""
+def make(engine: str, options: OptionTable, traced: Sequence[Traced], take: Take | None = None) -> Engine:
+    """The engine itself, for these processes; it may fail only when it loads programs. `take` gets the records of
+    programs as they stand in perf rings."""
     if engine == EMBEDDED:
         from sonde.engines.embedded.engine import EmbeddedEngine
         from sonde.engines.embedded.followed import Followed
 
+        if options.on("callchain"):
+            raise FatalError("option callchain: the embedded engine has no call chains in samples", hint="use ustack()")
         group = next((each.group for each in traced if isinstance(each, Followed)), None)
-        return EmbeddedEngine(group)
+        if options.text("scope") == "system":
+            raise FatalError("option scope=system: the embedded engine sees only the processes of -c and -p")
+        return EmbeddedEngine(group, _ring_bytes(options))
     from sonde.engines.kernel.engine import KernelEngine
     from sonde.engines.kernel.stamps import StampValues
 
     values = StampValues(traced[0].pid if traced else 0)
-    return KernelEngine(options.number("cpu", 0) if options.is_set("cpu") else None, values)
+    cpu = options.number("cpu", 0) if options.is_set("cpu") else None
+    return KernelEngine(cpu, values, _request(options, traced, take))
+
+
+def _ring_bytes(options: OptionTable) -> int:
+    """The size of a ring of samples: a power of 2 of pages."""
+    wanted = options.number("samplesize", _RING_BYTES)
+    return 1 << max(wanted - 1, PAGESIZE - 1).bit_length()
+
+
+def _request(options: OptionTable, traced: Sequence[Traced], take: Take | None) -> SampleRequest:
+    """How perf events are opened. Raises FatalError."""
+    from sonde.formats.perf_events import SAMPLE_CALLCHAIN
+    from sonde.samples import SampleRequest
+
+    scope = options.text("scope")
+    if scope == "processes" and not traced:
+        raise FatalError("option scope=processes without processes", hint="name some with -c or -p")
+    return SampleRequest(
+        SAMPLE_CALLCHAIN if options.on("callchain") else 0,
+        _ring_bytes(options),
+        tuple(each.pid for each in traced) if scope != "system" else (),
+        scope == "processes",
+        take,
+    )

@@ -95,9 +95,9 @@ def _is_elsewhere(position: Position) -> bool:
     return position.line_directive and position.file not in (None, INPUT)
 
 
-def engine_error(error: EngineError) -> FatalError:
-    """What the engine could not do, with the D line the kernel refused and the end of the verifier's log."""
-    parts = [f"the D code it was made from is at {error.place}"] if error.place else []
+def engine_error(error: EngineError, language: str = "D") -> FatalError:
+    """What the engine could not do, with the line of source the kernel refused and the end of the verifier's log."""
+    parts = [f"the {language} code it was made from is at {error.place}"] if error.place else []
     if error.log:
         parts += ["the end of the verifier's log:", *error.log.splitlines()]
     failure = "processing aborted" if isinstance(error, AbortedError) else "could not enable tracing"

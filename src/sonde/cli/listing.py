@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from sonde.cli.arguments import Arguments
-from sonde.cli.engines import choose
+from sonde.cli.engines import choose_listed
 from sonde.cli.kernels import registry_of
 from sonde.cli.messages import Messages
 from sonde.cli.output import show
@@ -26,7 +26,7 @@ _ROW = "{:>5} {:>10} {:>17} {:>33} {}\n"
 def list_probes(arguments: Arguments, options: OptionTable, messages: Messages) -> int:
     """List what the programs' descriptions match, or all there is; a description without probes is only reported."""
     options.set("zdefs", None)
-    engine = choose(options, messages, only_compiles=True)
+    engine = choose_listed(options, messages)
     registry = registry_of(arguments, engine)
     if not arguments.programs:
         _show(registry.match("", "", "", ""), arguments, registry, heading=True)

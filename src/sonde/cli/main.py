@@ -15,7 +15,7 @@ from sonde.cli.output import show
 # that trace, list, explain or show are imported where the command line has asked for them.
 
 USAGE = """\
-Usage: {name} [-BCeFHlqSvVwZ] [-b bufsz] [-c cmd] [-D name[=def]] [-I path]
+Usage: {name} [-BCeFGhHlqSvVwZ] [-b bufsz] [-c cmd] [-D name[=def]] [-I path]
        [-L path] [-o output] [-p pid] [-s script] [-U name] [-x opt[=val]]
        [-X a|c|s|t]
        [-P provider [[ predicate ] action ]]
@@ -25,7 +25,11 @@ Usage: {name} [-BCeFHlqSvVwZ] [-b bufsz] [-c cmd] [-D name[=def]] [-I path]
        [-i probe-id [[ predicate ] action ]]
        [-k btf] [--save file] [--raw file] [--disasm] [--dry-run]
        [--engine kernel|embedded|auto] [ args ... ]
+       [--flame file.html|.svg [--flame-diff file]] [--heatmap file.html|.svg]
+       [--folded file] [--speedscope file] [--pprof file]
        --spec file [-c cmd] [-p pid] [-o output] [-Fqw] [-x opt[=val]]
+       --object file [-c cmd] [-p pid] [-o output] [-D name=val] [-evw]
+       [--dump] [--disasm]
 """
 
 EXPLANATION = """
@@ -33,8 +37,10 @@ EXPLANATION = """
   -l                  list the probes instead, with -v their arguments too
   -c, -p              trace a command, a process: its pid is $target
   -e                  compile, then exit
+  -h, -G              for programs with probes of their own: a header from the
+                      definition of their provider, and an object to link
   -q -F -o file       only what the program prints; indented by function;
-                      appended to a file
+                      appended to a file (packets into one named *.pcapng)
   -w                  allow destructive actions
   -Z                  allow descriptions that match no probe
   -x opt[=val]        set an option, as `#pragma D option` does
@@ -45,17 +51,24 @@ EXPLANATION = """
   --save, --spec file write what was compiled to a file; run such a file
   --engine name       run in the kernel, in sonde itself (embedded: no
                       privilege, for -c and -p), or where it can (auto)
+  --object file       run the programs of an object that gcc or clang made;
+                      --dump shows its variables and maps at the end
   --raw file          write the records to a file as well, for `{name} raw file`
+  --flame file        a flame graph of aggregations keyed by stack(), ustack();
+                      --flame-diff: compared with an earlier profile;
+                      --folded, --speedscope, --pprof: for other viewers
+  --heatmap file      a quantize, lquantize or llquantize over time
 
 Other commands: `{name} doctor` tells what this kernel and this user can do,
-`{name} raw FILE` shows a file written by --raw, `{name} verify [-v] FILE`
-has the embedded engine's verifier look at what a script compiles to,
+`{name} raw FILE` shows a file written by --raw,
+`{name} record ... [-g] [-o file] [-- command]` writes a perf.data file as well,
+with samples that sample() lets through, which perf and `{name} read FILE` show,
+`{name} verify [-v] FILE` has the embedded engine's verifier look at what a
+script compiles to,
 `{name} vars [--struct] OBJECT FUNCTION|FILE@LINE` lists the variables there.
 """
 
 _UNSUPPORTED = {
-    "object": "-G: making objects for statically defined probes is not supported",
-    "header": "-h: making headers for statically defined probes is not supported",
     "anonymous": "-A: anonymous tracing does not exist on Linux",
     "claim": "-a: anonymous tracing does not exist on Linux",
 }
@@ -109,6 +122,14 @@ def _command(words: list[str], messages: Messages) -> int:
         from sonde.cli.vars import show_variables
 
         return show_variables(words[1:])
+    if words[:1] == ["record"]:
+        from sonde.cli.record import arguments_of
+
+        return _trace_or_list(arguments_of(words[1:]), messages)
+    if words[:1] == ["read"]:
+        from sonde.cli.read import read_file
+
+        return read_file(words[1:], messages)
     arguments = parse(words)
     if "help" in arguments.flags:
         show((USAGE + EXPLANATION).format(name=messages.program))
@@ -134,9 +155,17 @@ def _trace_or_list(arguments: Arguments, messages: Messages) -> int:
         from sonde.cli.specs import run_file
 
         return run_file(arguments, messages)
+    if arguments.bpf_object is not None:
+        from sonde.cli.object import run_object
+
+        return run_object(arguments, messages)
     from sonde.cli.settings import option_table
 
     options = option_table(arguments)
+    if arguments.flags & {"header", "object"}:
+        from sonde.cli.headers import write
+
+        return write(arguments, options, messages)
     if "list" in arguments.flags:
         from sonde.cli.listing import list_probes
 

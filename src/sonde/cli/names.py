@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+
+from sonde.options import OptionTable
 from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from sonde.symbols.process_events import ProcessEvent
     from sonde.symbols.symbolizer import SystemSymbolizer
 
 
 class Names:
     """A symbolizer made when the first name is asked for: most traces ask for none."""
 
-    def __init__(self) -> None:
+    def __init__(self, options: OptionTable) -> None:
+        self._demangles = options.on("demangle") or not options.is_set("demangle")
         self._made: SystemSymbolizer | None = None
 
     def _system(self) -> SystemSymbolizer:
         if self._made is None:
             from sonde.symbols.symbolizer import SystemSymbolizer
 
-            self._made = SystemSymbolizer()
+            self._made = SystemSymbolizer(demangles=self._demangles)
         return self._made
+
+    @property
+    def changes(self) -> int:
+        return self._made.changes if self._made else 0
 
     def kernel(self, address: int) -> tuple[str, str, int] | None:
         return self._system().kernel(address)
@@ -27,8 +36,25 @@ class Names:
     def user(self, pid: int, address: int) -> tuple[str, str | None, int] | None:
         return self._system().user(pid, address)
 
+    def inlined(self, pid: int, address: int) -> tuple[str, ...]:
+        return self._system().inlined(pid, address)
+
     def place(self, pid: int, address: int) -> tuple[str, int] | None:
         return self._system().place(pid, address)
 
+    def follow(self, pull: Callable[[], Iterable[ProcessEvent]]) -> None:
+        self._system().follow(pull)
+
+    def take(self, event: ProcessEvent) -> None:
+        self._system().take(event)
+
+    @property
+    def forgotten(self) -> int:
+        return self._system().forgotten
+
     def remember(self, pid: int) -> bool:
         return self._system().remember(pid)
+
+    def close(self) -> None:
+        if self._made is not None:
+            self._made.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 
 from sonde.cli.arguments import ProgramText
@@ -12,6 +13,7 @@ from sonde.cli.preprocess import INPUT, preprocess
 from sonde.cli.settings import check_attributes
 from sonde.lang.check.checker import Checker
 from sonde.lang.check.options import CheckOptions
+from sonde.lang.d.lexer import SLASHES
 from sonde.lang.d.source import Macros, Source, command_line_source
 from sonde.lang.errors import DError, Position
 from sonde.lang.program import Clause, Program
@@ -36,8 +38,8 @@ class Given(NamedTuple):
         """How messages about a running program call it: `script 'FILE'`, `description 'PROBES'`."""
         if self.is_script:
             return f"script '{self.name}'"
-        end = min((index for index in map(self.name.find, "{/;") if index >= 0), default=len(self.name))
-        return f"description '{self.name[:end]}'"
+        probes = re.match(rf"(?:{SLASHES}|[^{{/;])*", self.name)
+        return f"description '{probes[0] if probes else ''}'"
 
     @property
     def failure(self) -> str:

@@ -13,17 +13,26 @@ def show_file(words: Sequence[str], messages: Messages) -> int:
     arguments = parse(words)
     if len(arguments.operands) != 1 or arguments.programs or arguments.commands or arguments.pids:
         raise UsageError("raw takes one file and the options -q, -F, -o and -x")
+    if arguments.pictures or arguments.flame_diff:
+        text = "raw makes no pictures: the names of what has run are known only while it is traced"
+        raise FatalError(text, hint="give --flame, --heatmap and the like to the command that traces")
     from sonde.cli.names import Names
-    from sonde.cli.run import opened
+    from sonde.cli.run import capture_file, is_capture, opened, require_written
     from sonde.cli.settings import option_table
-    from sonde.consume.raw import RawFileError
+    from sonde.consume.raw import RawBlocks, RawFileError, Replay
     from sonde.session import show_recorded
 
     path = arguments.operands[0]
     options = option_table(arguments)
     try:
-        with open(path, "rb") as file, opened(arguments.output, "output file ") as output:
-            return show_recorded(file, options, output, messages.program, Names())
+        with open(path, "rb") as file:
+            recorded = Replay(RawBlocks(file))
+            plain = None if is_capture(arguments.output) else arguments.output
+            captures = arguments.output if plain is None else None
+            with opened(plain, "output file ") as output, capture_file(captures, recorded.spec) as packets:
+                status = show_recorded(recorded, options, output, messages.program, Names(options), packets)
+                require_written(packets, captures)
+                return status
     except RawFileError as error:
         raise FatalError(f"{path}: {error}") from None
     except OSError as error:

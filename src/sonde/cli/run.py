@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
@@ -15,9 +16,15 @@ from sonde.cli.names import Names
 from sonde.engines.base import EngineError
 from sonde.options import OptionTable
 from sonde.session import Session, Traced
-from sonde.spec import TracingSpec
+from sonde.spec import PERF_RINGS, TracingSpec
 from sonde.target.launch import CommandError
-from sonde.typed import BinaryIO
+from sonde.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sonde.captures.file import CaptureFile
+    from sonde.cli.pictures import Pictures
+    from sonde.consume.raw import RawFile
+    from sonde.recording.file import PerfDataFile
 
 _RECORD_OVERHEAD = 40
 """Bytes that dtrace needs in a buffer for a record besides the record itself."""
@@ -35,20 +42,48 @@ def run(
             "the command gets a seccomp filter, and no_new_privs with it: setuid programs do not change user, and a "
             "filter of its own cannot notify (-xseccomp=no: no filter)"
         )
-    names = Names()
-    with opened(arguments.output, "output file ") as output, _raw_file(arguments.raw) as raw:
+    names = Names(options)
+    pictures = _pictures(arguments, spec, names, options, messages)
+    text, captures = (None, arguments.output) if is_capture(arguments.output) else (arguments.output, None)
+    with (
+        opened(text, "output file ") as output, _raw_file(arguments.raw) as raw,
+        capture_file(captures, spec) as packets, _recording(arguments, spec, engine) as recording,
+    ):  # fmt: skip
         try:
-            made = make(engine, options, traced)
-            session = Session(spec, made, options, names, traced, output, messages.program, raw, names.remember)
+            made = make(engine, options, traced, recording.records if recording else None)
+            blocks = [each.block for each in (raw, recording) if each is not None]
+            session = Session(spec, made, options, names, traced, output, messages.program, blocks, names,
+                              pictures.album if pictures else None, packets, recording)  # fmt: skip
             if options.on("destructive") and not options.on("quiet"):
                 messages.error("allowing destructive actions")
-            return session.run().status & 0xFF
+            status = session.run().status & 0xFF
+            if pictures is not None:
+                pictures.write()
+            require_written(packets, captures)
+            if recording is not None:
+                _complete(recording, options, messages)
+            return status
         except EngineError as error:
             raise engine_error(error) from None
         except CommandError as error:
             raise FatalError(str(error)) from None
         except OSError as error:
             raise FatalError(f"processing aborted: {error.strerror}") from None
+        finally:
+            names.close()
+            if pictures is not None:
+                pictures.close()
+
+
+def _pictures(
+    arguments: Arguments, spec: TracingSpec, names: Names, options: OptionTable, messages: Messages
+) -> Pictures | None:
+    if not arguments.pictures and arguments.flame_diff is None:
+        return None
+    # A trace without pictures is not to wait for this import.
+    from sonde.cli.pictures import Pictures
+
+    return Pictures(arguments, spec, names, options, messages)
 
 
 def _check_enabling(spec: TracingSpec, options: OptionTable) -> None:
@@ -57,6 +92,35 @@ def _check_enabling(spec: TracingSpec, options: OptionTable) -> None:
     if options.is_set("bufsize") and options.number("bufsize", 0) < needed:
         text = "could not enable tracing: Enabling exceeds size of buffer"
         raise FatalError(text, hint=f"a record takes {needed} bytes: give -b a greater size")
+
+
+def is_capture(path: str | None) -> bool:
+    """Whether the file of -o is one of packets."""
+    return path is not None and path.lower().endswith(".pcapng")
+
+
+@contextmanager
+def capture_file(path: str | None, spec: TracingSpec) -> Iterator[CaptureFile | None]:
+    """The file for the packets that a program captures, if there is a path. Raises FatalError."""
+    if path is None:
+        yield None
+        return
+    # A trace that captures nothing is not to wait for this import.
+    from sonde.captures.file import CaptureFile
+    from sonde.captures.values import has_packet
+
+    if not any(map(has_packet, spec.records)):
+        text = f"-o {path} is for packets, and the program captures none"
+        raise FatalError(text, hint="call capture() or pcap() in a clause, or give the output's file another name")
+    with opened(path, "capture file ", os.O_TRUNC) as descriptor:
+        yield CaptureFile(descriptor)
+
+
+def require_written(packets: CaptureFile | None, path: str | None) -> None:
+    """Raises FatalError if not all could be written."""
+    if packets is not None and packets.failure:
+        text = f"failed to write capture file '{path}': {packets.failure}"
+        raise FatalError(text, hint=f"it has the first {packets.packets} packets; {packets.lost} more were captured")
 
 
 @contextmanager
@@ -76,9 +140,46 @@ def opened(path: str | None, what: str, flags: int = os.O_APPEND) -> Iterator[in
 
 
 @contextmanager
-def _raw_file(path: str | None) -> Iterator[BinaryIO | None]:
+def _raw_file(path: str | None) -> Iterator[RawFile | None]:
     if path is None:
         yield None
         return
     with opened(path, "raw file ", os.O_TRUNC) as descriptor, open(descriptor, "wb", closefd=False) as file:
-        yield file
+        from sonde.consume.raw import RawFile  # an import that most runs do without
+
+        yield RawFile(file)
+
+
+@contextmanager
+def _recording(arguments: Arguments, spec: TracingSpec, engine: str) -> Iterator[PerfDataFile | None]:
+    """The file of `sonde record`. Raises FatalError."""
+    if arguments.recording is None:
+        yield None
+        return
+    if engine == EMBEDDED:
+        raise FatalError("only what the kernel traces can be recorded", hint="--engine kernel, with its privileges")
+    if spec.rings != (PERF_RINGS,):
+        text = "this program was compiled to write its records to a BPF ring buffer, where they have no times"
+        raise FatalError(text, hint="compile it with -xoutput=perf")
+    from sonde import __version__
+    from sonde.recording.file import PerfDataFile, RecordingError
+    from sonde.recording.unseen import unseen
+
+    try:
+        made = PerfDataFile(arguments.recording, __version__, sys.argv, unseen=unseen(spec))
+    except RecordingError as error:
+        raise FatalError(str(error)) from None
+    try:
+        yield made
+    finally:
+        made.close()
+
+
+def _complete(recording: PerfDataFile, options: OptionTable, messages: Messages) -> None:
+    """Raises FatalError if not all could be written."""
+    summary = recording.complete()
+    if recording.failure:
+        text = f"failed to write '{recording.path}': {recording.failure}"
+        raise FatalError(text, hint="what was recorded before that can be read")
+    if summary is not None and not options.on("quiet"):
+        messages.error(f"{recording.path}: {summary}")

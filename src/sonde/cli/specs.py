@@ -15,7 +15,7 @@ from sonde.cli.output import show
 from sonde.cli.processes import processes
 from sonde.cli.settings import option_table
 from sonde.options import OptionTable
-from sonde.probe import Uprobe
+from sonde.probe import StaticProbe, Uprobe
 from sonde.probes.registry import Registry
 from sonde.spec import TracingSpec
 from sonde.specfile import CompiledFor, Fact, Part, Setting, SpecFile, SpecFileError, from_text, to_text
@@ -31,8 +31,8 @@ def save(
     """Write a spec file. Raises FatalError."""
     for program in spec.programs:
         for probe, _ in program.probes:
-            if isinstance(probe.firing, Uprobe):
-                raise FatalError(f"{probe} cannot be saved", hint="it is of one process, as it is now")
+            if isinstance(probe.firing, (StaticProbe, Uprobe)):
+                raise FatalError(f"{probe} cannot be saved", hint="it is of a process or file, as it is here and now")
     facts = tuple(Fact(*fact) for fact in registry.facts(spec))
     target = registry.target
     content = SpecFile(

@@ -6,7 +6,7 @@ from collections.abc import Set
 
 from sonde.cli.arguments import Arguments
 from sonde.cli.destructive import is_destructive
-from sonde.cli.engines import EMBEDDED, choose, features
+from sonde.cli.engines import EMBEDDED, choose, features, refused_functions
 from sonde.cli.errors import compile_error
 from sonde.cli.kernels import registry_of, require_only_compiling, without_btf
 from sonde.cli.messages import FatalError, Messages
@@ -41,7 +41,11 @@ def trace(arguments: Arguments, options: OptionTable, messages: Messages) -> int
             compiled = compile_programs(given, options, registry, variables, messages.program)
             compilation, spec = generate(compiled, options, registry, engine)
         _write_types(options, compiled)
-        _announce(compiled, arguments, options, messages)
+        if engine == EMBEDDED and not traced and not only_compiles:
+            _require_none_followed(compiled, options)
+        _announce(compiled, registry, arguments, options, messages)
+        if "verbose" in arguments.flags:
+            _tell_ways(spec, messages)
         _show_code(arguments.flags, options, compilation, spec, compiled)
         if arguments.save:
             from sonde.cli.specs import save
@@ -51,8 +55,6 @@ def trace(arguments: Arguments, options: OptionTable, messages: Messages) -> int
             return 0
         if not any(clause.probes for clauses in compiled.clauses for clause in clauses):
             raise FatalError("no probes matched")
-        if engine == EMBEDDED and not traced:
-            _require_none_followed(compiled, options)
         from sonde.cli.run import run
 
         return run(spec, is_destructive(compiled.program), arguments, options, messages, traced, engine)
@@ -82,7 +84,9 @@ def generate(
 ) -> tuple[Compilation, TracingSpec]:
     target = registry.target
     if not target.portable:
-        target = target._replace(features=features(engine, compiled.program))
+        found = features(engine, compiled.program, target)
+        refused = refused_functions(compiled.program) if "fentry" in found else frozenset()
+        target = target._replace(features=found, refused_functions=refused)
     try:
         compilation = compile_session(compiled.program, options, target, registry, compiled.lines)
         return compilation, compilation.spec()
@@ -99,7 +103,9 @@ def _parts(compiled: Compiled) -> list[tuple[str, int]]:
     return [(given.title, len(found)) for given, found in zip(compiled.given, matched, strict=True)]
 
 
-def _announce(compiled: Compiled, arguments: Arguments, options: OptionTable, messages: Messages) -> None:
+def _announce(
+    compiled: Compiled, registry: Registry, arguments: Arguments, options: OptionTable, messages: Messages
+) -> None:
     """How many probes each program matched, and with -v how stable it is."""
     is_announced = not options.on("quiet") and "compile_only" not in arguments.flags
     for given, clauses, (title, count) in zip(compiled.given, compiled.clauses, _parts(compiled), strict=True):
@@ -109,6 +115,17 @@ def _announce(compiled: Compiled, arguments: Arguments, options: OptionTable, me
             from sonde.cli.stability import report
 
             show(report(given, clauses, compiled.checker))
+    for remark in registry.remarks() if is_announced else ():
+        messages.error(remark)
+
+
+def _tell_ways(spec: TracingSpec, messages: Messages) -> None:
+    """With -v: by which of the kernel's ways probes of its functions are attached, and how records come."""
+    from sonde.cli.attachments import attachments
+    from sonde.cli.transports import transports
+
+    for sentence in (*attachments(spec), *transports(spec)):
+        messages.error(sentence)
 
 
 def _write_types(options: OptionTable, compiled: Compiled) -> None:

@@ -6,15 +6,18 @@ from collections.abc import Sequence
 
 from sonde.cli.messages import FatalError, UsageError
 from sonde.cli.output import show
+from sonde.codegen.partial import lacks_part
 from sonde.lang.types import name_of
+from sonde.probes.placement import Surroundings, is_program
+from sonde.probes.user_variables import fetchable
 from sonde.symbols.dwarf.errors import DebugInfoError, damaged
 from sonde.symbols.dwarf.information import open_information
-from sonde.symbols.dwarf.points import Named, Point, Points, live_ranges
-from sonde.symbols.dwarf.scopes import Variable
+from sonde.symbols.dwarf.points import Point, Points, live_ranges
+from sonde.symbols.dwarf.scopes import Variable, nameable
 from sonde.symbols.dwarf.structure import structure
-from sonde.symbols.elf import ElfError
+from sonde.symbols.elf import ElfError, ElfFile
 
-_USAGE = "vars takes an object and a function or FILE@LINE, and the option --struct"
+_USAGE = "vars takes an object and a function or FILE@LINE, and the option --struct, with it variables"
 _MOST_RANGES = 4
 _LONGEST = 60
 """Characters of a function's name, which templates make endless, where several are told in a line."""
@@ -23,17 +26,29 @@ _LONGEST = 60
 def show_variables(words: Sequence[str]) -> int:
     """List the variables; with --struct the C structure they are fetched into. Returns 0."""
     operands = [each for each in words if each != "--struct"]
-    if len(operands) != 2 or any(each.startswith("-") for each in operands):
+    structure_wanted = "--struct" in words
+    if len(operands) < 2 or any(each.startswith("-") for each in operands):
         raise UsageError(_USAGE)
-    path, place = operands
+    path, place, *variables = operands
+    if variables and not structure_wanted:
+        raise UsageError(_USAGE)
+    if path == "kernel" or variables:
+        from sonde.cli.declarations import declared  # what probe lines need
+
+        show(declared(path, place, variables, structure_wanted))
+        return 0
     file, at, line = place.rpartition("@")
     if at and not (file and line.isascii() and line.isdigit() and len(line) < 10):
         raise UsageError(_USAGE)
     try:
         with damaged(path, OSError, ElfError):
-            points = Points(open_information(path))
+            information = open_information(path)
+            points = Points(information)
             found = points.at_line(file, int(line)) if at else points.at_function(place)
-            text = _text(points, found, place if "--struct" in words else "", with_others=not at)
+            if structure_wanted:
+                text = "\n".join(_structure(points, each, place) for each in found)
+            else:
+                text = "\n".join(_listing(points, information.elf, each, with_others=not at) for each in found)
     except OSError as error:
         raise FatalError(f"{path}: {error.strerror}") from None
     except (DebugInfoError, ElfError) as error:
@@ -43,15 +58,9 @@ def show_variables(words: Sequence[str]) -> int:
     return 0
 
 
-def _text(points: Points, found: Sequence[Point], structure_of: str, with_others: bool) -> str:
-    if structure_of:
-        name = "".join(each if each.isascii() and each.isalnum() else "_" for each in structure_of)
-        return "\n".join(_structure(points, each, f"variables_of_{name}") for each in found)
-    return "\n".join(_listing(points, each, with_others) for each in found)
-
-
-def _structure(points: Points, point: Point, name: str) -> str:
-    layout = structure(points.named(point), name)
+def _structure(points: Points, point: Point, place: str) -> str:
+    name = "".join(each if each.isascii() and each.isalnum() else "_" for each in place)
+    layout = structure(points.named(point), f"variables_of_{name}")
     return f"/* {_heading(point)}: {layout.size} bytes */\n{layout.text}"
 
 
@@ -61,11 +70,11 @@ def _heading(point: Point) -> str:
     return f"{point.what}, at {point.address:#x}" + (f" in {around}" if len(names) > 1 or ":" in point.what else "")
 
 
-def _listing(points: Points, point: Point, with_others: bool) -> str:
+def _listing(points: Points, file: ElfFile, point: Point, with_others: bool) -> str:
     lines = [_heading(point)]
     start = point.scopes[0].ranges[0][0] if point.scopes[0].ranges else point.address
-    named = points.named(point)
-    lines += [_line(each, start) for each in sorted(named, key=lambda each: not each.variable.is_parameter)]
+    named = sorted(nameable(point.scopes), key=lambda each: not each.is_parameter)
+    lines += [f"{_described(each)}  {_here(points, file, point, each)}; {_live(each, start)}" for each in named]
     if with_others:
         lines += [_other(each, start) for each in points.elsewhere(point)]
     if len(lines) == 1:
@@ -73,9 +82,16 @@ def _listing(points: Points, point: Point, with_others: bool) -> str:
     return "".join(f"{line}\n" for line in map(_printable, lines))
 
 
-def _line(named: Named, start: int) -> str:
-    here = f"not fetched: {named.reason}" if named.reason else "here"
-    return f"{_described(named.variable)}  {here}; {_live(named.variable, start)}"
+def _here(points: Points, file: ElfFile, point: Point, variable: Variable) -> str:
+    """Whether a D program can name the variable there, and if not why."""
+    around = Surroundings(file, 0, point.address, is_program(file))
+    try:
+        found = fetchable(points, point, variable, around)
+    except DebugInfoError as error:
+        return f"not fetched: {error}"
+    if found is None:
+        return "not fetched: it is optimised out here"
+    return "in parts here" if lacks_part(found, variable.type) else "here"
 
 
 def _other(variable: Variable, start: int) -> str:

@@ -16,6 +16,7 @@ from sonde.cli.permission import refusal
 from sonde.cli.programs import compile_programs, macros, read
 from sonde.cli.settings import option_table
 from sonde.cli.trace import generate
+from sonde.engines.base import EngineError
 from sonde.engines.embedded.verification import verify_here
 from sonde.engines.embedded.verifier.merging import Merged
 from sonde.engines.embedded.verifier.verify import Refusal, Verified, verify
@@ -24,7 +25,7 @@ from sonde.spec import MapSpec, ProgramSpec, TracingSpec
 
 
 def verify_file(words: Sequence[str], messages: Messages) -> int:
-    """Verify every program of a D script, or of -n and the like; returns 0 if all are accepted, else 1.
+    """Verify every program of a D script, of -n and the like, or of an object; returns 0 if all are accepted, else 1.
 
     -v prints each program with what is known before each instruction.
     """
@@ -33,15 +34,39 @@ def verify_file(words: Sequence[str], messages: Messages) -> int:
         first, *rest = arguments.operands
         arguments = arguments._replace(programs=(ProgramText("file", first),), operands=tuple(rest))
     if not arguments.programs or arguments.commands or arguments.pids:
-        raise UsageError("verify takes a D script, or programs by -n and the like, and the options -v and -x")
+        raise UsageError("verify takes a D script or object, or programs by -n and the like, and the options -v and -x")
     options = option_table(arguments)
     wanted = options.text("engine", "auto")
     engine = wanted if wanted in (KERNEL, EMBEDDED) else EMBEDDED if refusal() else KERNEL
-    spec = _compile(arguments, options, engine, messages)
+    path = arguments.programs[0].text if arguments.programs[0].kind == "file" else ""
+    spec = _of_object(path) if path and _is_object(path) else _compile(arguments, options, engine, messages)
     maps = {each.name: each for each in spec.maps}
     prove = verify_here if engine == EMBEDDED else verify
     refused = [each for each in spec.programs if not _verify(each, maps, prove, "verbose" in arguments.flags, messages)]
     return 1 if refused else 0
+
+
+def _is_object(path: str) -> bool:
+    try:
+        with open(path, "rb") as file:
+            return file.read(4) == b"\x7fELF"
+    except OSError:
+        return False
+
+
+def _of_object(path: str) -> TracingSpec:
+    """An object's programs as they would be loaded into this kernel. Raises FatalError."""
+    # What other programs do without.
+    from sonde.objects.errors import ObjectError
+    from sonde.objects.front_end import loadable
+    from sonde.objects.reading import read_object
+    from sonde.objects.running_kernel import RunningKernel
+
+    try:
+        with open(path, "rb") as file:
+            return loadable(read_object(file.read()), RunningKernel()).spec
+    except ObjectError as error:
+        raise FatalError(f"{path} cannot be loaded: {error.text}", hint=error.hint) from None
 
 
 def _compile(arguments: Arguments, options: OptionTable, engine: str, messages: Messages) -> TracingSpec:
@@ -63,7 +88,7 @@ def _verify(
     try:
         verified = prove(program, maps, observe=merged.observe if merged is not None else None)
         outcome = f"accepted, {verified.steps} instructions gone through"
-    except Refusal as error:
+    except (Refusal, EngineError) as error:
         messages.error(str(error))
         outcome = "refused"
     kind = NAMES[program.kind] if program.kind < len(NAMES) else str(program.kind)

@@ -9,7 +9,10 @@ from collections.abc import Sequence
 
 from sonde.lang.types import Type
 from sonde.probe import Probe
-from sonde.typed import NamedTuple, Protocol
+from sonde.typed import TYPE_CHECKING, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from sonde.location import Piece
 
 
 class ProbeArgument(NamedTuple):
@@ -33,6 +36,13 @@ class Derivation(NamedTuple):
     condition: str
     values: tuple[str, ...]
     before: tuple[str, ...] = ()
+
+
+class Located(NamedTuple):
+    """A variable of the program that a probe is in: its type, and where it is when the probe fires."""
+
+    type: Type
+    pieces: tuple[Piece, ...]
 
 
 class KernelSymbol(NamedTuple):
@@ -69,6 +79,20 @@ class Catalog(Protocol):
 
     def arguments(self, probe: Probe) -> tuple[ProbeArgument, ...] | None:
         """The probe's `args[]`; None where the provider has no typed arguments."""
+
+    def argument_names(self, probe: Probe) -> tuple[str, ...] | None:
+        """The names of the probe's `args[]`, None where they have none, or are variables of a program."""
+
+    def has_variables(self, probe: Probe) -> bool:
+        """Whether the probe is in a program, whose variables have names and places there."""
+
+    def variable(self, probe: Probe, scope: str, name: str | int) -> Located:
+        """A variable where a process's probe is: `scope` is `args`, `locals` or `globals`.
+
+        Of `args` the number may be given instead: that of a parameter at an entry, 1 for the result at a return.
+
+        Raises DError, which says why there is none and what would help.
+        """
 
     def derivations(self, probe: Probe) -> tuple[Derivation, ...]:
         """How the probe follows from others; () for a probe that has its firing to itself."""

@@ -4,7 +4,7 @@ Names are resolved, types are known, inline definitions and translators are expa
 (`Cast`), and every probe description has become the probes it matches. Nothing here knows of eBPF.
 
 Every expression has `type` and `position`. The objects an expression can denote in memory (lvalues) are `Var`,
-`Element`, `Deref`, `MemberOf`, `Index` and `KernelObject`; used as a value they mean the content.
+`Element`, `Deref`, `MemberOf`, `Index`, `ProbeVariable` and `KernelObject`; used as a value they mean the content.
 """
 
 from __future__ import annotations
@@ -13,10 +13,13 @@ from sonde.conversion import Conversion
 from sonde.lang.errors import Position
 from sonde.lang.types import Member, Type
 from sonde.probe import Probe
-from sonde.typed import NamedTuple, TypeAlias
+from sonde.typed import TYPE_CHECKING, Node, TypeAlias
+
+if TYPE_CHECKING:
+    from sonde.location import Piece
 
 
-class Variable(NamedTuple):
+class Variable(Node):
     """A D variable. `scope` is `global`, `self` or `this`; `keys` are the types of an associative array's tuple, else
     None. `id` numbers the variables of one program."""
 
@@ -27,7 +30,7 @@ class Variable(NamedTuple):
     id: int
 
 
-class Aggregation(NamedTuple):
+class Aggregation(Node):
     """An aggregation; `function` is `count` ... `llquantize`.
 
     `parameters` are the constants of the function: lquantize (base, limit, step), llquantize (factor, low, high,
@@ -44,7 +47,7 @@ class Aggregation(NamedTuple):
 # Expressions
 
 
-class Const(NamedTuple):
+class Const(Node):
     """An integer; `value` is in the range of `type`."""
 
     type: Type
@@ -52,13 +55,13 @@ class Const(NamedTuple):
     value: int
 
 
-class StringConst(NamedTuple):
+class StringConst(Node):
     type: Type
     position: Position
     value: bytes
 
 
-class Var(NamedTuple):
+class Var(Node):
     """A scalar, string, structure or C array variable."""
 
     type: Type
@@ -66,7 +69,7 @@ class Var(NamedTuple):
     variable: Variable
 
 
-class Element(NamedTuple):
+class Element(Node):
     """An element of an associative array; the keys are converted to the array's key types."""
 
     type: Type
@@ -75,7 +78,7 @@ class Element(NamedTuple):
     keys: tuple[Expr, ...]
 
 
-class Builtin(NamedTuple):
+class Builtin(Node):
     """A built-in variable: `pid`, `execname`, `curthread`, `arg0`, `probefunc`, `timestamp` ..."""
 
     type: Type
@@ -83,7 +86,7 @@ class Builtin(NamedTuple):
     name: str
 
 
-class Argument(NamedTuple):
+class Argument(Node):
     """`args[number]`: the probe's typed argument, before any translation."""
 
     type: Type
@@ -91,7 +94,23 @@ class Argument(NamedTuple):
     number: int
 
 
-class KernelObject(NamedTuple):
+class ProbeVariable(Node):
+    """A variable of the program that the probe is in, by its name there: `pieces` say where it is at the probe."""
+
+    type: Type
+    position: Position
+    name: str
+    pieces: tuple[Piece, ...]
+
+    @property
+    def is_in_memory(self) -> bool:
+        """Whether it is an object in the process's memory, which has an address."""
+        from sonde.location import InMemory
+
+        return len(self.pieces) == 1 and isinstance(self.pieces[0].place, InMemory)
+
+
+class KernelObject(Node):
     """Kernel data named with a backquote: module`symbol. Its address is looked up when the program is loaded."""
 
     type: Type
@@ -99,7 +118,7 @@ class KernelObject(NamedTuple):
     name: str
 
 
-class Deref(NamedTuple):
+class Deref(Node):
     """The object that a pointer, or an integer used as one, points to."""
 
     type: Type
@@ -107,7 +126,7 @@ class Deref(NamedTuple):
     pointer: Expr
 
 
-class MemberOf(NamedTuple):
+class MemberOf(Node):
     """A member of the structure that `object` denotes; `member.offset` counts from the structure's start."""
 
     type: Type
@@ -116,7 +135,7 @@ class MemberOf(NamedTuple):
     member: Member
 
 
-class Index(NamedTuple):
+class Index(Node):
     """An element of a C array object or a character of a string; pointers are indexed with `Deref` of a sum."""
 
     type: Type
@@ -125,13 +144,13 @@ class Index(NamedTuple):
     subscript: Expr
 
 
-class AddressOf(NamedTuple):
+class AddressOf(Node):
     type: Type
     position: Position
     object: Expr
 
 
-class Unary(NamedTuple):
+class Unary(Node):
     """`op` is one of `-`, `~`, `!`; the operand of the first two has the type of the result."""
 
     type: Type
@@ -140,7 +159,7 @@ class Unary(NamedTuple):
     operand: Expr
 
 
-class Binary(NamedTuple):
+class Binary(Node):
     """`+ - * / % & | ^ << >>`: operands of the result's type (shift counts of any integer type).
 
     `< <= > >= == !=` give int: two operands of one type, integers, pointers or strings.
@@ -155,7 +174,7 @@ class Binary(NamedTuple):
     right: Expr
 
 
-class Conditional(NamedTuple):
+class Conditional(Node):
     type: Type
     position: Position
     test: Expr
@@ -163,7 +182,7 @@ class Conditional(NamedTuple):
     otherwise: Expr
 
 
-class Cast(NamedTuple):
+class Cast(Node):
     """A conversion: between scalars as in C; to string (stringof) of a char array, a pointer to char or an integer
     used as an address; of a string or an array object to a pointer (its address)."""
 
@@ -172,7 +191,7 @@ class Cast(NamedTuple):
     operand: Expr
 
 
-class Assign(NamedTuple):
+class Assign(Node):
     """`target = value`, or `target op= value` with `op` not None (`+`, `<<` ...); the value is the target's new one.
 
     For a compound assignment `value` and the arithmetic have type `operation`, the result is converted to the target.
@@ -186,7 +205,7 @@ class Assign(NamedTuple):
     operation: Type | None = None
 
 
-class Increment(NamedTuple):
+class Increment(Node):
     """`++` and `--`; `step` is what is added (scaled for pointers, negative for `--`)."""
 
     type: Type
@@ -196,14 +215,14 @@ class Increment(NamedTuple):
     is_prefix: bool
 
 
-class Comma(NamedTuple):
+class Comma(Node):
     type: Type
     position: Position
     left: Expr
     right: Expr
 
 
-class Call(NamedTuple):
+class Call(Node):
     """A subroutine: `strlen`, `copyinstr`, `sym`, `uaddr` ..."""
 
     type: Type
@@ -212,7 +231,7 @@ class Call(NamedTuple):
     arguments: tuple[Expr, ...]
 
 
-class StackTrace(NamedTuple):
+class StackTrace(Node):
     """`stack(frames)` or `ustack(frames, string_size)` as a value of type STACK."""
 
     type: Type
@@ -223,22 +242,22 @@ class StackTrace(NamedTuple):
 
 
 Expr: TypeAlias = (
-    Const | StringConst | Var | Element | Builtin | Argument | KernelObject | Deref | MemberOf | Index | AddressOf
-    | Unary | Binary | Conditional | Cast | Assign | Increment | Comma | Call | StackTrace
+    Const | StringConst | Var | Element | Builtin | Argument | ProbeVariable | KernelObject | Deref | MemberOf | Index
+    | AddressOf | Unary | Binary | Conditional | Cast | Assign | Increment | Comma | Call | StackTrace
 )  # fmt: skip
 
 
 # Statements
 
 
-class Evaluate(NamedTuple):
+class Evaluate(Node):
     """An expression for its effect."""
 
     position: Position
     expression: Expr
 
 
-class Aggregate(NamedTuple):
+class Aggregate(Node):
     """`@a[keys] = function(value, ..., increment)`; count has no value, only quantize & co. may have an increment."""
 
     position: Position
@@ -248,14 +267,14 @@ class Aggregate(NamedTuple):
     increment: Expr | None = None
 
 
-class Trace(NamedTuple):
+class Trace(Node):
     """`trace(value)`; also `stack()`, `ustack()`, `sym(a)` ... as statements."""
 
     position: Position
     value: Expr
 
 
-class Printf(NamedTuple):
+class Printf(Node):
     """`values` are in the order the conversions take them, `*` widths and precisions included."""
 
     position: Position
@@ -263,7 +282,7 @@ class Printf(NamedTuple):
     values: tuple[Expr, ...]
 
 
-class Print(NamedTuple):
+class Print(Node):
     """`print(value)`, a typed dump of an object of this `type`: `value` is its address or, if not `by_address`, the
     object itself."""
 
@@ -273,7 +292,7 @@ class Print(NamedTuple):
     by_address: bool
 
 
-class Printa(NamedTuple):
+class Printa(Node):
     """`conversions` is None for the default layout."""
 
     position: Position
@@ -281,7 +300,7 @@ class Printa(NamedTuple):
     aggregations: tuple[Aggregation, ...]
 
 
-class Tracemem(NamedTuple):
+class Tracemem(Node):
     """`size` constant bytes at `address`; `dynamic` limits what is shown."""
 
     position: Position
@@ -290,17 +309,17 @@ class Tracemem(NamedTuple):
     dynamic: Expr | None = None
 
 
-class Exit(NamedTuple):
+class Exit(Node):
     position: Position
     status: Expr
 
 
-class Clear(NamedTuple):
+class Clear(Node):
     position: Position
     aggregation: Aggregation
 
 
-class Trunc(NamedTuple):
+class Trunc(Node):
     """Keep the `keep` highest (negative: lowest) keys; None removes all."""
 
     position: Position
@@ -308,7 +327,7 @@ class Trunc(NamedTuple):
     keep: Expr | None
 
 
-class Normalize(NamedTuple):
+class Normalize(Node):
     """Divide by `factor` when printing; None takes an earlier factor back (denormalize)."""
 
     position: Position
@@ -316,7 +335,7 @@ class Normalize(NamedTuple):
     factor: Expr | None
 
 
-class SetOption(NamedTuple):
+class SetOption(Node):
     """`setopt(name, value)`."""
 
     position: Position
@@ -324,7 +343,7 @@ class SetOption(NamedTuple):
     value: Expr | None
 
 
-class FormattedCommand(NamedTuple):
+class FormattedCommand(Node):
     """`system(fmt, ...)` and `freopen(fmt, ...)`, carried out by the consumer; `name` is which."""
 
     position: Position
@@ -333,7 +352,7 @@ class FormattedCommand(NamedTuple):
     values: tuple[Expr, ...]
 
 
-class Act(NamedTuple):
+class Act(Node):
     """Any other action, by name: `raise(sig)`, `speculate(id)`, `commit(id)`, `discard(id)`, `ftruncate()` ..."""
 
     position: Position
@@ -341,7 +360,7 @@ class Act(NamedTuple):
     arguments: tuple[Expr, ...]
 
 
-class If(NamedTuple):
+class If(Node):
     """`if (test) then else otherwise`; the test is true or false as a predicate is."""
 
     position: Position
@@ -350,7 +369,7 @@ class If(NamedTuple):
     otherwise: tuple[Statement, ...]
 
 
-class Loop(NamedTuple):
+class Loop(Node):
     """Test, body, step, test ...; no `test` is a true one. `continue` goes to the step."""
 
     position: Position
@@ -359,7 +378,7 @@ class Loop(NamedTuple):
     step: tuple[Statement, ...]
 
 
-class Leave(NamedTuple):
+class Leave(Node):
     """`break`, or `continue`, of the innermost loop."""
 
     position: Position
@@ -372,7 +391,7 @@ Statement: TypeAlias = (
 )  # fmt: skip
 
 
-class Clause(NamedTuple):
+class Clause(Node):
     """`probes / predicate / { statements }`; a clause without statements shows its header line.
 
     `id` counts the clauses of the session from 1, in the order of the program, and from -1 downwards those that the
@@ -390,7 +409,7 @@ class Clause(NamedTuple):
         return self.id < 0
 
 
-class Program(NamedTuple):
+class Program(Node):
     """Everything one session runs. `options` are those that pragmas set, in order; `scratch` the ids of the variables
     that hold pointers from alloca() or copyin(), which no other variable ever does; `sources` maps file names (None:
     the command line's text) to lines, for messages and listings."""

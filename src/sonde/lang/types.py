@@ -8,58 +8,60 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sonde.typed import NamedTuple, TypeAlias
+from sonde.typed import Node, TypeAlias
 
 
-class Void(NamedTuple):
+class Void(Node):
     name: str = "void"
 
 
-class Int(NamedTuple):
+class Int(Node):
     name: str
     size: int
     signed: bool
 
 
-class Float(NamedTuple):
+class Float(Node):
     name: str
     size: int
 
 
-class String(NamedTuple):
+class String(Node):
     """D's `string`: a value of at most `strsize` characters and a NUL, compared and assigned by value."""
 
     name: str = "string"
 
 
-class Opaque(NamedTuple):
+class Opaque(Node):
     """A result only actions, printf and aggregation keys can take: `stack`, `_symaddr`, `_usymaddr`."""
 
     name: str
     size: int
 
 
-class Pointer(NamedTuple):
-    """`user` tells that the address is one of the traced process, not of the kernel."""
+class Pointer(Node):
+    """`user` tells that the address is one of the traced process, not of the kernel; `is_reference` that it is a
+    reference of C++, which a program names as what it refers to."""
 
     to: Type
     user: bool = False
+    is_reference: bool = False
 
 
-class Array(NamedTuple):
+class Array(Node):
     """`length` is None where the declaration leaves it open (`int a[]`)."""
 
     of: Type
     length: int | None
 
 
-class Function(NamedTuple):
+class Function(Node):
     returns: Type
     parameters: tuple[Type, ...]
     variadic: bool = False
 
 
-class Enum(NamedTuple):
+class Enum(Node):
     """`values` pairs each enumerator with its value, in the order of the declaration."""
 
     name: str
@@ -68,19 +70,19 @@ class Enum(NamedTuple):
     values: tuple[tuple[str, int], ...]
 
 
-class Typedef(NamedTuple):
+class Typedef(Node):
     name: str
     to: Type
 
 
-class Qualified(NamedTuple):
+class Qualified(Node):
     """`qualifier` is `const`, `volatile` or `restrict`."""
 
     qualifier: str
     to: Type
 
 
-class Member(NamedTuple):
+class Member(Node):
     """A member of a structure or union; `bits` is 0 unless it is a bit-field of that width.
 
     `offset` is in bits from the start of the structure. An anonymous structure or union has the name "".

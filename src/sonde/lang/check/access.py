@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sonde.lang.check import operators
-from sonde.lang.check.conversions import convert, decay
+from sonde.lang.check.conversions import address_space, convert, decay
 from sonde.lang.check.kinds import (
     is_function,
     is_integer,
@@ -16,7 +16,7 @@ from sonde.lang.check.kinds import (
 )
 from sonde.lang.check.operands import AggregationUse, Operand, is_bitfield, is_dynamic, is_lvalue, value_of
 from sonde.lang.errors import DError, Position
-from sonde.lang.program import AddressOf, Builtin, Const, Deref, Element, Expr, Index, MemberOf, Var
+from sonde.lang.program import AddressOf, Builtin, Const, Deref, Element, Expr, Index, MemberOf, ProbeVariable, Var
 from sonde.lang.types import CHAR, LONG, Array, Pointer, Struct, Type, is_signed, resolve
 
 
@@ -43,15 +43,17 @@ def address_of(operand: Operand, position: Position) -> Expr:
     value = value_of(operand)
     if isinstance(value, Deref):
         return value.pointer
+    root: Expr = value
+    while isinstance(root, (MemberOf, Index)):
+        root = root.object
+    if isinstance(root, ProbeVariable) and not root.is_in_memory:
+        raise DError("D_ADDROF_LVAL", f"{root.name} has no address: it is not in memory at the probe", position)
     return AddressOf(_pointer_to(value), position, value)
 
 
 def _pointer_to(value: Expr) -> Pointer:
     """The type of the object's address: a user pointer where the object was reached through one."""
-    inner = value
-    while isinstance(inner, (MemberOf, Index)):
-        inner = inner.object
-    return pointer_like(inner.pointer.type if isinstance(inner, Deref) else value.type, value.type)
+    return pointer_like(address_space(value), value.type)
 
 
 def index(operand: Operand, subscript: Operand, position: Position, strsize: int) -> Expr:
@@ -89,7 +91,13 @@ def member(operand: Operand, name: str, arrow: bool, position: Position) -> Expr
         raise DError("D_TYPE_MEMBER", f"{name} is not a member of {spell(struct)}", position)
     value = value_of(operand)
     container: Expr = Deref(struct, position, decay(value)) if arrow else value
-    return MemberOf(found.type, position, container, found)
+    return referred(MemberOf(found.type, position, container, found))
+
+
+def referred(value: Expr) -> Expr:
+    """A reference of C++ as what it refers to, as the source has it."""
+    base = resolve(value.type)
+    return Deref(base.to, value.position, value) if isinstance(base, Pointer) and base.is_reference else value
 
 
 def _structure(operand: Operand, arrow: bool, position: Position) -> Struct:

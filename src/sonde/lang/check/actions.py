@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sonde.lang.check.conversions import convert, convert_to_string, decay
+from sonde.lang.check.conversions import address_space, convert, convert_to_string, decay
 from sonde.lang.check.folding import constant_value
 from sonde.lang.check.kinds import (
     is_function,
@@ -12,8 +12,10 @@ from sonde.lang.check.kinds import (
     is_pointer,
     is_recordable_opaque,
     is_string,
+    is_user,
     is_void,
     pointed_to,
+    pointer_like,
     spell,
 )
 from sonde.lang.check.layout import object_size
@@ -45,7 +47,8 @@ from sonde.lang.program import (
     Tracemem,
     Trunc,
 )
-from sonde.lang.types import INT, LONG, ULONG, Pointer, resolve
+from sonde.lang.types import CHAR, INT, LONG, ULONG, Array, Pointer, resolve
+from sonde.probe import OVERFLOWS
 
 _RESTORE = b"."
 """A file name that stands for the standard output inside DTrace, so that none may be called so."""
@@ -55,7 +58,8 @@ def action(call: ActionCall, order: ActionOrder, scope: Scope) -> Statement:
     """The statement; `order` is told what kind of action it is."""
     if call.name in AGGREGATING:
         raise DError("D_AGG_NULL", f"{call.name}( ) has no aggregation to go to", call.position)
-    order.note(_kind(call.name), call.position)
+    if call.name != "sample":
+        order.note(_kind(call.name), call.position)
     return _ACTIONS[call.name](call, scope)
 
 
@@ -73,7 +77,14 @@ def _trace(call: ActionCall, _scope: Scope) -> Statement:
         raise DError("D_TRACE_VOID", "trace( ) may not be applied to a void expression", call.position)
     if isinstance(operand, (AggregationUse, TranslatorValue)):
         raise DError("D_TRACE_DYN", "trace( ) may not be applied to a dynamic expression", call.position)
-    return Trace(call.position, value_of(operand))
+    value = value_of(operand)
+    return Trace(call.position, convert_to_string(value) if _is_text_of_process(value) else value)
+
+
+def _is_text_of_process(value: Expr) -> bool:
+    """Characters in an array of the traced process are text; of the kernel's DTrace shows the bytes."""
+    base = resolve(value.type)
+    return isinstance(base, Array) and resolve(base.of) == CHAR and is_user(address_space(value))
 
 
 def _print(call: ActionCall, scope: Scope) -> Statement:
@@ -83,7 +94,7 @@ def _print(call: ActionCall, scope: Scope) -> Statement:
         raise DError("D_PROTO_ARG", f"{text}\t argument: {spell(operand.type)}", call.position)
     value = value_of(operand)
     if _has_address(value):
-        value = AddressOf(Pointer(value.type), call.position, value)
+        value = AddressOf(pointer_like(address_space(value), value.type), call.position, value)
     base = resolve(value.type)
     if not isinstance(base, Pointer):
         return Print(value.type, call.position, value, False)
@@ -169,13 +180,28 @@ def _act(call: ActionCall, _scope: Scope) -> Statement:
     return Act(call.position, call.name, tuple(convert(v, INT) if is_integer(v.type) else v for v in values))
 
 
+def _sample(call: ActionCall, scope: Scope) -> Statement:
+    """Only a perf event has a sample that the program decides about."""
+    probes = scope.enabling.probes if scope.enabling else ()
+    other = next((probe for probe in probes if not isinstance(probe.firing, OVERFLOWS)), None)
+    if other is not None:
+        text = f"sample( ) may not be used at {other}, which is not fired by a perf event"
+        raise DError("D_SAMPLE_PROBE", text, call.position, "profile, tick, cpc and perf probes have samples")
+    return Act(call.position, "sample", ())
+
+
 def _pcap(call: ActionCall, _scope: Scope) -> Statement:
     packet, kind = (value_of(argument) for argument in call.arguments)
     return Act(call.position, "pcap", (decay(packet), convert(kind, INT)))
 
 
+def _capture(call: ActionCall, _scope: Scope) -> Statement:
+    return Act(call.position, "capture", tuple(convert(value_of(argument), ULONG) for argument in call.arguments))
+
+
 _ACTIONS: dict[str, Callable[[ActionCall, Scope], Statement]] = {
     "breakpoint": _act,
+    "capture": _capture,
     "chill": _act,
     "clear": _clear,
     "commit": _act,
@@ -191,6 +217,7 @@ _ACTIONS: dict[str, Callable[[ActionCall, Scope], Statement]] = {
     "printa": printa,
     "printf": _printf,
     "raise": _act,
+    "sample": _sample,
     "setopt": _set_option,
     "speculate": _act,
     "stop": _act,

@@ -8,6 +8,7 @@ from sonde.lang.check.builtins import UREGS_COUNT, UREGS_TYPE
 from sonde.lang.check.casts import stringof
 from sonde.lang.check.folding import constant_value
 from sonde.lang.check.kinds import compatible, is_string, spell
+from sonde.lang.check.located import located
 from sonde.lang.check.operands import Operand
 from sonde.lang.check.scope import Enabling, Scope
 from sonde.lang.check.translators import find_translator, translate
@@ -33,11 +34,18 @@ def register(index: Operand, position: Position) -> Operand:
 
 
 def probe_argument(index: Operand, scope: Scope, position: Position) -> Operand:
-    number = _constant_index("args", index, position)
+    return typed_argument(_constant_index("args", index, position), scope, position)
+
+
+def typed_argument(number: int, scope: Scope, position: Position) -> Operand:
+    """`args[number]` of the clause's probes, as D shows it."""
     if scope.enabling is None or not scope.enabling.probes:
         raise _unstable(scope.enabling, position)
+    if any(scope.catalog.has_variables(probe) for probe in scope.enabling.probes):
+        return located("args", number, scope, position)
     found = _common_argument(number, scope, scope.enabling, position)
     shown = _in_scope(found.shown, scope)
+    found = found._replace(native=_in_scope(found.native, scope))
     native = _native(found, scope.enabling, scope, position)
     if compatible(found.native, shown):
         return native._replace(type=shown)

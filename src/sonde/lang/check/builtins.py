@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sonde.lang.check.scope import Scope
 from sonde.lang.types import BUILTIN_TYPEDEFS, INT, STRING, UINT, ULONG, VOID, Pointer, Type
+from sonde.probe import Packet, StaticProbe, Uprobe
 
 _BY_NAME: dict[str, str] = {
     # What the macro variable is where its value is known only when the program runs.
@@ -32,7 +33,11 @@ _BY_NAME: dict[str, str] = {
     "walltimestamp": "int64_t",
 }
 _FIXED: dict[str, Type] = {"int": INT, "string": STRING}
+_LONGEST = len("arg") + 4
 _KERNEL_IDS = ("gid_t", "uid_t")
+OF_PACKETS = {"ifindex": "uint32_t", "pktlen": "uint32_t"}
+"""Variables of packet probes alone: elsewhere a program may have its own by these names."""
+
 ARRAYS = ("args", "uregs")
 """Built-in arrays, whose elements are checked one at a time."""
 
@@ -45,12 +50,28 @@ def builtin_type(name: str, scope: Scope) -> Type | None:
         return Pointer(scope.find_struct("struct", "task_struct"))
     if name == "curcpu":
         return Pointer(scope.find_type("cpuinfo_t") or VOID)
-    spelled = _BY_NAME.get(name)
+    if name in OF_PACKETS:
+        return BUILTIN_TYPEDEFS[OF_PACKETS[name]] if _is_of_packets(scope) else None
+    spelled = "int64_t" if is_further_argument(name, scope) else _BY_NAME.get(name)
     if spelled is None:
         return None
     if spelled in _KERNEL_IDS:
         return scope.find_type(spelled) or UINT
     return _FIXED[spelled] if spelled in _FIXED else BUILTIN_TYPEDEFS[spelled]
+
+
+def is_further_argument(name: str, scope: Scope) -> bool:
+    """Whether it is `arg10` or a later one, in a clause of probes in processes, which have as many as there are."""
+    if not (name.startswith("arg") and name[3:].isdecimal() and len(name) < _LONGEST and name[3] != "0"):
+        return False
+    probes = scope.enabling.probes if scope.enabling else ()
+    return bool(probes) and all(isinstance(probe.firing, (StaticProbe, Uprobe)) for probe in probes)
+
+
+def _is_of_packets(scope: Scope) -> bool:
+    """Whether the clause is for nothing but packets."""
+    probes = scope.enabling.probes if scope.enabling else ()
+    return bool(probes) and all(isinstance(probe.firing, Packet) for probe in probes)
 
 
 UREGS_TYPE = ULONG

@@ -9,13 +9,14 @@ from sonde.lang.check import derived
 from sonde.lang.check.expressions import expression
 from sonde.lang.check.inlines import define_inline
 from sonde.lang.check.libraries import Libraries
+from sonde.lang.check.located import Divided
 from sonde.lang.check.operands import value_of
 from sonde.lang.check.operators import is_scalar_test
 from sonde.lang.check.options import DEFAULTS, CheckOptions
 from sonde.lang.check.pragmas import Pragmas, is_satisfied
 from sonde.lang.check.probes import matching_probes, require_stability
 from sonde.lang.check.provider_definitions import define_provider
-from sonde.lang.check.scope import Enabling, Scope
+from sonde.lang.check.scope import Enabling, ProbePrototype, Scope
 from sonde.lang.check.stability import Attributes
 from sonde.lang.check.statements import statements
 from sonde.lang.check.translators import declare_translator
@@ -26,6 +27,7 @@ from sonde.lang.d.source import Macros, Source, check_arguments_used
 from sonde.lang.errors import DError, Position
 from sonde.lang.program import Clause, Expr, Program, Statement
 from sonde.lang.types import STRING, Type
+from sonde.probe import Probe
 
 
 class Checker:
@@ -69,6 +71,11 @@ class Checker:
     def attributes(self) -> Mapping[str, Attributes]:
         """How stable names are, as far as pragmas have said so."""
         return self._scope.attributes
+
+    @property
+    def providers(self) -> Mapping[str, Mapping[str, ProbePrototype]]:
+        """The probes of each provider that programs have defined, by their names with dashes."""
+        return self._scope.providers
 
     def declared_types(self) -> list[Type]:
         """The types that programs and libraries have declared so far."""
@@ -136,15 +143,37 @@ class Checker:
             require_stability(spec, self._scope, end)
             probes = matching_probes(spec, self._scope)
             for own, derivation in derived.parts(probes, self._scope):
-                self._scope.enabling = Enabling(
-                    probes, ":".join(spec.fields), derivation, own[0] if derivation else None
-                )
-                condition = derived.condition(self._scope, spec.position)
-                predicate, body = self._contents(node)
-                number = len(self._clauses) + 1
-                both = derived.both(condition, predicate)
-                self._clauses.append(Clause(number, own, both, body, spec.position))
-                self._scope.enabling = None
+                enabling = Enabling(probes, ":".join(spec.fields), derivation, own[0] if derivation else None)
+                self._add_for(enabling, own, node, spec)
+
+    def _add_for(
+        self, enabling: Enabling, own: tuple[Probe, ...], node: syntax.ProbeClause, spec: syntax.ProbeSpec
+    ) -> None:
+        """A clause for probes of one description: one clause, or one for each group of them that have a variable
+        elsewhere, or of another type, than the others."""
+        self._scope.enabling = enabling
+        try:
+            condition = derived.condition(self._scope, spec.position)
+            predicate, body = self._contents(node)
+        except Divided as divided:
+            for group in divided.groups:
+                self._add_group(divided, group.probes, own, node, spec)
+            return
+        number = len(self._clauses) + 1
+        both = derived.both(condition, predicate)
+        self._clauses.append(Clause(number, own, both, body, spec.position))
+        self._scope.enabling = None
+
+    def _add_group(
+        self, divided: Divided, probes: tuple[Probe, ...], own: tuple[Probe, ...], node: syntax.ProbeClause,
+        spec: syntax.ProbeSpec,
+    ) -> None:  # fmt: skip
+        """The clause for a group alone; what is wrong there may be that the types differ."""
+        enabling = Enabling(probes, ":".join(spec.fields))
+        try:
+            self._add_for(enabling, tuple(each for each in own if each in probes), node, spec)
+        except DError as error:
+            raise DError(error.tag, error.text, error.position, error.hint or divided.differences) from None
 
     def _add_hidden(self, text: str) -> None:
         """Add what the program depends on and did not write, once, whatever is being checked at the moment."""

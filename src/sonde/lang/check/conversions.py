@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sonde.lang.check.kinds import is_array, is_integer, is_string, pointer_like
 from sonde.lang.errors import Position
-from sonde.lang.program import Cast, Const, Deref, Expr, Index, MemberOf, StringConst
+from sonde.lang.program import Cast, Const, Deref, Expr, Index, MemberOf, ProbeVariable, StringConst
 from sonde.lang.types import (
     CHAR,
     INT,
@@ -88,13 +88,15 @@ def decay(expression: Expr) -> Expr:
         return expression
     base = resolve(kind)
     assert isinstance(base, Array)
-    return Cast(pointer_like(_address_space(expression), base.of), expression.position, expression)
+    return Cast(pointer_like(address_space(expression), base.of), expression.position, expression)
 
 
-def _address_space(expression: Expr) -> Type:
+def address_space(expression: Expr) -> Type:
     """A type that is a user pointer where the object `expression` lies in the traced process."""
     while isinstance(expression, (MemberOf, Index)):
         expression = expression.object
+    if isinstance(expression, ProbeVariable) and expression.is_in_memory:
+        return Pointer(expression.type, True)
     return expression.pointer.type if isinstance(expression, Deref) else expression.type
 
 

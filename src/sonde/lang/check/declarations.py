@@ -145,7 +145,9 @@ def prototype(
         text = f"{what} prototype may not use a variable-length argument list"
         raise DError("D_DECL_PROTO_VARARGS", text, position)
     kinds = tuple(_parameter(p, scope) for p in parameters)
-    _refuse_repeated_names(what, parameters)
+    # A probe may show an argument several times.
+    if what != "probe output":
+        _refuse_repeated_names(what, parameters)
     for number, (node, kind) in enumerate(zip(parameters, kinds, strict=True), 1):
         if is_void(kind):
             _check_void_parameter(what, node, number)
@@ -287,9 +289,9 @@ def _fields(node: syntax.StructSpecifier, scope: Scope) -> tuple[Field, ...]:
         base = base_type(declaration.specifiers, scope)
         if not declaration.declarators:
             fields.append(_anonymous(base, declaration.position))
-        for declarator, bits in declaration.declarators:
-            fields.append(_field(base, declarator, bits, scope))
-            _refuse_duplicate(fields[-1].name, names, declarator.position)
+        for each in declaration.declarators:
+            fields.append(_field(base, each.declarator, each.bits, scope))
+            _refuse_duplicate(fields[-1].name, names, each.declarator.position)
             names |= {fields[-1].name} - {""}
     return tuple(fields)
 

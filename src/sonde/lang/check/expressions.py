@@ -35,6 +35,9 @@ from sonde.lang.program import Expr, StringConst
 from sonde.lang.types import BUILTIN_TYPEDEFS, STRING, Enum, Type, resolve
 from sonde.typed import Any, TypeAlias
 
+PROBE_SCOPES = ("args", "locals", "globals")
+"""Behind `->` these are followed by the names of the probed program's variables."""
+
 Place: TypeAlias = tuple[str, str]
 """Where a variable is looked for: `global`, `self` or `this`, and its name."""
 
@@ -147,7 +150,17 @@ def _xlate(node: syntax.Xlate, scope: Scope) -> Operand:
 # Objects
 
 
+def _is_own(name: str, scope: Scope) -> bool:
+    """Whether the D program has a variable of that name."""
+    return name in scope.bindings or ("global", name) in scope.variables
+
+
 def _member(node: syntax.Member, scope: Scope) -> Operand:
+    name = node.object.name if isinstance(node.object, syntax.Identifier) and not node.object.module else ""
+    if name in PROBE_SCOPES and node.arrow and scope.find_inline(name) is None and not _is_own(name, scope):
+        from sonde.lang.check.probe_variables import probe_variable
+
+        return probe_variable(name, node.name, scope, node.position)
     operand = expression(node.object, scope)
     if isinstance(operand, TranslatorValue):
         return translators.member(operand, node.name, node.arrow, scope, node.position)

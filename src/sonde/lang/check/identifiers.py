@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sonde.lang.check import alike, derived
-from sonde.lang.check.builtins import ARRAYS, NAMES, builtin_type
+from sonde.lang.check.builtins import ARRAYS, NAMES, OF_PACKETS, builtin_type
 from sonde.lang.check.conversions import constant
 from sonde.lang.check.cpu_time import cpu_time
 from sonde.lang.check.operands import Operand, function_name
@@ -24,6 +24,8 @@ def undefined(name: str, position: Position, scope: Scope, prefix: str = "") -> 
 
 
 def _what_helps(name: str, scope: Scope, prefix: str) -> str:
+    if not prefix and name in OF_PACKETS:
+        return "it is a variable of packet probes: a clause for nothing but these has it"
     if not prefix and name in ("self", "this"):
         return f"a variable of that scope is written {name}->NAME"
     there = {known for in_scope, known in scope.variables if in_scope == (prefix or "global")}

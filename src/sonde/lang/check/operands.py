@@ -16,6 +16,7 @@ from sonde.lang.program import (
     Index,
     KernelObject,
     MemberOf,
+    ProbeVariable,
     Var,
 )
 from sonde.lang.types import VOID, Function, Opaque, Pointer, Struct, Type
@@ -74,7 +75,7 @@ class Translator(NamedTuple):
 
 Operand: TypeAlias = Expr | AggregationUse | ActionCall | TranslatorValue | FunctionName
 
-_LVALUES = (Var, Element, Deref, MemberOf, Index, KernelObject, Builtin)
+_LVALUES = (Var, Element, Deref, MemberOf, Index, ProbeVariable, KernelObject, Builtin)
 _PSEUDO = (AggregationUse, ActionCall, TranslatorValue, FunctionName)
 
 

@@ -12,6 +12,10 @@ from sonde.typed import NamedTuple
 
 _SUBROUTINES = {
     "__command_line": "string(uintptr_t, uintptr_t)",
+    "__packet_headers": "uint64_t()",
+    "__packet_number": "uint64_t(uint32_t, int)",
+    "__packet_tag": "uint32_t()",
+    "__packet_text": "string(int, uint32_t)",
     "alloca": "void *(size_t)",
     "basename": "string(char *)",
     "bcopy": "void(void *, void *, size_t)",
@@ -76,6 +80,7 @@ _SYMBOLS = {
 
 _ACTIONS = {
     "breakpoint": "void()",
+    "capture": "void([size_t])",
     "chill": "void(int)",
     "clear": "void(@)",
     "commit": "void(int)",
@@ -91,6 +96,7 @@ _ACTIONS = {
     "printa": "void(@, ...)",
     "printf": "void(@, ...)",
     "raise": "void(int)",
+    "sample": "void()",
     "setopt": "void(char *, [char *])",
     "speculate": "void(int)",
     "stop": "void()",

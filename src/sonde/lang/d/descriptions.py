@@ -9,6 +9,10 @@ from sonde.lang.errors import DError, Position
 
 FIELDS = ("provider", "module", "function", "name")
 
+_FUNCTION = FIELDS.index("function")
+_OF_PROCESSES = ("pid", "uprobe")
+"""The providers whose functions may have names of C++ and Rust."""
+
 _MACRO = re.compile(r"\$\$?([0-9]+|[a-zA-Z_]+)")
 
 
@@ -25,11 +29,28 @@ def split_description(
     if len(given) > 1 and not given[0]:
         del given[0]
     last = FIELDS.index(kind) + 1
+    given = _with_scopes(given, last)
     if len(given) > last:
-        raise _invalid(text, "Overspecified probe description", position)
+        hint = "a name with `::` is a function's, behind the object: pid1234:a.out:scope::name:entry"
+        raise _invalid(text, "Overspecified probe description", position, hint if "::" in text else "")
     fields = [""] * (last - len(given)) + [_expand(field, text, macro, position) for field in given]
     fields += [""] * (4 - last)
     return fields[0], fields[1], fields[2], fields[3]
+
+
+def _with_scopes(given: list[str], last: int) -> list[str]:
+    """The fields, those of a function's name in the source put together: pid1234:a.out:scope::name:entry.
+
+    A description with more fields than there are has no other meaning.
+    """
+    behind = last - _FUNCTION - 1
+    if len(given) <= last or behind < 0 or not given[0].startswith(_OF_PROCESSES):
+        return given
+    end = len(given) - behind
+    parts = given[_FUNCTION:end]
+    if any(parts[1::2]) or not all(parts[::2]):
+        return given
+    return [*given[:_FUNCTION], "::".join(parts[::2]), *given[end:]]
 
 
 def _expand(field: str, text: str, macro: Callable[[str], str | None], position: Position | None) -> str:
@@ -48,5 +69,5 @@ def _expand(field: str, text: str, macro: Callable[[str], str | None], position:
     return expanded
 
 
-def _invalid(text: str, why: str, position: Position | None) -> DError:
-    return DError("D_PDESC_INVAL", f'invalid probe description "{text}": {why}', position)
+def _invalid(text: str, why: str, position: Position | None, hint: str = "") -> DError:
+    return DError("D_PDESC_INVAL", f'invalid probe description "{text}": {why}', position, hint=hint)

@@ -27,6 +27,7 @@ from sonde.lang.d.syntax import (
     Unary,
     Xlate,
 )
+from sonde.typed import Any
 
 PRECEDENCE = {
     "||": 1, "^^": 2, "&&": 3, "|": 4, "^": 5, "&": 6, "==": 7, "!=": 7, "<": 8, "<=": 8, ">": 8, ">=": 8,
@@ -64,7 +65,7 @@ def constant(stream: TokenStream) -> Expr:
 def _of_walkable_depth(result: Expr, tokens: int) -> Expr:
     """Refuse trees that long chains like `a + a + a ...` make too deep; few tokens cannot make one."""
     if tokens > MAX_HEIGHT:
-        pending: list[tuple[tuple[object, ...], int]] = [(result, 1)]
+        pending: list[tuple[Any, int]] = [(result, 1)]
         while pending:
             node, depth = pending.pop()
             if depth > MAX_HEIGHT:

@@ -52,7 +52,12 @@ TARGET = "$target"
 _BLANK = re.compile(r"[ \t\r\f\v\n]+")
 _AFTER_PREDICATE = re.compile(r"(?:[ \t\r\f\v\n]+|/\*.*?\*/)*+(?:[;{]|/(?!\*)|\Z)", re.DOTALL)
 _IDENTIFIER = re.compile(r"[0-9]+")
-_SPEC = re.compile(r"[-$:a-zA-Z_.?*\\\[\]!][-$:0-9a-zA-Z_.`?*\\\[\]!]*")
+SLASHES = r"(?<=:)\.{0,2}/[-0-9a-zA-Z_.+@/]+(?=:)|/(?=[-0-9a-zA-Z_.+/]*@[0-9])"
+"""What may be in a probe description with a slash that begins no predicate: a field that is the path of a file, and a
+directory in a source position, dir/file.c@12."""
+
+_DESTRUCTOR = r"(?<=::)~(?=[a-zA-Z_])"
+_SPEC = re.compile(rf"[-$:a-zA-Z_.?*\\\[\]!](?:{SLASHES}|@(?=[0-9])|{_DESTRUCTOR}|[-$:0-9a-zA-Z_.`?*\\\[\]!+])*")
 _TOKEN = re.compile(
     r"""
       (?P<name>[a-zA-Z_`][0-9a-zA-Z_`]* | [0-9][0-9a-zA-Z_]*`[0-9a-zA-Z_`]*)

@@ -9,19 +9,19 @@ from __future__ import annotations
 
 from sonde.lang.errors import Position
 from sonde.lang.types import Int
-from sonde.typed import NamedTuple, TypeAlias
+from sonde.typed import Node, TypeAlias
 
 # Types and declarations
 
 
-class Word(NamedTuple):
+class Word(Node):
     """A keyword that is part of a type: `unsigned`, `long`, `const`, `typedef`, `self`, `string` ..."""
 
     position: Position
     text: str
 
 
-class TypedefName(NamedTuple):
+class TypedefName(Node):
     """A type called by its name; `module` is what stood before a backquote ("" for a bare one), else None."""
 
     position: Position
@@ -29,13 +29,13 @@ class TypedefName(NamedTuple):
     module: str | None = None
 
 
-class Enumerator(NamedTuple):
+class Enumerator(Node):
     position: Position
     name: str
     value: Expr | None
 
 
-class EnumSpecifier(NamedTuple):
+class EnumSpecifier(Node):
     """`enum tag { ... }`; `tag` is "" where there is none, `enumerators` None where there are no braces."""
 
     position: Position
@@ -44,7 +44,7 @@ class EnumSpecifier(NamedTuple):
     enumerators: tuple[Enumerator, ...] | None
 
 
-class StructSpecifier(NamedTuple):
+class StructSpecifier(Node):
     """`struct tag { ... }` or `union`; `tag` is "" where there is none, `members` None where there are no braces.
 
     Members of a `packed` one have no padding between them.
@@ -61,7 +61,7 @@ class StructSpecifier(NamedTuple):
 Specifier: TypeAlias = Word | TypedefName | EnumSpecifier | StructSpecifier
 
 
-class Specifiers(NamedTuple):
+class Specifiers(Node):
     """What stands before the declarators, each kind in the order of the source.
 
     `storage` holds typedef, extern, static, auto, register, inline, self and this; `qualifiers` const, volatile and
@@ -74,12 +74,12 @@ class Specifiers(NamedTuple):
     types: tuple[Specifier, ...]
 
 
-class PointerPart(NamedTuple):
+class PointerPart(Node):
     position: Position
     qualifiers: tuple[Word, ...]
 
 
-class ArrayPart(NamedTuple):
+class ArrayPart(Node):
     """`[size]`, or the tuple of an associative array `[int, string]` in `keys`; both are None for `[]`."""
 
     position: Position
@@ -88,7 +88,7 @@ class ArrayPart(NamedTuple):
     variadic: bool = False
 
 
-class FunctionPart(NamedTuple):
+class FunctionPart(Node):
     """`(parameters)`; `()` has none, `(void)` has one of type void."""
 
     position: Position
@@ -99,7 +99,7 @@ class FunctionPart(NamedTuple):
 DeclaratorPart: TypeAlias = PointerPart | ArrayPart | FunctionPart
 
 
-class Declarator(NamedTuple):
+class Declarator(Node):
     """A name (None in an abstract declarator) and its parts, read from the name outwards.
 
     `int *a[3]` has (ArrayPart, PointerPart): `a` is an array of pointers. The type is built from the last part to
@@ -111,7 +111,7 @@ class Declarator(NamedTuple):
     parts: tuple[DeclaratorPart, ...]
 
 
-class TypeName(NamedTuple):
+class TypeName(Node):
     """A type in a cast, sizeof, offsetof or xlate; the declarator has no name."""
 
     position: Position
@@ -119,7 +119,7 @@ class TypeName(NamedTuple):
     declarator: Declarator
 
 
-class Parameter(NamedTuple):
+class Parameter(Node):
     """A parameter of a function, a key of an associative array, the input of a translator."""
 
     position: Position
@@ -127,14 +127,14 @@ class Parameter(NamedTuple):
     declarator: Declarator
 
 
-class MemberDeclarator(NamedTuple):
+class MemberDeclarator(Node):
     """One member; `bits` is the width of a bit-field. An unnamed one has no name in its declarator."""
 
     declarator: Declarator
     bits: Expr | None
 
 
-class MemberDeclaration(NamedTuple):
+class MemberDeclaration(Node):
     """`declarators` is empty for an anonymous structure or union."""
 
     position: Position
@@ -145,7 +145,7 @@ class MemberDeclaration(NamedTuple):
 # Expressions
 
 
-class Integer(NamedTuple):
+class Integer(Node):
     """An integer or character constant; `type` is the one C's rules give it for its value and spelling."""
 
     position: Position
@@ -154,14 +154,14 @@ class Integer(NamedTuple):
     is_character: bool = False
 
 
-class StringLiteral(NamedTuple):
+class StringLiteral(Node):
     """`value` has the escapes replaced and no terminating NUL."""
 
     position: Position
     value: bytes
 
 
-class Identifier(NamedTuple):
+class Identifier(Node):
     """A name; `module` is what stood before a backquote ("" for a bare one), else None."""
 
     position: Position
@@ -169,7 +169,7 @@ class Identifier(NamedTuple):
     module: str | None = None
 
 
-class ScopedVariable(NamedTuple):
+class ScopedVariable(Node):
     """`self->name` or `this->name`."""
 
     position: Position
@@ -177,7 +177,7 @@ class ScopedVariable(NamedTuple):
     name: str
 
 
-class Aggregation(NamedTuple):
+class Aggregation(Node):
     """`@name[keys]`; `keys` is None without brackets; `@` alone is named `_`."""
 
     position: Position
@@ -185,7 +185,7 @@ class Aggregation(NamedTuple):
     keys: tuple[Expr, ...] | None
 
 
-class Unary(NamedTuple):
+class Unary(Node):
     """`op` is one of `+ - ~ ! * &`."""
 
     position: Position
@@ -193,7 +193,7 @@ class Unary(NamedTuple):
     operand: Expr
 
 
-class Increment(NamedTuple):
+class Increment(Node):
     """`op` is `++` or `--`."""
 
     position: Position
@@ -202,7 +202,7 @@ class Increment(NamedTuple):
     is_prefix: bool
 
 
-class Binary(NamedTuple):
+class Binary(Node):
     """`op` is one of `|| ^^ && | ^ & == != < <= > >= << >> + - * / %`."""
 
     position: Position
@@ -211,7 +211,7 @@ class Binary(NamedTuple):
     right: Expr
 
 
-class Assign(NamedTuple):
+class Assign(Node):
     """`op` is as written: `=`, `+=`, `<<=` ..."""
 
     position: Position
@@ -220,47 +220,47 @@ class Assign(NamedTuple):
     value: Expr
 
 
-class Conditional(NamedTuple):
+class Conditional(Node):
     position: Position
     test: Expr
     then: Expr
     otherwise: Expr
 
 
-class Comma(NamedTuple):
+class Comma(Node):
     position: Position
     left: Expr
     right: Expr
 
 
-class Cast(NamedTuple):
+class Cast(Node):
     position: Position
     type: TypeName
     operand: Expr
 
 
-class SizeofExpr(NamedTuple):
+class SizeofExpr(Node):
     position: Position
     operand: Expr
 
 
-class SizeofType(NamedTuple):
+class SizeofType(Node):
     position: Position
     type: TypeName
 
 
-class Offsetof(NamedTuple):
+class Offsetof(Node):
     position: Position
     type: TypeName
     member: str
 
 
-class Stringof(NamedTuple):
+class Stringof(Node):
     position: Position
     operand: Expr
 
 
-class Xlate(NamedTuple):
+class Xlate(Node):
     """`xlate <type> operand`."""
 
     position: Position
@@ -268,7 +268,7 @@ class Xlate(NamedTuple):
     operand: Expr
 
 
-class Member(NamedTuple):
+class Member(Node):
     """`object.name`, or `object->name` where `arrow`."""
 
     position: Position
@@ -277,7 +277,7 @@ class Member(NamedTuple):
     arrow: bool
 
 
-class Index(NamedTuple):
+class Index(Node):
     """`object[subscript, ...]`: an element of an array, of what a pointer points to or of an associative array."""
 
     position: Position
@@ -285,7 +285,7 @@ class Index(NamedTuple):
     subscripts: tuple[Expr, ...]
 
 
-class Call(NamedTuple):
+class Call(Node):
     """`function` is an Identifier in every correct program."""
 
     position: Position
@@ -302,19 +302,19 @@ Expr: TypeAlias = (
 # Statements
 
 
-class ExpressionStatement(NamedTuple):
+class ExpressionStatement(Node):
     position: Position
     expression: Expr
 
 
-class If(NamedTuple):
+class If(Node):
     position: Position
     test: Expr
     then: tuple[Statement, ...]
     otherwise: tuple[Statement, ...]
 
 
-class Loop(NamedTuple):
+class Loop(Node):
     """`for (initial; test; step) body`, where any of the three may be missing, and `while (test) body`."""
 
     position: Position
@@ -324,7 +324,7 @@ class Loop(NamedTuple):
     body: tuple[Statement, ...]
 
 
-class Leave(NamedTuple):
+class Leave(Node):
     """`break`, or `continue`."""
 
     position: Position
@@ -337,7 +337,7 @@ Statement: TypeAlias = ExpressionStatement | If | Loop | Leave
 # The items of a program
 
 
-class ProbeSpec(NamedTuple):
+class ProbeSpec(Node):
     """A probe description as written, and its fields (provider, module, function, name) with macros replaced.
 
     A field is "" where it matches everything. `kind` names the last field the description may have: `provider`,
@@ -351,7 +351,7 @@ class ProbeSpec(NamedTuple):
     identifier: int | None = None
 
 
-class ProbeClause(NamedTuple):
+class ProbeClause(Node):
     """`specs / predicate / { statements }`; `statements` is None where there are no braces (command line only)."""
 
     position: Position
@@ -360,7 +360,7 @@ class ProbeClause(NamedTuple):
     statements: tuple[Statement, ...] | None
 
 
-class Declaration(NamedTuple):
+class Declaration(Node):
     """`specifiers declarator, ... ;`, a variable, a typedef or only a type (no declarators)."""
 
     position: Position
@@ -368,7 +368,7 @@ class Declaration(NamedTuple):
     declarators: tuple[Declarator, ...]
 
 
-class InlineDefinition(NamedTuple):
+class InlineDefinition(Node):
     """`inline type name = value;`; the parameters of an inline array or function are in the declarator's parts."""
 
     position: Position
@@ -377,13 +377,13 @@ class InlineDefinition(NamedTuple):
     value: Expr
 
 
-class TranslatorMember(NamedTuple):
+class TranslatorMember(Node):
     position: Position
     name: str
     value: Expr
 
 
-class Translator(NamedTuple):
+class Translator(Node):
     """`translator output < input > { name = value; ... };`."""
 
     position: Position
@@ -392,7 +392,7 @@ class Translator(NamedTuple):
     members: tuple[TranslatorMember, ...]
 
 
-class ProviderProbe(NamedTuple):
+class ProviderProbe(Node):
     """`probe name(native) : (translated);`; `translated` is None without the second list."""
 
     position: Position
@@ -401,13 +401,13 @@ class ProviderProbe(NamedTuple):
     translated: FunctionPart | None
 
 
-class ProviderDefinition(NamedTuple):
+class ProviderDefinition(Node):
     position: Position
     name: str
     probes: tuple[ProviderProbe, ...]
 
 
-class Pragma(NamedTuple):
+class Pragma(Node):
     """`#pragma D name words`, or `#error` (`name` is `error`); string words keep their quotes.
 
     `name` is "" for a bare `#pragma D`.
@@ -421,7 +421,7 @@ class Pragma(NamedTuple):
 Item: TypeAlias = ProbeClause | Declaration | InlineDefinition | Translator | ProviderDefinition | Pragma
 
 
-class Program(NamedTuple):
+class Program(Node):
     """The items in the order of the source; `used_arguments` are the numbers of the `$n` that it names; `end` is
     where it ends."""
 

@@ -1,0 +1,94 @@
+"""`--object FILE`: the programs of an object that another compiler made, run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from sonde.cli.arguments import Arguments
+from sonde.cli.destructive import does_harm, require_allowed
+from sonde.cli.disassembly import machine_code
+from sonde.cli.engines import KERNEL, choose
+from sonde.cli.errors import engine_error
+from sonde.cli.messages import FatalError, Messages
+from sonde.cli.output import show
+from sonde.cli.processes import processes
+from sonde.cli.run import opened
+from sonde.cli.settings import option_table
+from sonde.engines.base import EngineError
+from sonde.engines.kernel.engine import KernelEngine
+from sonde.engines.kernel.stamps import StampValues
+from sonde.object_session import ObjectSession
+from sonde.objects.core import POISON
+from sonde.objects.data import given_values
+from sonde.objects.display import display
+from sonde.objects.errors import ObjectError
+from sonde.objects.front_end import Loadable, loadable
+from sonde.objects.reading import read_object
+from sonde.objects.running_kernel import RunningKernel
+from sonde.report.object_text import MapTypes, ObjectReport
+from sonde.target.launch import CommandError
+from sonde.traced import Traced
+
+
+def run_object(arguments: Arguments, messages: Messages) -> int:
+    """Run an object to its end; returns the exit status. Raises FatalError."""
+    path = arguments.bpf_object
+    assert path is not None
+    if arguments.programs or arguments.operands or arguments.save or arguments.btf or arguments.spec:
+        raise FatalError("--object runs programs that are compiled already: it takes no other, and no operands")
+    if arguments.pictures or arguments.flame_diff:
+        raise FatalError("--object has no pictures: --flame, --heatmap and the like are of D's aggregations")
+    options = option_table(arguments)
+    only_shows = bool(arguments.flags & {"compile_only", "dry_run"})
+    if not only_shows and choose(options, messages) != KERNEL:
+        raise FatalError("--object needs the kernel: the embedded engine runs programs of D", 2)
+    with processes(arguments, options, KERNEL) as traced:
+        try:
+            object_ = read_object(_read(path))
+            values = given_values(options.texts("define"), traced[0].pid if traced else None)
+            made = loadable(object_, RunningKernel(), values)
+            types, shown = display(object_, made.definitions)
+            if "disassemble" in arguments.flags:
+                show(machine_code(made.spec, {}))
+            if only_shows:
+                return 0
+            require_allowed(does_harm(made.spec), options)
+            if "verbose" in arguments.flags:
+                for name, each in made.requests.items():
+                    places = f", {len(each.firings)} places" if len(each.firings) > 1 else ""
+                    messages.error(f"program {name}: {each.shown}{places}")
+            with opened(arguments.output, "output file ") as output:
+                by_map = {name: MapTypes(*each) for name, each in shown.items()}
+                report = ObjectReport(output, types, by_map, messages.error)
+                stamps = StampValues(traced[0].pid if traced else 0)
+                engine = KernelEngine(options.number("cpu", 0) if options.is_set("cpu") else None, stamps)
+                _run(made, engine, report, traced, "dump" in arguments.flags)
+        except ObjectError as error:
+            raise FatalError(f"{path} cannot be loaded: {error.text}", hint=error.hint) from None
+        except EngineError as error:
+            raise engine_error(error, "C") from None
+        except CommandError as error:
+            raise FatalError(str(error)) from None
+    return 0
+
+
+def _run(made: Loadable, engine: KernelEngine, report: ObjectReport, traced: Sequence[Traced], dump: bool) -> None:
+    """Raises EngineError, in the object's own words where it is about something that this kernel has not."""
+    try:
+        ObjectSession(made, engine, report, traced).run(dump)
+    except EngineError as error:
+        found = re.search(r"(?:unknown|helper)#(\d+)", error.text + error.log)
+        number = int(found[1]) - POISON if found else -1
+        if not 0 <= number < len(made.missing):
+            raise
+        what = f"{error.text.partition(':')[0]}: it needs {made.missing[number]}, which this kernel has not"
+        raise EngineError(what, place=error.place) from None
+
+
+def _read(path: str) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except OSError as error:
+        raise FatalError(f"failed to open {path}: {error.strerror}") from None

@@ -1,0 +1,130 @@
+"""--flame, --heatmap and the profiles for other viewers: checked before tracing begins, written when it is over."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from sonde import __version__
+from sonde.cli.arguments import Arguments
+from sonde.cli.messages import FatalError, Messages
+from sonde.consume.options import Options
+from sonde.formats.profile import Profile, ProfileError
+from sonde.options import OptionTable
+from sonde.pictures.album import HEAT_RATE, Album
+from sonde.pictures.requests import FLAME, NAMES, RequestError, Task, named, request, tasks
+from sonde.pictures.saved import read_profile
+from sonde.report.symbolizer import Symbolizer
+from sonde.session import display_options
+from sonde.spec import TracingSpec
+
+
+class Pictures:
+    """The pictures of one run. Raises FatalError for what cannot be drawn, read, or written to."""
+
+    def __init__(
+        self, arguments: Arguments, spec: TracingSpec, symbolizer: Symbolizer, options: OptionTable, messages: Messages
+    ) -> None:
+        try:
+            requests = [request(kind, text) for kind, text in arguments.pictures]
+            earlier = _earlier(arguments, spec)
+            not_drawn = earlier if isinstance(earlier, int) else None
+            self._tasks = tasks(requests, spec.aggregations, not_drawn)
+        except RequestError as error:
+            raise FatalError(error.text, hint=error.hint) from None
+        self._files = OutputFiles(self._tasks)
+        self._messages = messages
+        self._is_quiet = options.on("quiet")
+        shown = display_options(options, Options())
+        rate = options.number("heatrate", 0) or HEAT_RATE
+        self.album = Album(self._tasks, spec.aggregations, symbolizer, shown, f"sonde {__version__}", earlier, rate)
+
+    def write(self) -> None:
+        """Write the files of a session that is over, all that can be written. Raises FatalError for the others."""
+        failed: list[FatalError] = []
+        for file in self.album.files():
+            try:
+                self._files.write(file.task.path, file.data)
+            except FatalError as error:
+                failed.append(error)
+                continue
+            if not self._is_quiet:
+                self._messages.error(f"{NAMES[file.task.kind]}: {file.task.path} ({file.summary})")
+        for each in failed[:-1]:
+            self._messages.error(each.text)
+        if failed:
+            raise failed[-1]
+
+    def close(self) -> None:
+        """Files that nothing was written to are as they were."""
+        self._files.close()
+
+
+def _earlier(arguments: Arguments, spec: TracingSpec) -> Profile | int | None:
+    """What --flame-diff names: a file's profile or an aggregation's number. Raises RequestError."""
+    text = arguments.flame_diff
+    if text is None:
+        return None
+    if not any(kind == FLAME for kind, _ in arguments.pictures):
+        raise RequestError("--flame-diff says what a flame graph is compared with: --flame FILE is wanted, too")
+    if text.startswith("@"):
+        return named("flame-diff", text[1:], spec.aggregations)
+    return profile_of_file(text)
+
+
+def profile_of_file(path: str) -> Profile:
+    """A saved profile. Raises FatalError."""
+    try:
+        with open(path, "rb") as file:
+            return read_profile(file.read(), os.path.basename(path))
+    except OSError as error:
+        raise FatalError(f"failed to open {path}: {error.strerror}") from None
+    except ProfileError as error:
+        text = f"{path} cannot be used: {error}"
+        raise FatalError(text, hint="folded stacks, speedscope's JSON and pprof's profiles can be read") from None
+
+
+class OutputFiles:
+    """Opened before there is anything to write: who cannot write them is told before the trace, not after it."""
+
+    def __init__(self, wanted: Sequence[Task]) -> None:
+        self._open: dict[str, int] = {}
+        self._made: set[str] = set()
+        for task in wanted:
+            is_new = not os.path.exists(task.path)
+            try:
+                self._open[task.path] = os.open(task.path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            except OSError as error:
+                self.close()
+                raise FatalError(f"failed to open {NAMES[task.kind]} '{task.path}': {error.strerror}") from None
+            if is_new:
+                self._made.add(task.path)
+
+    def write(self, path: str, data: bytes) -> None:
+        """Replace the file's contents. Raises FatalError."""
+        descriptor = self._open.pop(path)
+        self._made.discard(path)
+        try:
+            _truncate(descriptor)
+            view = memoryview(data)
+            while view:
+                view = view[os.write(descriptor, view) :]
+        except OSError as error:
+            raise FatalError(f"failed to write '{path}': {error.strerror}") from None
+        finally:
+            os.close(descriptor)
+
+    def close(self) -> None:
+        for path, descriptor in self._open.items():
+            os.close(descriptor)
+            if path in self._made:
+                os.unlink(path)
+        self._open.clear()
+
+
+def _truncate(descriptor: int) -> None:
+    try:
+        os.ftruncate(descriptor, 0)
+    except OSError:
+        # A pipe or a device has no length.
+        return

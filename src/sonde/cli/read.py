@@ -1,0 +1,90 @@
+"""`read FILE`: what `record` has written, shown as it would have been at the time, with the samples."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+
+from sonde.cli.arguments import Arguments, parse
+from sonde.cli.messages import FatalError, Messages, UsageError
+from sonde.cli.record import FILE
+from sonde.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sonde.options import OptionTable
+    from sonde.recording.reading import RecordedFile
+    from sonde.report.samples import SampleLines
+    from sonde.symbols.symbolizer import SystemSymbolizer
+
+_SENSELESS = (
+    ArithmeticError, AttributeError, LookupError, MemoryError, RuntimeError, TypeError, ValueError, struct.error,
+)  # fmt: skip
+"""What comes of records that are not as a description says: it is believed until that fails."""
+
+
+def read_file(words: Sequence[str], messages: Messages) -> int:
+    """Print a perf.data file; takes -q, -F, -o and -x besides its name. Returns exit()'s argument."""
+    arguments = parse(words)
+    if len(arguments.operands) > 1 or arguments.programs or arguments.commands or arguments.pids:
+        raise UsageError("read takes one file and the options -q, -F, -o and -x")
+    if arguments.pictures or arguments.flame_diff:
+        text = "read makes no pictures: aggregations are looked at while they are counted"
+        raise FatalError(text, hint="give --flame, --heatmap and the like to the command that records")
+    from sonde.cli.settings import option_table
+    from sonde.consume.raw import RawFileError
+    from sonde.formats.perf_data import PerfDataError
+    from sonde.symbols.process import ProcessNames
+    from sonde.symbols.symbolizer import SystemSymbolizer
+
+    path = (*arguments.operands, FILE)[0]
+    options = option_table(arguments)
+    demangles = options.on("demangle") or not options.is_set("demangle")
+    # Processes of this moment have nothing to do with those of the file.
+    names = SystemSymbolizer(processes=ProcessNames(proc=""), demangles=demangles)
+    try:
+        return _show(path, arguments, options, names, messages)
+    except (RawFileError, PerfDataError) as error:
+        raise FatalError(f"{path} cannot be read: {error}") from None
+    except _SENSELESS as error:
+        raise FatalError(f"{path} cannot be read: it is damaged: {error}") from None
+    except OSError as error:
+        raise FatalError(f"failed to open {path}: {error.strerror}") from None
+    finally:
+        names.close()
+
+
+def _show(path: str, arguments: Arguments, options: OptionTable, names: SystemSymbolizer, messages: Messages) -> int:
+    from sonde.cli.run import capture_file, is_capture, opened, require_written
+    from sonde.consume.raw import Replay
+    from sonde.recording.passed import Passed
+    from sonde.recording.reading import RecordedFile
+    from sonde.session import show_recorded
+
+    plain = None if is_capture(arguments.output) else arguments.output
+    captures = arguments.output if plain is None else None
+    with open(path, "rb") as file:
+        recorded, passed = RecordedFile(file), Passed()
+
+        def show_samples(lines: SampleLines) -> None:
+            lines.begin(recorded.events())
+            passed.give_to(lines, names.take)
+
+        replay = Replay(recorded, recorded.blocks(passed))
+        with opened(plain, "output file ") as output, capture_file(captures, replay.spec) as packets:
+            status = show_recorded(replay, options, output, messages.program, names, packets, show_samples)
+            for sentence in _remarks(recorded):
+                messages.error(f"{path}: {sentence}")
+            require_written(packets, captures)
+            return status
+
+
+def _remarks(recorded: RecordedFile) -> list[str]:
+    """What its reader should know of the file."""
+    remarks = []
+    if recorded.damage:
+        remarks.append(f"{recorded.damage}; what stands before that was shown")
+    elif not recorded.reader.is_finished:
+        remarks.append("the recording was not ended properly: what it had written by then was shown")
+    if recorded.lost:
+        remarks.append(f"{recorded.lost} records were lost when it was recorded")
+    return remarks

@@ -1,0 +1,45 @@
+"""`args->NAME`, `locals->NAME` and `globals->NAME`: variables of the program that a probe is in, by their names there,
+and arguments of kernel code by the names of the parameters.
+"""
+
+from __future__ import annotations
+
+from sonde.lang.check.alike import hint
+from sonde.lang.check.arguments import typed_argument
+from sonde.lang.check.located import located, require_alike
+from sonde.lang.check.operands import Operand
+from sonde.lang.check.scope import Scope
+from sonde.lang.errors import DError, Position
+
+
+def probe_variable(where: str, name: str, scope: Scope, position: Position) -> Operand:
+    """The variable at the probes of the clause being checked. Raises Divided, or DError."""
+    enabling = scope.enabling
+    if enabling is None or not enabling.probes:
+        text = f"{where}->{name} is of the program that a probe is in, and no probe is there"
+        raise DError("D_IDENT_UNDEF", text, position)
+    if where == "args":
+        names = [scope.catalog.argument_names(probe) for probe in enabling.probes]
+        if any(each is not None for each in names):
+            return _named_argument(name, names, scope, position)
+    return located(where, name, scope, position)
+
+
+def _named_argument(name: str, names: list[tuple[str, ...] | None], scope: Scope, position: Position) -> Operand:
+    """An argument of kernel code: `args[n]` by the name of a parameter."""
+    assert scope.enabling is not None
+    numbers = []
+    for probe, known in zip(scope.enabling.probes, names, strict=True):
+        if not known or name not in known:
+            text = f"{probe} has no argument {name}"
+            raise DError("D_IDENT_UNDEF", text, position, _what_helps(name, known or ()))
+        numbers.append(known.index(name))
+    arguments = [scope.catalog.arguments(probe) or () for probe in scope.enabling.probes]
+    shown = [each[number].shown for each, number in zip(arguments, numbers, strict=True)]
+    require_alike(f"args->{name}", numbers, shown, scope)
+    return typed_argument(numbers[0], scope, position)
+
+
+def _what_helps(name: str, known: tuple[str, ...]) -> str:
+    there = ", ".join(each for each in known if each)
+    return hint(name, known) or (f"it has {there}" if there else "its arguments have no names")

@@ -1,0 +1,16 @@
+"""What a session needs of a process that it traces."""
+
+from __future__ import annotations
+
+from sonde.typed import Protocol
+
+
+class Traced(Protocol):
+    """A process whose end ends the session."""
+
+    pid: int
+    descriptor: int
+
+    def resume(self) -> None: ...
+
+    def close(self) -> None: ...
