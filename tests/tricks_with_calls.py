@@ -18,11 +18,7 @@ change:
 === a callback changes an offset on the stack
     *(u64 *)(r10 -8) = 0
     r1 = 10
-    r2 = subprog[body]
-    r3 = r10
-    r3 += -8
-    r4 = 0
-    call bpf_loop
+{LOOP}
     r6 = *(u64 *)(r10 -8)
 {READ}
 body:
@@ -34,11 +30,7 @@ body:
     r1 = map[one][0]+0
     *(u64 *)(r10 -8) = r1
     r1 = 1000
-    r2 = subprog[body]
-    r3 = r10
-    r3 += -8
-    r4 = 0
-    call bpf_loop
+{LOOP}
     r0 = 0
     exit
 body:
@@ -54,11 +46,7 @@ body:
     if r0 == 0x0 goto out
     *(u64 *)(r10 -8) = r0
     r1 = 10
-    r2 = subprog[body]
-    r3 = r10
-    r3 += -8
-    r4 = 0
-    call bpf_loop
+{LOOP}
     r1 = *(u64 *)(r10 -8)
     r2 = 0
     call bpf_ringbuf_submit

@@ -182,5 +182,5 @@ there:
     r0 = *(u8 *)(r6 +0)
     exit
 {OUT}
--> in 64 bits
+-> compared with the packet's end up to byte 0 only
 """

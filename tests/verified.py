@@ -7,6 +7,7 @@ from sonde.bpf import instructions as i
 from sonde.bpf import maps, programs
 from sonde.bpf.assembler import assemble
 from sonde.bpf.instructions import encode
+from sonde.engines.embedded.verifier.rules import STRICT
 from sonde.engines.embedded.verifier.verify import Refusal, verify
 from sonde.spec import MapSpec, ProgramSpec
 
@@ -59,10 +60,10 @@ def function_starts(code):
     return sorted({0} | {at + 1 + x.imm for at, x in enumerate(code) if (x.opcode, x.src) in calls})
 
 
-def outcome(text, kind="raw_tracepoint", attach_type=0):
+def outcome(text, kind="raw_tracepoint", attach_type=0, rules=STRICT):
     """ "" if the program is accepted, else why not."""
     try:
-        verify(program(text, kind, attach_type), MAPS)
+        verify(program(text, kind, attach_type), MAPS, rules=rules)
     except Refusal as refusal:
         return refusal.reason
     return ""

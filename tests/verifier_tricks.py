@@ -56,8 +56,17 @@ RESERVE = """
     call bpf_ringbuf_reserve
 """
 
+LOOP = """
+    r2 = subprog[body]
+    r3 = r10
+    r3 += -8
+    r4 = 0
+    call bpf_loop
+"""
+"""`body`, as often as r1 says, with a pointer to 8 bytes of the stack."""
+
 BLOCKS = "".join(
     each.BLOCKS for each in (tricks_with_numbers, tricks_with_pointers, tricks_with_calls, tricks_with_packets)
 )
 
-TRICKS = cases(BLOCKS, LOOKUP=LOOKUP, ANY=ANY, READ=READ, OUT=OUT, PACKET=PACKET, RESERVE=RESERVE)
+TRICKS = cases(BLOCKS, LOOKUP=LOOKUP, ANY=ANY, READ=READ, OUT=OUT, PACKET=PACKET, RESERVE=RESERVE, LOOP=LOOP)

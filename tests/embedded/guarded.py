@@ -68,15 +68,16 @@ def process(child, wanted, held=None, started=lambda tracees: None):
 
 def untraced(tid):
     """Wait until nobody traces the thread; whether that comes."""
-    return _comes(lambda: proc.status(tid)["TracerPid"] == "0")
+    return comes(lambda: proc.status(tid)["TracerPid"] == "0")
 
 
 def comes_to(tid, states):
     """Wait until the thread is in one of these states; whether that comes. Who lets it go wakes it, even to stop."""
-    return _comes(lambda: proc.stat(tid).state in states)
+    return comes(lambda: proc.stat(tid).state in states)
 
 
-def _comes(condition):
+def comes(condition):
+    """Wait until there is what the condition gives; that, or what it gave at last."""
     limit = time.monotonic() + PATIENCE
     while not (found := condition()) and time.monotonic() < limit:
         time.sleep(0.001)

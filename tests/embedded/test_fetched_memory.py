@@ -146,6 +146,10 @@ PROGRAMS = (
     "syscall::getpgid:entry { tracemem(copyin(arg1, 32), 32); trace(stringof(copyin(arg2, 8))); }",
     "syscall::getpgid:entry { @[copyinstr(arg1, 9)] = count(); } "
     "ERROR { printf(\"%d %d\", arg4, arg5 == 0); }",
+    "syscall::getpgid:entry { printf(\"%s|\", (string)copyin(arg1, 1 + arg2 % 200)); "
+    "trace(stringof(copyin(arg1 - 3, 8))); }",
+    "syscall::getpgid:entry { trace(*(int *)copyin(arg1 + 4, 4)); tracemem(copyin(arg1, 7 + (arg1 & 31)), 7); } "
+    "ERROR { printf(\"%x %s\", arg5, \"abcdefg\"); }",
 )  # fmt: skip
 
 RUN = """
@@ -206,8 +210,8 @@ def test_without_pieces_the_thread_is_read():
 
 
 def test_the_plan_survives_the_pipe():
-    wanted = Plan({1: ENTRY, 2: ENTRY}, fetches={1: (Fetch(0, 257), Fetch(5, 8)), 2: (Fetch(1, 1000),)})
+    wanted = Plan({1: ENTRY, 2: ENTRY}, fetches={1: (Fetch(0, 257), Fetch(5, 8, -3)), 2: (Fetch(1, 1000),)})
     assert plan.from_bytes(plan.to_bytes(wanted)) == wanted
     assert all(map(plan.can_fetch, wanted.fetches.values()))
-    assert not plan.can_fetch([Fetch(0, 1000), Fetch(1, 25)])
+    assert not plan.can_fetch([Fetch(0, 2000), Fetch(1, 49)])
     assert not plan.can_fetch([Fetch(0, 8)] * 4)

@@ -44,6 +44,13 @@ def test_a_helper_that_there_is_not_is_refused_before_the_program_runs(world):
         table.make_helpers([NUMBERS["map_lookup_elem"], NUMBERS["sk_assign"]], world.environment)
 
 
+def test_clock_events_have_no_records_of_branches(world):
+    at = world.place(bytes(32))
+    assert world.call("read_branch_records", 0, at, 32, 0) == -ENOENT
+    assert world.call("read_branch_records", 0, 0, 0, 1) == -ENOENT
+    assert world.call("read_branch_records", 0, at, 32, 2) == -EINVAL
+
+
 def test_the_current_task_is_told(world):
     at = world.place(b"\xff" * 24)
     assert world.call("get_current_pid_tgid") == 1234 << 32 | 1235

@@ -16,6 +16,7 @@ from sonde.bpf.disassembler import disassemble
 from sonde.bpf.helpers import FETCH_VARIABLES, NAMES
 from sonde.engines.base import EngineError
 from sonde.engines.embedded.perf.variables import ProbeVariables
+from sonde.engines.embedded.verifier.rules import STRICT
 from sonde.engines.embedded.verifier.verify import Refusal, verify
 from sonde.spec import Fetch, FetchStep, VariablesSpec, buffer_size
 
@@ -219,9 +220,10 @@ def test_the_verifier_demands_that_the_buffer_is_the_programs_own_memory():
 
 
 def test_the_buffer_counts_as_written_as_far_as_its_size():
-    verify(program(programs.RAW_TRACEPOINT, PROGRAM), {})
+    verify(program(programs.RAW_TRACEPOINT, PROGRAM), {}, rules=STRICT)
+    text = with_buffer(88).replace("*(u64 *)(r10 -96)", "*(u64 *)(r10 -8)")
     with pytest.raises(Refusal):
-        verify(program(programs.RAW_TRACEPOINT, with_buffer(88).replace("*(u64 *)(r10 -96)", "*(u64 *)(r10 -8)")), {})
+        verify(program(programs.RAW_TRACEPOINT, text), {}, rules=STRICT)
 
 
 def test_programs_that_look_at_packets_have_no_variables():

@@ -6,6 +6,15 @@ The blocks are those that `verified.cases` takes.
 import pytest
 from verified import cases, outcome
 
+LOOP = """
+    r2 = subprog[body]
+    r3 = r10
+    r3 += -8
+    r4 = 0
+    call bpf_loop
+"""
+"""`body` again and again, with a pointer to 8 bytes of the stack."""
+
 BLOCKS = """
 === a loop that ends
     r1 = 0
@@ -127,11 +136,7 @@ other:
 === bpf_loop
     *(u64 *)(r10 -8) = 0
     r1 = 100
-    r2 = subprog[body]
-    r3 = r10
-    r3 += -8
-    r4 = 0
-    call bpf_loop
+{LOOP}
     r0 = *(u64 *)(r10 -8)
     exit
 body:
@@ -155,11 +160,7 @@ body:
 === the body of bpf_loop goes farther each time
     *(u64 *)(r10 -8) = 0
     r1 = 100
-    r2 = subprog[body]
-    r3 = r10
-    r3 += -8
-    r4 = 0
-    call bpf_loop
+{LOOP}
     r0 = 0
     exit
 body:
@@ -175,11 +176,7 @@ body:
 === the body of bpf_loop compares how far it goes
     *(u64 *)(r10 -8) = 0
     r1 = 100
-    r2 = subprog[body]
-    r3 = r10
-    r3 += -8
-    r4 = 0
-    call bpf_loop
+{LOOP}
     r0 = 0
     exit
 body:
@@ -272,11 +269,7 @@ behind:
 === a callback that another program may have taken over
     *(u64 *)(r10 -8) = r1
     r1 = 4
-    r2 = subprog[body]
-    r3 = r10
-    r3 += -8
-    r4 = 0
-    call bpf_loop
+{LOOP}
     r0 = 0
     exit
 body:
@@ -290,7 +283,7 @@ body:
 """
 
 
-@pytest.mark.parametrize(("kind", "text", "wanted"), cases(BLOCKS))
+@pytest.mark.parametrize(("kind", "text", "wanted"), cases(BLOCKS, LOOP=LOOP))
 def test_the_verdict(kind, text, wanted):
     reason = outcome(text, kind)
     assert wanted in reason if wanted else reason == ""

@@ -2,11 +2,12 @@
 
 import pytest
 from compiled import spec
-from verified import MAPS, program, states
+from verified import MAPS, outcome, program, states
 
 from sonde.bpf import instructions as i
 from sonde.bpf.assembler import assemble
 from sonde.engines.embedded.verifier.contexts import CONTEXTS, field_named
+from sonde.engines.embedded.verifier.rules import KERNEL, STRICT, USUAL
 from sonde.engines.embedded.verifier.verify import Refusal, verify
 
 LOOKUP = """
@@ -103,10 +104,50 @@ def test_a_structure_has_an_end_where_its_size_is_known():
         verify(program(text.format(57)), MAPS, size_of={"task_struct": 64}.get)
 
 
-def test_what_was_never_written_is_any_number_to_the_lenient():
+def test_what_was_never_written_is_any_number_but_to_the_strict():
     text = "r0 = *(u64 *)(r10 -8)\nexit"
-    verify(program(text), MAPS, is_lenient=True)
-    assert "never written" in refusal(text).reason
+    assert outcome(text, rules=USUAL) == ""
+    assert "never written" in outcome(text, rules=STRICT)
+
+
+TAKEN = """
+{before}
+r1 = map[hash]
+r2 = r10
+r2 += -8
+r3 = r10
+r3 += -40
+r4 = 0
+call bpf_map_update_elem
+{behind}
+r0 = 0
+exit
+"""
+"""A key of 8 bytes and a value of 16."""
+
+KEY = "*(u32 *)(r10 -8) = 1\n"
+SOMETIMES = "call bpf_ktime_get_ns\nif r0 > 5 goto pc+1\n"
+
+
+@pytest.mark.parametrize("write", ["*(u64 *)(r10 -40) = 1", "*(u8 *)(r10 -25) = 1", "*(u64 *)(r10 -64) = 1"])
+def test_a_value_may_be_missing_where_something_as_deep_is_written(write):
+    for before, behind in ((write, ""), ("", write), (SOMETIMES + write, "")):
+        assert outcome(TAKEN.format(before=KEY + before, behind=behind), rules=USUAL) == "", (before, behind)
+
+
+@pytest.mark.parametrize("write", ["", "*(u64 *)(r10 -24) = 1"])
+def test_a_value_deeper_than_all_that_is_written_is_refused(write):
+    text = TAKEN.format(before=KEY, behind=write)
+    wanted = "r3 leads to byte -40 of the stack, which was never written: bpf_map_update_elem takes 16 bytes as a value"
+    assert wanted in outcome(text, rules=USUAL)
+    assert outcome(text, rules=KERNEL) == ""
+
+
+def test_a_key_in_a_stack_that_is_never_written_is_refused():
+    text = TAKEN.replace("r3 = r10\nr3 += -40", "r3 = map[one][0]")
+    wanted = "r2 leads to byte -8 of the stack, which was never written: bpf_map_update_elem takes 8 bytes as a key"
+    assert wanted in outcome(text.format(before="", behind=""), rules=USUAL)
+    assert outcome(text.format(before="*(u8 *)(r10 -9) = 1", behind=""), rules=USUAL) == ""
 
 
 def test_the_first_instruction_of_a_loop_is_seen_once_for_each_turn():
@@ -132,4 +173,4 @@ def test_what_sonde_compiles_is_accepted(text):
     made = spec(text)
     maps = {each.name: each for each in made.maps}
     for each in made.programs:
-        assert verify(each, maps).steps > 0
+        assert verify(each, maps, rules=STRICT).steps > 0

@@ -20,6 +20,7 @@ from sonde.engines.embedded.verifier.obligations import (
     Storable,
     Unsupported,
 )
+from sonde.engines.embedded.verifier.rules import STRICT
 from sonde.engines.embedded.verifier.scalar import UNKNOWN, between, constant
 from sonde.engines.embedded.verifier.state import Frame, State
 from sonde.engines.embedded.verifier.subject import Subject
@@ -34,7 +35,7 @@ from sonde.engines.embedded.verifier.values import (
     Pointer,
 )
 
-SUBJECT = Subject(program("r0 = 0\nexit"), MAPS, None, False)
+SUBJECT = Subject(program("r0 = 0\nexit"), MAPS, None, STRICT)
 
 
 @pytest.mark.parametrize(

@@ -6,12 +6,17 @@ The blocks are those that `verified.cases` takes.
 import pytest
 from verified import cases, outcome
 
-BLOCKS = """
-=== a record is submitted
+RESERVE = """
     r1 = map[ring]
     r2 = 16
     r3 = 0
     call bpf_ringbuf_reserve
+"""
+"""r0: a record of 16 bytes, or NULL."""
+
+BLOCKS = """
+=== a record is submitted
+{RESERVE}
     if r0 == 0x0 goto behind
     *(u64 *)(r0 +8) = 1
     r1 = r0
@@ -22,10 +27,7 @@ behind:
     exit
 ->
 === a record is kept
-    r1 = map[ring]
-    r2 = 16
-    r3 = 0
-    call bpf_ringbuf_reserve
+{RESERVE}
     if r0 == 0x0 goto behind
     *(u64 *)(r0 +8) = 1
 behind:
@@ -33,10 +35,7 @@ behind:
     exit
 -> the record reserved at 4 is neither submitted nor discarded on this way, and the program ends
 === a record is written behind its end
-    r1 = map[ring]
-    r2 = 16
-    r3 = 0
-    call bpf_ringbuf_reserve
+{RESERVE}
     if r0 == 0x0 goto behind
     *(u64 *)(r0 +16) = 1
     r1 = r0
@@ -47,10 +46,7 @@ behind:
     exit
 -> r0 leads behind the end of the record
 === a record is used after it was submitted
-    r1 = map[ring]
-    r2 = 16
-    r3 = 0
-    call bpf_ringbuf_reserve
+{RESERVE}
     if r0 == 0x0 goto behind
     r6 = r0
     r1 = r0
@@ -62,10 +58,7 @@ behind:
     exit
 -> r6 is a number, not a pointer
 === a record is submitted twice
-    r1 = map[ring]
-    r2 = 16
-    r3 = 0
-    call bpf_ringbuf_reserve
+{RESERVE}
     if r0 == 0x0 goto behind
     r1 = r0
     r2 = 0
@@ -79,10 +72,7 @@ behind:
     exit
 -> r1 is scalar(), but bpf_ringbuf_submit takes a reserved record
 === not the start of a record is submitted
-    r1 = map[ring]
-    r2 = 16
-    r3 = 0
-    call bpf_ringbuf_reserve
+{RESERVE}
     if r0 == 0x0 goto behind
     r1 = r0
     r1 += 8
@@ -93,10 +83,7 @@ behind:
     exit
 -> takes the record's start
 === a record that may be NULL is submitted
-    r1 = map[ring]
-    r2 = 16
-    r3 = 0
-    call bpf_ringbuf_reserve
+{RESERVE}
     r1 = r0
     r2 = 0
     call bpf_ringbuf_submit
@@ -114,7 +101,7 @@ behind:
 """
 
 
-@pytest.mark.parametrize(("kind", "text", "wanted"), cases(BLOCKS))
+@pytest.mark.parametrize(("kind", "text", "wanted"), cases(BLOCKS, RESERVE=RESERVE))
 def test_the_verdict(kind, text, wanted):
     reason = outcome(text, kind)
     assert wanted in reason if wanted else reason == ""

@@ -6,13 +6,26 @@ The blocks are those that `verified.cases` takes.
 import pytest
 from verified import cases, outcome
 
-BLOCKS = """
-=== a lookup compared with 0
-    *(u64 *)(r10 -8) = 0
+LOOKUP = """
     r2 = r10
     r2 += -8
     r1 = map[hash]
     call bpf_map_lookup_elem
+"""
+"""r0: a value for the key at -8 of the stack, or NULL."""
+
+READ = """
+    r1 = map[one][0]+0
+    r1 += r2
+    r0 = *(u64 *)(r1 +0)
+    exit
+"""
+"""8 bytes at r2 of the 64 of a value."""
+
+BLOCKS = """
+=== a lookup compared with 0
+    *(u64 *)(r10 -8) = 0
+{LOOKUP}
     if r0 == 0x0 goto behind
     r1 = *(u64 *)(r0 +8)
 behind:
@@ -21,19 +34,13 @@ behind:
 ->
 === a lookup not compared with 0
     *(u64 *)(r10 -8) = 0
-    r2 = r10
-    r2 += -8
-    r1 = map[hash]
-    call bpf_map_lookup_elem
+{LOOKUP}
     r1 = *(u64 *)(r0 +0)
     exit
 -> r0 may be NULL: it comes from bpf_map_lookup_elem at 5 and is not compared with 0 before the read of 8 bytes
 === the comparison holds for copies, in registers and on the stack
     *(u64 *)(r10 -8) = 0
-    r2 = r10
-    r2 += -8
-    r1 = map[hash]
-    call bpf_map_lookup_elem
+{LOOKUP}
     r6 = r0
     *(u64 *)(r10 -16) = r0
     if r6 != 0x0 goto there
@@ -48,15 +55,9 @@ there:
 ->
 === the comparison of one lookup says nothing of another
     *(u64 *)(r10 -8) = 0
-    r2 = r10
-    r2 += -8
-    r1 = map[hash]
-    call bpf_map_lookup_elem
+{LOOKUP}
     r6 = r0
-    r2 = r10
-    r2 += -8
-    r1 = map[hash]
-    call bpf_map_lookup_elem
+{LOOKUP}
     if r0 == 0x0 goto behind
     r1 = *(u64 *)(r6 +0)
 behind:
@@ -100,10 +101,7 @@ behind:
     exit
 ->
 === the key is not written
-    r2 = r10
-    r2 += -8
-    r1 = map[hash]
-    call bpf_map_lookup_elem
+{LOOKUP}
     r0 = 0
     exit
 -> r2 leads to byte -8 of the stack, which was never written: bpf_map_lookup_elem takes 8 bytes as the key of map hash
@@ -120,10 +118,7 @@ behind:
 === an index compared with the size
     r2 = *(u64 *)(r1 +0)
     if r2 > 0x38 goto behind
-    r1 = map[one][0]+0
-    r1 += r2
-    r0 = *(u64 *)(r1 +0)
-    exit
+{READ}
 behind:
     r0 = 0
     exit
@@ -131,10 +126,7 @@ behind:
 === an index compared with too large a size
     r2 = *(u64 *)(r1 +0)
     if r2 > 0x39 goto behind
-    r1 = map[one][0]+0
-    r1 += r2
-    r0 = *(u64 *)(r1 +0)
-    exit
+{READ}
 behind:
     r0 = 0
     exit
@@ -142,37 +134,25 @@ behind:
 === an index compared as a signed number only
     r2 = *(u64 *)(r1 +0)
     if r2 s> 0x8 goto behind
-    r1 = map[one][0]+0
-    r1 += r2
-    r0 = *(u64 *)(r1 +0)
-    exit
+{READ}
 behind:
     r0 = 0
     exit
 -> is moved by a number that may be anything
 === an index that is not compared
     r2 = *(u64 *)(r1 +0)
-    r1 = map[one][0]+0
-    r1 += r2
-    r0 = *(u64 *)(r1 +0)
-    exit
+{READ}
 -> is moved by a number that may be anything
 === an index of which bits are taken
     r2 = *(u64 *)(r1 +0)
     r2 &= 56
-    r1 = map[one][0]+0
-    r1 += r2
-    r0 = *(u64 *)(r1 +0)
-    exit
+{READ}
 ->
 === the comparison of a number holds for its copy
     r2 = *(u64 *)(r1 +0)
     r3 = r2
     if r3 > 0x38 goto behind
-    r1 = map[one][0]+0
-    r1 += r2
-    r0 = *(u64 *)(r1 +0)
-    exit
+{READ}
 behind:
     r0 = 0
     exit
@@ -193,10 +173,7 @@ behind:
 === a 32-bit comparison of a 32-bit number
     r2 = *(u32 *)(r1 +0)
     if w2 > 0x38 goto behind
-    r1 = map[one][0]+0
-    r1 += r2
-    r0 = *(u64 *)(r1 +0)
-    exit
+{READ}
 behind:
     r0 = 0
     exit
@@ -204,10 +181,7 @@ behind:
 === a 32-bit comparison says nothing of the upper half
     r2 = *(u64 *)(r1 +0)
     if w2 > 0x38 goto behind
-    r1 = map[one][0]+0
-    r1 += r2
-    r0 = *(u64 *)(r1 +0)
-    exit
+{READ}
 behind:
     r0 = 0
     exit
@@ -234,10 +208,7 @@ behind:
 -> in 32 bits would cut it
 === a pointer that may be NULL is not moved
     *(u64 *)(r10 -8) = 0
-    r2 = r10
-    r2 += -8
-    r1 = map[hash]
-    call bpf_map_lookup_elem
+{LOOKUP}
     r0 += 8
     r0 = 0
     exit
@@ -304,7 +275,7 @@ behind:
 """
 
 
-@pytest.mark.parametrize(("kind", "text", "wanted"), cases(BLOCKS))
+@pytest.mark.parametrize(("kind", "text", "wanted"), cases(BLOCKS, LOOKUP=LOOKUP, READ=READ))
 def test_the_verdict(kind, text, wanted):
     reason = outcome(text, kind)
     assert wanted in reason if wanted else reason == ""

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from guarded import comes
 from unprivileged import SONDE, sonde, without_privileges
 
 ROOT = Path(__file__).parents[2]
@@ -35,6 +36,25 @@ def test_one_line_says_why_with_q_too():
 def test_who_asks_for_it_is_told_nothing(words):
     done = sonde(*words, "-qn", "BEGIN { trace(cpu); exit(0); }")
     assert (done.stdout.split(), done.stderr) == (["0"], "")
+
+
+def test_what_is_listed_is_what_can_fire():
+    done = sonde("-l")
+    assert done.stderr == (
+        "sonde: listing the probes of the embedded engine: this user lacks CAP_BPF and CAP_PERFMON; "
+        "`--engine kernel -l` lists the kernel's\n"
+    )
+    listed = done.stdout.splitlines()
+    assert listed == sonde("--engine", "embedded", "-l").stdout.splitlines()
+    wanted = {"cpc", "dtrace", "perf", "proc", "profile", "rawtp", "sched", "syscall"}
+    assert {line.split()[1] for line in listed[1:]} == wanted
+    assert len(sonde("--engine", "kernel", "-l").stdout.splitlines()) > len(listed)
+
+
+def test_nothing_is_announced_that_does_not_run():
+    done = sonde("--engine", "embedded", "-n", "syscall:::entry", status=1)
+    assert "matched" not in done.stderr
+    assert "syscall probes need -c or -p" in done.stderr
 
 
 def test_the_kernel_is_refused_in_one_message():
@@ -104,12 +124,29 @@ def test_memory_of_the_process_is_changed(tmp_path):
     assert (done.stdout, (tmp_path / "out").read_text().strip()) == ("after!\n", "before")
 
 
+RUNS_ON = """
+import os, signal, sys
+asked = []
+signal.signal(signal.SIGTERM, lambda *_: asked.append(1))
+with open(sys.argv[1], "w") as out:
+    print(os.getpid(), file=out, flush=True)
+    while not asked:
+        os.getpgid(0)
+    # Calls that were probed go on as before, whoever has the filter now.
+    groups = [os.getpgid(0) for _ in range(1000)]
+    print(set(groups) == {os.getpgrp()}, "the end", file=out)
+"""
+
+
 def test_a_process_ends_as_it_would_and_is_let_go_by_an_early_exit(tmp_path):
-    """exit() ends the tracing; the command of -c ends with the session, as with the kernel engine."""
+    """exit() ends the tracing; the command of -c is asked to end with the session, as with the kernel engine."""
     text = "syscall::getpgid:entry /++n == 3/ { exit(5); }"
-    program = "import os\nwhile True: os.getpgid(0)"
-    (tmp_path / "program.py").write_text(program)
-    sonde("-qn", text, "-c", f"{sys.executable} {tmp_path / 'program.py'}", status=5)
+    program, out = tmp_path / "program.py", tmp_path / "out"
+    program.write_text(RUNS_ON)
+    sonde("-qn", text, "-c", f"{sys.executable} {program} {out}", status=5)
+    pid, _, rest = comes(lambda: (parts := out.read_text().partition("\n"))[2] and parts)
+    assert int(pid) > 1
+    assert rest == "True the end\n"
 
 
 def test_a_process_of_p_lives_on_after_the_session():

@@ -27,13 +27,15 @@ def registry():
     return Registry(_target)
 
 
-def compilation(text, **settings):
-    """The Compilation of a D program; `settings` are fields of Settings."""
+def compilation(text, libraries=(), **settings):
+    """The Compilation of a D program; `settings` are fields of Settings, `libraries` Sources."""
     found = registry()
     options = CheckOptions(**{name: settings[name] for name in ("strsize", "scratchsize") if name in settings})
-    program = compile_sources([Source(text)], found, options)
+    program = compile_sources([Source(text)], found, options, libraries=libraries)
     sources = {None: text.splitlines()}
-    return Compilation(program, Settings(**settings), found.target, found.tagged_type, found.fields, sources)
+    return Compilation(
+        program, Settings(**settings), found.target, found.tagged_type, found.fields, sources, found.signature
+    )
 
 
 class Raw(NamedTuple):

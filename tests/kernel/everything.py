@@ -30,7 +30,11 @@ BY_TYPE = {
 }
 """An argument for each type a prototype has."""
 
+PACKETS = {name: [] for name in ("__packet_headers", "__packet_number", "__packet_tag", "__packet_text")}
+"""What the translator of packets calls, at probes that have one."""
+
 SPECIAL = {
+    **PACKETS,
     "inet_ntop": ["inet_ntop(2, alloca(16))"],
     "link_ntop": ["link_ntop(1, alloca(16))"],
     "copyout": ["copyout(copyin(arg1, 4), arg1, 4)"],
@@ -42,6 +46,10 @@ SPECIAL = {
 """Calls whose arguments must suit each other."""
 
 ACTIONS = {
+    # There is no packet where these run.
+    "capture": [],
+    # What fires these is no perf event.
+    "sample": [],
     "clear": ["clear(@agg)"],
     "commit": ["commit(speculation())"],
     "denormalize": ["denormalize(@agg)"],
@@ -56,6 +64,7 @@ ACTIONS = {
     "raise": ["raise(0)"],
     "setopt": ['setopt("quiet")', 'setopt("aggsortrev", "yes")'],
     "speculate": ["speculate(speculation())"],
+    "stop": [],
     "system": ['system("true %s", execname)'],
     "trace": ["trace(s)", "trace(arg0)"],
     "tracemem": ["tracemem(copyin(arg1, 16), 16)", "tracemem(copyin(arg1, 16), 16, arg2)"],

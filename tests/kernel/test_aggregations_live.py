@@ -26,7 +26,7 @@ int main(int argc, char **argv) {
 }
 """
 
-OURS = "syscall::getpgid:entry /arg1 == 0x5bd1e995/"
+OURS = "syscall::getpgid:entry /pid == $target && arg1 == 0x5bd1e995/"
 TOTAL, RATE = 200_000, 100_000
 
 

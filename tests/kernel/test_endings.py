@@ -1,7 +1,6 @@
 """How a session ends: signals, readers that go away, files that take no more; and how soon a line is seen."""
 
 import os
-import re
 import select
 import signal
 import subprocess
@@ -9,6 +8,7 @@ import time
 
 import pytest
 from command import SONDE, environment, sonde, start
+from descriptors import bpf_objects
 
 TICK = 'tick-50ms { printf("tick\\n"); } END { printf("end\\n"); }'
 
@@ -77,16 +77,9 @@ def test_a_reader_that_goes_away_ends_it_quietly():
 def test_killing_leaves_nothing_attached():
     """The kernel has as many programs and maps afterwards as before."""
 
-    def objects(pid):
-        found = []
-        for number in os.listdir(f"/proc/{pid}/fdinfo"):
-            with open(f"/proc/{pid}/fdinfo/{number}") as file:
-                found += re.findall(r"^(prog_id|map_id|link_id):\s*(\d+)$", file.read(), re.M)
-        return set(found)
-
     process = start("-qn", TICK + " syscall:::entry, sdt:sched::, profile-97 { @[probename] = count(); }")
     first_line(process)
-    ours = objects(process.pid)
+    ours = bpf_objects(process.pid)
     assert {kind for kind, _ in ours} >= {"map_id"}
     process.kill()
     process.communicate()

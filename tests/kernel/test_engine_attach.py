@@ -1,13 +1,12 @@
 """Every kind of firing, attached and counted."""
 
-import contextlib
 import os
-import signal
 import threading
 import time
 
 import pytest
 from access import require
+from activity import busy
 from handwritten import COUNT_BY_COOKIE, COUNT_STAMPED, COUNT_ZERO, counts, program, raw_tracepoint, tracing_spec
 
 from sonde.bpf import programs
@@ -130,27 +129,6 @@ def test_raw_tracepoint_that_is_not_there():
         traced(spec, None)
 
 
-@contextlib.contextmanager
-def busy_cpus(patience=20):
-    """Spin on every CPU at once, or so many seconds: some virtual machines take no samples on a CPU that sleeps."""
-    children = []
-    for cpu in online_cpus():
-        child = os.fork()
-        if child == 0:
-            os.sched_setaffinity(0, {cpu})
-            end = time.monotonic() + patience
-            while time.monotonic() < end:
-                pass
-            os._exit(0)
-        children.append(child)
-    try:
-        yield
-    finally:
-        for child in children:
-            os.kill(child, signal.SIGKILL)
-            os.waitpid(child, 0)
-
-
 def test_timers_fire_on_every_cpu_or_on_one():
     probes = [(Timer(10_000_000, every_cpu=True), 1), (Timer(20_000_000, every_cpu=False), 2)]
     spec = tracing_spec(program("timer", programs.PERF_EVENT, COUNT_BY_COOKIE, probes))
@@ -165,7 +143,7 @@ def test_timers_fire_on_every_cpu_or_on_one():
             time.sleep(0.05)
 
     begin = time.monotonic()
-    with busy_cpus():
+    with busy(online_cpus()):
         found = traced(spec, until_enough)
     # A busy host makes a virtual machine miss some, which the kernel does not make up for.
     ticks = (time.monotonic() - begin) / 0.01

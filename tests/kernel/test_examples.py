@@ -125,6 +125,20 @@ while time.monotonic() < end: os.read(source, 1 << 20)
     assert any(frame.startswith("vmlinux`") and "read" in frame for frame in frames)
 
 
+def test_cpu_flame(tmp_path):
+    """The picture has what END has taken from the output."""
+    workload = """
+end = time.monotonic() + 0.5
+source = os.open("/dev/zero", os.O_RDONLY)
+while time.monotonic() < end: os.read(source, 1 << 20)
+"""
+    output = run("cpu-flame.d", workload, tmp_path, "--flame", "cpu.html", "--folded", "cpu.txt")
+    assert output.strip() == ""
+    assert "Flame graph of @" in (tmp_path / "cpu.html").read_text()
+    stacks = [line for line in (tmp_path / "cpu.txt").read_text().splitlines() if line.startswith(NAME + ";")]
+    assert any("read" in stack and "vmlinux`" in stack for stack in stacks)
+
+
 def test_fd_bytes(tmp_path):
     workload = """
 os.dup2(os.open("/dev/zero", os.O_RDONLY), 101)

@@ -1,8 +1,12 @@
 """The scripts in examples/ on probes that follow from the kernel's tracepoints."""
 
 import re
+import shutil
+import subprocess
 
-from example_run import NAME, buckets, rows, run
+import pytest
+from command import build, sonde
+from example_run import EXAMPLES, NAME, buckets, rows, run
 
 FORKS = """
 for n in range(7):
@@ -174,3 +178,64 @@ os.wait()
 """
     output = run("wakeups.d", workload, tmp_path)
     assert [words for words in rows(output) if words[0] == "other" and int(words[1]) > 100]
+
+
+def test_function_times(tmp_path):
+    """Calls of a function of the C library, one of which takes its time."""
+    workload = """
+libc = ctypes.CDLL(None)
+for n in range(7): libc.toupper(97 + n)
+libc.usleep(20000)
+"""
+    output = run("function-times.d", workload, tmp_path, "libc", "[tu][os][ul][pe]*")
+    assert rows(output, "toupper")[0][0] == "7"
+    ((calls, total, longest),) = rows(output, "usleep")
+    assert calls == "1"
+    assert int(total) == int(longest) >= 20000
+
+
+LOOP = """
+int main(void)
+{
+        for (volatile int n = 0; n < 20; n++)
+                n = n;
+        return 0;
+}
+"""
+
+
+def test_line_values(tmp_path):
+    """Twenty rounds of a loop, each with another number."""
+    program = build(tmp_path, "loop", LOOP, "-g", "-O0")
+    output = sonde("-s", str(EXAMPLES / "line-values.d"), "-c", program, "loop.c@5", "n").stdout
+    assert buckets(f"every round\n{output}", "every round") == {0: 1, 1: 1, 2: 2, 4: 4, 8: 8, 16: 4}
+
+
+THROWS = """
+#include <stdexcept>
+__attribute__((noipa)) int check(int n) { if (n > 2) throw std::runtime_error("large"); return n; }
+int main() {
+    for (int n = 0; n < 6; n++)
+        try { check(n); } catch (const std::exception &) { }
+    return 0;
+}
+"""
+
+
+def test_exceptions(tmp_path):
+    """Three of six numbers are too large; the way there is known though nothing keeps frame pointers."""
+    if not shutil.which("g++"):
+        pytest.skip("no C++ compiler")
+    (tmp_path / "throws.cc").write_text(THROWS)
+    program = tmp_path / "throws"
+    subprocess.run(["g++", "-O2", "-o", program, tmp_path / "throws.cc"], check=True)
+    libraries = subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout
+    library = next(line.split()[2] for line in libraries.splitlines() if "libstdc++" in line)
+    if "libstdcxx" not in subprocess.run(["readelf", "-n", library], capture_output=True, text=True).stdout:
+        pytest.skip("libstdc++ is built without probes")
+    output = sonde("-s", str(EXAMPLES / "exceptions.d"), "-c", str(program)).stdout
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    assert lines[0] == "St13runtime_error"
+    assert lines[-1] == "3"
+    functions = [line.partition("`")[2].partition("(")[0].partition("+")[0] for line in lines[1:-1]]
+    assert functions[:3] == ["__cxa_throw", "check", "main"]

@@ -42,7 +42,8 @@ def test_a_process_has_the_number_of_the_namespace(options):
 
 
 def test_processes_outside_have_no_numbers():
-    """The first process has no parent there; those of other namespaces are all 0."""
+    """The first process has no parent there; those of other namespaces are all 0. A process of this one that is being
+    reaped has lost its number, and has a parent still."""
     with activity():
         out = in_namespace(
             'exec $0 -qn \'BEGIN { printf("%d %d %d\\n", pid, tid, ppid); } '
@@ -51,7 +52,9 @@ def test_processes_outside_have_no_numbers():
         )
     lines = [line.split() for line in out.splitlines() if line]
     assert lines[0] == ["1", "1", "0"]
-    assert [line[:3] for line in lines[1:]] == [["0", "0", "0"]]
+    found = [line[:3] for line in lines[1:]]
+    assert ["0", "0", "0"] in found
+    assert all(each in (["0", "0", "0"], ["0", "0", "1"]) for each in found)
 
 
 def test_user_addresses_have_names_in_a_namespace():

@@ -374,3 +374,23 @@ def test_functions_that_return_twice(tmp_path):
     for name in ("_setjmp", "vfork", "getcontext"):
         refused = traced(path, f"pid$target:libc:{name}:return", "-xerrtags", status=1).stderr
         assert "[D_PROC_CREATEFAIL]" in refused
+
+
+def test_the_process_executes_a_program(tmp_path):
+    """It goes on to fire in the files that were probed: its own program again, and the library in another one."""
+    other = build(tmp_path, "other", 'int main() { return atoi("7") != 7; }', "-fno-builtin")
+    code = f"""
+    #include <unistd.h>
+    __attribute__((noinline)) void go(int n) {{ asm volatile("" :: "r"(n)); }}
+    int main(int count, char **words) {{
+        go(count);
+        if (count == 1) execl(words[0], words[0], "again", (char *)0);
+        execl("{other}", "{other}", (char *)0);
+    }}
+    """
+    path = build(tmp_path, "first", code)
+    text = """
+    pid$target:a.out:go:entry { @[probefunc, arg0] = count(); }
+    pid$target:libc:atoi:entry { @[execname, 0] = count(); }
+    """
+    assert table(traced(path, text).stdout) == {("go", "1"): 1, ("go", "2"): 1, ("other", "0"): 1}

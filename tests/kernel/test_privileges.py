@@ -100,6 +100,6 @@ def test_what_is_missing_is_said_once(given, missing, tmp_path):
 
 def test_listing_and_compiling_need_nothing():
     assert sonde("-ln", "syscall::getpid:entry").returncode == 0
-    assert sonde("-ln", "sdt:::sched_switch").stdout.count("sched_switch") == 1
+    assert sonde("--engine", "kernel", "-ln", "sdt:::sched_switch").stdout.count("sched_switch") == 1
     assert sonde("-e", "-n", "sdt:::sched_switch { trace(args[1]->pid); }").returncode == 0
     assert "CAP_BPF                   no" in sonde("doctor").stdout

@@ -5,6 +5,7 @@ import re
 from kernel_machine import RefusedError, loaded, log_of
 from refusal_classes import SAFETY, classify, kind_of
 
+from sonde.engines.embedded.verifier.rules import USUAL
 from sonde.engines.embedded.verifier.verify import Refusal, verify
 
 BOTH_ACCEPT, BOTH_REFUSE, OVER_REFUSAL, WRONG, FORM_ONLY = (
@@ -22,20 +23,25 @@ def kernel_log(sample):
         return log_of(sample) or ""
 
 
-def refusal(program, maps, is_lenient=True):
-    """The engine's refusal, or None; `is_lenient`: the stack may be read as the kernel lets root read it."""
+def refusal(program, maps, rules=USUAL):
+    """The engine's refusal, or None."""
     try:
-        verify(program, maps, is_lenient=is_lenient)
+        verify(program, maps, rules=rules)
     except Refusal as found:
         return found
     return None
 
 
-def compare(sample):
+def compare(sample, rules=USUAL):
     """One of the verdicts, and the kind of the refusal where only one refuses."""
+    return compare_by(sample, (rules,))[0]
+
+
+def compare_by(sample, every_rules):
+    """The same by each of the rules."""
     log = kernel_log(sample)
-    refused = refusal(sample.spec(), {spec.name: spec for spec in sample.maps})
-    return judge(log, refused)
+    known = {spec.name: spec for spec in sample.maps}
+    return [judge(log, refusal(sample.spec(), known, rules)) for rules in every_rules]
 
 
 def judge(log, refused):

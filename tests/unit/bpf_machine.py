@@ -183,6 +183,9 @@ class _Frame:
             self.registers[i.dst] = self.machine.starts[self.machine.references[pc]] + high
         elif i.src == bpf.PSEUDO_VALUE:
             self.registers[i.dst] = (i.imm & 0xFFFFFFFF) | (high & 0xFFFFFFFF) << 32
+        elif i.src == bpf.PSEUDO_MAP_FD:
+            # What only helpers look at.
+            self.registers[i.dst] = 0
         else:
             raise MachineError("this kind of constant")
         return 1

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
-from sonde.lang.catalog import Derivation, KernelSymbol, ProbeArgument
+from sonde.lang.catalog import Derivation, KernelSymbol, Located, ProbeArgument
 from sonde.lang.check.checker import compile_sources
 from sonde.lang.check.options import CheckOptions
 from sonde.lang.d.source import Macros, Source
@@ -27,7 +27,8 @@ from sonde.lang.types import (
     Type,
     Typedef,
 )
-from sonde.probe import General, Internal, Probe, RawTracepoint, Syscall, Timer
+from sonde.location import InMemory, InRegister, Piece, Register
+from sonde.probe import General, Internal, Probe, RawTracepoint, Syscall, Timer, Uprobe
 
 PATH = Struct("struct", "path", 16, lambda: (Member("mnt", ULONG, 0), Member("dentry", ULONG, 64)))
 TASK = Struct(
@@ -65,7 +66,24 @@ PROBES = (
     Probe(11, "twice", "vmlinux", "", "begun", RawTracepoint("fork", 3)),
     Probe(12, "general", "", "", "any", General("any")),
     Probe(13, "general", "", "", "other", General("other")),
+    *(
+        Probe(20 + number, "pid7", "a.out", function, "entry", Uprobe(7, "/proc/7/exe", 16 * number, "entry"))
+        for number, function in enumerate(("first", "second", "third", "fourth"))
+    ),
 )
+NODE = Struct("struct", "node", 16, lambda: (Member("value", INT, 0), Member("next", Pointer(NODE, True), 64)))
+TAGGED["struct", "node"] = NODE
+VARIABLES = {
+    (20, "count"): Located(INT, (Piece(InRegister(5)),)),
+    (21, "count"): Located(INT, (Piece(InRegister(5)),)),
+    (22, "count"): Located(INT, (Piece(InMemory(Register(6))),)),
+    (23, "count"): Located(Pointer(CHAR, True), (Piece(InRegister(5)),)),
+    (20, "node"): Located(Pointer(NODE, True), (Piece(InRegister(4)),)),
+    (20, "pair"): Located(NODE, (Piece(InRegister(4), 64), Piece(InRegister(5), 64))),
+    (20, "array"): Located(Array(CHAR, 8), (Piece(InMemory(Register(6))),)),
+    (21, "node"): Located(Pointer(NODE, True), (Piece(InRegister(5)),)),
+}
+"""Those of the functions, by the probe's identifier."""
 FORK = Probe(0, "rawtp", "", "", "fork", RawTracepoint("fork", 3))
 SPAWN = Probe(0, "rawtp", "", "", "spawn", RawTracepoint("spawn", 1))
 DERIVATIONS = {
@@ -111,6 +129,17 @@ class FakeCatalog:
 
     def arguments(self, probe: Probe) -> tuple[ProbeArgument, ...] | None:
         return ARGUMENTS.get(probe.id)
+
+    def argument_names(self, probe: Probe) -> tuple[str, ...] | None:
+        return ("descriptor", "buffer") if probe.id in (4, 6) else ("", "name") if probe.id == 5 else None
+
+    def has_variables(self, probe: Probe) -> bool:
+        return isinstance(probe.firing, Uprobe)
+
+    def variable(self, probe: Probe, scope: str, name: str | int) -> Located:
+        if (probe.id, name) not in VARIABLES:
+            raise DError("D_IDENT_UNDEF", f"no {scope}->{name} at {probe}")
+        return VARIABLES[probe.id, str(name)]
 
     def derivations(self, probe: Probe) -> tuple[Derivation, ...]:
         return DERIVATIONS.get(probe.id, ())

@@ -138,9 +138,22 @@ fn main() {
 }
 """
 
+
+def _program(name):
+    return (Path(__file__).parents[1] / "programs" / name).read_text()
+
+
 SOURCES = {
     "c": ("program.c", C_SOURCE, ("gcc", "-g")), "c++": ("program.cc", CXX_SOURCE, ("g++", "-g")),
     "rust": ("program.rs", RUST_SOURCE, ("rustc", "-g")),
+    "c variables": ("variables.c", _program("variables.c"), ("gcc", "-g")),
+    "c++ variables": ("variables.cc", _program("variables.cc"), ("g++", "-g", "-std=c++20")),
+    "clang variables": ("variables.c", _program("variables.c"), ("clang", "-g", "-Wno-unknown-attributes")),
+    "clang++ variables": (
+        "variables.cc", _program("variables.cc"),
+        ("clang++", "-g", "-std=c++17", "-Wno-unknown-attributes", "-Wno-c++20-extensions"),
+    ),
+    "rust variables": ("variables.rs", _program("variables.rs"), ("rustc", "-g")),
 }  # fmt: skip
 """For each language the file's name, the text, and how it is compiled."""
 
@@ -163,7 +176,7 @@ def compiled(*flags, language="c"):
 
 @functools.cache
 def _compiled(flags, language):
-    place = directory() / ("-".join([language, *flags]).replace("/", "_") or "plain")
+    place = directory() / ("-".join([language, *flags]).replace("/", "_").replace(" ", "_") or "plain")
     place.mkdir()
     name, text, compiler = SOURCES[language]
     source = place / name

@@ -1,6 +1,6 @@
 """What trees of values come to, and DWARF's stack machine run step by step on numbers: the model for the trees."""
 
-from sonde.symbols.dwarf import values
+from sonde import location as values
 
 MASK = (1 << 64) - 1
 
@@ -21,6 +21,13 @@ def concrete(value, registers, load, entry=None, bias=0):
             return registers[number] & MASK
         case values.EntryRegister(number):
             return entry[number] & MASK
+        case values.Chosen(key, cases):
+            known = concrete(key, registers, load, entry, bias)
+            return next(
+                concrete(each, registers, load, entry, bias)
+                for number, each in cases
+                if concrete(number, registers, load, entry, bias) == known
+            )
         case values.Load(address, size):
             return load(concrete(address, registers, load, entry, bias), size)
         case values.Extend(inner, size, is_signed):

@@ -13,9 +13,10 @@ sys.path[:0] = paths  # noqa: F821 - given by the command line
 
 from dwarf_machine import concrete, signed  # noqa: E402
 
+from sonde import location  # noqa: E402
 from sonde.lang.types import size_of  # noqa: E402
-from sonde.symbols.dwarf import values  # noqa: E402
-from sonde.symbols.dwarf.attributes import ranges_of, source_of  # noqa: E402
+from sonde.symbols.dwarf.attributes import ranges_of  # noqa: E402
+from sonde.symbols.dwarf.entry_values import EntryValues  # noqa: E402
 from sonde.symbols.dwarf.errors import DebugInfoError  # noqa: E402
 from sonde.symbols.dwarf.fetching import fetches  # noqa: E402
 from sonde.symbols.dwarf.information import open_information  # noqa: E402
@@ -32,20 +33,30 @@ def load(address, size):
     return int.from_bytes(bytes(gdb.selected_inferior().read_memory(address, size)), "little")
 
 
-def content(piece, size, registers, bias, entry):
-    """The bytes of a piece, None where there are none."""
+def content(piece, size, *state):
+    """The bytes of a piece, None where there are none: it was not called from where a caller tells them."""
+    try:
+        return content_of(piece, size, *state)
+    except StopIteration:
+        return None
+
+
+def content_of(piece, size, registers, bias):
     match piece.place:
-        case values.InMemory(address):
-            number = concrete(address, registers, load, entry, bias)
-            return load(number, size).to_bytes(size, "little")
-        case values.InRegister(number) if number < 17:
+        case location.InMemory(address):
+            number = concrete(address, registers, load, bias=bias)
+            try:
+                return load(number, size).to_bytes(size, "little")
+            except gdb.MemoryError:
+                return None
+        case location.InRegister(number) if number < 17:
             return registers[number].to_bytes(8, "little")[:size]
-        case values.InRegister(number):
+        case location.InRegister(number):
             vector = gdb.selected_frame().read_register(f"xmm{number - 17}")["v2_int64"]
             return b"".join((int(vector[i]) & _MASK).to_bytes(8, "little") for i in (0, 1))[:size]
-        case values.IsValue(value):
-            return concrete(value, registers, load, entry, bias).to_bytes(8, "little")[:size]
-        case values.IsBytes(data):
+        case location.IsValue(value):
+            return concrete(value, registers, load, bias=bias).to_bytes(8, "little")[:size]
+        case location.IsBytes(data):
             return data[:size]
     return None
 
@@ -56,15 +67,24 @@ def leaves(value, kind, start, path):
     if kind.code in (gdb.TYPE_CODE_STRUCT, gdb.TYPE_CODE_UNION):
         for field in kind.fields():
             if hasattr(field, "bitpos"):
-                inner, where = value[field], start + field.bitpos
+                try:
+                    inner, where = value[field], start + field.bitpos
+                except gdb.error:
+                    # Of Rust's enums only the variant that is there.
+                    continue
                 yield from leaves_of_field(inner, field, where, f"{path}.{field.name}")
     elif kind.code == gdb.TYPE_CODE_ARRAY:
         low, high = kind.range()
         for index in range(low, min(high, 3) + 1):
-            element = kind.target()
-            yield from leaves(value[index], element, start + index * element.sizeof * 8, f"{path}[{index}]")
+            element, where = kind.target(), f"{path}[{index}]"
+            try:
+                inner = value[index]
+            except gdb.error:
+                continue
+            yield from leaves(inner, element, start + index * element.sizeof * 8, where)
     else:
-        yield path, start, kind.sizeof * 8, scalar(value, kind)
+        is_extended = kind.code == gdb.TYPE_CODE_FLT and kind.sizeof == 16
+        yield path, start, 80 if is_extended else kind.sizeof * 8, scalar(value, kind)
 
 
 def leaves_of_field(value, field, start, path):
@@ -77,16 +97,18 @@ def leaves_of_field(value, field, start, path):
 
 def scalar(value, kind):
     try:
-        # What no piece has is a synthetic pointer for gdb if pieces before it are values.
+        # What no piece has is a synthetic pointer for gdb if pieces before it are location.
         shown = value.format_string()
         if value.is_optimized_out or "optimized out" in shown or "synthetic pointer" in shown:
             return None
         if kind.code == gdb.TYPE_CODE_FLT:
+            if kind.sizeof == 16:
+                return load(int(value.address), 10) if value.address is not None else None
             return int.from_bytes(struct.pack("<d" if kind.sizeof == 8 else "<f", float(value)), "little")
         if kind.code in (gdb.TYPE_CODE_REF, gdb.TYPE_CODE_RVALUE_REF):
             return int(value.referenced_value().address)
         return int(value) & (1 << kind.sizeof * 8) - 1
-    except (gdb.error, ValueError, OverflowError):
+    except (gdb.error, ValueError, OverflowError, TypeError):
         return None
 
 
@@ -124,26 +146,63 @@ def fetched(pieces, size, registers, bias):
                         number = signed(number, operand) & _MASK
             data = load(number, fetch.size) if fetch.kind == "memory" else number & (1 << 8 * fetch.size) - 1
             buffer[fetch.offset : fetch.offset + fetch.size] = data.to_bytes(fetch.size, "little")
-    except DebugInfoError:
+    except (DebugInfoError, gdb.MemoryError):
         return None
     return int.from_bytes(buffer, "little")
 
 
-def compare(variable, pieces, registers, *state):
+def has_reference(kind):
+    return kind.code == gdb.TYPE_CODE_STRUCT and any(
+        field.type.strip_typedefs().code in (gdb.TYPE_CODE_REF, gdb.TYPE_CODE_RVALUE_REF) for field in kind.fields()
+    )
+
+
+def obstacle(pieces):
+    """What keeps a probe's program from fetching it, "" if nothing does."""
+    waiting = [each.place for each in pieces]
+    while waiting:
+        match waiting.pop():
+            case location.InRegister(number) | location.Register(number) if number > 16:
+                return "a vector register"
+            case location.Chosen(key, cases):
+                waiting += [key, *(each for _, each in cases)]
+            case location.ThreadLocal(inner):
+                waiting.append(inner)
+            case location.PointsInto():
+                return "an implicit pointer"
+            case location.InMemory(inner) | location.IsValue(inner) | location.Extend(inner, _, _):
+                waiting.append(inner)
+            case location.Load(inner, _) | location.Unary(_, inner):
+                waiting.append(inner)
+            case location.Binary(_, left, right):
+                waiting += [left, right]
+    return ""
+
+
+def compare(variable, pieces, is_inlined, registers, *state):
     try:
         value = gdb.selected_frame().read_var(variable.name)
     except (ValueError, gdb.error):
         return
-    size = size_of(variable.type)
+    # Of an array whose length is known only when it runs the type has none.
+    size = size_of(variable.type) or min(max(value.type.sizeof, 0), 64)
     failure = pieces if isinstance(pieces, str) else ""
+    if len(pieces) > 1 and not failure and has_reference(value.type.strip_typedefs()):
+        # gdb 13 ends with an internal error when it shows a reference that is a piece.
+        return
     number, known = (0, 0) if failure else bits_of(pieces, size, registers, *state)
     by_steps = None if failure else fetched(pieces, size, registers, state[0])
     for path, start, bits, expected in leaves(value, value.type, 0, variable.name):
         mask = (1 << bits) - 1
+        if start + bits > 8 * size:
+            # What a flexible array has is no part of the variable.
+            continue
         is_known = known >> start & mask == mask
         result = {"path": path, "gdb": expected, "sonde": number >> start & mask if is_known else None}
         result["list"] = len(variable.locations) > 1 or any(each.start for each in variable.locations)
+        result["is_inlined"] = is_inlined
         result["size"] = [size, value.type.strip_typedefs().sizeof]
+        result["obstacle"] = "" if failure else obstacle(pieces)
         result["steps"] = None if by_steps is None else by_steps >> start & mask
         print("=" + json.dumps({**result, "failure": failure, "pc": hex(registers[16])}))
 
@@ -151,28 +210,24 @@ def compare(variable, pieces, registers, *state):
 def main():
     information = open_information(gdb.current_progspace().filename)
     types, places = Types(), Places(information)
+    entry_values = EntryValues(information, places)
     for line in lines:  # noqa: F821
         gdb.Breakpoint(f"{name}:{line}")  # noqa: F821
     gdb.execute("set startup-with-shell off")
     gdb.execute("starti", to_string=True)
     bias = base()
-    starts = {start + bias for start in entries(information.functions("main")[0])}
-    for start in starts:
-        gdb.Breakpoint(f"*{start:#x}")
+    (function,) = information.functions("main")
+    gdb.Breakpoint(f"*{ranges_of(function)[0][0] + bias:#x}")
     gdb.execute("continue", to_string=True)
-    stops, seen, kept = 0, {}, {}
+    stops, seen = 0, {}
     while gdb.selected_inferior().pid and stops < 600:
         stops += 1
         frame = gdb.selected_frame()
         registers = [int(frame.read_register(each)) & _MASK for each in NAMES]
-        if registers[16] in starts:
-            # What a probe at the entry keeps, by the frame it is of.
-            kept[registers[7] + 8] = registers
         address = registers[16] - bias
         seen[address] = seen.get(address, 0) + 1
         function = information.function_at(address)
         if seen[address] <= 2 and function is not None:
-            entry = kept.get(concrete(places.cfa(address), registers, load))
             scopes = scopes_at(function, address, types)
             # gdb shows the caller's frame at the first instruction of an inlined copy, if the breakpoint is of it.
             wanted = frame.name().partition("(")[0].rpartition("::")[2].partition("<")[0] if frame.name() else ""
@@ -181,17 +236,11 @@ def main():
             for variable in nameable(scopes) if scopes else ():
                 try:
                     pieces = places.of(variable, function, address)
+                    pieces = entry_values.put_in(pieces, function, address)
                 except DebugInfoError as error:
                     pieces = str(error)
-                compare(variable, pieces, registers, bias, entry)
+                compare(variable, pieces, any(each.is_inlined for each in scopes), registers, bias)
         gdb.execute("continue", to_string=True)
-
-
-def entries(function):
-    """Where the functions of the same unit begin."""
-    for each in source_of(function).children(function.cu.get_top_DIE()):
-        if each.tag == "DW_TAG_subprogram" and ranges_of(each):
-            yield ranges_of(each)[0][0]
 
 
 def base():
@@ -204,3 +253,4 @@ def base():
 
 
 main()
+print("=done")

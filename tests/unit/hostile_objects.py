@@ -1,7 +1,9 @@
-"""Worker: damages an object over and over and lists its variables; prints each case that does not end well.
+"""Worker: damages an object over and over, lists its variables and looks for probes at its lines; prints each case that
+does not end well.
 
-hostile_objects.py OBJECT DIRECTORY SEED COUNT. A case ends well with a list or one message, within 5 seconds, in 500
-MiB of memory (which the test that starts this one has set as a limit).
+hostile_objects.py OBJECT DIRECTORY SEED COUNT [SUFFIX]. With a suffix it is the file beside the object with that at the
+end of its name that is damaged: a package of split units, or separate debug information. A case ends well with a list
+or one message, within 5 seconds, in 500 MiB of memory.
 """
 
 import contextlib
@@ -9,15 +11,25 @@ import io
 import os
 import random
 import resource
+import shutil
 import signal
 import sys
 
+from damage import damaged
+
 from sonde.cli.messages import FatalError
 from sonde.cli.vars import show_variables
-from sonde.symbols.elf import ElfFile
+from sonde.lang.errors import DError
+from sonde.probe import Probe, Uprobe
+from sonde.probes.source_lines import addresses, source_line
+from sonde.probes.user_variables import UserVariables
+from sonde.symbols.elf import ElfError, ElfFile
+from sonde.symbols.functions import PROGRAM, CodeObject
+from sonde.symbols.indirect import Loaded
 
 SECONDS = 5
-PLACES = ("loop", "twice", "main", "program.c@38", "program.c@25", "largest", "total", "program.cc@17")
+PLACES = ("loop", "twice", "main", "program.c@38", "program.c@25", "largest", "shop::total", "program.cc@17")
+NAMES = ("total", "value", "doubled", "request", "counter", "sum", "item")
 
 
 class Hang(BaseException):
@@ -32,34 +44,35 @@ def interesting(data):
     return [(0, 64), (len(data) - 64 * 40, 64 * 40), *debug * 3]
 
 
-def mutated(data, areas, chance):
-    kind = chance.random()
-    if kind < 0.04:
-        return data[: chance.randrange(len(data))]
-    changed = bytearray(data)
-    for _ in range(chance.choice((1, 1, 2, 8, 64))):
-        start, size = chance.choice(areas)
-        at = start + chance.randrange(size)
-        if at >= len(changed):
-            continue
-        if chance.random() < 0.5:
-            changed[at] ^= 1 << chance.randrange(8)
-        else:
-            width = chance.choice((1, 2, 4, 8))
-            changed[at : at + width] = chance.choice((b"\xff", b"\0", b"\x7f", b"\x80")) * width
-    return bytes(changed)
-
-
 def hang(*_):
     raise Hang
 
 
-def outcome(path, place):
+def probe_lines(path, place):
+    """What a program does that has a probe there and names variables."""
+    elf = ElfFile.open(path)
+    home = CodeObject(PROGRAM, path, Loaded(elf, 0), (elf,))
+    line = source_line(place)
+    where = addresses([home], PROGRAM, line) if line else [(home, each.address) for each in home.find(place)]
+    for _, address in where:
+        probe = Probe(1, "pid1", PROGRAM, place, "", Uprobe(1, path, address, "offset"))
+        for name in NAMES:
+            for scope in ("locals", "args", "globals"):
+                with contextlib.suppress(DError):
+                    UserVariables().find(probe, home, address, scope, name)
+
+
+def outcome(path, place, is_probe):
     """ "" if all is well, else what happened."""
     signal.alarm(SECONDS)
     try:
         with contextlib.redirect_stdout(io.StringIO()):
-            show_variables(["--struct", path, place] if len(place) % 2 else [path, place])
+            if is_probe:
+                probe_lines(path, place)
+            else:
+                show_variables(["--struct", path, place] if len(place) % 2 else [path, place])
+    except (DError, ElfError, OSError) as error:
+        return "" if is_probe else f"{type(error).__name__}: {error}"
     except FatalError as error:
         return "a message of more than one line" if "\n" in error.text.strip() else ""
     except Hang:
@@ -73,20 +86,24 @@ def outcome(path, place):
 
 def main():
     path, directory, seed, count = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+    suffix = sys.argv[5] if len(sys.argv) > 5 else ""
     limit = 500 << 20
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     signal.signal(signal.SIGALRM, hang)
-    with open(path, "rb") as file:
+    with open(path + suffix, "rb") as file:
         data = file.read()
     areas, chance = interesting(data), random.Random(seed)
-    target = os.path.join(directory, "mutated")
+    program = os.path.join(directory, os.path.basename(path) if suffix else "mutated")
+    target = program + suffix
+    if suffix:
+        shutil.copy(path, program)
     for number in range(count):
         # A file of its own each time: the one before may still be mapped.
         with contextlib.suppress(FileNotFoundError):
             os.unlink(target)
         with open(target, "wb") as file:
-            file.write(mutated(data, areas, chance))
-        result = outcome(target, chance.choice(PLACES))
+            file.write(damaged(data, areas, chance))
+        result = outcome(program, chance.choice(PLACES), chance.random() < 0.4)
         if result:
             print(f"mutation {number} of seed {seed}: {result}", flush=True)
     print("done", count)

@@ -170,7 +170,16 @@ def session(function, keyed, replaceable, words=None):
     )
     tracing, sink = Live(spec), Tables()
     tracing_spec = TracingSpec((), (), layouts, (spec,), (), PROBES)
-    return tracing, sink, Consumer(tracing_spec, tracing, sink, Options(), lambda name, value: None)
+    return tracing, sink, Consumer(tracing_spec, tracing, sink, Options(), lambda name, value: None, keeps_removed=True)
+
+
+def seen(consumer, tracing, function):
+    """All that has been counted, as a watcher sees it."""
+    found = consumer.everything(0, tracing.maps.get("map", {}).items())
+    return {
+        key[0] if key else 0: list(words) if function == "lquantize" else scalar(function, words)
+        for key, words in found.items()
+    }
 
 
 def measure(function, values):
@@ -205,12 +214,13 @@ steps = st.lists(
 
 def play(function, keyed, replaceable, plan, racing=True):
     tracing, sink, consumer = session(function, keyed, replaceable)
-    model = Model({})
+    model, whole = Model({}), Model({})
     for step in plan:
         if step[0] == "count":
             key, cpu, value = step[1]
             tracing.count(key, cpu, value)
             model.count(key if keyed else 0, value)
+            whole.count(key if keyed else 0, value)
             continue
         clause, keep, late = step
         tracing.late = late if racing else []
@@ -222,7 +232,11 @@ def play(function, keyed, replaceable, plan, racing=True):
         apply(model, function, clause, keep)
         for key, _, value in tracing.late:
             model.count(key if keyed else 0, value)
+            whole.count(key if keyed else 0, value)
         tracing.late = []
+        # Whatever was cleared.
+        counted = {key: evaluate(function, values) for key, values in whole.values.items()}
+        assert seen(consumer, tracing, function) == counted
     # What is left shows in a last printa, whether or not it was printed before.
     tracing.feed(record(PRINT))
     consumer.finish()

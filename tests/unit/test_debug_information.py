@@ -4,7 +4,10 @@ import os
 import shutil
 import struct
 import subprocess
+import sys
 import zlib
+from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 from compiled_objects import compiled, needs_gcc, output
@@ -173,6 +176,34 @@ def test_what_dwz_has_moved_to_a_shared_file_is_found(tmp_path):
     assert found.missing.endswith("shared.debug")
 
 
+def test_sparse_files_do_not_take_the_memory_they_claim(tmp_path):
+    """A section of 1 GiB that is a hole in the file."""
+    path = tmp_path / "program"
+    data = bytearray(Path(compiled("-O2")).read_bytes())
+    elf = ElfFile(bytes(data))
+    size = 1 << 30
+    (index,) = (at for at, each in enumerate(elf.sections) if each.name == ".debug_info")
+    header = int.from_bytes(data[0x28:0x30], "little") + 64 * index
+    data[header + 24 : header + 40] = struct.pack("<QQ", len(data), size)
+    path.write_bytes(data)
+    os.truncate(path, len(data) + size)
+    with pytest.raises(DebugInfoError, match="has more than 384 MiB, too much to be read"):
+        open_information(str(path))
+
+
+def test_zstd_is_read_or_said_to_be_missing(tmp_path):
+    path = str(tmp_path / "program")
+    shutil.copy(compiled("-O2"), path)
+    done = subprocess.run(["objcopy", "--compress-debug-sections=zstd", path], capture_output=True)
+    if done.returncode:
+        pytest.skip("objcopy cannot compress by zstd")
+    if any(find_spec(each) for each in ("zstandard", "compression")):
+        assert len(open_information(path).functions("eight")) == 1
+        return
+    with pytest.raises(DebugInfoError, match=r"cannot read: install sonde\[zstd\], or the package zstandard"):
+        open_information(path)
+
+
 def test_a_section_that_claims_to_be_huge_is_refused():
     class Object:
         """An object with one compressed section."""
@@ -183,7 +214,7 @@ def test_a_section_that_claims_to_be_huge_is_refused():
             self.sections = [Section(".debug_info", 1, 0, 0, 0, 0, 0, 0x800)]
             self._content = struct.pack("<IIQQ", 1, 0, size, 1) + zlib.compress(content)
 
-        def section(self, name):
+        def contents(self, section):
             return self._content
 
     def everything_of(elf):
@@ -195,3 +226,18 @@ def test_a_section_that_claims_to_be_huge_is_refused():
     for size in (4, 6):
         with pytest.raises(DebugInfoError, match="does not have the size it says"):
             everything_of(Object(size, b"12345"))
+
+
+def test_what_only_debuggers_of_parsers_need_is_not_imported():
+    path = compiled("-O0")
+    program = (
+        "import sys\n"
+        "from sonde.symbols.dwarf.information import open_information\n"
+        f"entry = open_information({path!r}).functions('main')[0]\n"
+        "assert 'elftools.dwarf.dwarfinfo' in sys.modules\n"
+        "assert not {'pdb', 'pprint', 'dataclasses'} & set(sys.modules), set(sys.modules)\n"
+        "from elftools.construct.lib.container import Container\n"
+        "import pdb, pprint\n"
+        "assert pdb.Pdb and pprint.pprint and 'main' in str(Container(name='main'))\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)

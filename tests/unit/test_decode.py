@@ -103,3 +103,8 @@ def test_spans_cover_every_record_once(plan):
 def test_a_long_run_is_few_spans():
     ring = memoryview(record(1, bytes(8)) * 10000)
     assert len(list(spans(ring))) < 10
+
+
+def test_long_bytes_keep_their_zeros():
+    field = Field(16, 8, "long_bytes")
+    assert read([field], struct.pack("<II", 24, 5) + b"a\0b\0cjunk") == (b"a\0b\0c",)

@@ -39,7 +39,9 @@ def test_lines_are_for_people(path):
 
 def test_the_readme_has_two_setup_commands():
     commands = re.findall(r"^    (python3 -m venv .*)$", (ROOT / "README.md").read_text(), re.MULTILINE)
-    assert [command.split()[-1] for command in commands] == ["}'", "pytest"]
+    assert [command.split()[-1] for command in commands] == ["}'", "$!)"]
+    parts = {path.name for path in (ROOT / "tests").iterdir() if any(path.glob("test_*.py"))}
+    assert set(re.findall(r"tests/(\w+)", commands[1])) == parts
 
 
 def section(title):

@@ -13,8 +13,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from sonde.symbols.elf import STT_FUNC, ElfError, ElfFile
-from sonde.symbols.process import Mapping, Objects, ProcessSymbols, parse_maps
+from sonde.symbols.elf import ElfError, ElfFile
+from sonde.symbols.mappings import Mapping, parse_maps
+from sonde.symbols.object_names import ObjectNames
+from sonde.symbols.objects import Objects
+from sonde.symbols.process import ProcessNames
+from sonde.symbols.symbol_table import STT_FUNC
 from sonde.symbols.symbolizer import SystemSymbolizer
 
 SOURCE = """
@@ -214,10 +218,10 @@ def test_without_a_readable_object_there_is_its_path_and_offset(tmp_path):
     (directory / "maps").write_text(
         "1000-2000 r-xp 00003000 fd:01 17 /gone/away\n2000-3000 rw-p 00000000 00:00 0 [heap]\n"
     )
-    process = ProcessSymbols(7, Objects(str(tmp_path)), str(tmp_path))
-    assert process.symbolize(0x1010) == ("/gone/away", None, 0x3010)
-    assert process.symbolize(0x2010) is None
-    assert process.symbolize(0x3010) is None
+    names = ProcessNames(proc=str(tmp_path))
+    assert names.symbolize(7, 0x1010) == ("/gone/away", None, 0x3010)
+    assert names.symbolize(7, 0x2010) is None
+    assert names.symbolize(7, 0x3010) is None
 
 
 @pytest.mark.parametrize("data", [b"", b"\x7fELF", b"#!/bin/sh\n" * 10, b"\x7fELF\2\1\1" + b"\0" * 20])
@@ -275,3 +279,30 @@ def test_cut_off_files_are_refused():
         head = file.read(80)
     with pytest.raises(ElfError):
         _ = ElfFile(head).segments
+
+
+@needs_compiler
+@pytest.mark.parametrize("flags", [["-Wl,-z,lazy"], ["-Wl,-z,now"], ["-fcf-protection=full", "-Wl,-z,ibtplt"]])
+def test_entries_of_linkage_tables(tmp_path, flags):
+    source, program = tmp_path / "calls.c", str(tmp_path / "calls")
+    source.write_text(
+        '#include <stdio.h>\n#include <stdlib.h>\nint main(void) { puts(getenv("x") ? "" : "y"); return 0; }\n'
+    )
+    run("gcc", "-O1", "-o", program, source, *flags)
+    run("strip", program)
+    listed = run("objdump", "-d", program)
+    places = {int(m[1], 16): m[2] for m in re.finditer(r"^([0-9a-f]{16}) <(\w+@plt)>:$", listed, re.MULTILINE)}
+    assert {"puts@plt", "getenv@plt"} <= set(places.values())
+    file = ElfFile.open(program)
+    names = ObjectNames(file, [file])
+    for address, name in places.items():
+        assert names.symbolize(address) == (name, 0)
+        assert names.symbolize(address + 7) == (name, 7)
+
+
+def test_names_are_found_by_a_search_and_by_an_index_alike(program):
+    table = ElfFile.open(program).table
+    names = sorted({symbol.name.partition("@")[0] for symbol in table.symbols})
+    searched = [ElfFile.open(program).table.named(name) for name in names]
+    assert [table.named(name) for name in names] == searched
+    assert {each for found in searched for each in found} == set(table.symbols)

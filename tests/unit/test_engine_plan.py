@@ -20,8 +20,8 @@ def program(code, *probes):
     return ProgramSpec("program", programs.RAW_TRACEPOINT, 0, i.encode(code), (), served)
 
 
-def planned(*each, probes=()):
-    all_probes = tuple(probes) or tuple(served.probe for program in each for served in program.probes)
+def planned(*each):
+    all_probes = tuple(served.probe for program in each for served in program.probes)
     return plan_of(TracingSpec((), each, (), (), (), all_probes), seccomp=True)
 
 
@@ -39,9 +39,10 @@ def test_without_probes_of_processes_nothing_is_asked_for():
     assert not plan.events
 
 
-def test_one_attachment_serves_all_calls_of_its_side():
-    plan = planned(program(RETURN_ZERO, call(2)), probes=[call(2), call(3), call(4, True)])
-    assert {n: wanted for n, wanted in plan.calls.items() if n != PRCTL} == {2: ENTRY, 3: ENTRY}
+def test_what_the_program_of_one_call_needs_is_no_burden_of_others():
+    plan = planned(program(RETURN_ZERO, call(2), call(3)), program(calling("get_stack"), call(3), call(4, True)))
+    wanted = {n: wanted for n, wanted in plan.calls.items() if n != PRCTL}
+    assert wanted == {2: ENTRY, 3: ENTRY | HOLD_ENTRY, 4: RETURN | HOLD_RETURN}
 
 
 @pytest.mark.parametrize("helper", ["probe_read_user", "probe_read_user_str", "get_stack", "send_signal"])
@@ -111,6 +112,6 @@ def test_another_pointer_s_members_do_not_count():
 
 
 def test_a_return_to_what_a_signal_interrupted_is_no_calls_return():
-    plan = planned(program(RETURN_ZERO, call(2, True)), probes=[call(2, True), call(15, True), call(15)])
+    plan = planned(program(RETURN_ZERO, call(2, True), call(15, True)))
     assert 15 not in plan.calls
     assert plan.calls[2] == RETURN

@@ -1,6 +1,7 @@
 """Damaged objects: no traceback, no hang, no flood of memory. SONDE_EXAMPLES makes it more of them for each program."""
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -10,17 +11,40 @@ from compiled_objects import compiled, needs_gcc
 
 pytestmark = needs_gcc
 
-COUNT = int(os.environ.get("SONDE_EXAMPLES") or 300)
+COUNT = int(os.environ.get("SONDE_EXAMPLES") or 100)
 PROGRAMS = [
     ("c", ("-O2",)), ("c", ("-O0", "-gz=zlib")), ("c", ("-O2", "-gdwarf-3")), ("c++", ("-O2",)),
-    ("c", ("-O2", "-gsplit-dwarf")),
+    ("c++", ("-O2", "-gdwarf-4", "-fdebug-types-section")), ("rust", ()),
 ]  # fmt: skip
+
+
+def check(tmp_path, path, seed, *suffix):
+    worker = str(Path(__file__).with_name("hostile_objects.py"))
+    command = [sys.executable, worker, path, str(tmp_path), str(seed), str(COUNT), *suffix]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == (f"done {COUNT}\n", "")
 
 
 @pytest.mark.parametrize(("language", "flags"), PROGRAMS, ids=str)
 def test_damaged_objects_end_in_a_message(tmp_path, language, flags):
-    worker = str(Path(__file__).with_name("hostile_objects.py"))
-    path = compiled(*flags, language=language)
-    command = [sys.executable, worker, path, str(tmp_path), str(PROGRAMS.index((language, flags))), str(COUNT)]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert (done.stdout, done.stderr) == (f"done {COUNT}\n", "")
+    if language == "rust" and not shutil.which("rustc"):
+        pytest.skip("rustc is not installed")
+    check(tmp_path, compiled(*flags, language=language), PROGRAMS.index((language, flags)))
+
+
+@pytest.mark.parametrize("version", [4, 5])
+@pytest.mark.skipif(not shutil.which("llvm-dwp"), reason="llvm-dwp is not installed")
+def test_damaged_packages_end_in_a_message(tmp_path, version):
+    path = compiled("-O2", "-gsplit-dwarf", f"-gdwarf-{version}", "-fdebug-types-section")
+    subprocess.run(["llvm-dwp", "-e", path, "-o", f"{path}.dwp"], check=True, capture_output=True)
+    check(tmp_path, path, 20 + version, ".dwp")
+
+
+def test_damaged_separate_files_end_in_a_message(tmp_path):
+    path = str(tmp_path / "program")
+    shutil.copy(compiled("-O2", "-gz=zlib"), path)
+    subprocess.run(["objcopy", "--only-keep-debug", path, f"{path}.debug"], check=True)
+    subprocess.run(["strip", path], check=True)
+    subprocess.run(["objcopy", f"--add-gnu-debuglink={path}.debug", path], check=True)
+    (tmp_path / "damaged").mkdir()
+    check(tmp_path / "damaged", path, 30, ".debug")

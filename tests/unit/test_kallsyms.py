@@ -34,6 +34,9 @@ def symbols(tmp_path):
         (0xFFFFFFFFC0000110, ("things", "first", 16)),
         (0xFFFFFFFFC0000210, ("things", "do_work", 16)),
         (0xFFFFFFFF80FFFFFF, None),
+        (0xFFFFFFFF81FFFFFF, ("vmlinux", "do_work.cold", 0xFFFE7F)),
+        (0xFFFFFFFF82000001, ("vmlinux", "jiffies", 1)),
+        (0xFFFFFFFF82100000, None),
         (0xFFFFFFFFFF000000, None),
         (0x1004, None),
         (0, None),
@@ -43,6 +46,17 @@ def symbols(tmp_path):
 )
 def test_symbolize(symbols, address, expected):
     assert symbols.symbolize(address) == expected
+
+
+def test_what_was_loaded_later_is_found_when_it_is_asked_for(symbols, tmp_path, monkeypatch):
+    now = [1000.0]
+    monkeypatch.setattr("sonde.symbols.kallsyms.time.monotonic", lambda: now[0])
+    assert symbols.symbolize(0xFFFFFFFFC0900010) is None
+    with open(tmp_path / "kallsyms", "a") as file:
+        file.write("ffffffffc0900000 t bpf_prog_0123456789abcdef_late\t[bpf]\n")
+    assert symbols.symbolize(0xFFFFFFFFC0900010) is None
+    now[0] += 5
+    assert symbols.symbolize(0xFFFFFFFFC0900010) == ("bpf", "bpf_prog_0123456789abcdef_late", 16)
 
 
 def test_find(symbols):

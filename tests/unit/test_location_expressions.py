@@ -8,12 +8,8 @@ from example_counts import long_run
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sonde.spec import Fetch, FetchStep
-from sonde.symbols.dwarf import values
-from sonde.symbols.dwarf.errors import DebugInfoError
-from sonde.symbols.dwarf.expressions import BaseType, Surroundings, UnsupportedError, evaluate
-from sonde.symbols.dwarf.fetching import fetches
-from sonde.symbols.dwarf.values import (
+from sonde import location as values
+from sonde.location import (
     Address,
     Binary,
     Constant,
@@ -29,6 +25,10 @@ from sonde.symbols.dwarf.values import (
     Register,
     ThreadLocal,
 )
+from sonde.spec import Fetch, FetchStep
+from sonde.symbols.dwarf.errors import DebugInfoError
+from sonde.symbols.dwarf.expressions import BaseType, Surroundings, UnsupportedError, evaluate
+from sonde.symbols.dwarf.fetching import fetches
 
 FRAME = Binary("plus", Register(6), Constant(16))
 TYPES = {1: BaseType(4, True), 2: BaseType(2, False), 3: BaseType(4, True, True), 4: BaseType(8, False)}

@@ -30,7 +30,12 @@ def processes(tmp_path):
         ("pid99999999999:::entry", "D_PROC_BADPID", "'pid99999999999' does not contain a valid pid"),
         (f"pid{'9' * 9000}:::entry", "D_PROC_BADPID", f"'pid{'9' * 9000}' does not contain a valid pid"),
         ("pid4712:::entry", "D_PROC_GRAB", "failed to grab process 4712"),
-        (f"pid{os.getpid()}:::entry", "D_PROC_DYN", f"process {os.getpid()} is dtrace itself"),
+        pytest.param(
+            f"pid{os.getpid()}:::entry",
+            "D_PROC_DYN",
+            f"process {os.getpid()} is dtrace itself",
+            id="sonde's own process",
+        ),
         ("pid4711:libc.so:-:1f", "D_PROC_LIB", "only the a.out module is valid with the '-' function"),
         ("pid4711::-:", "D_PROC_NAME", "only individual addresses may be specified with the '-' function"),
         ("pid4711:a.out:-:1*", "D_PROC_NAME", "only individual addresses may be specified with the '-' function"),

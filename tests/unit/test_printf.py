@@ -25,6 +25,8 @@ MODIFIERS = {1: "hh", 2: "h", 4: "", 8: "ll"}
 
 
 class Names:
+    changes = 0
+
     def kernel(self, address):
         return ("vmlinux", "max_pfn", address - 0x1000) if 0x1000 <= address < 0x2000 else None
 

@@ -9,7 +9,7 @@ from records import Session, conversions, integer, record
 
 from sonde.consume.consumer import Consumer
 from sonde.consume.options import Options
-from sonde.consume.raw import RawFileError, Recorder, Replay, replay
+from sonde.consume.raw import RawBlocks, RawFile, RawFileError, Recorder, Replay, replay
 from sonde.report.text import TextReport
 from sonde.spec import (
     COUNTERS,
@@ -59,7 +59,7 @@ def play(session, consumer):
 def recorded():
     session = Session(LAYOUTS, [AGGREGATION], (b"zero", b"one"), rings=2, quiet=True)
     file = io.BytesIO()
-    recorder = Recorder(session.tracing, session.spec, file)
+    recorder = Recorder(session.tracing, session.spec, RawFile(file).block)
     consumer = Consumer(
         session.spec, recorder, session.report, session.options, lambda name, value: None, None, math.inf
     )
@@ -70,7 +70,7 @@ def test_shown_again_it_is_the_same():
     (text, errors), data = recorded()
     assert "n 1 one" in text
     assert b"2 drops on CPU 0" in errors
-    tracing = Replay(io.BytesIO(data))
+    tracing = Replay(RawBlocks(io.BytesIO(data)))
     again = Session(quiet=True)
     report = TextReport(tracing.spec, again.options, again.file.fileno(), again.errors, program="dtrace")
     options = Options()
@@ -84,7 +84,7 @@ def test_a_recording_cut_short_shows_what_is_there():
     _, data = recorded()
     described = 16 + struct.unpack_from("<I", data, 12)[0]
     for length in range(described, len(data), 7):
-        tracing = Replay(io.BytesIO(data[:length]))
+        tracing = Replay(RawBlocks(io.BytesIO(data[:length])))
         session = Session(quiet=True)
         report = TextReport(tracing.spec, session.options, session.file.fileno(), session.errors)
         replay(tracing, Consumer(tracing.spec, tracing, report, session.options, lambda name, value: None))
@@ -93,7 +93,7 @@ def test_a_recording_cut_short_shows_what_is_there():
 @pytest.mark.parametrize("data", [b"", b"something else", b"SONDERAW", b"SONDERAW\1\0\0\0\2\0\0\0{}"])
 def test_other_files_are_refused(data):
     with pytest.raises(RawFileError):
-        Replay(io.BytesIO(data))
+        Replay(RawBlocks(io.BytesIO(data)))
 
 
 def test_looks_at_aggregations_are_repeated_as_they_were():
@@ -101,7 +101,7 @@ def test_looks_at_aggregations_are_repeated_as_they_were():
     options.aggrate = 1
     session = Session(LAYOUTS, [AGGREGATION], quiet=True, options=options)
     file = io.BytesIO()
-    recorder = Recorder(session.tracing, session.spec, file, options)
+    recorder = Recorder(session.tracing, session.spec, RawFile(file).block, options)
     consumer = Consumer(session.spec, recorder, session.report, options, lambda name, value: None)
     for value in (1, 3):
         session.tracing.write_map("a", b"x".ljust(8, b"\0"), struct.pack("<Q", value))
@@ -115,7 +115,7 @@ def test_looks_at_aggregations_are_repeated_as_they_were():
     text = session.printed()
     assert text.count("x ") == 2
     for unlike in (False, True):
-        tracing = Replay(io.BytesIO(file.getvalue()))
+        tracing = Replay(RawBlocks(io.BytesIO(file.getvalue())))
         again = Session(quiet=True)
         report = TextReport(tracing.spec, again.options, again.file.fileno(), again.errors, program="dtrace")
         tracing.options.aggrate *= not unlike

@@ -115,6 +115,11 @@ def test_tracemem_limited():
 
 
 class Names:
+    changes = 0
+
+    def inlined(self, pid, address):
+        return {0x10: ("deep", "middle"), 0x1F: ("behind",)}.get(address, ())
+
     def kernel(self, address):
         return ("vmlinux", "vfs_read", address - 0x100) if 0x100 <= address < 0x200 else None
 
@@ -140,6 +145,35 @@ def test_stacks():
     session.options.noresolve = True
     session.options.stackindent = 2
     assert session.poll(user) == "\n  app:0x10\n  app:0x20\n  0x30\n"
+
+
+def test_functions_inlined_where_it_is_and_where_it_returns_to():
+    session = Session([(2, 56, (TraceAction(Field(16, 40, "ustack")),))], quiet=True, symbolizer=Names())
+    session.options.inlines = True
+    session.options.stackindent = 1
+    text = session.poll(record(2, payload(1, 0x10, 0x20, 0x10, 0)))
+    expected = ["deep [inlined]", "middle [inlined]", "main", "behind [inlined]", "0x20", "main"]
+    assert text == "\n" + "".join(f" app`{name}\n" for name in expected)
+
+
+def test_names_may_change_and_unknown_ones_may_become_known():
+    names = Names()
+    session = Session([(2, 56, (TraceAction(Field(16, 40, "ustack")),))], quiet=True, symbolizer=names)
+    session.options.stackindent = 0
+    stack = record(2, payload(1, 0x10, 0x40, 0, 0))
+    assert session.poll(stack) == "\napp`main\n0x40\n"
+    names.user = lambda pid, address: ("/jit", f"made{address}", 1)
+    assert session.poll(stack) == "\napp`main\njit`made64+0x1\n"
+    names.changes = 1
+    assert session.poll(stack) == "\njit`made16+0x1\njit`made64+0x1\n"
+
+
+def test_names_do_not_command_the_terminal():
+    names = Names()
+    names.user = lambda pid, address: ("/x/a\x1b[2J", "b\n\x9b", 0)
+    session = Session([(2, 56, (TraceAction(Field(16, 40, "ustack")),))], quiet=True, symbolizer=names)
+    session.options.stackindent = 0
+    assert session.poll(record(2, payload(1, 0x10, 0, 0, 0))) == "\na?[2J`b??\n"
 
 
 def test_symbols():

@@ -91,3 +91,17 @@ def test_mistakes_are_one_message(capfd, tmp_path):
         assert re.match(said, err), err
     assert vars_of(capfd, "one")[0] == 2
     assert vars_of(capfd, compiled("-O0"), "program.c@x")[0] == 2
+
+
+def test_the_structure_of_chosen_variables(capfd):
+    path = compiled("-O0")
+    status, out, err = vars_of(capfd, "--struct", path, "loop", "count", "request->at.y", "request->headers->name")
+    assert (status, err) == (0, "")
+    assert out == (
+        "struct variables_of_loop {\n    int count;\n    int request_at_y;\n"
+        "    char request_headers_name[16] __attribute__((packed)); /* char[16] */\n};\n"
+    )
+    status, _, err = vars_of(capfd, "--struct", path, "loop", "nothing")
+    assert status == 1
+    assert "loop has no variable nothing" in err
+    assert vars_of(capfd, path, "loop", "count")[0] == 2

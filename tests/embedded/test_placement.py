@@ -1,0 +1,162 @@
+"""Where the guardian runs: beside a thread that stops again and again, and like others where it has to wait."""
+
+import os
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+from guarded import PATIENCE, process
+from targets import program
+from unprivileged import without_privileges
+
+from sonde.target import proc, ptrace, stops
+from sonde.target.placement import Placement
+from sonde.target.plan import ENTRY, Plan
+
+GETPPID = 110
+
+CALLS = r"""
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+static volatile int go_on = 1;
+static void *call(void *ignored) {
+    for (int i = 0; go_on || i < 100; i++) syscall(SYS_getppid);
+    return 0;
+}
+int main(int count, char **words) {
+    /* Calls without end in so many threads, until a character comes, a hundred at least; then waits for another. */
+    pthread_t threads[8];
+    int number = atoi(words[1]);
+    char character;
+    read(0, &character, 1);
+    for (int i = 0; i < number; i++) pthread_create(threads + i, 0, call, 0);
+    read(0, &character, 1);
+    go_on = 0;
+    for (int i = 0; i < number; i++) pthread_join(threads[i], 0);
+    read(0, &character, 1);
+    return 0;
+}
+"""
+
+MAY_RETURN = """
+import os, sys
+os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+try:
+    os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+except PermissionError:
+    sys.exit(1)
+"""
+
+
+def may_return():
+    """Whether who runs the tests may leave SCHED_IDLE."""
+    return subprocess.run([sys.executable, "-c", MAY_RETURN]).returncode == 0
+
+
+def seen(condition):
+    limit = time.monotonic() + PATIENCE
+    while time.monotonic() < limit:
+        if condition():
+            return True
+        time.sleep(0.001)
+    return False
+
+
+def observed(threads, watch):
+    """Trace a program whose threads call without end while `watch(guardian)` looks on: what it saw, and the stops."""
+    found = []
+    with subprocess.Popen([program(CALLS), str(threads)], stdin=subprocess.PIPE) as child:
+
+        def look():
+            guardian = int(proc.status(child.pid)["TracerPid"])
+            child.stdin.write(b"x")
+            child.stdin.flush()
+            found.extend(watch(guardian))
+            child.stdin.write(b"x")
+            child.stdin.flush()
+            found.append(seen(lambda: is_like_others(guardian)))
+            child.stdin.close()
+
+        looking = threading.Thread(target=look)
+        traced = process(child, Plan({GETPPID: ENTRY}), started=lambda tracees: looking.start())
+        looking.join()
+    assert traced.status == 0
+    return found, [stop for stop in traced.stops if stop.kind == stops.ENTRY]
+
+
+def is_beside(guardian):
+    return os.sched_getscheduler(guardian) == os.SCHED_IDLE and len(os.sched_getaffinity(guardian)) == 1
+
+
+def is_like_others(guardian):
+    return (os.sched_getscheduler(guardian), os.sched_getaffinity(guardian)) == (
+        os.SCHED_OTHER,
+        os.sched_getaffinity(0),
+    )
+
+
+def test_it_joins_a_thread_that_stops_again_and_again_until_that_sleeps():
+    if not may_return():
+        pytest.skip("who runs this may not leave SCHED_IDLE, so the guardian does not join threads")
+    found, told = observed(1, lambda guardian: [seen(lambda: is_beside(guardian))])
+    assert found == [True, True]
+    assert len(told) >= 100
+
+
+def test_without_the_permission_to_return_it_stays_as_it_is():
+    """A user's guardian that had become idle would remain so."""
+    done = subprocess.run([*without_privileges(), sys.executable, "-c", MAY_RETURN])
+    if done.returncode == 0:
+        pytest.skip("a limit (RLIMIT_NICE) lets everybody leave SCHED_IDLE here")
+    code = f"import sys; sys.path[:0] = {sys.path!r}; import test_placement; test_placement.stays()"
+    subprocess.run([*without_privileges(), sys.executable, "-c", code], check=True)
+
+
+def stays():
+    def watch(guardian):
+        for _ in range(200):
+            yield is_like_others(guardian)
+            time.sleep(0.001)
+
+    found, told = observed(1, watch)
+    assert all(found)
+    assert len(told) >= 100
+
+
+def test_threads_that_stop_at_once_are_all_waited_for():
+    found, told = observed(4, lambda guardian: [time.sleep(0.3) is None])
+    assert all(found)
+    assert len({stop.tid for stop in told}) == 4
+
+
+def test_a_thread_that_ends_while_it_is_joined_is_told_once(monkeypatch):
+    """Statuses as wait(2) would give them; 0 where WNOHANG finds none."""
+    own = os.getpid()
+    stop, ended = ptrace.SYSCALL_STOP, 0
+    statuses = iter([*[(own, stop)] * 9, (own, stop), (own, ended), (0, 0), (own + 1, stop)])
+    placement = Placement()
+    monkeypatch.setattr(placement, "_may", True)
+    monkeypatch.setattr(os, "waitpid", lambda pid, options: next(statuses))
+    monkeypatch.setattr(os, "sched_setscheduler", lambda *_: None)
+    monkeypatch.setattr(os, "sched_setaffinity", lambda *_: None)
+    assert [placement.wait() for _ in range(9)] == [(own, stop)] * 9
+    assert placement.joined
+    assert [placement.wait() for _ in range(3)] == [(own, stop), (own, ended), (own + 1, stop)]
+    assert not placement.joined
+
+
+def test_where_nothing_can_be_forked_no_thread_is_joined(monkeypatch):
+    """It is tried by a child whether one may return."""
+
+    def refused():
+        raise BlockingIOError
+
+    placement = Placement()
+    monkeypatch.setattr(os, "fork", refused)
+    monkeypatch.setattr(os, "waitpid", lambda pid, options: (os.getpid(), ptrace.SYSCALL_STOP))
+    assert {placement.wait() for _ in range(50)} == {(os.getpid(), ptrace.SYSCALL_STOP)}
+    assert not placement.joined

@@ -1,0 +1,174 @@
+"""sample(): the samples that a program lets through, counted by the program and by whoever reads them."""
+
+import re
+import subprocess
+import sys
+
+from command import sonde, start, table
+
+FAMILY = """
+import os, time
+for _ in range(3):
+    if not os.fork():
+        os.fork()
+        end = time.process_time() + 0.06
+        while time.process_time() < end:
+            pass
+        os._exit(0)
+for _ in range(3):
+    os.wait()
+"""
+"""A process with three children, each with a child of its own, all of which work for a while."""
+
+
+def family(tmp_path):
+    script = tmp_path / "family.py"
+    script.write_text(FAMILY)
+    return f"{sys.executable} -IS {script}"
+
+
+class Sampled:
+    """What one run has shown: sample lines as (thread name, process, CPU, probe), those that were lost, the table of
+    its aggregations."""
+
+    def __init__(self, done):
+        form = re.compile(r"^ *(.+?) +(\d+)/\d+ +\[(\d+)\] +\d+\.\d{6}: +\d+ (\S+): \S.*$")
+        lines = done.stdout.splitlines()
+        self.samples = [found.groups() for line in lines if (found := form.match(line))]
+        self.table = table("\n".join(line for line in lines if not form.match(line)))
+        self.lost = sum(map(int, re.findall(r"(\d+) sample drops?", done.stderr)))
+
+    def __len__(self):
+        """How many samples were let through."""
+        return len(self.samples) + self.lost
+
+
+def test_samples_of_a_process_and_what_it_starts_are_as_many_as_the_program_counted(tmp_path):
+    """Of all its descendants, though nothing but the first process was there when tracing began."""
+    text = "profile-1999 { @[pid] = count(); sample(); }"
+    done = Sampled(sonde("-xscope=processes", "-qn", text, "-c", family(tmp_path)))
+    assert len(done) == sum(done.table.values()) > 100
+    assert len(done.table) >= 7
+    if not done.lost:
+        pids = [pid for _, pid, _, _ in done.samples]
+        assert done.table == {(pid,): pids.count(pid) for pid in set(pids)}
+    assert {name for *_, name in done.samples} == {"profile:::profile-1999"}
+
+
+def test_a_predicate_is_a_filter_of_samples(tmp_path):
+    """Two clauses let samples through, by different predicates; what neither does is dropped."""
+    text = """profile-1999 { @["all"] = count(); this->wanted = 0; }
+              profile-1999 /pid % 3 == 0/ { sample(); this->wanted = 1; }
+              profile-1999 /pid % 3 == 1/ { sample(); this->wanted = 1; }
+              profile-1999 /this->wanted/ { @["wanted"] = count(); }"""
+    done = Sampled(sonde("-xscope=processes", "-qn", text, "-c", family(tmp_path)))
+    assert len(done) == done.table[("wanted",)] < done.table[("all",)]
+    assert not [pid for _, pid, _, _ in done.samples if int(pid) % 3 == 2]
+
+
+def test_two_clocks_of_one_program_are_told_apart_in_children(tmp_path):
+    """What a process starts inherits no cookie."""
+    text = "profile-?99 { @[probename] = count(); sample(); }"
+    done = Sampled(sonde("-xscope=processes", "-qn", text, "-c", family(tmp_path)))
+    assert len(done) == sum(done.table.values())
+    assert 0 < done.table[("profile-199",)] * 2 < done.table[("profile-499",)]
+    if not done.lost:
+        names = [name.rpartition(":")[2] for *_, name in done.samples]
+        assert done.table == {(name,): names.count(name) for name in set(names)}
+
+
+def test_samples_of_the_whole_system_are_as_many_as_the_program_counted(tmp_path):
+    """Without the option profile-n is DTrace's, -c or not."""
+    text = "profile-499 { @ = count(); sample(); }"
+    done = Sampled(sonde("-qn", text, "-c", family(tmp_path)))
+    assert len(done) == done.table[()]
+
+
+def test_a_sample_is_let_through_from_a_loop(tmp_path):
+    """A loop is a function of its own, whose decision has to come back."""
+    text = """profile-1999 { for (this->i = 0; this->i < 4; this->i++) { if (this->i == 2 && pid % 2) sample(); } }
+              profile-1999 /pid % 2/ { @ = count(); }"""
+    done = Sampled(sonde("-xscope=processes", "-qn", text, "-c", family(tmp_path)))
+    assert len(done) == done.table.get((), 0)
+    assert all(int(pid) % 2 for _, pid, _, _ in done.samples)
+
+
+def test_scope_of_processes_needs_some():
+    error = sonde("-xscope=processes", "-n", "profile-97 { sample(); }", status=1).stderr
+    assert "scope=processes" in error
+    assert "-c or -p" in error
+
+
+def test_stacks_are_the_same_with_call_chains_in_samples(tmp_path):
+    """Where a sample has a call chain the kernel's helper gives that, marks and all, for the program's own stack."""
+    text = """profile-499 /arg0/ { @["kernel", (uint64_t)caller >= 0xfffffffffffff000] = count(); sample(); }
+              profile-499 /arg1/ { @["user", ucaller >= 0xfffffffffffff000] = count(); sample(); }
+              profile-499 { @stacks[ustack(2)] = count(); @stacks2[stack(2)] = count(); }"""
+    done = sonde("-xcallchain", "-xscope=processes", "-qn", text, "-c", family(tmp_path))
+    assert "0xffffffffffff" not in done.stdout
+    rows = [line.split() for line in done.stdout.splitlines() if line.split()[:1] in (["kernel"], ["user"])]
+    assert {row[1] for row in rows} == {"0"}
+    assert {row[0] for row in rows} == {"kernel", "user"}
+
+
+def test_what_finds_the_ring_full_is_counted_to_the_last_sample(tmp_path):
+    """Nobody reads for a second, so that a ring of two pages overflows, in the end as well."""
+    text = "profile-4999 { @ = count(); sample(); }"
+    words = ("-xsamplesize=5000", "-xswitchrate=1s", "-xscope=processes", "-qn", text)
+    done = Sampled(sonde(*words, "-c", family(tmp_path)))
+    assert done.lost > 0
+    assert len(done.samples) > 0
+    assert len(done) == done.table[()]
+
+
+THREADS = """
+import os, sys, threading, time
+def work():
+    end = time.thread_time() + 0.1
+    while time.thread_time() < end:
+        pass
+gates = [threading.Event(), threading.Event()]
+def waiting(gate):
+    gate.wait()
+    work()
+    later = threading.Thread(target=work)
+    later.start()
+    later.join()
+old = [threading.Thread(target=waiting, args=(gate,)) for gate in gates]
+for each in old:
+    each.start()
+print("there", flush=True)
+sys.stdin.readline()
+for gate in gates:
+    gate.set()
+if not os.fork():
+    work()
+    os._exit(0)
+os.wait()
+for each in old:
+    each.join()
+"""
+
+
+def test_threads_that_were_there_and_what_they_start_are_sampled(tmp_path):
+    """Two threads, a thread of each that is made later, and a child."""
+    script = tmp_path / "threads.py"
+    script.write_text(THREADS)
+    words = [sys.executable, "-IS", str(script)]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as traced:
+        traced.stdout.readline()
+        text = """BEGIN { printf("begun\\n"); }
+                  profile-997 { @[tid] = count(); sample(); }"""
+        tracer = start("-xscope=processes", "-qn", text, "-p", str(traced.pid), text=True)
+        first = tracer.stdout.readline()
+        assert first == "begun\n"
+        traced.stdin.write("\n")
+        traced.stdin.flush()
+        out, err = tracer.communicate(timeout=30)
+    assert tracer.returncode == 0, err
+    form = re.compile(r"^ *\S+ +\d+/(\d+) +\[\d+\] ")
+    tids = [found[1] for line in out.splitlines() if (found := form.match(line))]
+    rows = table("\n".join(line for line in out.splitlines() if not form.match(line)))
+    assert "sample drop" not in err
+    assert rows == {(tid,): tids.count(tid) for tid in set(tids)}
+    assert len([count for count in rows.values() if count > 20]) >= 5

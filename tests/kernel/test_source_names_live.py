@@ -1,0 +1,75 @@
+"""Functions of C++ by the names that the source has for them, as probes of a process and of a file."""
+
+import subprocess
+
+import pytest
+from command import sonde
+
+PROGRAM = r"""
+namespace net {
+struct Request { int size; const char *path; };
+class Server {
+    int port = 80;
+public:
+    Server() { asm volatile("" : : "r"(this) : "memory"); }
+    ~Server();
+    int serve(const Request *request, int flags);
+    int serve(long times);
+    template <class T> int push(T value);
+};
+Server::~Server() { port = 0; }
+int Server::serve(const Request *request, int flags) { return request->size + flags + port; }
+int Server::serve(long times) { return (int)times; }
+template <class T> __attribute__((noinline)) int Server::push(T value) { asm volatile(""); return (int)value; }
+}
+int main() {
+    net::Request request{17, "/index"};
+    net::Server server;
+    int sum = server.serve(&request, 3) + server.serve(5L) + server.push(1) + server.push(2.5);
+    return sum == 0;
+}
+"""
+
+CALLS = {
+    "net::Server::serve": ["_ZN3net6Server5serveEPKNS_7RequestEi", "_ZN3net6Server5serveEl"],
+    "Server::push": ["_ZN3net6Server4pushIiEEiT_", "_ZN3net6Server4pushIdEEiT_"],
+    "serve": ["_ZN3net6Server5serveEPKNS_7RequestEi", "_ZN3net6Server5serveEl"],
+    "*::push": ["_ZN3net6Server4pushIiEEiT_", "_ZN3net6Server4pushIdEEiT_"],
+    "net::*::?Server": ["_ZN3net6ServerD1Ev"],
+    "Server::Server": ["_ZN3net6ServerC1Ev"],
+    "Server::~Server": ["_ZN3net6ServerD1Ev"],
+}
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("source_names_live")
+    (directory / "server.cc").write_text(PROGRAM)
+    subprocess.run(["g++", "-g", "-O0", "-o", directory / "server", directory / "server.cc"], check=True)
+    return str(directory / "server")
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_functions_by_their_names_in_the_source(program, name):
+    done = sonde("-q", "-c", program, "-n", f'pid$target:a.out:{name}:entry {{ printf("%s\\n", probefunc); }}')
+    found = done.stdout.split()
+    assert [each.replace("D2", "D1").replace("C2", "C1") for each in found] == CALLS[name]
+
+
+def test_parameters_of_such_a_function(program):
+    text = """pid$target:a.out:net::Server::push:entry { printf("%d\\n", args->this->port); }"""
+    assert sonde("-q", "-c", program, "-n", text).stdout.split() == ["80", "80"]
+
+
+def test_whoever_runs_the_file(program):
+    text = (
+        f'uprobe:{program}:net::Server::serve:entry {{ @[pid == $target] = count(); }} END {{ printa("%d %@d", @); }}'
+    )
+    assert sonde("-q", "-c", program, "-n", text).stdout.split() == ["1", "2"]
+
+
+def test_a_name_that_no_function_has(program):
+    done = sonde("-q", "-c", program, "-n", "pid$target:a.out:client::serve:entry {}", status=1)
+    assert "failed to lookup 'client::serve' in module 'a.out'" in done.stderr
+    done = sonde("-q", "-c", program, "-n", "pid$target:Server::serve:entry {}", status=1)
+    assert "behind the object: pid1234:a.out:scope::name:entry" in done.stderr

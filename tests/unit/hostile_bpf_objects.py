@@ -1,0 +1,74 @@
+"""Worker: damages a BPF object over and over and prepares it to be loaded; prints each case that does not end well.
+
+hostile_bpf_objects.py OBJECT DIRECTORY SEED COUNT. A case ends well with what could be loaded or with one message,
+within 5 seconds, in 500 MiB of memory (which the test that starts this one has set as a limit).
+"""
+
+import contextlib
+import io
+import random
+import resource
+import signal
+import sys
+import traceback
+
+from damage import damaged
+
+from sonde.cli.main import main
+from sonde.symbols.elf import ElfFile
+
+SECONDS = 5
+
+
+class Hang(BaseException):
+    """Not an Exception, so that nothing takes it for damage."""
+
+
+def areas(data):
+    """Where damage is likely to matter: the tables of ELF, and all sections, those of BTF more often."""
+    sections = [each for each in ElfFile(data).sections if each.size and each.kind not in (0, 8)]
+    found = [(each.offset, each.size) for each in sections if not each.name.startswith(".debug")]
+    important = (".BTF", ".maps", "config", ".symtab", ".rel")
+    again = [(each.offset, each.size) for each in sections if each.name.startswith(important)]
+    return [(0, 64), (len(data) - 64 * 12, 64 * 12), *found, *again * 2]
+
+
+def hang(*_):
+    raise Hang
+
+
+def outcome(path):
+    """ "" if all is well, else what happened."""
+    signal.alarm(SECONDS)
+    said = io.StringIO()
+    try:
+        with contextlib.redirect_stdout(said):
+            status = main(["sonde", "--object", path, "-e"])
+    except Hang:
+        return "hang"
+    except MemoryError:
+        return "memory"
+    except BaseException:
+        return traceback.format_exc()
+    finally:
+        signal.alarm(0)
+    return "" if status in (0, 1) else f"status {status}"
+
+
+def work(path, directory, seed, count):
+    resource.setrlimit(resource.RLIMIT_AS, (500 << 20, 500 << 20))
+    signal.signal(signal.SIGALRM, hang)
+    chance = random.Random(seed)
+    with open(path, "rb") as file:
+        data = file.read()
+    places, victim = areas(data), f"{directory}/damaged.o"
+    for number in range(count):
+        with open(victim, "wb") as file:
+            file.write(damaged(data, places, chance))
+        if found := outcome(victim):
+            print(f"case {number}: {found}")
+    print(f"done {count}")
+
+
+if __name__ == "__main__":
+    work(sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))

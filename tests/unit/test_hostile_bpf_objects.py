@@ -1,0 +1,45 @@
+"""Damaged BPF objects: no traceback, no hang, no flood of memory. SONDE_EXAMPLES makes it more of them for each."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from bpf_objects import BOTH, compiled
+
+COUNT = int(os.environ.get("SONDE_EXAMPLES") or 250)
+
+SOURCE = """
+struct event { u32 pid; char comm[16]; enum { ONE, TWO } which; struct { int a : 3, b : 5; } bits; };
+struct inner { __uint(type, 2); __uint(max_entries, 4); __type(key, u32); __type(value, u64); } first SEC(".maps");
+struct { __uint(type, 12); __uint(max_entries, 4); __type(key, u32); __array(values, struct inner); }
+    outer SEC(".maps") = { .values = { [1] = (void *)&first } };
+struct { __uint(type, 1); __uint(max_entries, 64); __type(key, u32); __type(value, struct event); } known SEC(".maps");
+struct { __uint(type, 27); __uint(max_entries, 4096); __type(value, struct event); } events SEC(".maps");
+struct task_struct { int pid; struct task_struct *real_parent; int tgid; } __attribute__((preserve_access_index));
+u64 total, list[4] = { 1, 2, 3, 4 }; const volatile int limit = 7;
+static __attribute__((noinline)) int add(u32 key, u64 by)
+{
+    struct event *found = bpf_map_lookup_elem(&known, &key);
+    if (found) found->pid += by;
+    return bpf_map_lookup_elem(&outer, &key) != 0;
+}
+SEC("tp_btf/sys_enter") int entry(u64 *context)
+{
+    struct task_struct *task = bpf_get_current_task_btf();
+    total += task->tgid + task->real_parent->pid + list[2];
+    return add(limit, list[3]);
+}
+SEC("tracepoint/syscalls/sys_enter_getppid") int event(void *c) { bpf_printk("%d", limit); return add(1, 2); }
+SEC("raw_tp/sys_exit") int last(void *c) { return add(3, 4); }
+"""
+
+
+@pytest.mark.parametrize("compiler", BOTH)
+def test_damaged_objects_end_in_a_message(tmp_path, compiler):
+    worker = str(Path(__file__).with_name("hostile_bpf_objects.py"))
+    command = [sys.executable, worker, compiled(SOURCE, compiler), str(tmp_path), "1", str(COUNT)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.stdout == f"done {COUNT}\n"
+    assert "Traceback" not in done.stderr

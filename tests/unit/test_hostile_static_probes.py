@@ -1,0 +1,82 @@
+"""Programs with static probes, damaged: each is listed, with fewer probes perhaps, or refused with one message."""
+
+import random
+import shutil
+import subprocess
+
+import pytest
+
+from sonde.formats.static_header import Parameter, Provided, header
+from sonde.lang.errors import DError
+from sonde.probes.pattern import Pattern
+from sonde.probes.usdt import StaticProbes
+from sonde.symbols.code_objects import CodeObjects
+from sonde.symbols.elf import ElfFile
+
+NUMBER = Parameter("integer", 4, True)
+PROBES = [Provided("store", "start", ()), Provided("store", "look-up", (NUMBER, Parameter("pointer", 8), NUMBER))]
+
+PROGRAM = r"""
+static int table[8];
+__attribute__((noinline)) int look(int n) { STORE_LOOK_UP(n, table, table[n & 7]); return table[n & 3]; }
+int main(int count, char **words) { STORE_START(); return look(count) + look(count + 1); }
+"""
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory):
+    if not shutil.which("gcc"):
+        pytest.skip("no C compiler")
+    directory = tmp_path_factory.mktemp("static")
+    source = directory / "program.c"
+    source.write_text(header(PROBES) + PROGRAM)
+    made = directory / "program"
+    subprocess.run(["gcc", "-O2", "-o", made, source], check=True)
+    return made
+
+
+def found(path, name=""):
+    probes = StaticProbes(CodeObjects())
+    matched = probes.match("", "usdt", Pattern("usdt", str(path), "", name))
+    return [(each.name, [argument.native for argument in probes.arguments(each)]) for each in matched]
+
+
+def test_whole(program):
+    assert [(name, len(types)) for name, types in found(program)] == [("start", 0), ("look-up", 3)] or [
+        (name, len(types)) for name, types in found(program)
+    ] == [("look-up", 3), ("start", 0)]
+
+
+def areas(data):
+    elf = ElfFile(data)
+    sections = [each for each in elf.sections if each.size and each.kind != 8]
+    notes = [(each.offset, each.size) for each in sections if each.name == ".note.stapsdt"]
+    tables = [(each.offset, each.size) for each in sections if each.name in (".symtab", ".strtab", ".dynsym")]
+    assert notes
+    return [(0, 64), (64, 56 * 8), *tables, *notes * 8]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_damage(program, tmp_path, seed):
+    """150 files each."""
+    chance = random.Random(seed)
+    whole = program.read_bytes()
+    places = areas(whole)
+    path = tmp_path / "damaged"
+    outcomes = set()
+    for _ in range(150):
+        data = bytearray(whole)
+        for _ in range(chance.choice((1, 1, 2, 8))):
+            start, size = chance.choice(places)
+            at = start + chance.randrange(size)
+            data[at] = chance.choice((data[at] ^ 1 << chance.randrange(8), 0, 0xFF))
+        if chance.random() < 0.1:
+            del data[chance.randrange(len(data)) :]
+        path.unlink(missing_ok=True)
+        path.write_bytes(data)
+        for name in ("", "look-up"):
+            try:
+                outcomes.add(len(found(path, name)))
+            except DError as error:
+                outcomes.add(f"{name}: {'cannot be used' in error.text}")
+    assert outcomes == {0, 1, 2, "look-up: True"}
