@@ -1,8 +1,11 @@
 """Run the measurements and write docs/performance.md.
 
-    python bench/report.py [--runs N] [--seconds N] [--long N] [--costs N] [--embedded N]
+    python bench/report.py [--runs N] [--seconds N] [--long N] [--costs N] [--embedded N] [--first]
+                           [--only SCRIPT ...]
 
-Needs root and a C compiler. Peers that are installed (bpftrace, perf, strace) are measured in the same run.
+Needs root and a C compiler. Peers that are installed (bpftrace, perf, strace, tcpdump) are measured in the same run.
+--only measures what one script does (startup, throughput, packets, samples, aggregation, cost, embedded, machine,
+stacks, functions, pictures) and keeps all else as the page has it.
 """
 
 from __future__ import annotations
@@ -25,7 +28,7 @@ TARGET = HERE.parent / "docs" / "performance.md"
 INTRODUCTION = """\
 # Performance
 
-Written by `bench/report.py`; the figures are of one machine and one day.
+Written by `bench/report.py`; the figures are of one machine.
 What can be compared is what stands in one table: its rows were measured by
 turns in one run. *To sonde's* is a tool's figure divided by sonde's, so more
 than 1 means that sonde takes less.
@@ -33,6 +36,7 @@ than 1 means that sonde takes less.
 
 VERSIONS = {
     "bpftrace": ["bpftrace", "--version"], "perf": ["perf", "--version"], "strace": ["strace", "--version"],
+    "tcpdump": ["tcpdump", "--version"],
 }  # fmt: skip
 
 
@@ -56,6 +60,22 @@ def _version(command: Sequence[str]) -> str:
     return (done.stdout or done.stderr).splitlines()[0]
 
 
+def _title(script: str, title: str) -> str:
+    if script not in ("embedded.py", "machine.py"):
+        return title
+    return f"Embedded engine: {title if title.startswith('sonde') else title[0].lower() + title[1:]}"
+
+
+def sections(page: str) -> dict[str, list[str]]:
+    """The sections of the page as it is, by the script that measured them."""
+    found: dict[str, list[str]] = {}
+    for section in page.split("\n## ")[1:]:
+        command = re.search(r"^    python bench/(\S+)", section, re.MULTILINE)
+        if command:
+            found.setdefault(command[1], []).append(f"## {section.rstrip()}\n")
+    return found
+
+
 def measure(script: str, *words: str) -> Iterator[str]:
     """Run one script; its command and its tables as Markdown."""
     print(f"$ python bench/{script} {' '.join(words)}", flush=True)
@@ -63,9 +83,9 @@ def measure(script: str, *words: str) -> Iterator[str]:
         subprocess.run([sys.executable, str(HERE / script), *words, "--json", file.name], check=True)
         tables = json.load(file)
     for table in tables:
-        yield f"## {table['title']}\n"
+        yield f"## {_title(script, table['title'])}\n"
         yield textwrap.fill(table["text"], 79, break_long_words=False, break_on_hyphens=False) + "\n"
-        yield f"    python bench/{script} {' '.join(words)}\n"
+        yield f"    {' '.join(('python', f'bench/{script}', *words))}\n"
         yield _markdown(table["heading"], table["rows"])
 
 
@@ -81,14 +101,32 @@ def main() -> None:
     parser.add_argument("--long", default="60", help="seconds of each run for exactness")
     parser.add_argument("--costs", default="5", help="runs of each clause for its cost")
     parser.add_argument("--embedded", default="5", help="runs of each tool for the embedded engine")
+    parser.add_argument("--first", action="store_true", help="let packets go before all else that the machine does")
+    parser.add_argument("--only", action="append", help="a script whose measurements are made again")
     arguments = parser.parse_args()
+    scripts = {
+        "startup.py": ("--runs", arguments.runs),
+        "throughput.py": ("--seconds", arguments.seconds),
+        "packets.py": ("--seconds", arguments.seconds, *(["--first"] if arguments.first else [])),
+        "samples.py": ("--seconds", arguments.seconds),
+        "aggregation.py": ("--seconds", arguments.long),
+        "cost.py": ("--runs", arguments.costs),
+        "embedded.py": ("--runs", arguments.embedded),
+        "machine.py": (),
+        "stacks.py": (),
+        "functions.py": (),
+        "pictures.py": (),
+    }
+    wanted = [f"{name.removesuffix('.py')}.py" for name in arguments.only or scripts]
+    if unknown := set(wanted) - set(scripts):
+        parser.error(f"no such script: {', '.join(sorted(unknown))}")
+    kept = sections(TARGET.read_text()) if TARGET.exists() else {}
     parts = [INTRODUCTION, "".join(f"- {line}\n" for line in machine())]
-    parts += measure("startup.py", "--runs", arguments.runs)
-    parts += measure("throughput.py", "--seconds", arguments.seconds)
-    parts += measure("aggregation.py", "--seconds", arguments.long)
-    parts += measure("cost.py", "--runs", arguments.costs)
-    if has("strace"):
-        parts += measure("embedded.py", "--runs", arguments.embedded)
+    for script, words in scripts.items():
+        if script not in wanted:
+            parts += kept.get(script, [])
+        elif has({"embedded.py": "strace", "samples.py": "perf"}.get(script, "env")):
+            parts += measure(script, *words)
     TARGET.write_text("\n".join(parts))
     print(f"written: {TARGET.relative_to(HERE.parent)}")
 

@@ -64,7 +64,8 @@ drop on its CPU.
 rounded up to a power of two.
 
 **Losses are summed up at the end**, with `-q` too. One message is new:
-`N nested firing drops`, for firings within firings deeper than three levels.
+`N nested firing drops`, for firings within firings deeper than the frames of
+scratch memory go.
 
 **`pid`, `tid` and `ppid` are those of sonde's own pid namespace**, so that in a
 container they are the numbers `ps` shows there.

@@ -3,8 +3,8 @@
     python3 tools/differential.py machine [--count N] [--first SEED]
         Every execution of the machine, and BPF_PROG_TEST_RUN: r0, packets, maps, ring buffers.
     python3 tools/differential.py verifier [--count N] [--first SEED] [-v]
-        Both verifiers: as many random programs as changed ones, N in all, and every program that sonde compiles for
-        its examples and for the D programs in its tests.
+        Both verifiers: as many random programs as changed ones, N in all, by the rules of the engine and by those of
+        the kernel for root; and every program that sonde compiles for its examples and for the D programs in its tests.
 
 The same numbers always make the same programs. Ends with status 1 if there is any difference.
 """
@@ -81,36 +81,43 @@ class Verdicts(NamedTuple):
 def verifier(first: int, count: int, verbose: bool) -> int:
     from bpf_mutations import mutated
     from bpf_programs import from_seed
-    from verifier_differential import WRONG, compare
+    from verifier_differential import WRONG, compare_by
 
-    wrong = 0
-    every = Verdicts(Counter(), {})
+    from sonde.engines.embedded.verifier.rules import KERNEL, USUAL
+
+    every = {rules: Verdicts(Counter(), {}) for rules in (USUAL, KERNEL)}
+    apart = {(rules, title): Verdicts(Counter(), {}) for rules in every for title in ("random", "changed")}
     for title, make in (("random", from_seed), ("changed", mutated)):
-        verdicts = Verdicts(Counter(), {})
         for seed in range(first, first + count // 2):
-            verdict, kind = _tried(partial(compare, make(seed)))
-            verdicts.add(f"{title} {seed}", verdict, kind)
-            every.add(f"{title} {seed}", verdict, kind)
-        verdicts.show(title, 0)
-        wrong += verdicts.counts[WRONG]
+            found = _tried(partial(compare_by, make(seed), tuple(every)), len(every))
+            for rules, (verdict, kind) in zip(every, found, strict=True):
+                apart[rules, title].add(f"{title} {seed}", verdict, kind)
+                every[rules].add(f"{title} {seed}", verdict, kind)
     compiled = _compiled()
+    for rules, name in ((USUAL, "as the engine verifies"), (KERNEL, "by the rules of the kernel for root")):
+        print(f"== {name}")
+        for title in ("random", "changed"):
+            apart[rules, title].show(title, 0)
+        every[rules].show("random and changed", 1000 if verbose else 40)
+    print("== by the strict rules")
     compiled.show("compiled by sonde", 20)
-    every.show("random and changed", 1000 if verbose else 40)
-    return 1 if wrong or compiled.counts[WRONG] else 0
+    return 1 if any(each.counts[WRONG] for each in (*every.values(), compiled)) else 0
 
 
-def _tried(compare: Callable[[], tuple[str, str]]) -> tuple[str, str]:
-    """The verdict; a failure of the verifier itself is one too, and the next program is to be tried all the same."""
+def _tried(compare: Callable[[], list[tuple[str, str]]], count: int) -> list[tuple[str, str]]:
+    """The verdicts; a failure of the verifier itself is one too, and the next program is to be tried all the same."""
     try:
         return compare()
     except Exception as error:
-        return "the engine's verifier fails", repr(error)[:200]
+        return [("the engine's verifier fails", repr(error)[:200])] * count
 
 
-def _accepted_by_kernel(one: Compiled) -> tuple[str, str]:
+def _accepted_by_kernel(one: Compiled) -> list[tuple[str, str]]:
     from verifier_differential import judge, refusal
 
-    return judge(None, refusal(one.program, one.maps, is_lenient=False))
+    from sonde.engines.embedded.verifier.rules import STRICT
+
+    return [judge(None, refusal(one.program, one.maps, STRICT))]
 
 
 def _compiled() -> Verdicts:
@@ -120,7 +127,7 @@ def _compiled() -> Verdicts:
 
     verdicts = Verdicts(Counter(), {})
     for one in distinct(examples() + of_tests()):
-        verdict, kind = _tried(partial(_accepted_by_kernel, one))
+        ((verdict, kind),) = _tried(partial(_accepted_by_kernel, one), 1)
         verdicts.add(one.source, verdict, kind if verdict != BOTH_ACCEPT else "")
     return verdicts
 
