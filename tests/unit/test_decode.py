@@ -8,6 +8,7 @@ from records import discarded, record
 
 from sonde.consume.decode import key_reader, record_reader
 from sonde.consume.runs import spans
+from sonde.consume.stacks import addresses, process_of, stack_value, user_stack_value
 from sonde.spec import Field
 
 
@@ -43,9 +44,28 @@ def test_long_strings_lie_behind_the_fixed_part():
 
 
 def test_stacks_end_at_zero():
-    assert read([Field(16, 32, "stack")], struct.pack("<4Q", 5, 6, 0, 7)) == ((5, 6),)
-    assert read([Field(16, 32, "stack")], struct.pack("<4Q", 5, 6, 7, 8)) == ((5, 6, 7, 8),)
-    assert read([Field(16, 24, "ustack")], struct.pack("<3Q", 42, 6, 0)) == ((42, (6,)),)
+    assert read([Field(16, 32, "stack")], struct.pack("<4Q", 5, 6, 0, 7)) == (struct.pack(">2Q", 5, 6),)
+    assert read([Field(16, 32, "stack")], struct.pack("<4Q", 5, 6, 7, 8)) == (struct.pack(">4Q", 5, 6, 7, 8),)
+    assert read([Field(16, 24, "ustack")], struct.pack("<3Q", 42, 6, 0)) == (struct.pack(">2Q", 42, 6),)
+    assert read([Field(16, 24, "ustack")], bytes(24)) == (bytes(8),)
+
+
+_words = st.sampled_from([0, 1, 0xFF, 0x100, 1 << 56, 0xFF << 56, 0x7F00_0000_0000, (1 << 64) - 1]) | st.integers(
+    0, (1 << 64) - 1
+)
+
+
+@given(st.lists(st.tuples(_words, st.lists(_words, max_size=20)), max_size=6))
+def test_stacks_compare_as_their_addresses_do(stacks):
+    plain, values = [], []
+    for process, words in stacks:
+        before = words[: words.index(0)] if 0 in words else words
+        plain.append((process, *before))
+        values.append(user_stack_value(struct.pack(f"<{1 + len(words)}Q", process, *words)))
+        assert stack_value(struct.pack(f"<{len(words)}Q", *words)) == values[-1][8:]
+        assert addresses(values[-1]) == plain[-1]
+        assert process_of(values[-1]) == process
+    assert sorted(plain) == [addresses(each) for each in sorted(values)]
 
 
 def test_symbols():
@@ -62,8 +82,8 @@ def test_two_views_of_the_same_bytes():
 
 def test_keys():
     fields = (Field(0, 4, "int", True), Field(8, 8, "string"))
-    assert key_reader(fields, (), 16)(struct.pack("<i4x8s", -5, b"x\0junk")) == (-5, b"x")
-    assert key_reader((), (), 4)(b"\0\0\0\0") == ()
+    assert key_reader(fields, (), 16)([struct.pack("<i4x8s", -5, b"x\0junk")] * 2) == [(-5, b"x")] * 2
+    assert key_reader((), (), 4)([b"\0\0\0\0"]) == [()]
 
 
 def test_many_records_in_one_run():

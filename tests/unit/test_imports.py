@@ -39,13 +39,14 @@ ALLOWED = {
     "consume": {"typed", "buckets", "conversion", "plain", "probe", "spec", "specfile", "engines.base", "samples"},
     "report": {
         "typed", "buckets", "conversion", "probe", "spec", "bpf.maps", "formats", "consume.events", "consume.options",
-        "consume.decode", "consume.words", "samples",
+        "consume.decode", "consume.stacks", "consume.words", "samples",
     },
     "captures": {
         "typed", "conversion", "plain", "probe", "spec", "formats", "target", "consume.events", "consume.decode",
     },
     "pictures": {
-        "typed", "buckets", "spec", "formats", "consume.events", "consume.options", "consume.store", "consume.words",
+        "typed", "buckets", "spec", "formats", "consume.events", "consume.options", "consume.stacks", "consume.store",
+        "consume.words",
         "report.stack", "report.symbolizer",
     },
     "objects": {"typed", "probe", "spec", "bpf", "symbols", "target", "probes.kernel_types",

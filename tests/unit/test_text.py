@@ -147,6 +147,21 @@ def test_stacks():
     assert session.poll(user) == "\n  app:0x10\n  app:0x20\n  0x30\n"
 
 
+@pytest.mark.parametrize("depth", [*range(20), 40])
+def test_stacks_of_any_depth(depth):
+    names = Names()
+    session = Session([(2, 24 + 41 * 8, (TraceAction(Field(16, 41 * 8, "ustack")),))], quiet=True, symbolizer=names)
+    session.options.stackindent = 1
+    places = [0x1000 - each for each in range(depth)]
+    stack = record(2, payload(1, *places, *[0] * (40 - depth)))
+    assert session.poll(stack) == "\n" + "".join(f" {each:#x}\n" for each in places)
+    # One function after the other gets to be known; what is known stays.
+    for known in range(depth):
+        names.user = lambda pid, address, known=known: ("/app", f"f{address}", 0) if address > 0xFFF - known else None
+        lines = [f" app`f{each}" if each > 0xFFF - known else f" {each:#x}" for each in places]
+        assert session.poll(stack) == "\n" + "".join(f"{line}\n" for line in lines)
+
+
 def test_functions_inlined_where_it_is_and_where_it_returns_to():
     session = Session([(2, 56, (TraceAction(Field(16, 40, "ustack")),))], quiet=True, symbolizer=Names())
     session.options.inlines = True

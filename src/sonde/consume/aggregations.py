@@ -11,7 +11,7 @@ from functools import reduce
 
 from sonde.consume.events import Row, Table, Value
 from sonde.consume.options import Options
-from sonde.consume.order import row_order, truncation_order
+from sonde.consume.order import sort_rows, truncation_order
 from sonde.consume.store import Key, Snapshot, Store
 from sonde.consume.words import EXTREMES, Words, adder, zero_words
 from sonde.engines.base import Tracing
@@ -139,7 +139,7 @@ class Aggregations:
             rows = [(key, Row(key, (words,), self._cpus(indexes, moment, [key]))) for key, words in found]
         else:
             rows = self._joined(indexes, specs, moment)
-        rows.sort(key=row_order(specs, self._options), reverse=self._options.aggsortrev)
+        sort_rows(rows, specs, self._options)
         return Table(specs, tuple(self._factors[index] for index in indexes), [row for _, row in rows])
 
     def _joined(

@@ -11,6 +11,7 @@ import struct
 from collections.abc import Callable, Iterable, Sequence
 
 from sonde.consume.events import RING_HEADER, Value
+from sonde.consume.stacks import stack_value, user_stack_value
 from sonde.spec import Field
 from sonde.typed import Any, NamedTuple, cast
 
@@ -27,20 +28,6 @@ class Strings(dict[bytes, bytes]):
             self.clear()
         text = self[slot] = slot.partition(b"\0")[0]
         return text
-
-
-def addresses(data: bytes) -> tuple[int, ...]:
-    """The u64 values before the first zero."""
-    values = struct.unpack_from(f"<{len(data) // 8}Q", data)
-    try:
-        return values[: values.index(0)]
-    except ValueError:
-        return values
-
-
-def user_addresses(data: bytes) -> tuple[int, tuple[int, ...]]:
-    """(process, addresses) of a user stack."""
-    return int.from_bytes(data[:8], "little"), addresses(data[8:])
 
 
 def user_address(data: bytes) -> tuple[int, int]:
@@ -74,8 +61,8 @@ class _Builder:
         self.namespace: dict[str, Any] = {
             "strings": strings,
             "text": Strings(),
-            "addresses": addresses,
-            "user_addresses": user_addresses,
+            "stack_value": stack_value,
+            "user_stack_value": user_stack_value,
             "user_address": user_address,
         }
         self.at_base = False
@@ -127,9 +114,9 @@ def _value_source(field: Field, data: str) -> str:
         case "int" | "symbol":
             return f"int.from_bytes({data}, 'little', signed={field.signed})"
         case "stack":
-            return f"addresses({data})"
+            return f"stack_value({data})"
         case "ustack":
-            return f"user_addresses({data})"
+            return f"user_stack_value({data})"
         case "user_symbol":
             return f"user_address({data})"
         case _:
@@ -188,10 +175,12 @@ def record_reader(
     return compile_comprehension(_tuple_source(fields, layout), layout, stride, {})
 
 
-def key_reader(fields: Sequence[Field], strings: Sequence[bytes], size: int) -> Callable[[bytes], tuple[Value, ...]]:
-    """A function from the bytes of an aggregation's key to the values of its fields."""
+def key_reader(
+    fields: Sequence[Field], strings: Sequence[bytes], size: int
+) -> Callable[[Sequence[bytes]], list[tuple[Value, ...]]]:
+    """A function from the bytes of an aggregation's keys, `size` each, to the values of their fields."""
     layout = columns(fields, strings, 0, size)
     if not fields:
-        return lambda key: ()
+        return lambda keys: [()] * len(keys)
     read = compile_comprehension(_tuple_source(fields, layout), layout, size, {})
-    return lambda key: cast("tuple[Value, ...]", read(memoryview(key))[0])
+    return lambda keys: read(memoryview(b"".join(keys)))

@@ -6,7 +6,6 @@ aggsortpos which of several aggregations. Integer keys are compared as unsigned 
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable, Sequence
 
 from sonde.consume.events import Row, Value
@@ -14,24 +13,14 @@ from sonde.consume.options import Options
 from sonde.consume.store import Key
 from sonde.consume.words import Words, measure, zero_words
 from sonde.spec import AggregationSpec, Field
-from sonde.typed import Any, cast
+from sonde.typed import Any
 
 
 def _part(field: Field, value: Value) -> Any:
     """One part of a key in comparable form, all of one type for one field."""
     if isinstance(value, int):
         return value & ((1 << 8 * field.size) - 1)
-    if field.kind == "stack":
-        return _in_order(value)
-    if field.kind == "ustack":
-        process, addresses = cast("tuple[int, tuple[int, ...]]", value)
-        return process, _in_order(addresses)
     return value
-
-
-def _in_order(addresses: Any) -> bytes:
-    """Bytes that compare as the addresses do, and faster."""
-    return struct.pack(f">{len(addresses)}Q", *addresses)
 
 
 def _rotated(items: Sequence[Any], position: int) -> list[Any]:
@@ -40,22 +29,30 @@ def _rotated(items: Sequence[Any], position: int) -> list[Any]:
     return [*items[start:], *items[:start]]
 
 
-def _key_order(fields: Sequence[Field], position: int) -> Callable[[Key], tuple[Any, ...]]:
+def _key_order(fields: Sequence[Field], position: int) -> Callable[[Key], Any]:
+    if len(fields) == 1:
+        (field,) = fields
+        return lambda key: _part(field, key[0])
     places = _rotated(range(len(fields)), position)
     return lambda key: tuple([_part(fields[place], key[place]) for place in places])
 
 
-def row_order(specs: Sequence[AggregationSpec], options: Options) -> Callable[[tuple[Key, Row]], Any]:
-    """The sort key of (identity, row) pairs of a table; a missing value counts as zero."""
+def sort_rows(rows: list[tuple[Key, Row]], specs: Sequence[AggregationSpec], options: Options) -> None:
+    """Sort the (identity, row) pairs of a table; a missing value counts as zero."""
     by_key = _key_order(specs[0].keys, options.aggsortkeypos)
-    if options.aggsortkey:
-        return lambda pair: by_key(pair[0])
-    places = _rotated(range(len(specs)), options.aggsortpos)
+    rows.sort(key=lambda pair: by_key(pair[0]), reverse=options.aggsortrev)
+    if not options.aggsortkey:
+        # Rows of the same value stay in the order of their keys.
+        rows.sort(key=_value_order(specs, options.aggsortpos), reverse=options.aggsortrev)
+
+
+def _value_order(specs: Sequence[AggregationSpec], position: int) -> Callable[[tuple[Key, Row]], Any]:
+    places = _rotated(range(len(specs)), position)
     measures = [(place, measure(specs[place]), zero_words(specs[place])) for place in places]
 
     def order(pair: tuple[Key, Row]) -> Any:
         words = pair[1].words
-        return [weigh(words[place] or zero) for place, weigh, zero in measures], by_key(pair[0])
+        return [weigh(words[place] or zero) for place, weigh, zero in measures]
 
     return order
 

@@ -12,12 +12,15 @@ from collections.abc import Iterable, Sequence
 
 from sonde.consume.decode import key_reader
 from sonde.consume.events import Value
-from sonde.consume.words import EXTREMES, Words, adder, instances, merged, subtracter, zero_words
+from sonde.consume.words import EXTREMES, Words, adder, instances, merger, subtracter, zero_words
 from sonde.engines.base import Tracing
 from sonde.spec import AggregationSpec
 from sonde.typed import NamedTuple
 
 Key = tuple[Value, ...]
+
+_AT_ONCE = 4096
+"""Keys that are decoded in one go."""
 
 
 class Snapshot(NamedTuple):
@@ -57,6 +60,7 @@ class Store:
         self._each: list[Store] = []
         self._decode = key_reader(spec.keys, strings, spec.key_size)
         self._add = adder(spec.function)
+        self._merged = merger(spec.function, spec.words)
         self._subtract = subtracter(spec.function)
         self._zero = zero_words(spec)
         self._retained: dict[Key, Words] = {}
@@ -99,7 +103,7 @@ class Store:
         """A key and its words; between two looks most of them have not changed."""
         earlier = self._looked.get(raw)
         if earlier is None:
-            key = self._decode(raw)
+            (key,) = self._decode([raw])
         elif earlier[0] == value:
             return earlier[1:]
         else:
@@ -120,18 +124,18 @@ class Store:
         """Add a map's contents, where different bytes may decode to the same key (what is behind a string's NUL)."""
         if self.spec.function in EXTREMES:
             self._contents = contents
-        decode, of_value = self._decode, self._words
-        for raw, value in contents:
-            # Keys with stacks are long, and each look at the dictionary takes a hash of all of it.
-            key, words = decode(raw), of_value(value)
-            earlier = totals.setdefault(key, words)
-            if earlier is not words:
-                totals[key] = self._add(earlier, words)
+        for start in range(0, len(contents), _AT_ONCE):
+            raw, values = zip(*contents[start : start + _AT_ONCE], strict=True)
+            for key, words in zip(self._decode(raw), map(self._words, values), strict=True):
+                # Keys with stacks are long, and each look at the dictionary takes a hash of all of it.
+                earlier = totals.setdefault(key, words)
+                if earlier is not words:
+                    totals[key] = self._add(earlier, words)
 
     def _words(self, value: bytes) -> Words:
         if self._cpu is not None:
             return instances(value, self.spec.words)[self._cpu]
-        return merged(self.spec.function, value, self.spec.words)
+        return self._merged(value)
 
     def _visible(self, totals: dict[Key, Words]) -> dict[Key, Words]:
         values = {}
@@ -195,5 +199,5 @@ class Store:
         for key in wanted:
             self._retained.pop(key, None)
         for raw, value in self._contents:
-            if self._decode(raw) in wanted:
+            if self._decode([raw])[0] in wanted:
                 self._tracing.write_map(self.spec.map, raw, bytes(len(value)))

@@ -85,8 +85,21 @@ def merged(function: str, value: bytes, words: int) -> Words:
     return _with_squares(total, sum(map(_squares, each)) & _MASK_128) if function == "stddev" else total
 
 
+def merger(function: str, words: int) -> Callable[[bytes], Words]:
+    """`merged` for values of one aggregation."""
+    if words > 1:
+        return lambda value: merged(function, value, words)
+
+    def total(value: bytes) -> Words:
+        return (sum(struct.unpack(f"<{len(value) // 8}Q", value)) & MASK,)
+
+    return total
+
+
 def _divided(number: int, divisor: int) -> int:
     """Division that truncates toward zero, as in C."""
+    if divisor == 1:
+        return number
     quotient = abs(number) // abs(divisor)
     return quotient if (number < 0) == (divisor < 0) else -quotient
 

@@ -7,6 +7,7 @@ from itertools import chain
 
 from sonde.consume.events import Value
 from sonde.consume.options import Options
+from sonde.consume.stacks import ADDRESS, addresses
 from sonde.formats.profile import INLINED, KERNEL, KEY, USER, Frame
 from sonde.report.stack import Addresses
 from sonde.report.symbolizer import Symbolizer
@@ -57,10 +58,10 @@ class Frames:
         found += [Frame(self._text(field, value), "", KEY) for field, value in parts if field.kind not in STACKS]
         for field, value in parts:
             if field.kind == "ustack":
-                found += self._user_stack(cast("tuple[int, tuple[int, ...]]", value))
+                found += self._user_stack(cast("bytes", value))
         for field, value in parts:
             if field.kind == "stack":
-                found += self._kernel_stack(cast("tuple[int, ...]", value), int(field.detail or 0) or None)
+                found += self._kernel_stack(cast("bytes", value), int(field.detail or 0) or None)
         return found
 
     def cut_at(self, fields: tuple[Field, ...], key: tuple[Value, ...]) -> int:
@@ -69,10 +70,10 @@ class Frames:
             room, frames = 0, 0
             if field.kind == "ustack":
                 room = field.size // 8 - 1
-                frames = len(cast("tuple[int, tuple[int, ...]]", value)[1])
+                frames = len(cast("bytes", value)) // ADDRESS - 1
             elif field.kind == "stack":
                 room = int(field.detail or 0) or field.size // 8
-                frames = len(self._addresses.beyond_glue(cast("tuple[int, ...]", value)))
+                frames = len(self._addresses.beyond_glue(cast("bytes", value))) // ADDRESS
             if room and frames >= room:
                 return room
         return 0
@@ -89,8 +90,8 @@ class Frames:
     def _text(self, field: Field, value: Value) -> str:
         return key_text(field, value, self._addresses)
 
-    def _kernel_stack(self, addresses: tuple[int, ...], most: int | None) -> list[Frame]:
-        shown = self._addresses.beyond_glue(addresses, most)
+    def _kernel_stack(self, stack: bytes, most: int | None) -> list[Frame]:
+        shown = addresses(self._addresses.beyond_glue(stack, most))
         return [self._kernel.get(address) or self._kernel_frame(address) for address in reversed(shown)]
 
     def _kernel_frame(self, address: int) -> Frame:
@@ -103,14 +104,14 @@ class Frames:
         self._kernel[address] = frame
         return frame
 
-    def _user_stack(self, stack: tuple[int, tuple[int, ...]]) -> Iterator[Frame]:
-        process, addresses = stack
+    def _user_stack(self, stack: bytes) -> Iterator[Frame]:
+        process, *places = addresses(stack)
         callers = self._callers.get(process)
         if callers is None:
             callers = self._callers[process] = _Known(lambda address: self._user_frames(process, address, False))
             self._innermost[process] = _Known(lambda address: self._user_frames(process, address, True))
-        yield from chain.from_iterable(map(callers.__getitem__, reversed(addresses[1:])))
-        yield from chain.from_iterable(map(self._innermost[process].__getitem__, addresses[:1]))
+        yield from chain.from_iterable(map(callers.__getitem__, reversed(places[1:])))
+        yield from chain.from_iterable(map(self._innermost[process].__getitem__, places[:1]))
 
     def _user_frames(self, process: int, address: int, is_innermost: bool) -> tuple[Frame, ...]:
         """A function and what is inlined there: at the address, or behind the call that returns to it."""

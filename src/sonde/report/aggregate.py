@@ -25,27 +25,11 @@ class AggregateText:
         self._environment = environment(addresses)
         self._formatters: dict[tuple[Any, ...], _Formatter] = {}
 
-    def format(self, table: Table, conversions: tuple[Conversion, ...] | None) -> bytes:
-        """All rows of the table."""
+    def format(self, table: Table, conversions: tuple[Conversion, ...] | None) -> Iterator[bytes]:
+        """The text of each row of the table."""
         formatter = self._formatter(table.aggregations, conversions)
-        values = self._values if conversions is None else self._bare_values
-        return b"".join([formatter(row.key, values(table, row)) for row in table.rows])
-
-    def _values(self, table: Table, row: Row) -> list[Any]:
-        """The values for the default layout: text, with those of each CPU below."""
-        values = self._bare_values(table, row)
-        shown = [_shown(value) for value in values]
-        for place, cpus in enumerate(row.cpus):
-            spec, factor = table.aggregations[place], table.factors[place]
-            for cpu, words in enumerate(cpus):
-                shown[place] += b"\n    [CPU %d]" % cpu + _shown(_value(spec, words, factor))
-        return shown
-
-    @staticmethod
-    def _bare_values(table: Table, row: Row) -> list[Any]:
-        """What each aggregation has come to: a number, or a finished chart."""
-        triples = zip(table.aggregations, row.words, table.factors, strict=True)
-        return [_value(spec, words or zero_words(spec), factor) for spec, words, factor in triples]
+        values = _shown_values(table) if conversions is None else _bare_values(table)
+        return (formatter(row.key, values(row)) for row in table.rows)
 
     def _formatter(self, specs: tuple[AggregationSpec, ...], conversions: tuple[Conversion, ...] | None) -> _Formatter:
         identity = specs, conversions
@@ -56,6 +40,32 @@ class AggregateText:
             formatter = cast("_Formatter", eval(compile(source, "<printa>", "eval"), dict(self._environment)))
             self._formatters[identity] = formatter
         return formatter
+
+
+def _bare_values(table: Table) -> Callable[[Row], list[Any]]:
+    """What makes of a row what each aggregation has come to: a number, or a finished chart."""
+    each = [(spec, zero_words(spec), factor) for spec, factor in zip(table.aggregations, table.factors, strict=True)]
+    if len(each) == 1:
+        ((spec, zero, factor),) = each
+        return lambda row: [_value(spec, row.words[0] or zero, factor)]
+    return lambda row: [
+        _value(spec, words or zero, factor) for (spec, zero, factor), words in zip(each, row.words, strict=True)
+    ]
+
+
+def _shown_values(table: Table) -> Callable[[Row], list[Any]]:
+    """The values for the default layout: text, with those of each CPU below."""
+    bare_values = _bare_values(table)
+
+    def shown_values(row: Row) -> list[Any]:
+        shown = [_shown(value) for value in bare_values(row)]
+        for place, cpus in enumerate(row.cpus):
+            spec, factor = table.aggregations[place], table.factors[place]
+            for cpu, words in enumerate(cpus):
+                shown[place] += b"\n    [CPU %d]" % cpu + _shown(_value(spec, words, factor))
+        return shown
+
+    return shown_values
 
 
 def _value(spec: AggregationSpec, words: Words, factor: int) -> int | bytes:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from sonde.consume.events import Value
 from sonde.consume.options import Options
+from sonde.consume.stacks import ADDRESS, addresses, process_of
 from sonde.report.symbolizer import Symbolizer
 from sonde.spec import Field
 
@@ -15,6 +16,12 @@ _MOST_PROCESSES = 4096
 
 _MOST_FRAMES = 1 << 20
 """Frames of one process that are kept as text."""
+
+_CHUNK = 8 * ADDRESS
+"""Frames that are kept as one text, in bytes of a stack."""
+
+_MOST_CHUNKS = 1 << 16
+"""Such texts of one process."""
 
 _GLUE = re.compile(rb"vmlinux`(__traceiter_|__bpf_trace_|bpf_trace_run|bpf_prog_)").match
 
@@ -42,6 +49,7 @@ class _Lines(dict[int, bytes]):
         self._make = make
         self._margin = margin
         self._before = before
+        self.chunks = _Chunks(self)
 
     def __missing__(self, address: int) -> bytes:
         name, is_known = self._make(address)
@@ -53,6 +61,22 @@ class _Lines(dict[int, bytes]):
                 self.clear()
             self[address] = line
         return line
+
+
+class _Chunks(dict[bytes, bytes]):
+    """The text of some successive frames by their addresses: stacks differ inside and are the same further out."""
+
+    def __init__(self, lines: _Lines) -> None:
+        self._lines = lines
+
+    def __missing__(self, chunk: bytes) -> bytes:
+        frames = addresses(chunk)
+        text = b"".join(map(self._lines.__getitem__, frames))
+        if self._lines.keys() >= set(frames):
+            if len(self) >= _MOST_CHUNKS:
+                self.clear()
+            self[chunk] = text
+        return text
 
 
 class Addresses:
@@ -108,29 +132,36 @@ class Addresses:
             case _:
                 return b""
 
-    def kernel_stack(self, addresses: tuple[int, ...], frames: int | None = None, indent: int | None = None) -> bytes:
+    def kernel_stack(self, stack: bytes, frames: int | None = None, indent: int | None = None) -> bytes:
         """A newline, then one line a frame, at most `frames` of them; what stands between the probed code and the
         program at a tracepoint is left out."""
-        shown = self.beyond_glue(addresses, frames)
-        return b"\n" + b"".join(map(self._lines_of(-1, indent).__getitem__, shown))
+        return b"\n" + self._text(self._lines_of(-1, indent), self.beyond_glue(stack, frames))
 
-    def beyond_glue(self, addresses: tuple[int, ...], frames: int | None = None) -> tuple[int, ...]:
+    def beyond_glue(self, stack: bytes, frames: int | None = None) -> bytes:
         """A kernel stack without what stands between the probed code and the program, at most `frames` of it."""
         start = 0
-        while start < len(addresses) and self._is_glue(addresses[start]):
-            start += 1
-        if start == len(addresses):
+        while start < len(stack) and self._is_glue(int.from_bytes(stack[start : start + ADDRESS], "big")):
+            start += ADDRESS
+        if start == len(stack):
             start = 0
-        return addresses[start : len(addresses) if frames is None else start + frames]
+        return stack[start : len(stack) if frames is None else start + frames * ADDRESS]
 
-    def user_stack(self, stack: tuple[int, tuple[int, ...]], indent: int | None = None) -> bytes:
-        process, addresses = stack
+    def user_stack(self, stack: bytes, indent: int | None = None) -> bytes:
+        """The same of a process's stack."""
+        process, frames = process_of(stack), stack[ADDRESS:]
         lines = self._lines_of(process, indent)
-        if self._options.inlines and addresses:
+        if self._options.inlines and frames:
             # Where it is, then where calls return to, behind the calls.
-            first = self._lines_of(process, indent, True)[addresses[0]]
-            return b"\n" + first + b"".join(map(lines.__getitem__, addresses[1:]))
-        return b"\n" + b"".join(map(lines.__getitem__, addresses))
+            first = self._lines_of(process, indent, True)[int.from_bytes(frames[:ADDRESS], "big")]
+            return b"\n" + first + self._text(lines, frames[ADDRESS:])
+        return b"\n" + self._text(lines, frames)
+
+    @staticmethod
+    def _text(lines: _Lines, stack: bytes) -> bytes:
+        # Chunks are counted from the outermost frame, where stacks of any depth are alike.
+        start = len(stack) % _CHUNK
+        chunks = [stack[place : place + _CHUNK] for place in range(start, len(stack), _CHUNK)]
+        return b"".join(map(lines.chunks.__getitem__, [stack[:start], *chunks]))
 
     def _is_glue(self, address: int) -> bool:
         found = self._glue.get(address)

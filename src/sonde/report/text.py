@@ -206,15 +206,16 @@ class TextReport:
     def table(self, table: Table, conversions: tuple[Conversion, ...] | None) -> None:
         if conversions is None:
             self._output.write(b"\n")
-        self._output.write(self._table_text(table, conversions))
+        self._write_rows(table, conversions)
 
-    def _table_text(self, table: Table, conversions: tuple[Conversion, ...] | None) -> bytes:
+    def _write_rows(self, table: Table, conversions: tuple[Conversion, ...] | None) -> None:
         if self._aggregates is None:
             # A program without aggregations is not to wait for this import.
             from sonde.report.aggregate import AggregateText
 
             self._aggregates = AggregateText(self._addresses)
-        return self._aggregates.format(table, conversions)
+        for text in self._aggregates.format(table, conversions):
+            self._output.write(text)
 
     def remaining(self, tables: Sequence[Table]) -> None:
         if self._packets is not None:
@@ -223,7 +224,7 @@ class TextReport:
                 self._output.switch(b"")
         self._output.write(b"\n")
         for table in tables:
-            self._output.write(self._table_text(table, None))
+            self._write_rows(table, None)
 
     # Messages
 
