@@ -7,7 +7,7 @@ import pytest
 from sonde.symbols.demangle import Demangler
 from sonde.symbols.elf import ElfFile
 from sonde.symbols.nested_names import scopes
-from sonde.symbols.source_names import components, matching, may_be, named
+from sonde.symbols.source_names import candidates, components, matching, named
 
 FUNCTIONS = 2, 10
 
@@ -48,7 +48,7 @@ def symbols(tmp_path_factory):
 
 def meant(symbols, name):
     demangler = Demangler()
-    found = {demangler.name(each) for each in named([each for each in symbols if may_be(each, name)], name)}
+    found = {demangler.name(each) for each in named(candidates(symbols, name), name)}
     demangler.close()
     return found
 

@@ -8,14 +8,17 @@ each line of the standard input is a name, each line of the output what it means
 import ctypes
 import os
 import resource
-import signal
 import sys
-from contextlib import suppress
+
+# What is imported here is waited for: no signal, no contextlib.
 
 _LIBRARIES = ("libstdc++.so.6", "libc++abi.so.1")
 _MEMORY = 256 << 20
-_PATIENCE = 0.2
-"""Seconds of processor time for one name."""
+_PATIENCE = 200_000
+"""Microseconds of processor time for one name."""
+
+_VIRTUAL = 1
+"""ITIMER_VIRTUAL of <sys/time.h>."""
 
 _LONGEST = 4096
 _NOBODY = 65534
@@ -23,14 +26,17 @@ _NOBODY = 65534
 
 def main() -> None:
     demangle = _found()  # type: ignore[no-untyped-call]
-    free = ctypes.CDLL(None).free
+    library = ctypes.CDLL(None)
+    free, set_timer = library.free, library.setitimer
     free.argtypes = [ctypes.c_void_p]
+    # struct itimerval: seconds and microseconds of the interval, then of what is left.
+    patience, none = (ctypes.c_long * 4)(0, 0, 0, _PATIENCE), (ctypes.c_long * 4)()
     _give_up_privileges()
     status = ctypes.c_int()
     while line := sys.stdin.buffer.readline():
-        signal.setitimer(signal.ITIMER_VIRTUAL, _PATIENCE)
+        set_timer(_VIRTUAL, patience, None)
         result = demangle(line[:-1], None, None, ctypes.byref(status)) if demangle else None
-        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        set_timer(_VIRTUAL, none, None)
         text = ctypes.string_at(result)[: _LONGEST + 1] if result else b""
         if result:
             free(result)
@@ -54,14 +60,16 @@ def _give_up_privileges() -> None:
     for limit, value in ((resource.RLIMIT_AS, _MEMORY), (resource.RLIMIT_CORE, 0), (resource.RLIMIT_NOFILE, 0)):
         resource.setrlimit(limit, (value, value))
     if os.geteuid() == 0:
-        # A user namespace may have no such user.
-        with suppress(OSError):
+        try:
             os.setgroups([])
             os.setresgid(_NOBODY, _NOBODY, _NOBODY)
             os.setresuid(_NOBODY, _NOBODY, _NOBODY)
+        except OSError:
+            # A user namespace may have no such user.
+            return
 
 
 if __name__ == "__main__":
-    # An interrupt is for whoever asks.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     main()
+    # Nothing is left to be done, and who asked waits for the end.
+    os._exit(0)

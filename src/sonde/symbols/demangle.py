@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from signal import SIGINT
 
 from sonde.symbols.rust_names import demangle as rust_name
 
@@ -70,7 +71,8 @@ class _Worker:
                 (os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0),
             )
             words = [sys.executable, "-I", "-S", script]
-            self._pid = os.posix_spawn(sys.executable, words, {}, file_actions=actions)
+            # An interrupt is for whoever asks.
+            self._pid = os.posix_spawn(sys.executable, words, {}, file_actions=actions, setsigmask=[SIGINT])
         except OSError:
             os.close(self._requests)
             os.close(self._answers)

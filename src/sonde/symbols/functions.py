@@ -106,15 +106,15 @@ class CodeObject:
 
     def named_in_source(self, name: str) -> tuple[Function, ...]:
         """Those that the source calls by a name of C++ or Rust, `scope::name` or the name alone, by address."""
-        from sonde.symbols.source_names import may_be, named  # an import that most runs do without
+        from sonde.symbols.source_names import candidates, named  # an import that most runs do without
 
-        return self._of_symbols(named([symbol for symbol in self._symbols_once if may_be(symbol, name)], name))
+        return self._of_symbols(named(candidates(self._symbols_once, name), name))
 
     def matching_in_source(self, pattern: str, test: Callable[[str], bool]) -> tuple[Function, ...]:
         """Those whose names in the source, with all scopes, pass the test of a pattern, by address."""
-        from sonde.symbols.source_names import matching, may_be  # an import that most runs do without
+        from sonde.symbols.source_names import candidates, matching  # an import that most runs do without
 
-        return self._of_symbols(matching([symbol for symbol in self._symbols_once if may_be(symbol, pattern)], test))
+        return self._of_symbols(matching(candidates(self._symbols_once, pattern), test))
 
     @property
     def _symbols_once(self) -> Iterable[str]:

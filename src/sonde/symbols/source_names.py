@@ -30,10 +30,13 @@ _WORD = re.compile(r"[A-Za-z_]\w*")
 _CLOSING = {"(": ")", "<": ">", "{": "}", "[": "]"}
 
 
-def may_be(symbol: str, name: str) -> bool:
-    """Whether a symbol can be that of a function with the name, as far as its characters tell: identifiers have their
-    lengths before them."""
-    return symbol.startswith(_MANGLED) and all(each in symbol for each in _identifiers(name))
+def candidates(symbols: Iterable[str], name: str) -> Iterator[str]:
+    """Those that can be of a function with the name, as far as their characters tell: identifiers have their lengths
+    before them."""
+    identifiers = _identifiers(name)
+    for symbol in symbols:
+        if symbol.startswith(_MANGLED) and all(each in symbol for each in identifiers):
+            yield symbol
 
 
 def _identifiers(name: str) -> list[str]:
