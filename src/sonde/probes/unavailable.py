@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from difflib import get_close_matches
 
 from sonde.lang.errors import DError
 from sonde.probe import Probe
@@ -22,6 +21,8 @@ def unknown(asked: str, probe: Probe, points: Points, point: Point, there: Seque
     if elsewhere is not None:
         where = _where(elsewhere, points, point)
         return DError("D_IDENT_UNDEF", text, hint=f"it is in another block of the function, {where}")
+    from difflib import get_close_matches  # an import for a message
+
     close = get_close_matches(name, [each.name for each in there], cutoff=0.75)
     if close:
         return DError("D_IDENT_UNDEF", text, hint=f"did you mean {' or '.join(close)}?")
