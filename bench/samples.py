@@ -90,8 +90,8 @@ def samples(seconds: int) -> Table:
         f"{RATE:,} samples a second of every CPU for {seconds} seconds, all CPUs busy: as many as the program has "
         "counted and let through, and as many as `perf script` finds in the file. *Bytes* are of the file, for each "
         "sample; *CPU* and *wall* are of the tool from its start to its end, where it reads /proc before it samples "
-        f"and looks for build ids behind. When this was measured {os.getloadavg()[0]:.0f} processes wanted to run, of "
-        f"which {os.cpu_count()} were the workload's."
+        f"and looks for build ids behind. The load was {os.getloadavg()[0]:.1f} when this was measured, of which "
+        f"{os.cpu_count()} were the workload's."
     )
     heading = ("tool", "counted", "in the file", "missing", "bytes", "CPU", "wall")
     return Table("Samples in a file", text, heading, rows)
