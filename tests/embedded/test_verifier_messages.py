@@ -164,6 +164,8 @@ PROGRAMS = (
     "syscall::read:entry { trace(substr(execname, 1, 2)); trace(strtok(execname, \"a\")); }",
     "syscall::read:entry { trace(index(execname, \"x\")); trace(copyin(arg1, 16)); }",
     "syscall::read:entry { ustack(); stack(); @[ustack(4)] = count(); }",
+    "syscall::read:entry { @[ustack(2)] = count(); @[ustack(4)] = count(); }",
+    "syscall::read:entry { @[stack(9)] = count(); @[stack(1)] = count(); }",
     "END { trace(basename(\"/a/b\")); trace(cleanpath(\"/a/../b\")); trace(lltostr(12)); }",
 )  # fmt: skip
 

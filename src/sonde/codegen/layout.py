@@ -32,7 +32,7 @@ def write_field(g: Generation, e: tree.Expr, field: Field, base: Memory) -> None
         copy(g, g.place(e), memory, field.size)
     elif field.kind in ("stack", "ustack"):
         assert isinstance(e, tree.StackTrace)
-        stack_into(g, e, memory)
+        stack_into(g, e, memory, field.size)
     elif field.kind == "user_symbol":
         assert isinstance(e, tree.Call)
         store(g, memory, 8, image(g))

@@ -16,8 +16,9 @@ USER_STACK = 1 << 8
 """BPF_F_USER_STACK (include/uapi/linux/bpf.h)."""
 
 
-def stack_into(g: Generation, e: StackTrace, memory: Memory) -> None:
+def stack_into(g: Generation, e: StackTrace, memory: Memory, room: int) -> None:
     """The addresses, zeros behind them (the helper clears what it does not fill); a user stack behind the process.
+    `room` bytes are for it: more than it has itself where the key of another clause has more frames.
 
     BEGIN, END and ERROR are fired by the session: the kernel's way to them is nobody's business.
     """
@@ -25,8 +26,10 @@ def stack_into(g: Generation, e: StackTrace, memory: Memory) -> None:
     size = 8 * (frames if e.is_user or g.clause is None else frames + glue_frames(g.clause.probes))
     if e.is_user:
         store(g, memory, 8, image(g))
-        memory = Memory(memory.base, memory.offset + 8)
-    elif not g.context.has_kernel_stack and HELPER not in g.lacks:
+        memory, room = Memory(memory.base, memory.offset + 8), room - 8
+    if room > size:
+        zero(g, Memory(memory.base, memory.offset + size), room - size)
+    if not e.is_user and not g.context.has_kernel_stack and HELPER not in g.lacks:
         zero(g, memory, size)
         return
     call_stack(g, memory, size, USER_STACK if e.is_user else 0)
