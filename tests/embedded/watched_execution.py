@@ -12,13 +12,13 @@ class _Code(tuple):
 
 
 class WatchedInterpreter(Interpreter):
-    """`seen` is called with an instruction's index and r0 to r9 before it."""
+    """`seen` is called with an instruction's index and the registers before it, which it may change."""
 
     def __init__(self, linked, *others, seen):
         code = _Code(linked.code)
         super().__init__(linked._replace(code=code), *others)
         seconds = {at + 1 for at, x in enumerate(linked.code) if x.opcode == 0x18}
-        code.looked_at = lambda slot: slot in seconds or seen(slot, tuple(self._active[-1][:10]))
+        code.looked_at = lambda slot: slot in seconds or seen(slot, self._active[-1])
         self._active = []
 
     def _steps(self, slot, registers, depth):

@@ -10,6 +10,7 @@ they are covered.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from sonde.bpf import instructions as i
 from sonde.bpf.instructions import Instruction
@@ -27,6 +28,7 @@ from sonde.engines.embedded.verifier.frames import (
     resume,
     return_,
 )
+from sonde.engines.embedded.verifier.liveness import Liveness
 from sonde.engines.embedded.verifier.meeting import EndlessError, Meeting
 from sonde.engines.embedded.verifier.obligations import Obligation, Returns
 from sonde.engines.embedded.verifier.relevance import (
@@ -77,8 +79,10 @@ class Exploration:
         self._observe = observe
         self._prepared: dict[int, tuple[list[Duty], Step | None]] = {}
         self._branches: dict[int, Callable[[State], Ways]] = {}
+        liveness = Liveness(subject.code, structure)
         self._known = {
-            at: Meeting(at in structure.turns, subject.code[at].opcode == i.JMP | i.CALL) for at in structure.meetings
+            at: Meeting(at in structure.turns, subject.code[at].opcode == i.JMP | i.CALL, partial(liveness.of, at))
+            for at in structure.meetings
         }
         self._open: list[tuple[int, State, Segment]] = []
         program = subject.program

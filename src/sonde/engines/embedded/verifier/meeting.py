@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import takewhile
 
 from sonde.engines.embedded.verifier.pruning import contains, covers, equals
-from sonde.engines.embedded.verifier.relevance import EVERYTHING, Checkpoint, Segment
+from sonde.engines.embedded.verifier.relevance import Checkpoint, Segment
 from sonde.engines.embedded.verifier.state import State
 from sonde.engines.embedded.verifier.widening import widen
 
@@ -33,11 +34,13 @@ class Meeting:
     which finds every repetition (Brent's algorithm).
     """
 
-    __slots__ = ("_anchor", "_compared", "_complete", "_patience", "_under_way", "calls_back", "is_turn")
+    __slots__ = ("_anchor", "_compared", "_complete", "_live", "_patience", "_under_way", "calls_back", "is_turn")
 
-    def __init__(self, is_turn: bool, calls_back: bool) -> None:
+    def __init__(self, is_turn: bool, calls_back: bool, live: Callable[[State], int]) -> None:
+        """`live`: what may matter of a state there at all, as bits in the order of `relevance`."""
         self.is_turn = is_turn
         self.calls_back = calls_back
+        self._live = live
         self._complete: list[Checkpoint] = []
         self._under_way: list[Checkpoint] = []
         self._anchor: Checkpoint | None = None
@@ -71,8 +74,9 @@ class Meeting:
         return made
 
     def _turn(self, state: State, segment: Segment) -> Segment | None:
-        if any(contains(checkpoint, state) for checkpoint in reversed(self._under_way)):
-            segment.end(EVERYTHING, EVERYTHING)
+        live = self._live(state)
+        if any(contains(checkpoint, state, live) for checkpoint in reversed(self._under_way)):
+            segment.end(live, live)
             return None
         if self._rounds() >= _MOST_TURNS:
             raise EndlessError(

@@ -3,7 +3,7 @@ stacksafe() of kernel/bpf/verifier.c)."""
 
 from __future__ import annotations
 
-from sonde.engines.embedded.verifier.relevance import EVERYTHING, Checkpoint, Needs, needs
+from sonde.engines.embedded.verifier.relevance import Checkpoint, Needs, needs
 from sonde.engines.embedded.verifier.scalar import UNKNOWN, ZERO, Scalar, within
 from sonde.engines.embedded.verifier.stack import NOTHING, NULL, SPILL, Slot
 from sonde.engines.embedded.verifier.state import State
@@ -40,10 +40,10 @@ def covers(checkpoint: Checkpoint, state: State) -> bool:
     return _alike(checkpoint.state, state) and _covers(checkpoint.state, state, checkpoint.needs)
 
 
-def contains(checkpoint: Checkpoint, state: State) -> bool:
-    """The same for a checkpoint of which is not known what matters: every value of the state is one of its."""
+def contains(checkpoint: Checkpoint, state: State, live: int) -> bool:
+    """The same for a checkpoint of which is only known what may matter: every such value of the state is one of its."""
     old = checkpoint.state
-    return _alike(old, state) and _covers(old, state, needs(old, EVERYTHING, EVERYTHING))
+    return _alike(old, state) and _covers(old, state, needs(old, live, live))
 
 
 def equals(checkpoint: Checkpoint, state: State) -> bool:
