@@ -3,42 +3,19 @@ processes map, execute and start. Other events of that CPU write to it as well (
 
 from __future__ import annotations
 
-import mmap
-import os
 import struct
 from collections.abc import Sequence
-from contextlib import suppress
 
 from sonde.engines.kernel import perf_events
+from sonde.engines.kernel.event_ring import EventRing
 from sonde.formats import perf_events as perf
-from sonde.formats.perf_ring import PerfRingReader
 from sonde.samples import SAMPLE_TYPE, SampledEvent, Take
 
 _WAKEUPS = 4
 """A reader is woken when a ring is filled by one part in so many."""
-_LEAST = 1 << 16
 _LOST_COUNT = struct.Struct("=8xQ")
 """Of the body of a PERF_RECORD_LOST: u64 id, u64 lost."""
 _HEADER = struct.Struct("=IHH")
-
-
-class _CpuRing:
-    def __init__(self, cpu: int, size: int, attributes: bytearray) -> None:
-        """Raises OSError."""
-        self.cpu = cpu
-        self.descriptor = perf_events.open_on_cpu(attributes, cpu)
-        try:
-            self._memory = _mapped(self.descriptor, size)
-        except BaseException:
-            os.close(self.descriptor)
-            raise
-        self.reader = PerfRingReader(memoryview(self._memory))
-
-    def close(self) -> None:
-        self.reader.close()
-        with suppress(BufferError):
-            self._memory.close()
-        os.close(self.descriptor)
 
 
 class SampleRings:
@@ -46,11 +23,11 @@ class SampleRings:
 
     def __init__(self, cpus: Sequence[int], size: int) -> None:
         self.lost = 0
-        self._rings: dict[int, _CpuRing] = {}
+        self._rings: dict[int, EventRing] = {}
         self._attributes = perf_events.side_band(SAMPLE_TYPE, size // _WAKEUPS)
         try:
             for cpu in cpus:
-                self._rings[cpu] = _CpuRing(cpu, size, self._attributes)
+                self._rings[cpu] = EventRing(perf_events.open_on_cpu(self._attributes, cpu), size)
         except BaseException:
             self.close()
             raise
@@ -108,14 +85,3 @@ def _count_lost(data: memoryview) -> int:
             lost += _LOST_COUNT.unpack_from(data, position + perf.HEADER_SIZE)[0]
         position += size or len(data)
     return lost
-
-
-def _mapped(descriptor: int, size: int) -> mmap.mmap:
-    """Memory for records: as much as the limit on locked memory allows (kernel.perf_event_mlock_kb)."""
-    while True:
-        try:
-            return mmap.mmap(descriptor, mmap.PAGESIZE + size)
-        except OSError:
-            if size <= _LEAST:
-                raise
-            size //= 2

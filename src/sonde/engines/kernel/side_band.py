@@ -3,17 +3,15 @@ that counts nothing, one on each CPU (perf_event_open(2), attr.mmap2, comm_exec 
 
 from __future__ import annotations
 
-import mmap
-import os
 import struct
 import time
-from contextlib import suppress
 
+from sonde.engines.kernel.event_ring import EventRing
 from sonde.engines.kernel.perf_events import FLAG_CLOSE_ON_EXEC
 from sonde.engines.kernel.process_records import SAMPLE_TYPE, decode
 from sonde.engines.kernel.syscalls import perf_event_open
 from sonde.formats import perf_events as perf
-from sonde.formats.perf_ring import BrokenRingError, PerfRingReader
+from sonde.formats.perf_ring import BrokenRingError
 from sonde.symbols.process_events import ProcessEvent
 from sonde.target.machine import online_cpus
 
@@ -26,28 +24,10 @@ _FLAGS = (
 )  # fmt: skip
 _CLOCK_MONOTONIC = 1
 
-_SIZES = (1 << 20, 1 << 18, 1 << 16)
-"""Bytes for records on each CPU: as much as the limit on locked memory allows (kernel.perf_event_mlock_kb)."""
+_SIZE = 1 << 20
+"""Bytes for records on each CPU."""
 
 _LOST_IDENTITY_AND_COUNT = struct.Struct("=QQ")
-
-
-class _CpuRing:
-    def __init__(self, cpu: int) -> None:
-        """Raises OSError."""
-        self.descriptor = _open(cpu)
-        try:
-            self._memory = _mapped(self.descriptor)
-        except BaseException:
-            os.close(self.descriptor)
-            raise
-        self.reader = PerfRingReader(memoryview(self._memory))
-
-    def close(self) -> None:
-        self.reader.close()
-        with suppress(BufferError):
-            self._memory.close()
-        os.close(self.descriptor)
 
 
 class SideBand:
@@ -56,10 +36,10 @@ class SideBand:
     def __init__(self) -> None:
         self.lost = 0
         self._early: list[ProcessEvent] = []
-        self._rings: list[_CpuRing] = []
+        self._rings: list[EventRing] = []
         try:
             for cpu in online_cpus():
-                self._rings.append(_CpuRing(cpu))
+                self._rings.append(EventRing(_open(cpu), _SIZE))
         except BaseException:
             self.close()
             raise
@@ -81,7 +61,7 @@ class SideBand:
             self._early.append(events.pop())
         return events
 
-    def _read_ring(self, ring: _CpuRing, events: list[ProcessEvent]) -> None:
+    def _read_ring(self, ring: EventRing, events: list[ProcessEvent]) -> None:
         try:
             for record in ring.reader.read():
                 if record.type == perf.RECORD_LOST:
@@ -114,13 +94,3 @@ def _open(cpu: int) -> int:
     )  # fmt: skip
     struct.pack_into("=i", attributes, 92, _CLOCK_MONOTONIC)
     return perf_event_open(attributes, -1, cpu, -1, FLAG_CLOSE_ON_EXEC)
-
-
-def _mapped(descriptor: int) -> mmap.mmap:
-    for size in _SIZES:
-        try:
-            return mmap.mmap(descriptor, mmap.PAGESIZE + size)
-        except OSError:
-            if size == _SIZES[-1]:
-                raise
-    raise AssertionError("no size was tried")
