@@ -98,6 +98,19 @@ def test_what_is_missing_is_said_once(given, missing, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize(
+    ("given", "hook", "missing"),
+    [((), "auto", "CAP_NET_RAW"), (("net_raw",), "auto", None), (("net_admin",), "auto", None),
+     (("net_raw",), "generic", "CAP_NET_ADMIN")],
+)  # fmt: skip
+def test_packets_take_a_capability_of_the_network(given, hook, missing):
+    option = () if hook == "auto" else (f"-xxdp={hook}",)
+    text = "packet:lo:ingress: { @ = count(); } tick-100ms { exit(0); }"
+    done = sonde("-q", *option, "-n", text, capabilities=(*BOTH, *given))
+    assert done.returncode == (1 if missing else 0), done.stderr
+    assert (f"CAP_PERFMON and {missing}\n" in done.stderr) == (missing is not None)
+
+
 def test_listing_and_compiling_need_nothing():
     assert sonde("-ln", "syscall::getpid:entry").returncode == 0
     assert sonde("--engine", "kernel", "-ln", "sdt:::sched_switch").stdout.count("sched_switch") == 1

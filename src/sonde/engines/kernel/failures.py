@@ -11,15 +11,19 @@ NOT_SUPPORTED = frozenset({errno.EINVAL, errno.EOPNOTSUPP, errno.ENOSYS, errno.E
 """What the kernel says to commands, flags and kinds of objects it does not know; 524 is ENOTSUPP (linux/errno.h)."""
 
 
-def explain(error: OSError, what: str) -> EngineError:
-    """`what` could not be done ("cannot create map x"): why, and what would help."""
-    return EngineError(f"{what}: {reason(error)}")
+_TRACING = "CAP_BPF and CAP_PERFMON"
 
 
-def reason(error: OSError) -> str:
+def explain(error: OSError, what: str, needed: str = _TRACING) -> EngineError:
+    """`what` could not be done ("cannot create map x"): why, and what would help. `needed` are the capabilities that it
+    takes."""
+    return EngineError(f"{what}: {reason(error, needed)}")
+
+
+def reason(error: OSError, needed: str = _TRACING) -> str:
     match error.errno:
         case errno.EPERM | errno.EACCES if os.geteuid() != 0:
-            return "not permitted; run sonde as root, or give it the capabilities CAP_BPF and CAP_PERFMON"
+            return f"not permitted; run sonde as root, or give it the capabilities {needed}"
         case errno.EPERM | errno.EACCES:
             return "not permitted, though root: a container, kernel lockdown or the kernel's configuration forbids it"
         case errno.ENOSYS:

@@ -48,7 +48,9 @@ def failure(probe: Probe, firing: Packet, error: OSError) -> EngineError:
         return EngineError(f"{what}: the driver of {firing.device} takes no XDP with this MTU; -xxdp=generic does")
     if error.errno == errno.ENODEV:
         return EngineError(f"{what}: there is no network device {firing.device}")
-    return explain(error, what)
+    # packet_create() wants the one, tcx_link_attach() and dev_xdp_attach_link() the other.
+    network = "CAP_NET_RAW" if firing.hook == SOCKET else "CAP_NET_ADMIN"
+    return explain(error, what, f"CAP_BPF, CAP_PERFMON and {network}")
 
 
 def _packet_socket(program: int, firing: Packet) -> int:

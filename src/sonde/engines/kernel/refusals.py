@@ -6,6 +6,7 @@ import errno
 import os
 import re
 
+from sonde.bpf import programs
 from sonde.bpf.programs import name_of
 from sonde.engines.base import EngineError
 from sonde.engines.kernel import commands
@@ -20,6 +21,8 @@ _LOG_SIZES = (1 << 18, (1 << 24) - 1)
 _LOG_TAIL = 20
 """Lines of the log's end that a user is shown."""
 
+_NETWORK = (programs.XDP, programs.SCHED_CLS)
+
 _STATISTICS = re.compile(r"processed \d+ insns|verification time|stack depth")
 _INSTRUCTION = re.compile(r"^(?:from \d+ to )?(\d+): \(", re.MULTILINE)
 
@@ -33,7 +36,9 @@ def refusal(spec: ProgramSpec, program: Code, error: OSError) -> EngineError:
         if error.errno in NOT_SUPPORTED and requirement and (text := too_old(requirement)):
             return EngineError(f"{what}: {text}")
         kind = name_of(spec.kind)
-        return EngineError(f"{what} (of type {kind}): {reason(error)}")
+        # is_net_admin_prog_type() of kernel/bpf/syscall.c; what is in question here is loaded for a device.
+        network = ", CAP_PERFMON and CAP_NET_ADMIN" if spec.kind in _NETWORK else " and CAP_PERFMON"
+        return EngineError(f"{what} (of type {kind}): {reason(error, f'CAP_BPF{network}')}")
     if text := missing_helper(log):
         return EngineError(f"{what}: {text}", place=_place(spec, log))
     lines = [line for line in log.splitlines() if line and not _STATISTICS.match(line)]
