@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from sonde.typed import NamedTuple
 
+MOST_COLUMNS = 1 << 20
+"""The largest width or precision that comes from anywhere but the program: more is a mistake, or meant to do harm."""
+
 
 class Conversion(NamedTuple):
     """Literal text, then one conversion (none at the end of the format, where `letters` is "").

@@ -6,6 +6,7 @@ everything that later stages take for granted; nothing in a file is executed but
 
 from __future__ import annotations
 
+from sonde.conversion import MOST_COLUMNS
 from sonde.plain import PlainError, from_plain, show, to_plain
 from sonde.probe import StaticProbe, Uprobe
 from sonde.spec import CommandAction, Field, PrintaAction, PrintAction, PrintfAction, TracingSpec
@@ -158,12 +159,16 @@ def _check_action(action: Any, size: int, aggregations: int) -> None:
     if isinstance(action, (PrintfAction, PrintaAction, CommandAction)):
         for each in action.conversions or ():
             stars = [each.width, each.precision]
-            _require(all(not isinstance(star, str) or star == "*" for star in stars), "a format has an unknown width")
+            _require(all(map(_is_width, stars)), "a format has an unknown width")
             _require(_FLAGS.issuperset(each.flags), "a format has an unknown flag")
             _require(all(c.isalnum() or c in "@%" for c in each.letters), "a format has an unknown conversion")
     used = getattr(action, "aggregations", ()) or (getattr(action, "aggregation", 0),)
     if hasattr(action, "aggregation") or hasattr(action, "aggregations"):
         _require(all(0 <= number < aggregations for number in used), "an action names no aggregation")
+
+
+def _is_width(width: int | str | None) -> bool:
+    return width in (None, "*") or (isinstance(width, int) and abs(width) <= MOST_COLUMNS)
 
 
 def _check_fields(fields: Any, size: int) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from records import conversions, integer, record
 
 from sonde.consume.options import Options
-from sonde.conversion import Conversion
+from sonde.conversion import MOST_COLUMNS, Conversion
 from sonde.report.piece import environment
 from sonde.report.record import Style, compile_actions
 from sonde.report.stack import Addresses
@@ -103,6 +103,13 @@ def test_strings_with_dynamic_sizes(text, width, precision):
     payload = struct.pack("<ii24s", width, precision, text)
     fields = [integer(16, 4), integer(20, 4), Field(24, 24, "string")]
     assert show([Conversion("", "", "*", "*", "s")], fields, payload) == expected
+
+
+def test_a_record_asks_for_no_more_than_a_megabyte_of_padding():
+    fields = [integer(16, 4), integer(20, 4), integer(24, 4)]
+    for width, precision in ((1 << 30, 0), (-(1 << 30), 0), (0, 1 << 30)):
+        payload = struct.pack("<iii", width, precision, 5)
+        assert len(show([Conversion("", "", "*", "*", "d")], fields, payload)) == MOST_COLUMNS
 
 
 finite = st.floats(allow_nan=False, allow_infinity=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from sonde.conversion import Conversion
+from sonde.conversion import MOST_COLUMNS, Conversion
 from sonde.report.dates import date_and_time, full_date
 from sonde.report.escape import escaped
 from sonde.report.hexdump import hexdump, is_printable
@@ -59,6 +59,7 @@ def environment(addresses: Addresses) -> dict[str, Any]:
     return {
         "as_real": as_real,
         "c_integer": c_integer,
+        "columns": columns,
         "date_and_time": date_and_time,
         "dump": hexdump,
         "dump_or_text": dump_or_text,
@@ -71,6 +72,11 @@ def environment(addresses: Addresses) -> dict[str, Any]:
         "user_stack": addresses.user_stack,
         "wide": wide_character,
     }
+
+
+def columns(number: int) -> int:
+    """A width or precision from a record, as far as it is one."""
+    return max(-MOST_COLUMNS, min(number, MOST_COLUMNS))
 
 
 def limited_dump(data: bytes, size: int) -> bytes:

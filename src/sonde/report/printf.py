@@ -53,7 +53,8 @@ class _Size:
     @staticmethod
     def _static(value: int | str | None, take: Take) -> int | str:
         if value == "*":
-            return _number(take())
+            # What is traced may have chosen it.
+            return f"columns({_number(take())})"
         return int(value or 0)
 
     def apply(self, flags: str, letter: str, source: str, absent: int) -> Piece:
