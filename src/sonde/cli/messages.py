@@ -38,6 +38,11 @@ class Messages:
         if hint and self._has_hints:
             self._write("".join(f"  {line}\n" for line in hint.splitlines()))
 
+    def aside(self, text: str) -> None:
+        """What dtrace does not say, for people only."""
+        if self._has_hints:
+            self.error(text)
+
     def plain(self, text: str) -> None:
         """Text without the program's name before it."""
         self._write(text)

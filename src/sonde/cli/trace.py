@@ -125,7 +125,7 @@ def _tell_ways(spec: TracingSpec, messages: Messages) -> None:
     from sonde.cli.transports import transports
 
     for sentence in (*attachments(spec), *transports(spec)):
-        messages.error(sentence)
+        messages.aside(sentence)
 
 
 def _write_types(options: OptionTable, compiled: Compiled) -> None:

@@ -173,9 +173,19 @@ def _steps(size: int) -> list[tuple[int, int]]:
 def address_of(g: Generation, place: Place) -> Operand:
     """The address as a number."""
     if isinstance(place, Remote):
-        return g.b.alu("add", place.address, Imm(place.offset))
+        return g.b.alu("add", untracked(g, place).address, Imm(place.offset))
     assert not isinstance(place, Held)
     return as_number(g, place)
+
+
+def untracked(g: Generation, place: Remote) -> Remote:
+    """The place by an address that is a number to the verifier."""
+    return place._replace(address=plain(g, place.address), tracked=False) if place.tracked else place
+
+
+def plain(g: Generation, pointer: Operand) -> Operand:
+    """A pointer whose type the verifier may know, as a number of which it knows nothing."""
+    return as_number(g, Trusted(g.b.in_register(pointer), 0))
 
 
 def as_number(g: Generation, place: Memory | Trusted) -> Operand:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from sonde.bpf import programs
 from sonde.codegen import clock
-from sonde.codegen.access import as_number, load
+from sonde.codegen.access import as_number, load, plain
 from sonde.codegen.context.packet import packet_context
 from sonde.codegen.faults import ILLEGAL_OPERATION, fault
 from sonde.codegen.generation import Generation, Unsupported
@@ -26,7 +26,9 @@ _IDS = "get_current_uid_gid"
 
 def value(g: Generation, e: tree.Builtin) -> Operand:
     if e.name.startswith("arg") and e.name[3:].isdigit():
-        return g.context.argument(g, int(e.name[3:]))
+        number = int(e.name[3:])
+        value = g.context.argument(g, number)
+        return plain(g, value) if g.context.is_trusted(number) else value
     if e.name not in _VALUES:
         raise Unsupported(f"the variable {e.name}", e.position)
     return _VALUES[e.name](g, e)
@@ -117,7 +119,7 @@ def _epid(g: Generation, e: tree.Builtin) -> Operand:
 
 
 def _curthread(g: Generation, e: tree.Builtin) -> Operand:
-    return g.current_task()
+    return plain(g, g.current_task())
 
 
 def _curcpu(g: Generation, e: tree.Builtin) -> Operand:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sonde.codegen import actions, assignments, builtins, calls, conditions, integers, strings, variables
+from sonde.codegen.access import plain
 from sonde.codegen.generation import Generation, Handlers
 from sonde.codegen.ir import Operand
 from sonde.codegen.places import Memory, Place, Remote, Trusted
@@ -18,7 +19,8 @@ def _argument(g: Generation, e: tree.Argument) -> Operand:
     typed = g.context.typed_argument(g, e.number, e.type)
     if isinstance(typed, (Memory, Remote, Trusted)):
         return integers.from_place(g, e)
-    return typed  # type: ignore[return-value]
+    value: Operand = typed  # type: ignore[assignment]
+    return plain(g, value) if integers.is_trusted(g, e) else value
 
 
 def _probe_variable(g: Generation, e: tree.ProbeVariable) -> Operand:

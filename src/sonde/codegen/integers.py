@@ -6,7 +6,7 @@ difference, product, left shift, complement, negation) are followed by an extens
 
 from __future__ import annotations
 
-from sonde.codegen.access import address_of, as_number, load, load_bits
+from sonde.codegen.access import address_of, as_number, load, load_bits, plain
 from sonde.codegen.arithmetic import signed
 from sonde.codegen.faults import DIVIDE_BY_ZERO, fault_if
 from sonde.codegen.generation import Generation, Unsupported
@@ -179,7 +179,8 @@ def from_place(g: Generation, e: tree.Expr) -> Operand:
         raise Unsupported("a string in this place", e.position)
     if isinstance(e, tree.MemberOf) and e.member.bits:
         return load_bits(g, g.place(e.object), e.type, e.member.offset, e.member.bits)
-    return load(g, place, e.type)
+    value = load(g, place, e.type)
+    return plain(g, value) if isinstance(place, Trusted) and isinstance(base, Pointer) else value
 
 
 def pointer_place(g: Generation, e: tree.Expr) -> Remote | Trusted | Memory:
@@ -192,14 +193,29 @@ def pointer_place(g: Generation, e: tree.Expr) -> Remote | Trusted | Memory:
         inner = e.operand
         if isinstance(inner, tree.Argument) and _same_structure(e.type, inner.type):
             return pointer_place(g, inner)
-    if isinstance(e, tree.Argument) and g.context.is_trusted(e.number):
-        value = g.b.in_register(g.value(e))
+    if isinstance(e, tree.Argument) and is_trusted(g, e):
+        value = g.b.in_register(g.context.typed_argument(g, e.number, e.type))  # type: ignore[arg-type]
         if value != g.ctx:
             fault_if(g, "eq", value, Imm(0), 1, Imm(0))
         return Trusted(value, 0)
     base = resolve(e.type)
-    address = g.subscripts[id(e)] if id(e) in g.subscripts else g.value(e)
-    return Remote(address, 0, isinstance(base, Pointer) and base.user, is_scratch(e, g.shared.scratch))
+    address, tracked = _address_in(g, e)
+    return Remote(address, 0, isinstance(base, Pointer) and base.user, is_scratch(e, g.shared.scratch), tracked)
+
+
+def _address_in(g: Generation, e: tree.Expr) -> tuple[Operand, bool]:
+    """A pointer's value, and whether the verifier may know its type."""
+    if id(e) in g.subscripts:
+        return g.subscripts[id(e)], False
+    if isinstance(e, (tree.Deref, tree.MemberOf)) and isinstance(resolve(e.type), Pointer):
+        place = g.place(e)
+        return load(g, place, e.type), isinstance(place, Trusted)
+    return g.value(e), False
+
+
+def is_trusted(g: Generation, e: tree.Argument) -> bool:
+    """Whether an argument is a pointer that programs may load through directly."""
+    return isinstance(resolve(e.type), Pointer) and g.context.is_trusted(e.number)
 
 
 def _same_structure(a: Type, b: Type) -> bool:

@@ -24,12 +24,14 @@ class Remote(NamedTuple):
     """An address in the kernel or, if `user`, in the traced process: read through a helper, which may fail.
 
     With `scratch` it is one in the clause's scratch memory (`region.py`), to be read and written within its bounds.
+    With `tracked` the address is a pointer whose type the verifier may know, so nothing but constants may be added.
     """
 
     address: Operand
     offset: int
     user: bool = False
     scratch: bool = False
+    tracked: bool = False
 
 
 class Held(NamedTuple):

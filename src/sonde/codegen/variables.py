@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from sonde.bpf import maps as kinds
-from sonde.codegen.access import as_number, store
+from sonde.codegen.access import as_number, store, untracked
 from sonde.codegen.faults import BAD_ADDRESS, BAD_INDEX, fault_if
 from sonde.codegen.generation import Generation, Shared, Unsupported
 from sonde.codegen.integers import pointer_place
@@ -259,6 +259,7 @@ def _index_place(g: Generation, e: tree.Index) -> Place:
         fault_if(g, "ge", index, Imm(bound), BAD_INDEX, index)
     offset = g.b.alu("mul", index, Imm(step))
     if isinstance(place, Remote):
+        place = untracked(g, place)
         return place._replace(address=g.b.alu("add", place.address, offset))
     assert isinstance(place, (Memory, Trusted))
     if isinstance(place, Trusted) or not isinstance(place.base, Reg) or place.base == g.ctx:
