@@ -128,3 +128,9 @@ def test_what_the_kernel_alone_counts_is_refused_in_words(probe):
 def test_the_whole_system_is_not_to_be_had():
     done = sonde(*ENGINE, "-xscope=system", "-n", "profile-97 { sample(); }", "-c", "true", status=1)
     assert "scope=system" in done.stderr
+
+
+def test_all_happens_on_one_cpu():
+    text = "tick-10ms { trace(cpu); exit(0); }"
+    assert sonde(*ENGINE, "-xcpu=0", "-qn", text).stdout.strip() == "0"
+    assert "all happens on CPU 0" in sonde(*ENGINE, "-xcpu=1", "-qn", text, status=1).stderr

@@ -116,6 +116,8 @@ def make(engine: str, options: OptionTable, traced: Sequence[Traced], take: Take
         group = next((each.group for each in traced if isinstance(each, Followed)), None)
         if options.text("scope") == "system":
             raise FatalError("option scope=system: the embedded engine sees only the processes of -c and -p")
+        if options.number("cpu", 0):
+            raise FatalError(f"option cpu={options.text('cpu')}: to the embedded engine all happens on CPU 0")
         return EmbeddedEngine(group, _ring_bytes(options))
     from sonde.engines.kernel.engine import KernelEngine
     from sonde.engines.kernel.stamps import StampValues
