@@ -79,6 +79,30 @@ that out.
 
 **Probe identifiers do not depend on what was asked before**: a probe has the same
 number in `-l`, with `-i` and in the output, as long as the kernel runs.
+
+**More can be probed in processes**: `FILE@LINE` in the place of a function of a
+`pid` probe, files without a process (`uprobe:/path/of/file:...`), and libraries
+that are loaded later, which DTrace adds when they come and sonde probes
+beforehand, as a file. A library of which no file can be found is an error; with
+`-Z` it is none, and nothing is probed in it when it comes.
+
+**Static probes of programs are those of stapsdt notes.** `-h` writes a header
+that makes such notes, so a program needs no registration and its probes are
+read by other tools, too. Programs whose probes were made by DTrace's own `-h`
+and `-G` (DOF) have none for sonde, until they are built with its header:
+sources that use `PROVIDER_NAME()` and `PROVIDER_NAME_ENABLED()` need no change,
+those that use the `DTRACE_PROBE` macros do. Argument lists that a provider
+definition maps (`probe p(int a) : (b_t b)`) are not mapped: `args[]` are the
+native ones. Besides `PROVIDERN:::` there is `usdt:FILE:PROVIDER:NAME` for
+whoever runs a file.
+
+**`cpc` with `-c` or `-p` counts the events of those processes**, and of what they
+start; with `-xscope=system` it counts everybody's, as DTrace does, and
+`-xscope=processes` makes `profile-n` like it. Events have the short names of
+perf-list(1) (`cpu_clock`) as well as those that DTrace lists
+(`perf_count_sw_cpu_clock`). The provider `perf`, `sample()` and `args[0]` are new.
+
+**User stacks need no frame pointers** with `-xunwind=dwarf`.
 """
 
 CAUSES = (

@@ -113,6 +113,8 @@ def reason(test: SuiteTest) -> str:
         return SYMBOLS
     if not test.includes and not test.must_not_compile and names.types - known_types() - KERNEL_TYPES_HERE:
         return "types that only the kernel declares"
+    if re.search(r"-xcpu=\S", test.text):
+        return "one CPU of several, by -xcpu"
     if test.must_not_compile or test.only_compiles or test.has_process:
         return ""
     if any(map(fires_for_processes, names.probes)):
