@@ -15,6 +15,8 @@ EQUAL = {
     "curthread->mm->cpu_bitmap[pid - pid]": "curthread->mm->cpu_bitmap[0]",
     "curthread->comm[pid - pid + 1]": "curthread->comm[1]",
     "*(&curthread->pid + (pid - pid))": "tid",
+    "curthread->mm == curthread->active_mm": f"{MM} == (uint64_t)curthread->active_mm",
+    "curthread->mm == NULL ? 1 : 2": f"{MM} ? 2 : 1",
 }
 
 

@@ -11,6 +11,7 @@ from sonde.codegen.context.packet import packet_context
 from sonde.codegen.faults import ILLEGAL_OPERATION, fault
 from sonde.codegen.generation import Generation, Unsupported
 from sonde.codegen.identity import identity, process
+from sonde.codegen.integers import argument_number
 from sonde.codegen.ir import Imm, Operand, Reg
 from sonde.codegen.names import probe_id
 from sonde.codegen.places import Remote
@@ -25,8 +26,8 @@ _IDS = "get_current_uid_gid"
 
 
 def value(g: Generation, e: tree.Builtin) -> Operand:
-    if e.name.startswith("arg") and e.name[3:].isdigit():
-        number = int(e.name[3:])
+    number = argument_number(e)
+    if number is not None:
         value = g.context.argument(g, number)
         return plain(g, value) if g.context.is_trusted(number) else value
     if e.name not in _VALUES:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sonde.codegen import strings
 from sonde.codegen.generation import Generation
+from sonde.codegen.integers import compared
 from sonde.codegen.ir import Imm
 from sonde.codegen.walk import is_zero
 from sonde.lang import program as tree
@@ -58,7 +59,10 @@ def _compare(g: Generation, e: tree.Binary, then: int, otherwise: int) -> None:
     if text is not None:
         strings.truth(g, text, *((otherwise, then) if e.op == "==" else (then, otherwise)))
         return
-    left, right = g.value(e.left), g.value(e.right)
+    if e.op in COMPARISONS:
+        left, right = compared(g, e.left), compared(g, e.right)
+    else:
+        left, right = g.value(e.left), g.value(e.right)
     signed = is_signed(e.left.type) and not isinstance(resolve(e.left.type), Pointer)
     op = COMPARISONS.get(e.op) or (_SIGNED if signed else _UNSIGNED)[e.op]
     g.b.branch(op, left, right, then, otherwise)

@@ -180,7 +180,12 @@ def from_place(g: Generation, e: tree.Expr) -> Operand:
     if isinstance(e, tree.MemberOf) and e.member.bits:
         return load_bits(g, g.place(e.object), e.type, e.member.offset, e.member.bits)
     value = load(g, place, e.type)
-    return plain(g, value) if isinstance(place, Trusted) and isinstance(base, Pointer) else value
+    return plain(g, value) if isinstance(place, Trusted) and _is_followed(base) else value
+
+
+def _is_followed(type_: Type) -> bool:
+    """Whether the verifier knows what a loaded pointer points to: structures (btf_struct_walk, kernel/bpf/btf.c)."""
+    return isinstance(type_, Pointer) and isinstance(resolve(type_.to), Struct)
 
 
 def pointer_place(g: Generation, e: tree.Expr) -> Remote | Trusted | Memory:
@@ -194,7 +199,7 @@ def pointer_place(g: Generation, e: tree.Expr) -> Remote | Trusted | Memory:
         if isinstance(inner, tree.Argument) and _same_structure(e.type, inner.type):
             return pointer_place(g, inner)
     if isinstance(e, tree.Argument) and is_trusted(g, e):
-        value = g.b.in_register(g.context.typed_argument(g, e.number, e.type))  # type: ignore[arg-type]
+        value = g.b.in_register(trusted_argument(g, e))
         if value != g.ctx:
             fault_if(g, "eq", value, Imm(0), 1, Imm(0))
         return Trusted(value, 0)
@@ -207,15 +212,42 @@ def _address_in(g: Generation, e: tree.Expr) -> tuple[Operand, bool]:
     """A pointer's value, and whether the verifier may know its type."""
     if id(e) in g.subscripts:
         return g.subscripts[id(e)], False
-    if isinstance(e, (tree.Deref, tree.MemberOf)) and isinstance(resolve(e.type), Pointer):
-        place = g.place(e)
-        return load(g, place, e.type), isinstance(place, Trusted)
+    number = argument_number(e)
+    if number is not None:
+        return g.context.argument(g, number), g.context.is_trusted(number)
+    if isinstance(resolve(e.type), Pointer):
+        if isinstance(e, tree.Cast) and size_of(e.operand.type) == size_of(e.type):
+            return _address_in(g, e.operand)
+        if isinstance(e, (tree.Deref, tree.MemberOf)):
+            place = g.place(e)
+            return load(g, place, e.type), isinstance(place, Trusted) and _is_followed(resolve(e.type))
+        if isinstance(e, tree.Argument) and is_trusted(g, e):
+            return trusted_argument(g, e), True
     return g.value(e), False
+
+
+def compared(g: Generation, e: tree.Expr) -> Operand:
+    """The value of an operand that is only found equal or not: a pointer as the verifier knows it, which so learns
+    whether it is NULL."""
+    return _address_in(g, e)[0] if isinstance(resolve(e.type), Pointer) else g.value(e)
+
+
+def argument_number(e: tree.Expr) -> int | None:
+    """The number of one of arg0, arg1 ..., None for anything else."""
+    if isinstance(e, tree.Builtin) and e.name.startswith("arg") and e.name[3:].isdigit():
+        return int(e.name[3:])
+    return None
 
 
 def is_trusted(g: Generation, e: tree.Argument) -> bool:
     """Whether an argument is a pointer that programs may load through directly."""
     return isinstance(resolve(e.type), Pointer) and g.context.is_trusted(e.number)
+
+
+def trusted_argument(g: Generation, e: tree.Argument) -> Operand:
+    value = g.context.typed_argument(g, e.number, e.type)
+    assert isinstance(value, (Reg, Imm))
+    return value
 
 
 def _same_structure(a: Type, b: Type) -> bool:
