@@ -1,12 +1,19 @@
-"""What all tests share: a slow machine fails no property, and what sonde keeps between runs is kept apart."""
+"""What all tests share: a slow machine fails no property, signals have their usual meaning, and what sonde keeps
+between runs is kept apart."""
 
 import os
+import signal
 
 import pytest
 from hypothesis import settings
 
 settings.register_profile("patient", settings.default, deadline=None)
 settings.load_profile("patient")
+
+# A shell starts its background commands with these ignored, and what tests start and interrupt would inherit it.
+for number, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGQUIT, signal.SIG_DFL)):
+    if signal.getsignal(number) == signal.SIG_IGN:
+        signal.signal(number, usual)
 
 
 @pytest.fixture(scope="session", autouse=True)
