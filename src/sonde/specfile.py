@@ -6,6 +6,8 @@ everything that later stages take for granted; nothing in a file is executed but
 
 from __future__ import annotations
 
+import re
+
 from sonde.conversion import MOST_COLUMNS
 from sonde.plain import PlainError, from_plain, show, to_plain
 from sonde.probe import StaticProbe, Uprobe
@@ -20,6 +22,8 @@ _FIELD_KINDS = frozenset(
 )
 _STAMPS = frozenset(("cookie", "realtime_offset", "namespace_device", "namespace_inode", "symbol", "target"))
 _FLAGS = frozenset("#0-+ '?@")
+_FRAMES = re.compile("[0-9]{0,4}")
+"""Nothing that a file says may get into the source of a formatter but numbers and what is quoted there."""
 _INSTRUCTION = 8
 
 
@@ -175,6 +179,9 @@ def _check_fields(fields: Any, size: int) -> None:
     for field in fields:
         _require(field.kind in _FIELD_KINDS, f"a field is of the unknown kind {field.kind!r}")
         _require(field.offset >= 0 and field.size > 0 and field.offset + field.size <= size, "a field is out of bounds")
+        if field.kind in ("stack", "ustack"):
+            _require(field.size % 8 == 0, "a stack is not of whole addresses")
+            _require(_FRAMES.fullmatch(field.detail) is not None, "a stack has an unknown number of frames")
 
 
 def _require(holds: bool, otherwise: str) -> None:

@@ -159,12 +159,22 @@ def test_every_value_is_checked():
         (("spec", "types", 1, "element"), 1),
         (("spec", "types", 2, "members", 0, "type"), -1),
         (("spec", "unknown"), 1),
+        (("spec", "records", 1, "actions", 0, "field", "detail"), "evil()"),
+        (("spec", "records", 1, "actions", 0, "field", "detail"), "2) or evil("),
+        (("spec", "records", 1, "actions", 0, "field", "size"), 7),
+        (("spec", "aggregations", 1, "keys", 0, "detail"), "evil()"),
+        (("spec", "aggregations", 2, "keys", 0, "size"), 4),
     ],
 )
 def test_references_lead_somewhere(path, value):
     data = json.loads(
         to_text(
-            content(spec('struct { int a[2]; } o; BEGIN { @[1] = sum(2); printf("%d %s", 1, execname); print(o); }'))
+            content(
+                spec(
+                    'struct { int a[2]; } o; BEGIN { @[1] = sum(2); printf("%d %s", 1, execname); print(o); } '
+                    "END { stack(2); @s[stack(2)] = count(); @u[ustack()] = count(); }"
+                )
+            )
         )
     )
     at = data

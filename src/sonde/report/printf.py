@@ -178,4 +178,4 @@ def _stack(size: _Size, argument: Argument) -> Piece:
     indent = f"abs({size.width})" if size.width else "None"
     if argument.kind == "ustack":
         return Piece(b"%s", (f"user_stack({argument.source}, {indent})",))
-    return Piece(b"%s", (f"kernel_stack({argument.source}, {argument.detail or None}, {indent})",))
+    return Piece(b"%s", (f"kernel_stack({argument.source}, {int(argument.detail or 0) or None}, {indent})",))

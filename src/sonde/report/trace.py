@@ -36,7 +36,7 @@ def _other_piece(field: Field, source: str) -> Piece | None:
     """Stacks and symbols, which look the same everywhere."""
     match field.kind:
         case "stack":
-            return Piece(b"%s", (f"kernel_stack({source}, {field.detail or None})",))
+            return Piece(b"%s", (f"kernel_stack({source}, {int(field.detail or 0) or None})",))
         case "ustack":
             return Piece(b"%s", (f"user_stack({source})",))
         case "symbol":
