@@ -6,9 +6,14 @@ values they stand for, so a histogram is printed from the first word to the last
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 QUANTIZE_BUCKETS = 127
 QUANTIZE_ZERO = 63
 """Bucket of zero; 2**k .. 2**(k+1) - 1 is bucket 64 + k and the negative values mirror it."""
+
+WORDS = {"count": 1, "sum": 1, "avg": 2, "min": 2, "max": 2, "stddev": 4, "quantize": QUANTIZE_BUCKETS}
+"""The u64 words of a value of each function whose parameters do not change them."""
 
 
 def quantize_values() -> list[int]:
@@ -40,3 +45,12 @@ def llquantize_values(factor: int, low: int, high: int, steps: int) -> list[int]
         bounds.append(start)
         bounds.extend(range((start // width + 1) * width, end, width))
     return bounds
+
+
+def words_of(function: str, parameters: Sequence[int]) -> int:
+    """The u64 words of one value of an aggregating function."""
+    if function == "lquantize":
+        return len(lquantize_values(*parameters)) + 2
+    if function == "llquantize":
+        return 2 * len(llquantize_values(*parameters)) + 3
+    return WORDS[function]

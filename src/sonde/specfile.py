@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 
+from sonde.buckets import WORDS, words_of
 from sonde.conversion import MOST_COLUMNS
 from sonde.plain import PlainError, from_plain, show, to_plain
 from sonde.probe import StaticProbe, Uprobe
-from sonde.spec import CommandAction, Field, PrintaAction, PrintAction, PrintfAction, TracingSpec
+from sonde.spec import AggregationSpec, CommandAction, Field, PrintaAction, PrintAction, PrintfAction, TracingSpec
 from sonde.typed import Any, NamedTuple
 
 FORMAT = "sonde spec"
@@ -22,6 +23,7 @@ _FIELD_KINDS = frozenset(
 )
 _STAMPS = frozenset(("cookie", "realtime_offset", "namespace_device", "namespace_inode", "symbol", "target"))
 _FLAGS = frozenset("#0-+ '?@")
+_MOST_LEVELS = 1 << 15
 _FRAMES = re.compile("[0-9]{0,4}")
 """Nothing that a file says may get into the source of a formatter but numbers and what is quoted there."""
 _INSTRUCTION = 8
@@ -143,8 +145,10 @@ def _check(spec: TracingSpec) -> None:
 def check_layouts(spec: TracingSpec) -> None:
     """That records, the keys of aggregations and types can be read as they are described. Raises SpecFileError."""
     for each in spec.aggregations:
-        _require(each.words > 0, f"aggregation @{each.name} has no values")
+        _check_values(each)
         _check_fields(each.keys, each.key_size)
+        sizes = [field.size for field in each.keys if field.kind == "int"]
+        _require(all(size in (1, 2, 4, 8) for size in sizes), "a key is an integer of no known size")
     for layout in spec.records:
         for action in layout.actions:
             _check_action(action, layout.size, len(spec.aggregations))
@@ -154,6 +158,27 @@ def check_layouts(spec: TracingSpec) -> None:
         # Each stands behind those it consists of, so that none contains itself.
         parts = [described.element] if described.kind == "array" else [each.type for each in described.members]
         _require(all(0 <= each < number for each in parts), f"type {described.name} consists of none that is known")
+
+
+def _check_values(aggregation: AggregationSpec) -> None:
+    """That its values are those of its function, whose parameters are in the bounds that the language sets."""
+    function, parameters = aggregation.function, aggregation.parameters
+    if function == "lquantize":
+        _require(len(parameters) == 3 and _are_levels(*parameters), "lquantize has other parameters")
+    elif function == "llquantize":
+        _require(len(parameters) == 4 and _are_magnitudes(*parameters), "llquantize has other parameters")
+    else:
+        _require(function in WORDS, f"an aggregation has the unknown function {function!r}")
+    _require(aggregation.words == words_of(function, parameters), f"aggregation @{aggregation.name} has other values")
+
+
+def _are_levels(base: int, limit: int, step: int) -> bool:
+    return max(abs(base), abs(limit)) <= 1 << 31 and step > 0 and 0 < (limit - base) // step < _MOST_LEVELS
+
+
+def _are_magnitudes(factor: int, low: int, high: int, steps: int) -> bool:
+    in_bounds = 2 <= factor < _MOST_LEVELS and 0 <= low <= high < 64 and 0 < steps < _MOST_LEVELS
+    return in_bounds and factor ** (high + 1) < 1 << 63
 
 
 def _check_action(action: Any, size: int, aggregations: int) -> None:

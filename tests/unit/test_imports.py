@@ -23,7 +23,7 @@ ALLOWED = {
     "spec": {"typed", "conversion", "probe"},
     "bpf": {"typed"},
     "plain": {"typed"},
-    "specfile": {"typed", "conversion", "plain", "probe", "spec"},
+    "specfile": {"typed", "buckets", "conversion", "plain", "probe", "spec"},
     "formats": {"typed"},
     "target": {"typed"},
     "symbols": {"typed", "location", "target", "spec", "lang.types"},

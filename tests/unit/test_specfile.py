@@ -164,6 +164,15 @@ def test_every_value_is_checked():
         (("spec", "records", 1, "actions", 0, "field", "size"), 7),
         (("spec", "aggregations", 1, "keys", 0, "detail"), "evil()"),
         (("spec", "aggregations", 2, "keys", 0, "size"), 4),
+        (("spec", "aggregations", 0, "keys", 0, "size"), 3),
+        (("spec", "aggregations", 0, "function"), "evil"),
+        (("spec", "aggregations", 0, "words"), 1 << 40),
+        (("spec", "aggregations", 3, "parameters"), []),
+        (("spec", "aggregations", 3, "parameters"), [0, 10, 0]),
+        (("spec", "aggregations", 3, "parameters"), [0, 1 << 60, 1]),
+        (("spec", "aggregations", 4, "parameters"), [0, 0, 0, 0]),
+        (("spec", "aggregations", 4, "parameters"), [10, 0, 10**6, 10]),
+        (("spec", "aggregations", 4, "words"), 3),
     ],
 )
 def test_references_lead_somewhere(path, value):
@@ -172,7 +181,8 @@ def test_references_lead_somewhere(path, value):
             content(
                 spec(
                     'struct { int a[2]; } o; BEGIN { @[1] = sum(2); printf("%d %s", 1, execname); print(o); } '
-                    "END { stack(2); @s[stack(2)] = count(); @u[ustack()] = count(); }"
+                    "END { stack(2); @s[stack(2)] = count(); @u[ustack()] = count(); "
+                    "@l = lquantize(1, 0, 9); @m = llquantize(5, 10, 0, 3, 10); }"
                 )
             )
         )

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sonde.bpf import maps as kinds
-from sonde.buckets import QUANTIZE_BUCKETS, llquantize_values, lquantize_values
+from sonde.buckets import words_of
 from sonde.codegen.generation import Shared
 from sonde.lang.program import Aggregation, Variable
 from sonde.spec import AggregationSpec, MapSpec, element_name
-
-_WORDS = {"count": 1, "sum": 1, "avg": 2, "min": 2, "max": 2, "stddev": 4, "quantize": QUANTIZE_BUCKETS}
 
 ELEMENT_COST = 128
 """Bytes of kernel memory that an element takes beside its key and value (struct htab_elem, the per-CPU pointer and
@@ -22,11 +20,7 @@ _MOST_ALONE = 40
 
 def words(aggregation: Aggregation) -> int:
     """The u64 words of one value."""
-    if aggregation.function == "lquantize":
-        return len(lquantize_values(*aggregation.parameters)) + 2
-    if aggregation.function == "llquantize":
-        return 2 * len(llquantize_values(*aggregation.parameters)) + 3
-    return _WORDS[aggregation.function]
+    return words_of(aggregation.function, aggregation.parameters)
 
 
 def describe(shared: Shared, aggregations: Sequence[Aggregation]) -> tuple[AggregationSpec, ...]:
