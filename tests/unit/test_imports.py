@@ -18,6 +18,7 @@ ALLOWED = {
     "options": set(),
     "signals": set(),
     "traced": {"typed"},
+    "visible": set(),
     "samples": {"typed", "formats"},
     "probe": {"typed", "location"},
     "spec": {"typed", "conversion", "probe"},
@@ -64,6 +65,9 @@ ALLOWED = {
 
 FREE = {"cli", "__init__"}
 
+EVERYWHERE = {"visible"}
+"""What every part may import: whoever shows text, or says it in an error, escapes it by the same functions."""
+
 
 def imports_of(path):
     """The modules of sonde that a file imports anywhere, also inside functions and for types only."""
@@ -102,7 +106,7 @@ def part_of(name):
 
 def is_allowed(name, imported):
     part = part_of(name)
-    if part == part_of(imported) or part in FREE:
+    if part == part_of(imported) or part in FREE or imported in EVERYWHERE:
         return True
     return any(imported == each or imported.startswith(f"{each}.") for each in ALLOWED[part]) or (
         # The package itself, imported on the way to a module of it.
