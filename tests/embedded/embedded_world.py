@@ -43,11 +43,11 @@ class FakeTask:
 class World:
     """`helper.NAME(...)` calls a helper; `place(data)` puts bytes into Memory and gives their address."""
 
-    def __init__(self):
+    def __init__(self, addresses=None):
         self.memory = Memory()
         self.table = MapTable()
         self.task = FakeTask()
-        self.environment = Environment(self.memory, self.table, self.task)
+        self.environment = Environment(self.memory, self.table, self.task, addresses)
 
     def map(self, kind, key_size, value_size, max_entries, flags=0, **others):
         spec = MapSpec("a_map", kind, key_size, value_size, max_entries, flags, **others)

@@ -12,6 +12,7 @@ from sonde.bpf.helpers import NUMBERS
 from sonde.engines.base import EngineError
 from sonde.engines.embedded.helpers import table
 from sonde.engines.embedded.perf.packets import SkbPacket, XdpPacket
+from sonde.target.address_space import FIVE_LEVELS, FOUR_LEVELS
 
 U64 = (1 << 64) - 1
 
@@ -358,6 +359,35 @@ def test_kernel_memory_is_what_the_session_has(world):
     assert world.memory.read(at, 8) == b"abc\0\0\0\0\xff"
     assert world.call("probe_read_kernel_str", at, 8, source + 4) == -EFAULT
     assert world.memory.read(at, 8) == bytes(8)
+
+
+SPACES = pytest.mark.parametrize(
+    "addresses", [FOUR_LEVELS, FIVE_LEVELS, FOUR_LEVELS._replace(bits=57)], ids=["four", "five", "four of five"]
+)
+
+
+@SPACES
+@pytest.mark.parametrize("helper", ["probe_read_kernel", "probe_read_kernel_str"])
+def test_addresses_without_memory_are_refused_as_on_such_a_machine(helper, addresses):
+    world = World(addresses)
+    at = world.place(b"\xff" * 8)
+    for address in (0, 0x8000_0000_0000, 1 << 56, 0xFF00_0000_0000_0000, 0xFFFF_8888_0000_0000, 0xFFFF_FFFF_FF60_0000):
+        assert world.call(helper, at, 8, address) == -(EFAULT if addresses.kernel_tries(address) else ERANGE)
+
+
+@SPACES
+def test_memory_of_the_target_goes_to_where_the_machine_ends_it(addresses):
+    world = World(addresses)
+    at = world.place(b"\xff" * 8)
+    world.task.put(addresses.user_end - 8, b"the end\0")
+    world.task.put(addresses.user_end, b"not the target's")
+    for helper in ("probe_read_user", "probe_read", "copy_from_user"):
+        world.memory.write(at, bytes(8))
+        assert world.call(helper, at, 8, addresses.user_end - 8) == 0
+        assert world.memory.read(at, 8) == b"the end\0"
+    assert world.call("probe_read_user_str", at, 8, addresses.user_end - 4) == 4
+    assert world.call("probe_read_user", at, 8, addresses.user_end - 7) == -EFAULT
+    assert world.call("probe_write_user", addresses.user_end - 7, at, 8) == -EFAULT
 
 
 def test_memory_of_another_task_is_not_read(world):

@@ -241,8 +241,9 @@ def test_user_memory_is_read_as_the_kernel_reads_it(helper, user_memory):
 @pytest.mark.parametrize("size", [0, 1, 8, 100])
 @pytest.mark.parametrize(
     "address",
-    [0, 1, 0x7FFFFFFFEFFF, 0x7FFFFFFFF000, 0x800000000000, 0xFFFF7FFFFFFFFFFF, 0xFFFF_FFFF_FFFF_F000, U64],
-)
+    [0, 1, 0x7FFFFFFFEFFF, 0x7FFFFFFFF000, 0x800000000000, 0xFF_FFFF_FFFF_F000, 1 << 56, 0xFEFF_FFFF_FFFF_FFFF,
+     0xFF00_0000_0000_0000, 0xFFFF7FFFFFFFFFFF, 0xFFFF_FFFF_FF60_0000, 0xFFFF_FFFF_FFFF_F000, U64],
+)  # fmt: skip
 def test_addresses_where_nothing_is_are_refused_as_by_the_kernel(helper, size, address):
     with twins((BYTES,), READ_PROGRAM.format(helper)) as both:
         set_junk(both)

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from mmap import mmap
 
 from sonde.target import plan, stops
+from sonde.target.address_space import own_address_space
 from sonde.target.memory import ProcessMemory
 from sonde.target.plan import Fetch
 from sonde.typed import Any
@@ -25,7 +26,6 @@ _IOVEC = 16
 _FIRST_ARGUMENT = 4
 """The word of struct ptrace_syscall_info."""
 
-_END = 1 << 47
 _U64 = 0xFFFF_FFFF_FFFF_FFFF
 
 _Transfer = Callable[[int, int, int], int]
@@ -37,6 +37,8 @@ class Fetcher:
 
     def __init__(self, memory: mmap, words: memoryview, fetches: dict[int, tuple[Fetch, ...]]) -> None:
         self._words = words
+        # A fetch, which is a page at most, may begin just below the end of what a process can have.
+        self._end = own_address_space().user_end + _PAGE
         self._memory = memoryview(memory)
         self._start = ctypes.addressof((ctypes.c_char * len(memory)).from_buffer(memory))
         self._places = len(memory) - stops.PLACES * stops.PLACE
@@ -69,11 +71,12 @@ class Fetcher:
     def _transfer(self, size: int) -> _Transfer:
         """Reads `size` bytes, which is at most a page."""
         call, local, remote, vectors, start = self._call, self._local, self._remote, self._vectors, self._start
+        end = self._end
         pack_one, pack_two, slowly = _ONE.pack_into, _TWO.pack_into, self._slowly
 
         def transfer(tid: int, to: int, address: int) -> int:
             first = _PAGE - address % _PAGE
-            if address + size > _END:
+            if address + size > end:
                 return 0
             if first >= size:
                 pack_one(vectors, 0, start + to, size, address, size)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 
 from sonde.engines.embedded.machine.memory import Memory
 from sonde.engines.embedded.maps.base import MapTable
+from sonde.target.address_space import AddressSpace, own_address_space
 from sonde.typed import Any, Protocol
 
 
@@ -65,8 +66,9 @@ class Variables(Protocol):
 class Environment:
     """The fields up to `functions` stay as they are; the others are the firing's."""
 
-    def __init__(self, memory: Memory, table: MapTable, task: Task) -> None:
+    def __init__(self, memory: Memory, table: MapTable, task: Task, addresses: AddressSpace | None = None) -> None:
         self.memory = memory
+        self.addresses = addresses or own_address_space()
         self.table = table
         self.functions: dict[int, Callable[..., int]] = {}
         """What a program may hand to a helper to be called: by the handles that linking gives them."""

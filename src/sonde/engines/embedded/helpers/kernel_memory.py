@@ -1,4 +1,7 @@
-"""Reading kernel memory, which is what Memory has (mm/maccess.c)."""
+"""Reading kernel memory, which is what Memory has (mm/maccess.c).
+
+Of addresses behind which Memory has nothing, the kernel tries some and refuses the others, by different errors.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +11,13 @@ from errno import EFAULT, ERANGE
 from sonde.engines.embedded.environment import Environment
 from sonde.engines.embedded.machine.memory import OFFSET_BITS, OFFSET_MASK
 
-_KERNEL = 0xFFFF_8000_0000_0000
-"""Where kernel addresses begin: below, copy_from_kernel_nofault does not even try (arch/x86/mm/maccess.c)."""
-
 _SIZE = 0xFFFF_FFFF
 """Sizes are u32 parameters."""
 
 
 def make(environment: Environment) -> dict[str, Callable[[int, int, int], int]]:
     regions, write = environment.memory.regions, environment.memory.write
+    kernel_tries = environment.addresses.kernel_tries
 
     def probe_read_kernel(destination: int, size: int, source: int) -> int:
         size &= _SIZE
@@ -26,7 +27,9 @@ def make(environment: Environment) -> dict[str, Callable[[int, int, int], int]]:
             write(destination, buffer[offset : offset + size])
             return 0
         write(destination, bytes(size))
-        return -EFAULT if source >= _KERNEL and size else -ERANGE if source < _KERNEL else 0
+        if not kernel_tries(source):
+            return -ERANGE
+        return -EFAULT if size else 0
 
     def probe_read_kernel_str(destination: int, size: int, source: int) -> int:
         size &= _SIZE
@@ -35,7 +38,7 @@ def make(environment: Environment) -> dict[str, Callable[[int, int, int], int]]:
         buffer = regions.get(source >> OFFSET_BITS)
         if buffer is None:
             write(destination, bytes(size))
-            return -EFAULT if source >= _KERNEL else -ERANGE
+            return -EFAULT if kernel_tries(source) else -ERANGE
         offset = source & OFFSET_MASK
         text = bytes(buffer[offset : offset + size])
         end = text.find(0)

@@ -9,7 +9,6 @@ from collections.abc import Callable
 
 from sonde.engines.embedded.environment import Environment
 from sonde.engines.embedded.helpers import kernel_memory, user_memory
-from sonde.engines.embedded.helpers.user_memory import USER_END
 
 Read = Callable[[int, int, int], int]
 """long probe_read(void *destination, u32 size, const void *source)"""
@@ -17,16 +16,17 @@ Read = Callable[[int, int, int], int]
 
 def make(environment: Environment) -> dict[str, Callable[..., int]]:
     user, kernel = user_memory.make(environment), kernel_memory.make(environment)
+    end = environment.addresses.user_end
     return {
         **user,
         **kernel,
-        "probe_read": _by_address(user["probe_read_user"], kernel["probe_read_kernel"]),
-        "probe_read_str": _by_address(user["probe_read_user_str"], kernel["probe_read_kernel_str"]),
+        "probe_read": _by_address(end, user["probe_read_user"], kernel["probe_read_kernel"]),
+        "probe_read_str": _by_address(end, user["probe_read_user_str"], kernel["probe_read_kernel_str"]),
     }
 
 
-def _by_address(user: Read, kernel: Read) -> Read:
+def _by_address(user_end: int, user: Read, kernel: Read) -> Read:
     def read(destination: int, size: int, source: int) -> int:
-        return (user if source < USER_END else kernel)(destination, size, source)
+        return (user if source < user_end else kernel)(destination, size, source)
 
     return read

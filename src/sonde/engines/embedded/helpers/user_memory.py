@@ -7,9 +7,6 @@ from errno import EFAULT, EINVAL
 
 from sonde.engines.embedded.environment import Environment, Task
 
-USER_END = 0x7FFF_FFFF_F000
-"""TASK_SIZE_MAX of x86-64 without five levels of page tables (arch/x86/include/asm/page_64_types.h)."""
-
 _PAGE = 4096
 
 _SIZE = 0xFFFF_FFFF
@@ -28,11 +25,11 @@ def make(environment: Environment) -> dict[str, Callable[..., int]]:
 
 
 def _make_read(environment: Environment) -> Callable[[int, int, int], int]:
-    write = environment.memory.write
+    write, user_end = environment.memory.write, environment.addresses.user_end
 
     def probe_read_user(destination: int, size: int, source: int) -> int:
         size &= _SIZE
-        data = _read(environment.task, source, size)
+        data = _read(environment.task, source, size, user_end)
         if data is None:
             write(destination, bytes(size))
             return -EFAULT
@@ -43,7 +40,7 @@ def _make_read(environment: Environment) -> Callable[[int, int, int], int]:
 
 
 def _make_read_string(environment: Environment) -> Callable[[int, int, int], int]:
-    write = environment.memory.write
+    write, user_end = environment.memory.write, environment.addresses.user_end
 
     def probe_read_user_str(destination: int, size: int, source: int) -> int:
         size &= _SIZE
@@ -51,11 +48,11 @@ def _make_read_string(environment: Environment) -> Callable[[int, int, int], int
             return 0
         # Most strings end in the page that they begin in, and so does the word in which they end.
         first = min(size, _PAGE - source % _PAGE)
-        data = _read(environment.task, source, first)
+        data = _read(environment.task, source, first, user_end)
         if data is not None and (end := data.find(0)) >= 0 and (padded := end + 8 & -8) <= first:
             write(destination, data[:end].ljust(padded, b"\0"))
             return end + 1
-        found = user_string(environment.task, source, size)
+        found = user_string(environment.task, source, size, user_end)
         if found is None:
             write(destination, bytes(size))
             return -EFAULT
@@ -67,12 +64,12 @@ def _make_read_string(environment: Environment) -> Callable[[int, int, int], int
 
 
 def _make_write(environment: Environment) -> Callable[[int, int, int], int]:
-    read = environment.memory.read
+    read, user_end = environment.memory.read, environment.addresses.user_end
 
     def probe_write_user(destination: int, source: int, size: int) -> int:
         size &= _SIZE
         data = read(source, size)
-        if destination + size > USER_END:
+        if destination + size > user_end:
             return -EFAULT
         try:
             environment.task.write_memory(destination, data)
@@ -99,8 +96,8 @@ def _make_read_task(
     return copy_from_user_task
 
 
-def _read(task: Task, address: int, size: int) -> bytes | None:
-    if address + size > USER_END:
+def _read(task: Task, address: int, size: int, user_end: int) -> bytes | None:
+    if address + size > user_end:
         return None
     if not size:
         return b""
@@ -110,7 +107,7 @@ def _read(task: Task, address: int, size: int) -> bytes | None:
         return None
 
 
-def user_string(task: Task, address: int, size: int) -> tuple[bytes, int] | None:
+def user_string(task: Task, address: int, size: int, user_end: int) -> tuple[bytes, int] | None:
     """What is written to a destination of `size` bytes for the string at `address`, and its length with the NUL; None
     if it cannot be read to its end.
 
@@ -121,24 +118,24 @@ def user_string(task: Task, address: int, size: int) -> tuple[bytes, int] | None
     while len(data) < size:
         # Within one page all can be read, or nothing.
         at = address + len(data)
-        more = _read(task, at, min(size - len(data), _PAGE - at % _PAGE))
+        more = _read(task, at, min(size - len(data), _PAGE - at % _PAGE), user_end)
         if more is None:
             return None
         end = more.find(0)
         if end >= 0:
             length = len(data) + end + 1
-            return (data + more)[:length] + bytes(_zeros_behind(task, address, size, length)), length
+            return (data + more)[:length] + bytes(_zeros_behind(task, address, size, length, user_end)), length
         data += more
     return data[:-1] + b"\0", size
 
 
-def _zeros_behind(task: Task, address: int, size: int, length: int) -> int:
+def _zeros_behind(task: Task, address: int, size: int, length: int, user_end: int) -> int:
     """How many zeros complete the word that a string of `length` ends in."""
     missing = -length % 8
     if not missing or length + missing > size:
         return 0
     # A word that goes over into a page which is not there is read byte by byte.
     page = address + length + missing - 1 & -_PAGE
-    if page >= address + length and _read(task, page, 1) is None:
+    if page >= address + length and _read(task, page, 1, user_end) is None:
         return 0
     return missing

@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 
 from sonde.engines.base import EngineError
 from sonde.engines.embedded.environment import Task
-from sonde.engines.embedded.helpers.user_memory import USER_END
 from sonde.spec import Fetch, FetchStep
+from sonde.target.address_space import AddressSpace, own_address_space
 
 _REGISTERS_SIZE = 168
 """sizeof(struct pt_regs) on x86-64."""
@@ -23,7 +23,8 @@ _LARGEST = 1 << 16
 class ProbeVariables:
     """The variables of one probe; `size` is how many bytes of buffer they need. Raises EngineError for what is none."""
 
-    def __init__(self, fetches: Sequence[Fetch]) -> None:
+    def __init__(self, fetches: Sequence[Fetch], addresses: AddressSpace | None = None) -> None:
+        self._user_end = (addresses or own_address_space()).user_end
         self._fetches = tuple(sorted(fetches))
         self.size = _checked_size(self._fetches)
 
@@ -34,7 +35,7 @@ class ProbeVariables:
         saved = registers() if any(_needs_registers(each) for each in self._fetches) else None
         for each in self._fetches:
             try:
-                data = _fetched(each, task, saved)
+                data = _fetched(each, task, saved, self._user_end)
             except OSError as error:
                 result = result or -(error.errno or errno.EFAULT)
             else:
@@ -46,8 +47,8 @@ def _needs_registers(fetch: Fetch) -> bool:
     return any(step.operation == "register" for step in fetch.steps)
 
 
-def _fetched(fetch: Fetch, task: Task, registers: memoryview | None) -> bytes:
-    """At most as many bytes as the variable has. Raises OSError."""
+def _fetched(fetch: Fetch, task: Task, registers: memoryview | None, end: int) -> bytes:
+    """At most as many bytes as the variable has; processes have memory below `end`. Raises OSError."""
     number = 0
     for step in fetch.steps:
         match step.operation:
@@ -59,30 +60,30 @@ def _fetched(fetch: Fetch, task: Task, registers: memoryview | None) -> bytes:
             case "offset":
                 number = number + step.operand & _MASK
             case "dereference":
-                number = int.from_bytes(_read(task, number, step.operand), "little")
+                number = int.from_bytes(_read(task, number, step.operand, end), "little")
             case "extend":
                 sign = 1 << 8 * step.operand - 1
                 number = ((number & 2 * sign - 1 ^ sign) - sign) & _MASK
     if fetch.kind == "memory":
-        return _read(task, number, fetch.size)
+        return _read(task, number, fetch.size, end)
     if fetch.kind == "string":
-        return _string(task, number, fetch.size)
+        return _string(task, number, fetch.size, end)
     return number.to_bytes(8, "little")[: fetch.size]
 
 
-def _read(task: Task, address: int, size: int) -> bytes:
-    if address + size > USER_END:
+def _read(task: Task, address: int, size: int, end: int) -> bytes:
+    if address + size > end:
         raise OSError(errno.EFAULT, "not an address of a process")
     return task.read_memory(address, size)
 
 
-def _string(task: Task, address: int, size: int) -> bytes:
+def _string(task: Task, address: int, size: int, user_end: int) -> bytes:
     """Characters up to a NUL, which is not among them, at most `size` - 1."""
     text = b""
     # Within a page all can be read, or nothing.
     while len(text) < size:
         at = address + len(text)
-        more = _read(task, at, min(size - len(text), _PAGE - at % _PAGE))
+        more = _read(task, at, min(size - len(text), _PAGE - at % _PAGE), user_end)
         end = more.find(0)
         if end >= 0:
             return text + more[:end]
