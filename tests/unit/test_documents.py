@@ -1,5 +1,6 @@
 """The documents against the code: links lead somewhere, names exist, nothing that exists is left out."""
 
+import os
 import re
 from pathlib import Path
 
@@ -42,6 +43,21 @@ def test_the_readme_has_two_setup_commands():
     assert [command.split()[-1] for command in commands] == ["}'", "$!)"]
     parts = {path.name for path in (ROOT / "tests").iterdir() if any(path.glob("test_*.py"))}
     assert set(re.findall(r"tests/(\w+)", commands[1])) == parts
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.d")), ids=lambda path: path.name)
+def test_every_example_runs_by_its_name(path):
+    assert os.access(path, os.X_OK)
+    assert path.read_text().splitlines()[0] == "#!/usr/bin/env -S sonde -s"
+
+
+def test_what_is_executable_names_its_interpreter():
+    """And the other way round, for every file beside the package."""
+    for directory in ("examples", "tools", "tests", "docs", ".ci"):
+        for path in (ROOT / directory).rglob("*"):
+            if path.is_file() and path.suffix != ".pyc":
+                with path.open("rb") as file:
+                    assert (file.read(2) == b"#!") == os.access(path, os.X_OK), path
 
 
 def section(title):
