@@ -251,9 +251,8 @@ def _index_place(g: Generation, e: tree.Index) -> Place:
     else:
         place = g.place(e.object)
         bound = container.length if isinstance(container, Array) else None
-    if isinstance(container, String) and isinstance(index, Imm) and not 0 <= index.value < (bound or 0):
-        index = g.b.copy(index)
-    if isinstance(index, Imm):
+    # A constant of the program's text is checked there; this one may have become one while code was generated.
+    if isinstance(index, Imm) and (not bound or 0 <= index.value < bound):
         return at(place, index.value * step)
     if bound:
         fault_if(g, "ge", index, Imm(bound), BAD_INDEX, index)
