@@ -2,6 +2,7 @@
 
 import pytest
 from c_model import COMPOUND, FIELDS, LONG, TYPES, binary, cast, common, expressions, promote, types, variables
+from command import sonde
 from d_run import Run
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -168,3 +169,20 @@ def test_the_model_itself():
     assert common(by_name["unsigned int"], by_name["long"]).name == "long"
     assert common(by_name["long"], by_name["unsigned long"]).name == "unsigned long"
     assert promote(by_name["unsigned char"]).name == "int"
+
+
+SHIFTS = (
+    ("a >> sizeof (char)", -4), ("a << sizeof (char)", -16), ('a >> strlen("ab")', -2), ("a >> b", -1),
+    ('b << strlen("ab")', 12), ("u >> b", 0x1FFFFFFF), ("-8 >> sizeof (char)", -4), ('-8 >> strlen("a")', -4),
+    (f'(long)a >> strlen("{"s" * 70}")', -1), ("c >> (unsigned long)1", -4), ("this->once >> sizeof (char)", -4),
+)  # fmt: skip
+"""Of these variables: the value, the type being that of the left operand."""
+
+
+@pytest.mark.parametrize("engine", ["kernel", "embedded"])
+def test_shifts_have_the_type_of_their_left_operand(engine):
+    body = " ".join(f'printf("%d ", (long)({text}));' for text, _ in SHIFTS)
+    declared = "int a, b; unsigned int u; char c; this int once;"
+    setup = "a = -8; b = 3; u = 0xffffffff; c = -8; this->once = -8;"
+    done = sonde("--engine", engine, "-qn", f"{declared} BEGIN {{ {setup} {body} exit(0); }}")
+    assert [int(word) for word in done.stdout.split()] == [value for _, value in SHIFTS]

@@ -1,7 +1,6 @@
 """C's integer arithmetic in Python: random expressions as D text, with the type and value C gives them.
 
-Unlike in C, both operands of a shift are brought to their common type, as DTrace does. `Expr.c` is what a C compiler
-is given instead, and so for `^^`, which C has not; `test_c_model.py` compares the model with the compiler.
+`Expr.c` is what a C compiler is given: C has no `^^`. `test_c_model.py` compares the model with the compiler.
 Arithmetic wraps around where C leaves overflow undefined. Shift counts stay below the width, divisors are not 0.
 """
 
@@ -98,12 +97,11 @@ COMPOUND = (*_ARITHMETIC, *SHIFTS)
 def binary(op, a, b):
     """`a op b`; divisors and shift counts are made valid in the text as well."""
     if op in SHIFTS:
-        kind = common(a.type, b.type)
+        kind = promote(a.type)
         most = kind.size * 8 - 1
         count = b.value & most
         value = kind.wrap(a.value) << count if op == "<<" else kind.wrap(a.value) >> count
-        c = f"(({kind.name}){a.c} {op} ({b.c} & {most}))"
-        return Expr(f"({a.text} {op} ({b.text} & {most}))", kind, kind.wrap(value), c)
+        return Expr(f"({a.text} {op} ({b.text} & {most}))", kind, kind.wrap(value), f"({a.c} {op} ({b.c} & {most}))")
     if op in ("/", "%"):
         kind = common(b.type, INT)
         value = kind.wrap(b.value) if b.value else 7

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sonde.lang.check import operators
 from sonde.lang.check.compatibility import accepts
-from sonde.lang.check.conversions import common_type, convert, convert_to_string, decay
+from sonde.lang.check.conversions import common_type, convert, convert_to_string, decay, promoted
 from sonde.lang.check.folding import refuse_zero
 from sonde.lang.check.kinds import (
     is_array,
@@ -71,13 +71,15 @@ def compound(op: str, target: Operand, value: Operand, strsize: int, position: P
     if is_pointer(target.type):
         step = operators.step_of(target.type, strsize)
         return Assign(target.type, position, into, operators.scaled(operand, step, position), op, LONG)
+    if op in operators.SHIFTS:
+        return Assign(target.type, position, into, operand, op, promoted(into))
     refuse_zero(op, operand, position)
     kind = common_type(into, operand)
     return Assign(target.type, position, into, convert(operand, kind), op, kind)
 
 
 def _check_compound(op: str, spelled: str, target: Operand, value: Operand, position: Position) -> None:
-    if op in ("&", "|", "^", "%", "<<", ">>"):
+    if op in ("&", "|", "^", "%", *operators.SHIFTS):
         operators.require_integers(spelled, target, value, position)
     elif op in ("*", "/"):
         operators.require_arithmetic(spelled, target, value, position)

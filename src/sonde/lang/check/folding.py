@@ -7,7 +7,7 @@ from collections.abc import Callable
 from sonde.lang.check.conversions import wrap
 from sonde.lang.errors import DError, Position
 from sonde.lang.program import Binary, Const, Expr, Unary
-from sonde.lang.types import INT, Type, size_of
+from sonde.lang.types import INT, Type
 
 
 def _quotient(a: int, b: int) -> int:
@@ -39,8 +39,12 @@ _COMPARISONS: dict[str, Callable[[int, int], bool]] = {
 }
 
 
-def _shifted(op: str, value: int, count: int, kind: Type) -> int:
-    count &= 8 * size_of(kind) - 1
+_COUNT = 63
+"""A shift is one of 64 bits, whatever the type, as it is in BPF: so many low bits of its count matter."""
+
+
+def _shifted(op: str, value: int, count: int) -> int:
+    count &= _COUNT
     return value << count if op == "<<" else value >> count
 
 
@@ -57,7 +61,7 @@ def binary(kind: Type, position: Position, op: str, left: Expr, right: Expr) -> 
     if op in _COMPARISONS:
         return Const(INT, position, int(_COMPARISONS[op](left.value, right.value)))
     if op in ("<<", ">>"):
-        return Const(kind, position, wrap(_shifted(op, left.value, right.value, kind), kind))
+        return Const(kind, position, wrap(_shifted(op, left.value, right.value), kind))
     return Const(kind, position, wrap(_ARITHMETIC[op](left.value, right.value), kind))
 
 

@@ -31,7 +31,8 @@ from sonde.lang.program import Binary, Cast, Comma, Conditional, Const, Expr
 from sonde.lang.types import INT, LONG, STRING, ULONG, Pointer, Type, is_signed, resolve, size_of
 from sonde.typed import NoReturn
 
-_INTEGRAL = ("&", "|", "^", "%", "<<", ">>")
+SHIFTS = ("<<", ">>")
+_INTEGRAL = ("&", "|", "^", "%")
 _COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
 _LOGICAL = ("&&", "||", "^^")
 
@@ -61,6 +62,9 @@ def binary(op: str, left: Operand, right: Operand, position: Position, strsize: 
         return _logical(op, left, right, position)
     if op in _COMPARISONS:
         return _comparison(op, left, right, position)
+    if op in SHIFTS:
+        require_integers(op, left, right, position)
+        return _shift(op, value_of(left), value_of(right), position)
     if op in _INTEGRAL:
         require_integers(op, left, right, position)
     elif op in ("*", "/"):
@@ -83,10 +87,16 @@ def require_arithmetic(op: str, left: Operand, right: Operand, position: Positio
 def _integers(op: str, left: Expr, right: Expr, position: Position) -> Expr:
     folding.refuse_zero(op, right, position)
     kind = common_type(left, right)
-    if op == "<<" and isinstance(left, Const) and _leaves(kind, right):
+    return folding.binary(kind, position, op, convert(left, kind), convert(right, kind))
+
+
+def _shift(op: str, left: Expr, count: Expr, position: Position) -> Expr:
+    """A shift has the type of its left operand, promoted; the count keeps its own."""
+    kind = promoted(left)
+    if op == "<<" and isinstance(left, Const) and _leaves(kind, count):
         # C leaves this undefined; DTrace computes with constants in 64 bits, and programs rely on it: 1 << 63.
         kind = LONG if is_signed(kind) else ULONG
-    return folding.binary(kind, position, op, convert(left, kind), convert(right, kind))
+    return folding.binary(kind, position, op, convert(left, kind), count)
 
 
 def _leaves(kind: Type, count: Expr) -> bool:
