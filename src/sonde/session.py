@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from sonde.consume.raw import Replay, WriteBlock
     from sonde.consume.store import Key
     from sonde.consume.words import Words
+    from sonde.report.commands import Act
     from sonde.report.samples import SampleLines
     from sonde.samples import Samples, SampleSink
     from sonde.symbols.following import Following, Names
@@ -449,10 +450,10 @@ def packet_losses(contents: Iterable[tuple[bytes, bytes]]) -> dict[int, int]:
 
 def show_recorded(
     recorded: Replay, options: OptionTable, output: int, program_name: str, symbolizer: Symbolizer | None = None,
-    packets: CaptureFile | None = None, show_samples: Callable[[SampleLines], None] | None = None,
+    packets: CaptureFile | None = None, show_samples: Callable[[SampleLines], None] | None = None, *, act: Act,
 ) -> int:  # fmt: skip
     """Show a recording as its session was shown, but for `options`; returns exit()'s argument. `show_samples` is given
-    what prints samples among the rest. Raises RawFileError."""
+    what prints samples among the rest; `act` deals with system() and the like. Raises RawFileError."""
     from sonde.consume.raw import replay
 
     shown = display_options(options, recorded.options)
@@ -465,7 +466,7 @@ def show_recorded(
         display_options(options, shown)
         return None
 
-    report = TextReport(recorded.spec, shown, output, symbolizer=symbolizer, program=program_name)
+    report = TextReport(recorded.spec, shown, output, symbolizer=symbolizer, program=program_name, act=act)
     if show_samples is not None:
         show_samples(report.sample_lines())
     captures = _captured(recorded.spec, report, packets, False)

@@ -41,7 +41,7 @@ ALLOWED = {
     "consume": {"typed", "buckets", "conversion", "plain", "probe", "spec", "specfile", "engines.base", "samples"},
     "report": {
         "typed", "buckets", "conversion", "probe", "spec", "bpf.maps", "formats", "consume.events", "consume.options",
-        "consume.decode", "consume.stacks", "consume.words", "samples",
+        "consume.decode", "consume.stacks", "consume.words", "samples", "target.private_files",
     },
     "captures": {
         "typed", "conversion", "plain", "probe", "spec", "formats", "target", "consume.events", "consume.decode",

@@ -24,7 +24,16 @@ from sonde.recording import hardware, running
 from sonde.recording.build_ids import note_of
 from sonde.recording.file import PerfDataFile, RecordingError
 from sonde.recording.summary import Summary
-from sonde.spec import AggregationSpec, ClearAction, ExitAction, Field, PrintaAction, PrintfAction
+from sonde.spec import (
+    AggregationSpec,
+    ClearAction,
+    CommandAction,
+    ExitAction,
+    Field,
+    OtherAction,
+    PrintaAction,
+    PrintfAction,
+)
 
 SAY = PrintfAction(conversions(("n ", "d"), ("\n", "")), (integer(16, 8),))
 LAYOUTS = [(1, 24, (SAY,)), (2, 16, (PrintaAction(None, (0,)), ClearAction(0)))]
@@ -95,6 +104,33 @@ def test_aggregations_are_shown_as_they_were(tmp_path, capfd):
     assert rest == text
     assert shown.out.count("profile-997") == 3
     assert not shown.err
+
+
+def test_what_a_program_did_is_shown_and_not_done(tmp_path, capfd, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    did = (
+        CommandAction("system", conversions(("echo x >> acted\x1b", "")), ()),
+        CommandAction("freopen", conversions(("reopened", "")), ()), OtherAction("ftruncate", ()),
+    )  # fmt: skip
+    recording = Recording(tmp_path / "p.data", [(1, 16, did), (2, 24, (SAY,))])
+    recording.program(1000, 1)
+    recording.program(2000, 2, say(5))
+    recording.look()
+    recording.finish()
+    made = sorted(os.listdir())
+    assert made == ["acted\x1b", "p.data", "reopened"]
+    for name in (made[0], made[2]):
+        os.unlink(name)
+    shown = read(tmp_path / "p.data", capfd)
+    lines = [line for line in shown.out.splitlines() if line]
+    assert lines == ['# system("echo x >> acted\\x1b")', '# freopen("reopened")', "# ftruncate()", "n 5"]
+    assert "3 actions were shown" in shown.err
+    assert os.listdir() == ["p.data"]
+    with pytest.raises(FatalError, match="Destructive actions not allowed"):
+        read_file(["--act", "p.data"], Messages("sonde"))
+    assert read_file(["--act", "-wq", "p.data"], Messages("sonde")) == 0
+    assert sorted(os.listdir()) == made
+    assert "n 5" in (tmp_path / "reopened").read_text()
 
 
 def test_perf_sees_no_records_in_which_nothing_is_recorded(tmp_path, capfd):

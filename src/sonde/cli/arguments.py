@@ -23,8 +23,8 @@ _WITH_VALUE = frozenset("36bcDfiIkLmnopPsUxX")
 _VALUES = {"k": "btf", "o": "output"}
 
 _LONG = {
-    "--btf": "btf", "--disasm": "disassemble", "--dry-run": "dry_run", "--engine": "engine", "--help": "help",
-    "--dump": "dump", "--flame-diff": "flame_diff", "--object": "bpf_object", "--raw": "raw",
+    "--act": "act", "--btf": "btf", "--disasm": "disassemble", "--dry-run": "dry_run", "--dump": "dump",
+    "--engine": "engine", "--flame-diff": "flame_diff", "--help": "help", "--object": "bpf_object", "--raw": "raw",
     "--save": "save", "--spec": "spec", "--version": "version_of_sonde",
 }  # fmt: skip
 _LONG_WITH_VALUE = frozenset(("--btf", "--engine", "--flame-diff", "--object", "--raw", "--save", "--spec"))

@@ -60,7 +60,7 @@ EXPLANATION = """
   --heatmap file      a quantize, lquantize or llquantize over time
 
 Other commands: `{name} doctor` tells what this kernel and this user can do,
-`{name} raw FILE` shows a file written by --raw,
+`{name} raw FILE` shows a file written by --raw (--act -w: and does what it did),
 `{name} record ... [-g] [-o file] [-- command]` writes a perf.data file as well,
 with samples that sample() lets through, which perf and `{name} read FILE` show,
 `{name} verify [-v] FILE` has the embedded engine's verifier look at what a
@@ -141,6 +141,8 @@ def _command(words: list[str], messages: Messages) -> int:
 
 
 def _trace_or_list(arguments: Arguments, messages: Messages) -> int:
+    if "act" in arguments.flags:
+        raise UsageError("--act is for `raw` and `read`, which show a recording")
     for flag, text in _UNSUPPORTED.items():
         if flag in arguments.flags:
             raise FatalError(text)

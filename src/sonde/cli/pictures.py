@@ -17,6 +17,7 @@ from sonde.pictures.saved import read_profile
 from sonde.report.symbolizer import Symbolizer
 from sonde.session import display_options
 from sonde.spec import TracingSpec
+from sonde.target.private_files import create, empty
 
 
 class Pictures:
@@ -93,7 +94,7 @@ class OutputFiles:
         for task in wanted:
             is_new = not os.path.exists(task.path)
             try:
-                self._open[task.path] = os.open(task.path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o666)
+                self._open[task.path] = create(task.path)
             except OSError as error:
                 self.close()
                 raise FatalError(f"failed to open {NAMES[task.kind]} '{task.path}': {error.strerror}") from None
@@ -105,7 +106,7 @@ class OutputFiles:
         descriptor = self._open.pop(path)
         self._made.discard(path)
         try:
-            _truncate(descriptor)
+            empty(descriptor)
             view = memoryview(data)
             while view:
                 view = view[os.write(descriptor, view) :]
@@ -120,11 +121,3 @@ class OutputFiles:
             if path in self._made:
                 os.unlink(path)
         self._open.clear()
-
-
-def _truncate(descriptor: int) -> None:
-    try:
-        os.ftruncate(descriptor, 0)
-    except OSError:
-        # A pipe or a device has no length.
-        return

@@ -9,13 +9,14 @@ from sonde.cli.messages import FatalError, Messages, UsageError
 
 
 def show_file(words: Sequence[str], messages: Messages) -> int:
-    """Print a raw file; takes -q, -F, -o and -x besides its name. Returns exit()'s argument."""
+    """Print a raw file; takes -q, -F, -o, -x and --act -w besides its name. Returns exit()'s argument."""
     arguments = parse(words)
     if len(arguments.operands) != 1 or arguments.programs or arguments.commands or arguments.pids:
-        raise UsageError("raw takes one file and the options -q, -F, -o and -x")
+        raise UsageError("raw takes one file and the options -q, -F, -o, -x and --act -w")
     if arguments.pictures or arguments.flame_diff:
         text = "raw makes no pictures: the names of what has run are known only while it is traced"
         raise FatalError(text, hint="give --flame, --heatmap and the like to the command that traces")
+    from sonde.cli.acting import act_of, tell
     from sonde.cli.names import Names
     from sonde.cli.run import capture_file, is_capture, opened, require_written
     from sonde.cli.settings import option_table
@@ -24,13 +25,15 @@ def show_file(words: Sequence[str], messages: Messages) -> int:
 
     path = arguments.operands[0]
     options = option_table(arguments)
+    act = act_of(arguments, options)
     try:
         with open(path, "rb") as file:
             recorded = Replay(RawBlocks(file))
             plain = None if is_capture(arguments.output) else arguments.output
             captures = arguments.output if plain is None else None
             with opened(plain, "output file ") as output, capture_file(captures, recorded.spec) as packets:
-                status = show_recorded(recorded, options, output, messages.program, Names(options), packets)
+                status = show_recorded(recorded, options, output, messages.program, Names(options), packets, act=act)
+                tell(act, path, messages)
                 require_written(packets, captures)
                 return status
     except RawFileError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import struct
 from collections.abc import Sequence
 
@@ -23,10 +24,10 @@ _SENSELESS = (
 
 
 def read_file(words: Sequence[str], messages: Messages) -> int:
-    """Print a perf.data file; takes -q, -F, -o and -x besides its name. Returns exit()'s argument."""
+    """Print a perf.data file; takes -q, -F, -o, -x and --act -w besides its name. Returns exit()'s argument."""
     arguments = parse(words)
     if len(arguments.operands) > 1 or arguments.programs or arguments.commands or arguments.pids:
-        raise UsageError("read takes one file and the options -q, -F, -o and -x")
+        raise UsageError("read takes one file and the options -q, -F, -o, -x and --act -w")
     if arguments.pictures or arguments.flame_diff:
         text = "read makes no pictures: aggregations are looked at while they are counted"
         raise FatalError(text, hint="give --flame, --heatmap and the like to the command that records")
@@ -53,7 +54,17 @@ def read_file(words: Sequence[str], messages: Messages) -> int:
         names.close()
 
 
+def _require_trusted(path: str, descriptor: int) -> None:
+    """A file that nobody has named may be anybody's. Raises FatalError."""
+    from sonde.target.private_files import is_trusted
+
+    if not is_trusted(os.fstat(descriptor)):
+        text = f"{path} in this directory is neither yours nor root's, or others may write to it"
+        raise FatalError(text, hint=f"sonde read ./{path} reads it all the same")
+
+
 def _show(path: str, arguments: Arguments, options: OptionTable, names: SystemSymbolizer, messages: Messages) -> int:
+    from sonde.cli.acting import act_of, tell
     from sonde.cli.run import capture_file, is_capture, opened, require_written
     from sonde.consume.raw import Replay
     from sonde.recording.passed import Passed
@@ -62,7 +73,10 @@ def _show(path: str, arguments: Arguments, options: OptionTable, names: SystemSy
 
     plain = None if is_capture(arguments.output) else arguments.output
     captures = arguments.output if plain is None else None
+    act = act_of(arguments, options)
     with open(path, "rb") as file:
+        if not arguments.operands:
+            _require_trusted(path, file.fileno())
         recorded, passed = RecordedFile(file), Passed()
 
         def show_samples(lines: SampleLines) -> None:
@@ -71,7 +85,8 @@ def _show(path: str, arguments: Arguments, options: OptionTable, names: SystemSy
 
         replay = Replay(recorded, recorded.blocks(passed))
         with opened(plain, "output file ") as output, capture_file(captures, replay.spec) as packets:
-            status = show_recorded(replay, options, output, messages.program, names, packets, show_samples)
+            status = show_recorded(replay, options, output, messages.program, names, packets, show_samples, act=act)
+            tell(act, path, messages)
             for sentence in _remarks(recorded):
                 messages.error(f"{path}: {sentence}")
             require_written(packets, captures)

@@ -18,6 +18,7 @@ from sonde.options import OptionTable
 from sonde.session import Session, Traced
 from sonde.spec import PERF_RINGS, TracingSpec
 from sonde.target.launch import CommandError
+from sonde.target.private_files import create
 from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -125,12 +126,13 @@ def require_written(packets: CaptureFile | None, path: str | None) -> None:
 
 @contextmanager
 def opened(path: str | None, what: str, flags: int = os.O_APPEND) -> Iterator[int]:
-    """The descriptor to write to: the standard output where there is no path. Raises FatalError."""
+    """The descriptor to write to: the standard output where there is no path. A file that is made is for its owner.
+    Raises FatalError."""
     if path is None:
         yield 1
         return
     try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | flags, 0o666)
+        descriptor = create(path, flags)
     except OSError as error:
         raise FatalError(f"failed to open {what}'{path}': {error.strerror}") from None
     try:

@@ -19,6 +19,7 @@ from sonde.probe import StaticProbe, Uprobe
 from sonde.probes.registry import Registry
 from sonde.spec import TracingSpec
 from sonde.specfile import CompiledFor, Fact, Part, Setting, SpecFile, SpecFileError, from_text, to_text
+from sonde.target.private_files import create
 
 _NAMED = 3
 """How many of the types that differ a message names."""
@@ -44,7 +45,7 @@ def save(
         spec,
     )
     try:
-        with open(path, "w", encoding="utf-8") as file:
+        with open(create(path, os.O_TRUNC), "w", encoding="utf-8") as file:
             file.write(to_text(content))
     except OSError as error:
         raise FatalError(f"failed to write spec file '{path}': {error.strerror}") from None

@@ -24,6 +24,7 @@ from sonde.recording.summary import Summary
 from sonde.recording.unseen import parts
 from sonde.samples import SAMPLE_TYPE, SampledEvent
 from sonde.target.machine import online_cpus, possible_cpus
+from sonde.target.private_files import create, empty
 
 DESCRIPTION, RING, MAP = 1, 2, 3
 """Kinds of blocks, those of raw files (`consume/raw.py`). The content of RING is how many bytes of records, as they
@@ -101,7 +102,8 @@ class PerfDataFile:
         if not self._is_new and os.fstat(self._descriptor).st_size:
             os.rename(self.path, f"{self.path}.old")
             os.close(self._descriptor)
-            self._descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+            self._descriptor = create(self.path, os.O_EXCL, os.O_RDWR)
+        empty(self._descriptor)
         self._events = [(each.name, Event(each.attributes, each.ids)) for each in events if each.ids]
         self._of_programs = frozenset(self._ids(True))
         opening = perf_data.opening([event for _, event in self._events], self._note)
@@ -224,8 +226,7 @@ def _lost_records(content: bytes) -> int:
 def _opened(path: str) -> int:
     """The file, neither read nor changed yet. Raises RecordingError."""
     try:
-        # What is recorded of the whole system is for its owner alone, as with perf.
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY, 0o600)
+        descriptor = create(path, access=os.O_RDWR | os.O_NONBLOCK)
     except OSError as error:
         raise RecordingError(f"failed to open '{path}': {error.strerror}") from None
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):

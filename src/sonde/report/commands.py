@@ -1,13 +1,48 @@
-"""The actions system(), freopen() and ftruncate(), which reach outside the report."""
+"""The actions system(), freopen() and ftruncate(), which reach outside the report: performed, or shown instead.
+
+Who shows a recording has not written its program, and may not even know who has. So what it did when it was recorded is
+shown then, as a line that begins with `# ` and has the call as D has it, its argument as a C string.
+"""
 
 from __future__ import annotations
 
 import os
 
+from sonde.report.escape import escaped
 from sonde.report.output import Output
+from sonde.typed import Protocol
 
 
-def run_command(command: bytes, output: Output) -> str | None:
+class Act(Protocol):
+    """Deals with an action by name, whose formatted argument is `argument`; returns why it was not performed."""
+
+    def __call__(self, name: str, argument: bytes, output: Output) -> str | None: ...
+
+
+def perform(name: str, argument: bytes, output: Output) -> str | None:
+    """An `Act` that does what the program says."""
+    if name == "system":
+        return _run(argument, output)
+    if name == "freopen":
+        return _reopen(argument, output)
+    output.truncate()
+    return None
+
+
+class Shown:
+    """An `Act` that performs nothing: it writes each action as a line, and counts them."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def __call__(self, name: str, argument: bytes, output: Output) -> str | None:
+        self.count += 1
+        text = b"" if name == "ftruncate" else b'"%s"' % escaped(argument)
+        output.write_line(b"# %s(%s)" % (name.encode(), text))
+        return None
+
+
+def _run(command: bytes, output: Output) -> str | None:
     """Let /bin/sh run the command and wait for it; its output goes where the report goes, in order.
 
     Returns what went wrong if it could not be started; its exit status is its own business.
@@ -23,7 +58,7 @@ def run_command(command: bytes, output: Output) -> str | None:
     return None
 
 
-def reopen(path: bytes, output: Output) -> str | None:
+def _reopen(path: bytes, output: Output) -> str | None:
     """Send the output to another file; returns what went wrong."""
     try:
         output.switch(path)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 
+from sonde.target.private_files import create
+
 _CHUNK = 1 << 18
 
 
@@ -15,12 +17,19 @@ class Output:
         self._descriptor = descriptor
         self._parts: list[bytes] = []
         self._size = 0
+        self._last = b"\n"
 
     def write(self, text: bytes) -> None:
         self._parts.append(text)
         self._size += len(text)
+        self._last = text[-1:] or self._last
         if self._size >= _CHUNK:
             self.flush()
+
+    def write_line(self, line: bytes) -> None:
+        """Write a line of its own, whatever stands before it."""
+        self.write(b"" if self._last == b"\n" else b"\n")
+        self.write(line + b"\n")
 
     def flush(self) -> None:
         """Write what is waiting. Raises OSError, BrokenPipeError if nobody reads any more."""
@@ -45,7 +54,7 @@ class Output:
     def switch(self, path: bytes) -> None:
         """Append to the file from now on; an empty path means the original output again. Raises OSError."""
         self.flush()
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666) if path else self._original
+        descriptor = create(path, os.O_APPEND) if path else self._original
         self.close()
         self._descriptor = descriptor
 

@@ -9,7 +9,7 @@ from sonde.consume.events import Drop, Fault, Record, Table
 from sonde.consume.options import Options
 from sonde.conversion import Conversion
 from sonde.probe import Probe
-from sonde.report.commands import reopen, run_command
+from sonde.report.commands import Act, perform
 from sonde.report.flow import HEADING as FLOW_HEADING
 from sonde.report.flow import Flow
 from sonde.report.messages import drop_text, fault_text, refusal_text
@@ -46,8 +46,9 @@ class _Titles(dict[int, bytes]):
 class TextReport:
     """A `Sink` that prints.
 
-    `output` is the file descriptor of the text, `errors` takes the messages, each behind "`program`: ". `label` can be
-    given to the consumer, to join keys of aggregations that look the same.
+    `output` is the file descriptor of the text, `errors` takes the messages, each behind "`program`: ". `act` deals
+    with actions that reach outside the report. `label` can be given to the consumer, to join keys of aggregations that
+    look the same.
     """
 
     def __init__(
@@ -58,11 +59,13 @@ class TextReport:
         errors: BinaryIO | None = None,
         symbolizer: Symbolizer | None = None,
         program: str = "sonde",
+        act: Act = perform,
     ) -> None:
         addresses = Addresses(symbolizer or NoNames(), options)
         self.label = addresses.label
         self._strings = spec.strings
         self._options = options
+        self._act = act
         self._output = Output(output)
         self._errors = errors or sys.stderr.buffer
         self._program = program.encode()
@@ -171,7 +174,7 @@ class TextReport:
 
     def action(self, record: Record, action: Action) -> None:
         if isinstance(action, OtherAction):
-            self._output.truncate()
+            self._act(action.name, b"", self._output)
             return
         if isinstance(action, PacketAction):
             self._packet(record, action)
@@ -180,8 +183,8 @@ class TextReport:
         if not isinstance(action, CommandAction):
             self._output.write(text)
             return
-        carry_out = run_command if action.name == "system" else reopen
-        reason = carry_out(text, self._output)
+        # A NUL, as %c can make one, ends a string of C.
+        reason = self._act(action.name, text.partition(b"\0")[0], self._output)
         if reason is not None:
             self.refusal(record, reason)
 

@@ -11,6 +11,7 @@ import stat
 from collections.abc import Iterator, Sequence
 
 from sonde.symbols.elf import ElfError, ElfFile
+from sonde.target.private_files import is_trusted
 from sonde.typed import NamedTuple
 
 DIRECTORIES = ("/usr/lib/debug",)
@@ -102,7 +103,9 @@ def _candidates(
             inside = where.removeprefix(root) if root else where
             yield root + directory + os.path.join(inside, name), checksum
     if build_id:
-        yield os.path.join(cache or _cache(), build_id, "debuginfo"), None
+        kept = os.path.join(cache or _cache(), build_id, "debuginfo")
+        if _is_trusted(kept):
+            yield kept, None
 
 
 def _by_build_id(directory: str, build_id: str) -> str:
@@ -116,6 +119,14 @@ def _cache() -> str:
         return given
     base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     return os.path.join(base, "debuginfod_client")
+
+
+def _is_trusted(path: str) -> bool:
+    """Under sudo the home directory, and so the cache, may be another user's."""
+    try:
+        return is_trusted(os.stat(path))
+    except OSError:
+        return False
 
 
 def _matches(elf: ElfFile, found: ElfFile, checksum: int | None) -> bool:

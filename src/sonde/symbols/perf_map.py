@@ -2,7 +2,8 @@
 (tools/perf/Documentation/jit-interface.txt of Linux). A line has start and size in hexadecimal digits, and a name.
 
 The file is in the process's own mount namespace under its number in its own pid namespace. Whoever can write to /tmp
-can make one: it is read only if it is a regular file of the process's user or of root, and only so much of it.
+can make one: it is read only if it is a regular file of the process's user or of root that not everybody may write to,
+and only so much of it.
 """
 
 from __future__ import annotations
@@ -71,6 +72,8 @@ class PerfMap:
         try:
             found = os.fstat(descriptor)
             if not stat.S_ISREG(found.st_mode) or found.st_uid not in (self._home.user, 0):
+                return False
+            if found.st_mode & stat.S_IWOTH:
                 return False
             if found.st_ino != self._inode or found.st_size < self._offset:
                 self._inode, self._offset, self._entries = found.st_ino, 0, []
