@@ -466,7 +466,9 @@ def show_recorded(
         display_options(options, shown)
         return None
 
-    report = TextReport(recorded.spec, shown, output, symbolizer=symbolizer, program=program_name, act=act)
+    report = TextReport(
+        recorded.spec, shown, output, symbolizer=symbolizer, program=program_name, act=act, is_recorded=True
+    )
     if show_samples is not None:
         show_samples(report.sample_lines())
     captures = _captured(recorded.spec, report, packets, False)

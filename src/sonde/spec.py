@@ -228,6 +228,9 @@ class ProgramSpec(NamedTuple):
     reads_address: bool = False
 
 
+LITERAL = "literal"
+
+
 class Field(NamedTuple):
     """One value in a record or an aggregation key, `size` bytes at `offset`.
 
@@ -244,6 +247,7 @@ class Field(NamedTuple):
       `symbol`       u64 kernel address;     `user_symbol`  the same u64, u64 address.
     For the last four `detail` says what is wanted: `sym`, `func`, `mod`, `usym`, `ufunc`, `umod`, `uaddr`, the
     string size of a ustack, or how many frames of a stack to show: the first ones of it may be the tracepoint's own.
+    That of a `string` is LITERAL where it can only be characters that stand in the program's source.
     """
 
     offset: int

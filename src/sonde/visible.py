@@ -11,9 +11,9 @@ from collections.abc import Callable
 
 _NAMED = {0: "\\0", 7: "\\a", 8: "\\b", 9: "\\t", 10: "\\n", 11: "\\v", 12: "\\f", 13: "\\r"}
 _IS_PLAIN = re.compile(rb"[ -~]*").fullmatch
-_HAS_CONTROLS = re.compile(rb"[\0-\x1f\x7f]|\xc2[\x80-\x9f]|\xe2\x80[\xa8\xa9]").search
-"""C0, DEL, and in UTF-8 C1 and the ends of lines and paragraphs, U+2028 and U+2029."""
-_CONTROLS = re.compile("[\0-\x1f\x7f-\x9f\u2028\u2029]")
+_HAS_CONTROLS = re.compile(rb"[\0-\x08\n-\x1f\x7f]|\xc2[\x80-\x9f]|\xe2\x80[\xa8\xa9]").search
+"""C0 but for tabs, DEL, and in UTF-8 C1 and the ends of lines and paragraphs, U+2028 and U+2029."""
+_CONTROLS = re.compile("[\0-\x08\n-\x1f\x7f-\x9f\u2028\u2029]")
 _LONE_BYTES = range(0xDC80, 0xDD00)
 """The surrogates that stand for bytes which are no UTF-8 (PEP 383)."""
 _MOST_KEPT = 1 << 14
@@ -36,7 +36,8 @@ def visible_bytes(text: bytes) -> bytes:
 
 
 def single_line(text: str) -> str:
-    """For rows that programs read: escaped is what ends a line or steers a terminal, all else is kept byte for byte."""
+    """For rows that programs read: escaped is what ends a line or steers a terminal, all else is kept byte for byte,
+    tabs too."""
     return text if text.isprintable() else _CONTROLS.sub(lambda found: _escape(found[0]), text)
 
 
@@ -52,6 +53,11 @@ def visible_lines(text: str) -> str:
     if text.isprintable():
         return text
     return "".join([each if each in "\n\t" or _has_shape(each) else _escape(each) for each in text])
+
+
+def visible_lines_bytes(text: bytes) -> bytes:
+    """`visible_lines` for bytes that are, or should be, UTF-8."""
+    return visible_lines(text.decode(errors="surrogateescape")).encode()
 
 
 class Remembered(dict[bytes, bytes]):

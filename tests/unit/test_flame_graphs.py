@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 from sonde.formats.profile import INLINED, KERNEL, KEY, USER, Frame, Profile
 from sonde.pictures.flame import flame_data, flame_html, flame_svg, levels
-from sonde.pictures.frames import clean
 from sonde.pictures.labels import fitted
 from sonde.pictures.tree import tree_of
+from sonde.visible import visible
 
 MAIN, READ, SWAP, VFS = Frame("main", "a.out"), Frame("read", "libc.so.6"), Frame("swap", "a.out", INLINED), Frame(
     "vfs_read", "vmlinux", KERNEL
@@ -153,7 +153,7 @@ def data_of(attributes, text):
 @pytest.mark.parametrize("count", [1, 5000])
 def test_a_page_holds_hostile_names_as_data(count):
     """Whether the data stand as JSON or, where they are many, deflated."""
-    names = [clean(name) for name in HOSTILE]
+    names = [visible(name) for name in HOSTILE]
     stacks = {(*map(Frame, names), Frame(f"f{number}" * 9)): 1 for number in range(count)}
     page = Page(flame_html(profile(stacks, title="@</title><script>")))
     assert page.tags == ["html", "head", "meta", "meta", "meta", "title", "style", "body", "main", "noscript",
@@ -181,7 +181,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 def test_an_svg_holds_hostile_names_as_text():
-    names = [clean(name) for name in HOSTILE]
+    names = [visible(name) for name in HOSTILE]
     root = ElementTree.fromstring(flame_svg(profile({(Frame(name),): 100 for name in names}, title="@<b>&")))
     assert [element.tag.removeprefix(SVG) for element in root] == ["title", "style", "g", "script", "script"]
     assert root[0].text == "Flame graph of @<b>&"
@@ -196,11 +196,11 @@ def test_an_svg_holds_hostile_names_as_text():
 @given(st.text(max_size=40))
 def test_any_name_can_be_drawn(name):
     """Names come from symbol tables and from processes themselves: any bytes at all."""
-    made = profile({(Frame(clean(name)),): 9})
+    made = profile({(Frame(visible(name)),): 9})
     found = data_of(*Page(flame_html(made)).scripts[0])
-    assert found["frames"][1][0] == clean(name)
+    assert found["frames"][1][0] == visible(name)
     root = ElementTree.fromstring(flame_svg(made).encode())
-    assert data_of(root[3].attrib, root[3].text)["frames"][1][0] == clean(name)
+    assert data_of(root[3].attrib, root[3].text)["frames"][1][0] == visible(name)
 
 
 def test_the_static_view_of_an_svg_has_the_widths():

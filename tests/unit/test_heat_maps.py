@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from test_flame_graphs import HOSTILE, Page, data_of
 
 from sonde.consume.words import bucket_weights
-from sonde.pictures.frames import clean
 from sonde.pictures.heat import Columns, everything
 from sonde.pictures.heat_rows import bucket_ranges, rows_of
 from sonde.pictures.heat_view import nice_step
 from sonde.pictures.heatmap import Map, heatmap_data, heatmap_html, heatmap_svg, levels_of
 from sonde.spec import AggregationSpec, Field
+from sonde.visible import visible
 
 SECOND = 10**9
 MASK = (1 << 64) - 1
@@ -157,7 +157,7 @@ def test_a_picture_has_all_keys_then_each():
 
 
 def test_hostile_keys_are_data():
-    names = [clean(name) for name in HOSTILE]
+    names = [visible(name) for name in HOSTILE]
     heat = looks([{(name,): {64: 1} for name in names}])
     drawn = Map(NAMED, heat, list(names), 0)
     assert [name for name, _ in data_of(*Page(heatmap_html(drawn)).scripts[0])["series"]][1:] == names

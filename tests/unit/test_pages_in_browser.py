@@ -10,9 +10,9 @@ from test_heat_maps import NAMED, looks
 
 from sonde.formats.profile import Frame
 from sonde.pictures.flame import flame_html, flame_svg
-from sonde.pictures.frames import clean
 from sonde.pictures.heat_view import nice_step
 from sonde.pictures.heatmap import Map, heatmap_html, heatmap_svg
+from sonde.visible import visible
 
 pytestmark = pytest.mark.skipif(bool(browser.missing()), reason=browser.missing() or "no browser")
 
@@ -179,7 +179,7 @@ def test_functions_are_listed_by_what_they_take_themselves(opened):
 
 @pytest.mark.parametrize("count", [1, 3000])
 def test_names_are_nothing_but_text(opened, count):
-    names = [clean(name) for name in HOSTILE]
+    names = [visible(name) for name in HOSTILE]
     more = {(Frame(f"f{number}" * 9),): 1 for number in range(count)}
     window = opened(
         profile({**{(Frame(name),): 1000 for name in names}, **more}, title="@<script>document.title='owned'")

@@ -71,7 +71,7 @@ def test_lines_that_make_no_sense_are_passed_over(root, line):
 
 def test_names_cannot_command_a_terminal(root):
     path_of(root).write_bytes(b"1000 10 a\x1b[31mb\xff\n")
-    assert read(root).symbolize(0x1000) == ("a?[31mb\ufffd", 0)
+    assert read(root).symbolize(0x1000) == ("a\\x1b[31mb\\xff", 0)
 
 
 def test_a_line_without_end_is_not_kept(root):

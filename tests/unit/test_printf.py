@@ -12,6 +12,7 @@ from records import conversions, integer, record
 
 from sonde.consume.options import Options
 from sonde.conversion import MOST_COLUMNS, Conversion
+from sonde.report.escaping import escaping_for
 from sonde.report.piece import environment
 from sonde.report.record import Style, compile_actions
 from sonde.report.stack import Addresses
@@ -40,7 +41,9 @@ def show(conversions, fields, payload, strings=()):
     data = memoryview(record(1, payload))
     action = PrintfAction(tuple(conversions), tuple(fields))
     functions = environment(Addresses(Names(), Options()))
-    return compile_actions((action,), len(data), strings, Style(True, False), functions)(data)[0]
+    return compile_actions((action,), len(data), strings, Style(True, 0, escaping_for(False, False, False)), functions)(
+        data
+    )[0]
 
 
 def c_printf(form, *arguments):

@@ -87,7 +87,7 @@ def test_speedscope_has_what_its_schema_requires():
 
 def test_a_name_that_would_end_a_frame_is_written_otherwise():
     profile = Profile("@", "count", "", (Frame("[u8; 4]\nmain 99", "rust"),), {(0,): 1})
-    assert folded.write(profile) == "rust`[u8: 4] main 99 1\n"
+    assert folded.write(profile) == "rust`[u8: 4]\\nmain 99 1\n"
 
 
 def test_names_written_alike_are_added_up():

@@ -9,6 +9,7 @@ from sonde.report import samples
 from sonde.report.samples import SampleLines
 from sonde.report.stack import Addresses
 from sonde.samples import SAMPLE_TYPE, SampledEvent
+from sonde.visible import single_line_bytes
 
 IDENTIFIER = 71
 PID, TID = 40_000_007, 40_000_011
@@ -54,7 +55,7 @@ class Lines:
     def __init__(self, sample_type=SAMPLE_TYPE):
         self.text = b""
         self.symbolizer = Symbolizer()
-        self.sink = SampleLines(Addresses(self.symbolizer, Options()), self.take)
+        self.sink = SampleLines(Addresses(self.symbolizer, Options()), self.take, single_line_bytes)
         self.sink.begin([SampledEvent("profile:::profile-97", attributes(sample_type), (IDENTIFIER,))])
 
     def take(self, text):

@@ -188,7 +188,7 @@ def test_names_do_not_command_the_terminal():
     names.user = lambda pid, address: ("/x/a\x1b[2J", "b\n\x9b", 0)
     session = Session([(2, 56, (TraceAction(Field(16, 40, "ustack")),))], quiet=True, symbolizer=names)
     session.options.stackindent = 0
-    assert session.poll(record(2, payload(1, 0x10, 0, 0, 0))) == "\na?[2J`b??\n"
+    assert session.poll(record(2, payload(1, 0x10, 0, 0, 0))) == "\na\\x1b[2J`b\\n\\u009b\n"
 
 
 def test_symbols():

@@ -10,6 +10,7 @@ from sonde.bpf.programs import name_of
 from sonde.codegen.compiler import Compilation
 from sonde.codegen.ir import show
 from sonde.spec import ProgramSpec, TracingSpec
+from sonde.visible import single_line
 
 _PROBES_SHOWN = 4
 
@@ -29,7 +30,7 @@ def machine_code(spec: TracingSpec, lines: Lines) -> str:
 def _program(program: ProgramSpec, lines: Lines) -> str:
     code = decode(program.code)
     kind = name_of(program.kind)
-    probes = [str(each.probe) for each in program.probes]
+    probes = [single_line(str(each.probe)) for each in program.probes]
     shown = ", ".join(probes[:_PROBES_SHOWN])
     if len(probes) > _PROBES_SHOWN:
         shown += f" and {len(probes) - _PROBES_SHOWN} more"
@@ -44,7 +45,7 @@ def bare_code(spec: TracingSpec) -> str:
 
 def _bare_program(program: ProgramSpec) -> str:
     probe = program.probes[0].probe
-    title = f":::{probe.name}" if probe.provider == "dtrace" else str(probe)
+    title = f":::{probe.name}" if probe.provider == "dtrace" else single_line(str(probe))
     code = decode(program.code)
     rows = [f"Disassembly of clause {title}", "INS  OFF  : OPCODE"]
     for index, (each, text) in enumerate(zip(code, disassemble(code, dict(program.map_references)), strict=True)):
@@ -59,7 +60,7 @@ def _places(program: ProgramSpec, lines: Lines) -> dict[int, str]:
     before = ""
     for index, place in sorted(program.lines):
         if place != before:
-            places[index] = f"{place}: {_text(place, lines)}"
+            places[index] = single_line(f"{place}: {_text(place, lines)}")
         before = place
     return places
 

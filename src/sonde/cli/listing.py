@@ -19,6 +19,7 @@ from sonde.lang.d.syntax import ProbeClause, ProbeSpec
 from sonde.options import OptionTable
 from sonde.probe import Probe
 from sonde.probes.registry import Registry
+from sonde.visible import single_line
 
 _ROW = "{:>5} {:>10} {:>17} {:>33} {}\n"
 
@@ -73,7 +74,9 @@ def _fields(spec: ProbeSpec) -> tuple[str, ...]:
 def _show(probes: Sequence[Probe], arguments: Arguments, registry: Registry, heading: bool = False) -> None:
     rows = [_ROW.format("ID", "PROVIDER", "MODULE", "FUNCTION", "NAME")] if heading else []
     for probe in probes:
-        rows.append(_ROW.format(probe.id, probe.provider, probe.module, probe.function, probe.name))
+        rows.append(
+            _ROW.format(probe.id, *map(single_line, (probe.provider, probe.module, probe.function, probe.name)))
+        )
         if "verbose" in arguments.flags:
             rows.append(arguments_report(probe, registry))
     show("".join(rows))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 
+from sonde.visible import single_line, visible, visible_lines
+
 
 class FatalError(Exception):
     """The command cannot go on: one message, the exit status, and for people what they can do (`hint`)."""
@@ -33,10 +35,10 @@ class Messages:
         self._has_hints = "_DTRACE_TESTING" not in os.environ
 
     def error(self, text: str, hint: str = "") -> None:
-        """One message, and a hint of one or more lines."""
-        self._write(f"{self.program}: {text}\n")
+        """One message in one line, and a hint of one or more lines. What they quote may have come from anywhere."""
+        self._write(f"{self._line(f'{self.program}: {text}')}\n")
         if hint and self._has_hints:
-            self._write("".join(f"  {line}\n" for line in hint.splitlines()))
+            self._write("".join(f"  {self._line(line)}\n" for line in hint.split("\n")))
 
     def aside(self, text: str) -> None:
         """What dtrace does not say, for people only."""
@@ -44,8 +46,15 @@ class Messages:
             self.error(text)
 
     def plain(self, text: str) -> None:
-        """Text without the program's name before it."""
-        self._write(text)
+        """Text of several lines without the program's name before it."""
+        self._write(visible_lines(text) if self._is_terminal() else text)
+
+    def _line(self, text: str) -> str:
+        return visible(text) if self._is_terminal() else single_line(text)
+
+    @staticmethod
+    def _is_terminal() -> bool:
+        return os.isatty(2)
 
     def _write(self, text: str) -> None:
         try:

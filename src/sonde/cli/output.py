@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import os
 
+from sonde.visible import visible_lines
+
 
 def show(text: str, descriptor: int = 1) -> None:
-    """Write at once: in order with messages and with what a session writes. Raises OSError."""
-    data = text.encode(errors="surrogateescape")
+    """Write at once: in order with messages and with what a session writes. Raises OSError.
+
+    The lines are the caller's, who keeps what comes from outside in one (`sonde.visible`). A terminal gets nothing else
+    that it could obey.
+    """
+    shown = visible_lines(text) if os.isatty(descriptor) else text
+    data = shown.encode(errors="surrogateescape")
     while data:
         data = data[os.write(descriptor, data) :]

@@ -15,6 +15,7 @@ from sonde.lang.d.syntax import Identifier, ProbeClause, ScopedVariable
 from sonde.lang.program import Argument, Builtin, Clause, KernelObject
 from sonde.probe import Probe
 from sonde.probes.registry import Registry
+from sonde.visible import single_line
 
 
 def _attributes(text: str) -> Attributes:
@@ -55,7 +56,8 @@ def arguments_report(probe: Probe, registry: Registry) -> str:
     """The block that follows a probe in a verbose listing."""
     arguments = registry.arguments(probe)
     if arguments:
-        types = "".join(f"\t\targs[{number}]: {spell(each.shown)}\n" for number, each in enumerate(arguments))
+        names = [single_line(spell(each.shown)) for each in arguments]
+        types = "".join(f"\t\targs[{number}]: {name}\n" for number, name in enumerate(names))
     else:
         types = "\t\tNone\n"
     # Modules and functions are the kernel's own affair.

@@ -16,6 +16,7 @@ from sonde.symbols.dwarf.points import Point, Points, live_ranges
 from sonde.symbols.dwarf.scopes import Variable, nameable
 from sonde.symbols.dwarf.structure import structure
 from sonde.symbols.elf import ElfError, ElfFile
+from sonde.visible import visible
 
 _USAGE = "vars takes an object and a function or FILE@LINE, and the option --struct, with it variables"
 _MOST_RANGES = 4
@@ -116,4 +117,4 @@ def _live(variable: Variable, start: int) -> str:
 
 
 def _printable(text: str) -> str:
-    return "".join(each if each.isprintable() else "?" for each in text).rstrip()
+    return visible(text).rstrip()

@@ -11,7 +11,7 @@ from sonde.lang import program as tree
 from sonde.lang.errors import DError
 from sonde.lang.types import Array, String, Struct, is_signed, name_of, resolve, size_of
 from sonde.probe import OVERFLOWS, Internal, Probe, StaticProbe, Uprobe
-from sonde.spec import Field
+from sonde.spec import LITERAL, Field
 
 COMM_SIZE = 16
 """TASK_COMM_LEN (include/linux/sched.h)."""
@@ -83,7 +83,16 @@ def _longest_result(e: tree.Call, probes: Sequence[Probe], settings: Settings) -
 def field_of(e: tree.Expr, offset: int, probes: Sequence[Probe], settings: Settings) -> Field:
     """The field of the expression's value, at the first aligned offset from `offset` on."""
     kind, size, signed, detail = shape(e, probes, settings)
+    if kind == "string" and _is_literal(e):
+        detail = LITERAL
     return _placed(offset, kind, size, signed, detail)
+
+
+def _is_literal(e: tree.Expr) -> bool:
+    """Whether the characters are the program's own, whichever way it takes."""
+    if isinstance(e, tree.Conditional):
+        return _is_literal(e.then) and _is_literal(e.otherwise)
+    return isinstance(e, tree.StringConst)
 
 
 def _placed(offset: int, kind: str, size: int, signed: bool, detail: str) -> Field:

@@ -2,20 +2,23 @@
 
 The text that flamegraph.pl and most viewers of profiles take. A frame is written as D shows it without the offset,
 module`function, with `_[k]` behind functions of the kernel and `_[i]` behind inlined ones, as flamegraph.pl has it.
-What would end a frame or a line inside of a name is written as another character: `;` as `:`, a line's end as a blank.
-A stack without frames, as that of the kernel is where a process was interrupted, is `[no stack]`.
+No name can be taken for any of that: its `;` is written as `:`; what ends a line or steers a terminal, a module's "`",
+the `#` that begins a comment, and the bracket of a mark are escapes of C. A stack without frames, as that of the kernel
+is where a process was interrupted, is `[no stack]`.
 """
 
 from __future__ import annotations
 
 import re
 
-from sonde.formats.profile import INLINED, KERNEL, USER, Frame, FrameTable, Profile, ProfileError
+from sonde.formats.profile import INLINED, KERNEL, KEY, USER, Frame, FrameTable, Profile, ProfileError
+from sonde.visible import single_line
 
 _MARKS = {KERNEL: "_[k]", INLINED: "_[i]"}
 _KINDS = {mark: kind for kind, mark in _MARKS.items()}
 _NO_STACK = "[no stack]"
-_ENDS = str.maketrans({";": ":", **dict.fromkeys("\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029", " ")})
+_MARK = re.compile(r"_\[([ki]\])\Z")
+_TICK = "\\x60"
 _NUMBER = re.compile(r"(-?[0-9]{1,30})(\.[0-9]*)?")
 
 
@@ -32,8 +35,14 @@ def write(profile: Profile) -> str:
 
 
 def _text(frame: Frame) -> str:
-    name = f"{frame.module}`{frame.name}" if frame.module else frame.name
-    return (name + _MARKS.get(frame.kind, "")).translate(_ENDS) or "[empty]"
+    name = _MARK.sub(r"_\\x5b\1", single_line(frame.name).replace(";", ":"))
+    if frame.module:
+        name = f"{single_line(frame.module).replace(';', ':').replace('`', _TICK)}`{name}"
+    elif frame.kind != KEY:
+        name = name.replace("`", _TICK)
+    if name.startswith("#"):
+        name = "\\x23" + name[1:]
+    return name + _MARKS.get(frame.kind, "") or "[empty]"
 
 
 def read(text: str, title: str = "") -> Profile:

@@ -13,20 +13,13 @@ from sonde.report.stack import Addresses
 from sonde.report.symbolizer import Symbolizer
 from sonde.spec import Field
 from sonde.typed import cast
+from sonde.visible import visible
 
 STACKS = ("stack", "ustack")
 """The kinds of fields that are stacks."""
 
 _MOST_FRAMES = 4
 """So many functions of a stack stand in a label."""
-
-_COMMANDS = dict.fromkeys([*range(32), *range(127, 160), *range(0xD800, 0xE000), 0xFFFE, 0xFFFF], "?")
-"""Characters that no picture can hold, and those that a terminal takes for commands."""
-
-
-def clean(text: str) -> str:
-    """A name as it can be written anywhere: whoever makes a file chooses its name and its symbols."""
-    return text.translate(_COMMANDS)
 
 
 class _Known(dict[int, tuple[Frame, ...]]):
@@ -100,7 +93,7 @@ class Frames:
             frame = Frame("[unknown]", "", KERNEL)
         else:
             module, symbol, _ = found
-            frame = Frame(clean(symbol or "[unknown]"), clean(module), KERNEL)
+            frame = Frame(visible(symbol or "[unknown]"), visible(module), KERNEL)
         self._kernel[address] = frame
         return frame
 
@@ -123,15 +116,15 @@ class Frames:
             return (Frame("[unknown]"),)
         path, symbol, _ = found
         module = _module(path)
-        function = Frame(clean(symbol or "[unknown]"), module, USER)
+        function = Frame(visible(symbol or "[unknown]"), module, USER)
         if not self._options.inlines:
             return (function,)
         inlined = self._symbolizer.inlined(process, address if is_innermost else address - 1)
-        return (function, *[Frame(clean(each), module, INLINED) for each in reversed(inlined) if each])
+        return (function, *[Frame(visible(each), module, INLINED) for each in reversed(inlined) if each])
 
 
 def _module(path: str) -> str:
-    return clean(path.rpartition("/")[2])
+    return visible(path.rpartition("/")[2])
 
 
 def key_text(field: Field, value: Value, addresses: Addresses) -> str:
@@ -139,10 +132,10 @@ def key_text(field: Field, value: Value, addresses: Addresses) -> str:
     if isinstance(value, int):
         return str(value)
     if field.kind in ("symbol", "user_symbol"):
-        return clean(addresses.label(field, value).decode(errors="replace"))
+        return visible(addresses.label(field, value).decode(errors="surrogateescape"))
     if isinstance(value, bytes):
         bare = value.rstrip(b"\0")
         if field.kind == "bytes" and not bare.isascii():
             return value.hex()
-        return clean(bare.decode(errors="replace")) or '""'
-    return clean(repr(value))
+        return visible(bare.decode(errors="surrogateescape")) or '""'
+    return visible(repr(value))

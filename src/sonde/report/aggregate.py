@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from sonde.consume.events import Row, Table
 from sonde.consume.words import HISTOGRAMS, Words, scalar, zero_words
 from sonde.conversion import Conversion
+from sonde.report.escaping import Escaping
 from sonde.report.histogram import histogram
 from sonde.report.piece import Argument, Piece, environment, field_argument, formatting_source
 from sonde.report.printf import printf_pieces
@@ -25,17 +26,23 @@ class AggregateText:
         self._environment = environment(addresses)
         self._formatters: dict[tuple[Any, ...], _Formatter] = {}
 
-    def format(self, table: Table, conversions: tuple[Conversion, ...] | None) -> Iterator[bytes]:
+    def format(self, table: Table, conversions: tuple[Conversion, ...] | None, escaping: Escaping) -> Iterator[bytes]:
         """The text of each row of the table."""
-        formatter = self._formatter(table.aggregations, conversions)
+        formatter = self._formatter(table.aggregations, conversions, escaping)
         values = _shown_values(table) if conversions is None else _bare_values(table)
         return (formatter(row.key, values(row)) for row in table.rows)
 
-    def _formatter(self, specs: tuple[AggregationSpec, ...], conversions: tuple[Conversion, ...] | None) -> _Formatter:
-        identity = specs, conversions
+    def _formatter(
+        self, specs: tuple[AggregationSpec, ...], conversions: tuple[Conversion, ...] | None, escaping: Escaping
+    ) -> _Formatter:
+        identity = specs, conversions, escaping
         formatter = self._formatters.get(identity)
         if formatter is None:
-            pieces = _default_pieces(specs) if conversions is None else _format_pieces(specs, conversions)
+            pieces: Iterable[Piece]
+            if conversions is None:
+                pieces = _default_pieces(specs, escaping)
+            else:
+                pieces = _format_pieces(specs, conversions, escaping)
             source = f"lambda keys, values: {formatting_source(pieces)}"
             formatter = cast("_Formatter", eval(compile(source, "<printa>", "eval"), dict(self._environment)))
             self._formatters[identity] = formatter
@@ -78,15 +85,17 @@ def _shown(value: int | bytes) -> bytes:
     return value if isinstance(value, bytes) else b" %16d" % value
 
 
-def _default_pieces(specs: tuple[AggregationSpec, ...]) -> Iterator[Piece]:
+def _default_pieces(specs: tuple[AggregationSpec, ...], escaping: Escaping) -> Iterator[Piece]:
     for place, field in enumerate(specs[0].keys):
-        yield key_piece(field, f"keys[{place}]")
+        yield key_piece(field, f"keys[{place}]", escaping)
     for place in range(len(specs)):
         yield Piece(b"%s", (f"values[{place}]",))
     yield Piece(b"\n")
 
 
-def _format_pieces(specs: tuple[AggregationSpec, ...], conversions: tuple[Conversion, ...]) -> list[Piece]:
+def _format_pieces(
+    specs: tuple[AggregationSpec, ...], conversions: tuple[Conversion, ...], escaping: Escaping
+) -> list[Piece]:
     """A format takes the key's parts in order; each conversion with @ the next aggregation, the last one repeatedly."""
     keys = iter([field_argument(field, f"keys[{place}]") for place, field in enumerate(specs[0].keys)])
     results = [
@@ -94,4 +103,4 @@ def _format_pieces(specs: tuple[AggregationSpec, ...], conversions: tuple[Conver
         for place, spec in enumerate(specs)
     ]
     following = iter(results)
-    return printf_pieces(conversions, keys, lambda: next(following, results[-1]))
+    return printf_pieces(conversions, keys, escaping, lambda: next(following, results[-1]))

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from sonde.probe import Probe
+from sonde.visible import single_line_bytes
+
+Escape = Callable[[bytes], bytes]
+"""A function of sonde/visible.py."""
 
 HEADING = b"%-41s"
 _STEP = 2
@@ -16,6 +22,7 @@ class Flow:
     """Keeps the indentation of each CPU."""
 
     def __init__(self) -> None:
+        self.escape: Escape = single_line_bytes
         self._indents: dict[int, int] = {}
         self._last: dict[int, tuple[int, int]] = {}
 
@@ -34,7 +41,7 @@ class Flow:
         if kind == "return":
             indent = max(indent - _STEP, 0)
         self._indents[cpu] = indent + _STEP if kind == "entry" else indent
-        return b"%-41s" % (b" " * indent + _text(kind, probe))
+        return b"%-41s" % (b" " * indent + self.escape(_text(kind, probe)))
 
 
 def _text(kind: str, probe: Probe) -> bytes:

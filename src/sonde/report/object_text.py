@@ -10,6 +10,7 @@ from sonde.report.output import Output
 from sonde.report.value import value_text
 from sonde.spec import MapSpec, TypeSpec
 from sonde.typed import NamedTuple
+from sonde.visible import visible, visible_lines_bytes
 
 _SHOWN = frozenset(
     (maps.HASH, maps.ARRAY, maps.PERCPU_HASH, maps.PERCPU_ARRAY, maps.LRU_HASH, maps.LRU_PERCPU_HASH, maps.LPM_TRIE)
@@ -39,15 +40,16 @@ class ObjectReport:
 
     def printed(self, text: bytes) -> None:
         """One bpf_printk()."""
-        self._output.write(text if text.endswith(b"\n") else text + b"\n")
+        shown = visible_lines_bytes(text) if self._output.is_terminal else text
+        self._output.write(shown if shown.endswith(b"\n") else shown + b"\n")
 
     def record(self, name: str, data: bytes) -> None:
         """A record of a ring buffer or of an array of perf events, whose records are padded."""
         known = self._by_map.get(name, MapTypes()).value
         if known is not None and self._types[known].size <= len(data) < self._types[known].size + 8:
-            self._output.write(b"%b: %b\n" % (name.encode(), value_text(self._types, known, data)))
+            self._output.write(b"%b: %b\n" % (visible(name).encode(), value_text(self._types, known, data)))
         else:
-            self._output.write(b"%b: %d bytes%b" % (name.encode(), len(data), hexdump(data)))
+            self._output.write(b"%b: %d bytes%b" % (visible(name).encode(), len(data), hexdump(data)))
 
     def lost(self, name: str, count: int) -> None:
         if count:
@@ -63,12 +65,12 @@ class ObjectReport:
         if known.variables:
             for name, kind, offset, size in known.variables:
                 text = value_text(self._types, kind, elements[0][1][offset : offset + size])
-                self._output.write(b"%b = %b\n" % (name.encode(), text))
+                self._output.write(b"%b = %b\n" % (visible(name).encode(), text))
             return
         for key, value in sorted(elements, key=lambda each: each[0][::-1]):
             texts = [self._value(known.value, each) for each in _each_cpu(spec, value)]
             shown = texts[0] if len(texts) == 1 else b"[" + b", ".join(texts) + b"]"
-            self._output.write(b"%b[%b] = %b\n" % (spec.name.encode(), self._value(known.key, key), shown))
+            self._output.write(b"%b[%b] = %b\n" % (visible(spec.name).encode(), self._value(known.key, key), shown))
 
     def _value(self, kind: int | None, data: bytes) -> bytes:
         if kind is not None:

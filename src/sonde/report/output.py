@@ -18,6 +18,8 @@ class Output:
         self._parts: list[bytes] = []
         self._size = 0
         self._last = b"\n"
+        self.is_terminal = os.isatty(descriptor)
+        """Whether what is written is at present shown to somebody at once."""
 
     def write(self, text: bytes) -> None:
         self._parts.append(text)
@@ -57,6 +59,7 @@ class Output:
         descriptor = create(path, os.O_APPEND) if path else self._original
         self.close()
         self._descriptor = descriptor
+        self.is_terminal = os.isatty(descriptor)
 
     def truncate(self) -> None:
         """Empty the file, if it is one that can be emptied."""
@@ -74,3 +77,4 @@ class Output:
         if self._descriptor != self._original:
             os.close(self._descriptor)
             self._descriptor = self._original
+            self.is_terminal = os.isatty(self._original)

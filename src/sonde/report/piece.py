@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from sonde.conversion import MOST_COLUMNS, Conversion
 from sonde.report.dates import date_and_time, full_date
 from sonde.report.escape import escaped
+from sonde.report.escaping import Escaping, escaped_by, mappings
 from sonde.report.hexdump import hexdump, is_printable
 from sonde.report.number import as_real, c_integer, wide_character
 from sonde.report.stack import Addresses
-from sonde.spec import Field
+from sonde.spec import LITERAL, Field
 from sonde.typed import Any, NamedTuple
+from sonde.visible import visible_lines
 
 
 class Piece(NamedTuple):
@@ -39,9 +41,15 @@ def field_argument(field: Field, source: str) -> Argument:
     return Argument(source, field.kind, field.size, field.signed, field.detail)
 
 
-def literal(text: str) -> Piece:
-    """Text that contains no conversion."""
-    return Piece(text.encode(errors="surrogateescape").replace(b"%", b"%%"))
+def literal(text: str, is_foreign: bool = False) -> Piece:
+    """Text that contains no conversion; `is_foreign`: of a program from outside, which keeps its lines but no more."""
+    characters = visible_lines(text) if is_foreign else text
+    return Piece(characters.encode(errors="surrogateescape").replace(b"%", b"%%"))
+
+
+def shown_value(argument: Argument, source: str, escaping: Escaping) -> str:
+    """The expression of the characters `source` of a value, as a format of the program shows them."""
+    return escaped_by(escaping.program if argument.detail == LITERAL else escaping.values, source)
 
 
 def formatting_source(pieces: Iterable[Piece]) -> str:
@@ -71,6 +79,7 @@ def environment(addresses: Addresses) -> dict[str, Any]:
         "user": addresses.user,
         "user_stack": addresses.user_stack,
         "wide": wide_character,
+        **mappings(),
     }
 
 
@@ -84,9 +93,12 @@ def limited_dump(data: bytes, size: int) -> bytes:
     return hexdump(data if size < 0 else data[:size]) if size else b""
 
 
-def dump_or_text(data: bytes) -> bytes:
-    """A key of raw bytes: as a string if it looks like one."""
-    return b"  %-50b" % data.rstrip(b"\0") if is_printable(data) else hexdump(data)
+def dump_or_text(data: bytes, escape: Mapping[bytes, bytes] | None = None) -> bytes:
+    """A key of raw bytes: as a string if it looks like one, escaped by `escape`."""
+    if not is_printable(data):
+        return hexdump(data)
+    text = data.rstrip(b"\0")
+    return b"  %-50b" % (text if escape is None else escape[text])
 
 
 def is_dynamic(conversion: Conversion) -> bool:

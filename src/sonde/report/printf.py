@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from sonde.conversion import Conversion
-from sonde.report.piece import Argument, Piece, is_dynamic, literal
+from sonde.report.escaping import Escaping
+from sonde.report.piece import Argument, Piece, is_dynamic, literal, shown_value
 
 _MASKS = {1: 0xFF, 2: 0xFFFF, 4: 0xFFFFFFFF, 8: 0xFFFFFFFFFFFFFFFF}
 _POINTER_WIDTH = 16
+_NAMES = ("symbol", "user_symbol")
 _UNLIMITED = 1 << 30
 """Stands for no precision where a dynamic one turns out to be none."""
 
@@ -20,7 +22,10 @@ Take = Callable[[], Argument]
 
 
 def printf_pieces(
-    conversions: Iterable[Conversion], arguments: Iterator[Argument], aggregated: Take | None = None
+    conversions: Iterable[Conversion],
+    arguments: Iterator[Argument],
+    escaping: Escaping,
+    aggregated: Take | None = None,
 ) -> list[Piece]:
     """The pieces of a whole format. `aggregated` gives the next aggregation's value, for conversions with flag @."""
 
@@ -30,12 +35,12 @@ def printf_pieces(
     pieces = []
     for conversion in conversions:
         if conversion.text:
-            pieces.append(literal(conversion.text))
+            pieces.append(literal(conversion.text, bool(escaping.program)))
         if conversion.letters == "%":
             pieces.append(literal("%"))
         elif conversion.letters:
             take = aggregated if aggregated is not None and "@" in conversion.flags else next_argument
-            pieces.append(_convert(conversion, next_argument, take))
+            pieces.append(_convert(conversion, next_argument, take, escaping))
     return pieces
 
 
@@ -73,8 +78,20 @@ class _Size:
             text += f".{self.precision}"
         return Piece((text + letter).encode(), (*arguments, source))
 
+    def cut(self, source: str) -> str:
+        """As many of the characters `source` as the precision lets through: it counts them as they are, not escaped."""
+        if isinstance(self.precision, str):
+            return f"{source}[:{self.precision} if {self.precision} > 0 else None]"
+        return f"{source}[:{self.precision}]" if self.precision else source
 
-def _convert(conversion: Conversion, next_argument: Take, take: Take) -> Piece:
+    def only_width(self, flags: str, source: str) -> Piece:
+        """The piece %<flags><width>s."""
+        width = "" if not self.width else "*" if isinstance(self.width, str) else str(self.width)
+        arguments = (self.width,) if isinstance(self.width, str) else ()
+        return Piece(f"%{flags}{width}s".encode(), (*arguments, source))
+
+
+def _convert(conversion: Conversion, next_argument: Take, take: Take, escaping: Escaping) -> Piece:
     """One conversion; width and precision come from the arguments before its own."""
     size = _Size(conversion, next_argument)
     argument = take()
@@ -87,9 +104,13 @@ def _convert(conversion: Conversion, next_argument: Take, take: Take) -> Piece:
         return _integer(conversion, size, argument, letter)
     if letter in "eEfFgG":
         return size.apply(_kept(conversion.flags, "-0+ #"), letter, _real(argument), 6)
-    if conversion.letters == "c":
-        return size.apply(_kept(conversion.flags, "-"), "c", f"{_number(argument)} & 255", _UNLIMITED)
-    return size.apply(_kept(conversion.flags, "-"), "s", _text(conversion.letters, argument), _UNLIMITED)
+    flags = _kept(conversion.flags, "-")
+    if conversion.letters == "c" and not escaping.values:
+        return size.apply(flags, "c", f"{_number(argument)} & 255", _UNLIMITED)
+    source = _text(conversion.letters, argument)
+    if conversion.letters[-1] not in "cs" or argument.kind in _NAMES or not escaping.values:
+        return size.apply(flags, "s", source, _UNLIMITED)
+    return size.only_width(flags, shown_value(argument, size.cut(source), escaping))
 
 
 def _kept(flags: str, wanted: str) -> str:
@@ -145,6 +166,8 @@ def _text(letters: str, argument: Argument) -> str:
             return f"escaped({_string(argument)})"
         case "lc" | "wc":
             return f"wide({_number(argument)})"
+        case "c":
+            return f"bytes(({_number(argument)} & 255,))"
         case _:
             return _string(argument)
 

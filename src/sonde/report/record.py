@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from sonde.consume.decode import Columns, columns, compile_comprehension
 from sonde.consume.events import RING_HEADER
+from sonde.report.escaping import Escaping, escaping_for
 from sonde.report.piece import Piece, field_argument, formatting_source
 from sonde.report.printf import printf_pieces
 from sonde.report.trace import shown_field, trace_piece
@@ -27,6 +28,8 @@ from sonde.typed import Any, NamedTuple
 
 Formatter = Callable[[memoryview], list[bytes]]
 
+_AS_IT_IS = escaping_for(is_terminal=False, shows_raw=True, is_recorded=False)
+
 HEADER_WORDS = ((RING_HEADER + 4, "probe"), (RING_HEADER + 8, "cpu"))
 """Where a record has its probe and CPU, and what the header's expressions call them."""
 
@@ -37,6 +40,7 @@ class Style(NamedTuple):
 
     quiet: bool
     string_memory: int
+    escaping: Escaping
 
 
 def _action_fields(action: Action, style: Style) -> tuple[Field, ...]:
@@ -60,7 +64,7 @@ def _action_pieces(action: Action, layout: Columns, style: Style) -> Iterable[Pi
     match action:
         case TraceAction(field):
             shown = shown_field(field)
-            return (trace_piece(shown, sources[shown], style.quiet, style.string_memory),)
+            return (trace_piece(shown, sources[shown], style.escaping, style.quiet, style.string_memory),)
         case PrintAction(number, shown, address):
             where = None if address is None else sources[address]
             return (Piece(b"%s", (f"typed({number}, {sources[shown]}, {where})",)),)
@@ -72,7 +76,9 @@ def _action_pieces(action: Action, layout: Columns, style: Style) -> Iterable[Pi
             return (Piece(b"%s", (call,)),)
         case PrintfAction(conversions, fields) | CommandAction(_, conversions, fields):
             arguments = iter([field_argument(field, sources[field]) for field in fields])
-            return printf_pieces(conversions, arguments)
+            # What a command or a path is made of is not shown.
+            escaping = style.escaping if isinstance(action, PrintfAction) else _AS_IT_IS
+            return printf_pieces(conversions, arguments, escaping)
         case _:
             return ()
 

@@ -49,7 +49,7 @@ class _Kept(NamedTuple):
 
 
 class SampleLines:
-    """A `SampleSink` that prints. `write` takes the text.
+    """A `SampleSink` that prints. `write` takes the text, `escape` what a thread is called.
 
     Names take longer to find than samples to come, and rings are not read meanwhile: so a round shows no more than it
     has time for, and the rest waits here.
@@ -58,9 +58,10 @@ class SampleLines:
     wants_names = True
     failure = ""
 
-    def __init__(self, addresses: Addresses, write: Callable[[bytes], None]) -> None:
+    def __init__(self, addresses: Addresses, write: Callable[[bytes], None], escape: Callable[[bytes], bytes]) -> None:
         self._addresses = addresses
         self._write = write
+        self._escape = escape
         self._events: dict[int, tuple[bytes, int]] = {}
         self._names: dict[int, bytes] = {0: b"swapper"}
         """Of threads by number; 0 is what runs on a CPU that has nothing to do, as perf calls it."""
@@ -132,8 +133,8 @@ class SampleLines:
         self._write(
             b"%16s %5d/%-5d [%03d] %6d.%06d: %10d %s: %s\n"
             % (
-                self._name(values["tid"]), values["pid"], values["tid"], values["cpu"], seconds, rest // 1000,
-                values["period"], name, where,
+                self._escape(self._name(values["tid"])), values["pid"], values["tid"], values["cpu"], seconds,
+                rest // 1000, values["period"], self._escape(name), where,
             )
         )  # fmt: skip
         if sample.callchain:

@@ -10,6 +10,7 @@ from sonde.consume.options import Options
 from sonde.consume.stacks import ADDRESS, addresses, process_of
 from sonde.report.symbolizer import Symbolizer
 from sonde.spec import Field
+from sonde.visible import single_line, visible
 
 _MOST_PROCESSES = 4096
 """Processes whose frames are kept as text."""
@@ -24,15 +25,6 @@ _MOST_CHUNKS = 1 << 16
 """Such texts of one process."""
 
 _GLUE = re.compile(rb"vmlinux`(__traceiter_|__bpf_trace_|bpf_trace_run|bpf_prog_)").match
-
-
-_COMMANDS = dict.fromkeys([*range(32), *range(127, 160)], "?")
-"""Characters that a terminal takes for commands: whoever makes a file chooses its name and its symbols."""
-
-
-def _encoded(name: str) -> bytes:
-    shown = name if name.isprintable() else name.translate(_COMMANDS)
-    return shown.encode(errors="surrogateescape")
 
 
 def _plus(offset: int) -> bytes:
@@ -88,6 +80,15 @@ class Addresses:
         self._changes = 0
         self._lines: dict[tuple[int, int, bool], _Lines] = {}
         self._glue: dict[int, bool] = {}
+        self._escape = single_line
+
+    def suit(self, is_terminal: bool) -> None:
+        """Names are for people from here on, or for whoever reads a file: who makes an object chooses them."""
+        self._escape = visible if is_terminal else single_line
+        self._lines.clear()
+
+    def _encoded(self, name: str) -> bytes:
+        return self._escape(name).encode(errors="surrogateescape")
 
     def kernel(self, address: int, detail: str = "") -> bytes:
         """A kernel address; `detail` as in `spec.Field`: `mod`, `sym` and `func` leave parts out."""
@@ -96,8 +97,8 @@ class Addresses:
             return b"0x%x" % address
         module, symbol, offset = found
         if detail == "mod":
-            return _encoded(module)
-        text = _encoded(f"{module}`{symbol}") if symbol else _encoded(module) + b"`0x%x" % address
+            return self._encoded(module)
+        text = self._encoded(f"{module}`{symbol}") if symbol else self._encoded(module) + b"`0x%x" % address
         return text if detail else text + _plus(offset)
 
     def user(self, place: tuple[int, int], detail: str = "") -> bytes:
@@ -109,18 +110,18 @@ class Addresses:
         if found is None:
             return b"0x%x" % address
         path, symbol, offset = found
-        name = _encoded(path.rpartition("/")[2])
+        name = self._encoded(path.rpartition("/")[2])
         if detail == "umod":
             return name
         if symbol is None:
             return name + b"`0x%x" % address
-        text = name + b"`" + _encoded(symbol)
+        text = name + b"`" + self._encoded(symbol)
         return text if detail in ("usym", "ufunc") else text + _plus(offset)
 
     def _unresolved(self, pid: int, address: int) -> bytes:
         """The object and the offset into it: what the option noresolve wants."""
         found = self._symbolizer.place(pid, address)
-        return _encoded(found[0].rpartition("/")[2]) + b":0x%x" % found[1] if found else b"0x%x" % address
+        return self._encoded(found[0].rpartition("/")[2]) + b":0x%x" % found[1] if found else b"0x%x" % address
 
     def label(self, field: Field, value: Value) -> bytes:
         """The text of a field of kind `symbol` or `user_symbol`."""
@@ -194,9 +195,9 @@ class Addresses:
         found = self._symbolizer.user(process, address)
         if found is None:
             return b""
-        name = _encoded(found[0].rpartition("/")[2])
+        name = self._encoded(found[0].rpartition("/")[2])
         lines = (
-            margin + name + b"`" + _encoded(each)
+            margin + name + b"`" + self._encoded(each)
             for each in self._symbolizer.inlined(process, address - before)
             if each
         )

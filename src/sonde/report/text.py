@@ -10,8 +10,9 @@ from sonde.consume.options import Options
 from sonde.conversion import Conversion
 from sonde.probe import Probe
 from sonde.report.commands import Act, perform
+from sonde.report.escaping import Escaping, escaping_for
 from sonde.report.flow import HEADING as FLOW_HEADING
-from sonde.report.flow import Flow
+from sonde.report.flow import Escape, Flow
 from sonde.report.messages import drop_text, fault_text, refusal_text
 from sonde.report.output import Output
 from sonde.report.piece import Piece, environment
@@ -20,6 +21,7 @@ from sonde.report.stack import Addresses
 from sonde.report.symbolizer import NoNames, Symbolizer
 from sonde.spec import Action, CommandAction, OtherAction, PacketAction, RecordLayout, TracingSpec
 from sonde.typed import TYPE_CHECKING, Any, BinaryIO
+from sonde.visible import single_line, single_line_bytes, visible, visible_bytes
 
 if TYPE_CHECKING:
     from sonde.report.aggregate import AggregateText
@@ -34,10 +36,11 @@ class _Titles(dict[int, bytes]):
         super().__init__()
         self._probes = {probe.id: probe for probe in probes}
         self._testing = testing
+        self.escape: Escape = single_line_bytes
 
     def __missing__(self, identifier: int) -> bytes:
         probe = self._probes[identifier]
-        name = f"{probe.function}:{probe.name}".encode(errors="surrogateescape")
+        name = self.escape(f"{probe.function}:{probe.name}".encode(errors="surrogateescape"))
         title = b"%32s " % name if self._testing else b"%6d %32s " % (identifier, name)
         self[identifier] = title
         return title
@@ -48,7 +51,7 @@ class TextReport:
 
     `output` is the file descriptor of the text, `errors` takes the messages, each behind "`program`: ". `act` deals
     with actions that reach outside the report. `label` can be given to the consumer, to join keys of aggregations that
-    look the same.
+    look the same. `is_recorded`: the program comes from a file as its data do, not from whoever looks.
     """
 
     def __init__(
@@ -60,6 +63,7 @@ class TextReport:
         symbolizer: Symbolizer | None = None,
         program: str = "sonde",
         act: Act = perform,
+        is_recorded: bool = False,
     ) -> None:
         addresses = Addresses(symbolizer or NoNames(), options)
         self.label = addresses.label
@@ -81,18 +85,39 @@ class TextReport:
         self._packets: Packets | None = None
         self._formatters: dict[tuple[Any, ...], Formatter | None] = {}
         self._has_heading = False
+        self._is_recorded = is_recorded
+        self._suits_terminal: bool | None = None
+        self._suit_output()
+
+    def _suit_output(self) -> None:
+        """Escape names as the output wants it, which freopen() changes."""
+        is_terminal = self._output.is_terminal
+        if is_terminal is self._suits_terminal:
+            return
+        self._suits_terminal = is_terminal
+        self._escape: Escape = visible_bytes if is_terminal else single_line_bytes
+        self._titles.clear()
+        self._titles.escape = self._flow.escape = self._escape
+        self._addresses.suit(is_terminal)
+
+    def _escaping(self) -> Escaping:
+        return escaping_for(self._output.is_terminal, self._options.rawbytes, self._is_recorded)
 
     def sample_lines(self) -> SampleLines:
         """Shows samples among the rest of the text."""
         from sonde.report.samples import SampleLines  # most programs let none through
 
-        return SampleLines(self._addresses, self._output.write)
+        return SampleLines(self._addresses, self._output.write, self._shown_name)
+
+    def _shown_name(self, name: bytes) -> bytes:
+        return self._escape(name)
 
     # Records
 
     def run(self, layout: RecordLayout, data: memoryview, stride: int) -> None:
         options = self._options
-        identity = layout.number, stride, options.quiet, options.rawbytes, options.flowindent
+        terminal = self._output.is_terminal
+        identity = layout.number, stride, options.quiet, options.rawbytes, options.flowindent, terminal
         try:
             formatter = self._formatters[identity]
         except KeyError:
@@ -110,7 +135,7 @@ class TextReport:
 
     def _compile(self, actions: Sequence[Action], stride: int, around: tuple[Piece, Piece] | None = None) -> Formatter:
         options = self._options
-        style = Style(options.quiet, options.strsize + 1 if options.rawbytes else 0)
+        style = Style(options.quiet, options.strsize + 1 if options.rawbytes else 0, self._escaping())
         return compile_actions(actions, stride, self._strings, style, self._environment, around)
 
     @property
@@ -119,9 +144,10 @@ class TextReport:
         return self._output.is_switched
 
     def texts(self, actions: Sequence[Action], stride: int) -> Formatter:
-        """What makes the text of these actions of records of `stride` bytes each, without padding; what trace() shows
-        is set apart."""
-        return compile_actions(actions, stride, self._strings, Style(True, 0), self._environment, None, True)
+        """What makes the text of these actions of records of `stride` bytes each, without padding, for people; what
+        trace() shows is set apart."""
+        style = Style(True, 0, escaping_for(True, self._options.rawbytes, self._is_recorded))
+        return compile_actions(actions, stride, self._strings, style, self._environment, None, True)
 
     def _record_head(self, layout: RecordLayout) -> Piece:
         """What stands before a record's data."""
@@ -157,7 +183,8 @@ class TextReport:
             return
         if not self._has_heading:
             self._head()
-        identity = "begin", record.layout.number, len(record.data), self._options.flowindent
+        terminal = self._output.is_terminal
+        identity = "begin", record.layout.number, len(record.data), self._options.flowindent, terminal
         formatter = self._formatters.get(identity)
         if formatter is None:
             formatter = self._compile((), len(record.data), (self._record_head(record.layout), Piece(b"")))
@@ -185,11 +212,14 @@ class TextReport:
             return
         # A NUL, as %c can make one, ends a string of C.
         reason = self._act(action.name, text.partition(b"\0")[0], self._output)
+        if action.name != "system":
+            self._suit_output()
         if reason is not None:
             self.refusal(record, reason)
 
     def _action_text(self, record: Record, action: Action) -> bytes:
-        identity = action, len(record.data), self._options.quiet, self._options.rawbytes
+        options = self._options
+        identity = action, len(record.data), options.quiet, options.rawbytes, self._output.is_terminal
         formatter = self._formatters.get(identity)
         if formatter is None:
             formatter = self._formatters[identity] = self._compile((action,), len(record.data))
@@ -217,7 +247,7 @@ class TextReport:
             from sonde.report.aggregate import AggregateText
 
             self._aggregates = AggregateText(self._addresses)
-        for text in self._aggregates.format(table, conversions):
+        for text in self._aggregates.format(table, conversions, self._escaping()):
             self._output.write(text)
 
     def remaining(self, tables: Sequence[Table]) -> None:
@@ -247,7 +277,10 @@ class TextReport:
     def _complain(self, text: str) -> None:
         """A line on the error output, after what came before it on the other."""
         self._output.flush()
-        self._errors.write(b"%s: %s\n" % (self._program, text.encode(errors="surrogateescape")))
+        escape = visible if self._errors.isatty() else single_line
+        # dtrace ends some of its messages with an empty line.
+        line, ending = (text[:-1], b"\n\n") if text.endswith("\n") else (text, b"\n")
+        self._errors.write(b"%s: %s%s" % (self._program, escape(line).encode(errors="surrogateescape"), ending))
         self._errors.flush()
 
     def flush(self) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from sonde.report.escaping import Escaping, escaped_by
 from sonde.report.piece import Piece
-from sonde.spec import Field
+from sonde.spec import LITERAL, Field
 
 _SIGNED = {1: b" %3d", 2: b" %5d", 4: b" %10d", 8: b" %19d"}
 _UNSIGNED = {1: b" %3d", 2: b" %5d", 4: b" %10d", 8: b" %20d"}
@@ -18,7 +19,7 @@ def shown_field(field: Field) -> Field:
     return field
 
 
-def trace_piece(field: Field, source: str, quiet: bool, string_memory: int = 0) -> Piece:
+def trace_piece(field: Field, source: str, escaping: Escaping, quiet: bool, string_memory: int = 0) -> Piece:
     """One value as trace() shows it; without padding if quiet; strings as so much memory, if it is not 0."""
     if string_memory and field.kind in STRINGS:
         return Piece(b"%s", (f"dump({source}[:{string_memory - 1}].ljust({string_memory}, b'\\0'))",))
@@ -27,7 +28,9 @@ def trace_piece(field: Field, source: str, quiet: bool, string_memory: int = 0) 
             widths = _SIGNED if field.signed else _UNSIGNED
             return Piece(b"%d" if quiet else widths[field.size], (source,))
         case "string" | "interned" | "long_string":
-            return Piece(b"%s" if quiet else b"  %-33s", (source,))
+            escape = escaping.values if quiet else escaping.rows
+            shown = escaped_by(escaping.program if field.detail == LITERAL else escape, source)
+            return Piece(b"%s" if quiet else b"  %-33s", (shown,))
         case _:
             return _other_piece(field, source) or Piece(b"%s", (f"dump({source})",))
 
@@ -47,7 +50,7 @@ def _other_piece(field: Field, source: str) -> Piece | None:
             return None
 
 
-def key_piece(field: Field, source: str) -> Piece:
+def key_piece(field: Field, source: str, escaping: Escaping) -> Piece:
     """One part of an aggregation's key in the default layout.
 
     DTrace shows integers of four and eight bytes signed and smaller ones unsigned, whatever their type.
@@ -56,9 +59,9 @@ def key_piece(field: Field, source: str) -> Piece:
         case "int":
             return Piece(_KEY_WIDTHS[field.size], (_printed_integer(field, source),))
         case "string" | "interned" | "long_string":
-            return Piece(b"  %-50s", (source,))
+            return Piece(b"  %-50s", (escaped_by(escaping.rows, source),))
         case _:
-            return _other_piece(field, source) or Piece(b"%s", (f"dump_or_text({source})",))
+            return _other_piece(field, source) or Piece(b"%s", (f"dump_or_text({source}, {escaping.rows or None})",))
 
 
 def _printed_integer(field: Field, source: str) -> str:

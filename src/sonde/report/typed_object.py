@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from sonde.report.escape import escaped
 from sonde.report.number import as_real
 from sonde.spec import MemberSpec, TypeSpec
+from sonde.visible import visible
 
 _INDENT = 44
 """Columns before an object: those that stand before a record's data."""
@@ -64,7 +65,7 @@ class _Writer:
         if depth and not even_zero and not self._is_set(spec, offset, member.bits):
             return
         self._close(depth)
-        label = f".{member.name} = ({spec.name})" if member.name else f"({spec.name})"
+        label = visible(f".{member.name} = ({spec.name})" if member.name else f"({spec.name})")
         if spec.kind in ("struct", "array"):
             self._nested(spec, offset, depth, label)
         else:
@@ -112,7 +113,7 @@ class _Writer:
                 return b"0x%x" % value
             case "enum":
                 names = {number: name for name, number in reversed(spec.values)}
-                return names.get(value, f"{value}").encode()
+                return visible(names.get(value, f"{value}")).encode()
             case "integer":
                 return b"%d" % value
             case _:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from sonde.report.escape import escaped
 from sonde.report.number import as_real
 from sonde.spec import MemberSpec, TypeSpec
+from sonde.visible import visible
 
 _DEEPEST = 16
 _MOST_ELEMENTS = 64
@@ -38,7 +39,7 @@ def _text(types: Sequence[TypeSpec], member: MemberSpec, data: bytes, offset: in
     number = _number(spec, member.bits, data, offset)
     if spec.kind == "enum":
         names = {value: name for name, value in reversed(spec.values)}
-        return names.get(number, f"{number}").encode()
+        return visible(names.get(number, f"{number}")).encode()
     return b"0x%x" % number if spec.kind == "pointer" else b"%d" % number
 
 
@@ -53,7 +54,7 @@ def _struct(types: Sequence[TypeSpec], spec: TypeSpec, data: bytes, offset: int,
     parts = []
     for member in spec.members:
         text = _text(types, member, data, offset + member.offset, depth + 1)
-        parts.append(b".%b = %b" % (member.name.encode(), text) if member.name else text)
+        parts.append(b".%b = %b" % (visible(member.name).encode(), text) if member.name else text)
     return b"{" + b", ".join(parts) + b"}"
 
 

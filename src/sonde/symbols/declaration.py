@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from sonde.lang.types import Array, Enum, Float, Int, Pointer, Struct, Type, align_of, name_of, resolve, size_of
 from sonde.spec import Fetch
 from sonde.typed import NamedTuple
+from sonde.visible import visible
 
 _INTEGERS = {1: "char", 2: "short", 4: "int", 8: "long"}
 _PLAIN_FLOATS = {4: "float", 8: "double"}
@@ -108,4 +109,4 @@ def _scalar(kind: Type) -> str:
 
 def _comment(text: str) -> str:
     """Text that cannot end the comment it is in."""
-    return "".join(each if each.isprintable() else "?" for each in text).replace("*/", "* /")
+    return visible(text).replace("*/", "* /")

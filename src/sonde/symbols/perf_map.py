@@ -17,6 +17,7 @@ from collections import OrderedDict
 from sonde.symbols.images import split
 from sonde.symbols.objects import root_of
 from sonde.typed import NamedTuple
+from sonde.visible import visible
 
 MOST_BYTES = 64 << 20
 _BLOCK = 1 << 20
@@ -110,7 +111,7 @@ class PerfMap:
         if not around:
             return None
         start, _, _, name = max(around, key=lambda entry: entry[2])
-        return _printable(name), address - start
+        return visible(name.decode(errors="surrogateescape")), address - start
 
 
 def _parse(line: bytes, number: int) -> tuple[int, int, int, bytes] | None:
@@ -124,11 +125,6 @@ def _parse(line: bytes, number: int) -> tuple[int, int, int, bytes] | None:
     if not 0 <= start < start + size <= 1 << 64:
         return None
     return start, start + size, number, words[2][:_LONGEST_NAME]
-
-
-def _printable(name: bytes) -> str:
-    """Without characters that a terminal would take for commands."""
-    return "".join(each if each.isprintable() else "?" for each in name.decode(errors="replace"))
 
 
 class CompiledCode:

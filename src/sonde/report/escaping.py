@@ -1,0 +1,44 @@
+"""Which text the report escapes: what comes from outside, by where it is shown (docs/reference.md, "What is escaped").
+
+Names of mappings that compiled formatters have: `text[...]`, or nothing where text is shown as it is.
+"""
+
+from __future__ import annotations
+
+from sonde.typed import NamedTuple
+from sonde.visible import Remembered, single_line_bytes, visible_bytes, visible_lines_bytes
+
+_VISIBLE, _LINES, _ROW = "visible", "visible_lines", "single_line"
+
+
+class Escaping(NamedTuple):
+    """What to do to `values` where the program's own formats show them, to values in `rows` whose form is the report's,
+    to the `program`'s own text, and to `names` of probes, addresses and threads."""
+
+    values: str
+    rows: str
+    program: str
+    names: str
+
+
+def escaping_for(is_terminal: bool, shows_raw: bool, is_recorded: bool) -> Escaping:
+    """For the output of a report. The program of a recording comes from outside like its data: it keeps its lines."""
+    if shows_raw:
+        return Escaping("", "", "", _VISIBLE if is_terminal else _ROW)
+    if is_terminal:
+        return Escaping(_VISIBLE, _VISIBLE, _LINES if is_recorded else "", _VISIBLE)
+    return Escaping("", _ROW, "", _ROW)
+
+
+def escaped_by(mapping: str, source: str) -> str:
+    """The expression for what `mapping` makes of the bytes that `source` gives."""
+    return f"{mapping}[{source}]" if mapping else source
+
+
+def mappings() -> dict[str, Remembered]:
+    """The mappings by their names."""
+    return {
+        _VISIBLE: Remembered(visible_bytes),
+        _LINES: Remembered(visible_lines_bytes),
+        _ROW: Remembered(single_line_bytes),
+    }
