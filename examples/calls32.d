@@ -3,6 +3,8 @@
  * System calls made through the 32-bit table, by process. They have numbers
  * and names of their own: the module is ia32.
  *
+ * With -c or -p: that process and all that it starts.
+ *
  * Run: sonde -s calls32.d          the whole system, until ^C
  *      sonde -s calls32.d -c ./a-32-bit-program
  *
@@ -14,6 +16,7 @@
 #pragma D option quiet
 
 syscall:ia32::entry
+/progenyof($target)/
 {
         @calls[execname, probefunc] = count();
 }

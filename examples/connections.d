@@ -2,6 +2,9 @@
 /*
  * TCP connections as they are made, from here and to here.
  *
+ * Everybody's, also with -c or -p: the kernel's network code runs on behalf of
+ * whoever it has interrupted.
+ *
  * Run: sonde -s connections.d      the whole system, until ^C
  *
  * EVENT     LOCAL                         REMOTE

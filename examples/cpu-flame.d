@@ -4,6 +4,8 @@
  * a second on every CPU: a profile to draw. Further keys than stacks, here the
  * name of the process, are the outermost frames.
  *
+ * With -c or -p: that process and all that it starts.
+ *
  * Run: sonde -s cpu-flame.d --flame cpu.html          until ^C
  *      sonde -s cpu-flame.d --flame cpu.html -c 'tar czf x.tgz /usr/include'
  *
@@ -14,7 +16,7 @@
 #pragma D option stackframes=64
 
 profile-997
-/pid && (!$target || pid == $target)/
+/pid && progenyof($target)/
 {
         @[execname, stack(), ustack()] = count();
 }

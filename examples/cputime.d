@@ -3,6 +3,8 @@
  * Where the time of system calls goes: elapsed, and on the CPU. A call that
  * computes has both alike, one that waits has little of the second.
  *
+ * With -c or -p: that process and all that it starts.
+ *
  * Run: sonde -s cputime.d -c 'gzip -k /tmp/file'
  *
  * CALL                    COUNT   ELAPSED us       CPU us
@@ -13,7 +15,7 @@
 #pragma D option quiet
 
 syscall:::entry
-/pid == $target/
+/progenyof($target)/
 {
         self->begin = timestamp;
         self->cpu = vtimestamp;

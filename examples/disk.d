@@ -3,6 +3,9 @@
  * Disk input and output: the time from start to done, by device, in
  * microseconds, and the bytes.
  *
+ * Everybody's, also with -c or -p: what a process has written goes to the disk
+ * later, and in the name of nobody.
+ *
  * Run: sonde -s disk.d             the whole system, until ^C
  *
  *   vda read

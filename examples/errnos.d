@@ -2,6 +2,8 @@
 /*
  * System calls that fail, by process, call and error number (errno(3)).
  *
+ * With -c or -p: that process and all that it starts.
+ *
  * Run: sonde -s errnos.d           the whole system, until ^C
  *      sonde -s errnos.d -c 'ls /nowhere'
  *
@@ -14,7 +16,7 @@
 #pragma D option quiet
 
 syscall:::return
-/errno/
+/errno && progenyof($target)/
 {
         @failed[execname, probefunc, errno] = count();
 }

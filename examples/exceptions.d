@@ -3,6 +3,8 @@
  * Which exceptions a C++ program throws, and where: by the static probes that
  * libstdc++ has, and without frame pointers.
  *
+ * Of the process of -c or -p alone, not of those that it starts.
+ *
  * Run: sonde -s exceptions.d -c ./throws
  *
  * St13runtime_error

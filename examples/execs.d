@@ -3,6 +3,8 @@
  * New programs: every successful exec, with its arguments, and every failed
  * one with its reason.
  *
+ * With -c or -p: that process and all that it starts.
+ *
  * Run: sonde -s execs.d            the whole system, until ^C
  *      sonde -s execs.d -c 'sh -c "ls -l /"'
  *
@@ -19,17 +21,20 @@ BEGIN
 }
 
 proc:::exec
+/progenyof($target)/
 {
         self->path = args[0];
 }
 
 proc:::exec-success
+/progenyof($target)/
 {
         printf("%7d %7d %6d %s\n", pid, ppid, uid, curpsinfo->pr_psargs);
         self->path = 0;
 }
 
 proc:::exec-failure
+/progenyof($target)/
 {
         printf("%7d %7d %6d %s: error %d\n", pid, ppid, uid, self->path,
             -args[0]);

@@ -2,6 +2,8 @@
 /*
  * How processes end: normally, by a signal, or with a core dump.
  *
+ * With -c or -p: that process and all that it starts.
+ *
  * Run: sonde -s exits.d            the whole system, until ^C
  *
  * PROCESS          END                                           COUNT
@@ -12,6 +14,7 @@
 #pragma D option quiet
 
 proc:::exit
+/progenyof($target)/
 {
         @[execname, args[0] == CLD_EXITED ? "exited" :
             args[0] == CLD_KILLED ? "killed" :

@@ -3,6 +3,8 @@
  * Files that could not be opened, and what happened on the way: every open is
  * watched, but only what belongs to one that fails is shown.
  *
+ * With -c or -p: that process and all that it starts.
+ *
  * Run: sonde -s failed-opens.d -c 'cat /etc/nothing'
  *
  * began to open
@@ -14,7 +16,7 @@
 #pragma D option nspec=64
 
 syscall::openat:entry
-/pid == $target/
+/progenyof($target)/
 {
         self->path = arg1;
         self->begin = timestamp;

@@ -2,6 +2,8 @@
 /*
  * Bytes read, by process and file descriptor, and how many reads it took.
  *
+ * With -c or -p: that process and all that it starts.
+ *
  * Run: sonde -s fd-bytes.d         the whole system, until ^C
  *      sonde -s fd-bytes.d -c 'sort /etc/passwd'
  *
@@ -12,6 +14,7 @@
 #pragma D option quiet
 
 syscall::read:entry, syscall::pread64:entry, syscall::readv:entry
+/progenyof($target)/
 {
         self->fd = arg0;
         self->reading = 1;

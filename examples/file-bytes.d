@@ -6,6 +6,8 @@
  * call it was, and whoever opened the file, its name is a pointer away. Needs
  * a kernel that lets its functions be probed (sonde doctor: kprobe, fentry).
  *
+ * With -c or -p: that process and all that it starts.
+ *
  * Run: sonde -s file-bytes.d            the whole system, until ^C
  *      sonde -s file-bytes.d -c 'sort -o sorted words'
  *
@@ -17,6 +19,7 @@
 #pragma D option quiet
 
 fbt::vfs_read:entry, fbt::vfs_write:entry
+/progenyof($target)/
 {
         self->file = args->file;
 }

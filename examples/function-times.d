@@ -5,6 +5,8 @@
  *
  * The arguments are an object and the functions' names, both may be patterns.
  *
+ * Of the process of -c or -p alone, not of those that it starts.
+ *
  * Run: sonde -s function-times.d -c './program' a.out '*'
  *      sonde -s function-times.d -p PID libz 'inflate*'
  *

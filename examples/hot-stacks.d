@@ -4,6 +4,8 @@
  * sampled 997 times a second on every CPU. arg0 is the program counter if the
  * kernel was interrupted, 0 if a process was.
  *
+ * With -c or -p: that process and all that it starts.
+ *
  * Run: sonde -s hot-stacks.d       the whole system, until ^C
  *      sonde -s hot-stacks.d -c 'find /usr -name x'
  *
@@ -19,7 +21,7 @@
 #pragma D option quiet
 
 profile-997
-/arg0 && pid/
+/arg0 && pid && progenyof($target)/
 {
         @[stack()] = count();
 }

@@ -2,6 +2,8 @@
 /*
  * How much each process reads and writes at a time, in bytes.
  *
+ * With -c or -p: that process and all that it starts.
+ *
  * Run: sonde -s io-sizes.d         the whole system, until ^C
  *      sonde -s io-sizes.d -c 'tar cf /tmp/x.tar /usr/include/linux'
  *
@@ -16,7 +18,7 @@
 
 syscall::read:return, syscall::readv:return, syscall::pread64:return,
 syscall::write:return, syscall::writev:return, syscall::pwrite64:return
-/arg0 >= 0/
+/arg0 >= 0 && progenyof($target)/
 {
         @sizes[probefunc, execname] = quantize(arg0);
 }

@@ -2,6 +2,8 @@
 /*
  * How long processes live, in milliseconds, by the name they end with.
  *
+ * With -c or -p: processes that this one starts, and those in turn.
+ *
  * Run: sonde -s lifetimes.d        the whole system, until ^C
  *      sonde -s lifetimes.d -c 'make'
  *
@@ -15,6 +17,7 @@
 #pragma D option quiet
 
 proc:::start
+/progenyof($target)/
 {
         born[pid] = timestamp;
 }

@@ -6,6 +6,8 @@
  * The arguments are FILE@LINE and the variable, as the source has it there;
  * the program needs debug information (-g).
  *
+ * Of the process of -c or -p alone, not of those that it starts.
+ *
  * Run: sonde -s line-values.d -c './fib' fib.c@6 n
  *      sonde -s line-values.d -p PID lib/queue.c@77 depth
  *

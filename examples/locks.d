@@ -2,6 +2,8 @@
 /*
  * Waiting for the kernel's locks: how often, how long, and where.
  *
+ * With -c or -p: that process and all that it starts.
+ *
  * Run: sonde -s locks.d            the whole system, until ^C
  *
  * KIND              WAITS   NANOSECONDS
@@ -12,6 +14,7 @@
 #pragma D option quiet
 
 lockstat:::
+/progenyof($target)/
 {
         @waits[probename] = count();
         @time[probename] = sum(arg1);

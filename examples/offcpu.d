@@ -5,6 +5,8 @@
  * sched_switch(bool preempt, struct task_struct *prev, *next, ...) fires on
  * the CPU that switches. Thread 0 is the idle task.
  *
+ * With -c or -p: that process and all that it starts.
+ *
  * Run: sonde -s offcpu.d           the whole system, until ^C
  *      sonde -s offcpu.d -c 'sleep 1'
  *
@@ -17,7 +19,7 @@
 #pragma D option quiet
 
 rawtp:::sched_switch
-/args[1]->pid/
+/args[1]->pid && progenyof($target)/
 {
         left[args[1]->pid] = timestamp;
         @switches[stringof(args[1]->comm)] = count();

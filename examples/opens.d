@@ -5,6 +5,8 @@
  * The name is read when the call returns: by then the kernel has used it, so
  * the page it is on is in memory.
  *
+ * With -c or -p: that process and all that it starts.
+ *
  * Run: sonde -s opens.d            the whole system, until ^C
  *      sonde -s opens.d -c 'man -w ls'
  *
@@ -18,11 +20,13 @@
 #pragma D option quiet
 
 syscall::open:entry, syscall::creat:entry
+/progenyof($target)/
 {
         self->path = arg0;
 }
 
 syscall::openat:entry, syscall::openat2:entry
+/progenyof($target)/
 {
         self->path = arg1;
 }

@@ -2,6 +2,9 @@
 /*
  * IP traffic by peer: packets and bytes, sent and received.
  *
+ * Everybody's, also with -c or -p: the kernel's network code runs on behalf of
+ * whoever it has interrupted.
+ *
  * Run: sonde -s packets.d          the whole system, until ^C
  *
  * DIRECTION PEER                                     PACKETS      BYTES

@@ -2,6 +2,8 @@
 /*
  * Page faults of processes, by the code that caused them.
  *
+ * With -c or -p: that process and all that it starts.
+ *
  * Run: sonde -s pagefaults.d -c 'ls -lR /usr/share'
  *
  *   ls                         libc.so.6`__memset_avx2_unaligned      57
@@ -10,7 +12,7 @@
 #pragma D option quiet
 
 rawtp:exceptions::page_fault_user
-/!$target || pid == $target/
+/progenyof($target)/
 {
         @[execname, ufunc(args[1]->ip)] = count();
 }

@@ -2,6 +2,8 @@
 /*
  * Processes as they begin, execute programs, and end.
  *
+ * With -c or -p: that process and all that it starts.
+ *
  * Run: sonde -s processes.d        the whole system, until ^C
  *      sonde -s processes.d -c 'sh -c "date; date"'
  *
@@ -20,7 +22,7 @@ BEGIN
 
 /* sched_process_fork(struct task_struct *parent, struct task_struct *child) */
 rawtp:::sched_process_fork
-/args[1]->pid == args[1]->tgid/
+/args[1]->pid == args[1]->tgid && progenyof($target)/
 {
         began[args[1]->pid] = timestamp;
         printf("%7d %-6s %d by %s\n", args[0]->tgid, "fork", args[1]->pid,
@@ -29,6 +31,7 @@ rawtp:::sched_process_fork
 
 /* sched_process_exec(struct task_struct *, pid_t, struct linux_binprm *) */
 rawtp:::sched_process_exec
+/progenyof($target)/
 {
         printf("%7d %-6s %s\n", args[0]->pid, "exec",
             stringof(args[2]->filename));

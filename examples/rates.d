@@ -4,6 +4,8 @@
  * processes. Counts that a second's line shows are taken back from the next
  * one exactly: their sum over all lines is what happened.
  *
+ * With -c or -p: that process and all that it starts.
+ *
  * Run: sonde -s rates.d            the whole system, until ^C
  *
  *      SYSCALLS   SWITCHES    WAKEUPS      FORKS
@@ -20,10 +22,10 @@ BEGIN
             "SYSCALLS", "SWITCHES", "WAKEUPS", "FORKS");
 }
 
-syscall:::entry               { @syscalls = count(); }
-rawtp:::sched_switch          { @switches = count(); }
-rawtp:::sched_wakeup          { @wakeups = count(); }
-rawtp:::sched_process_fork    { @forks = count(); }
+syscall:::entry            /progenyof($target)/ { @syscalls = count(); }
+rawtp:::sched_switch       /progenyof($target)/ { @switches = count(); }
+rawtp:::sched_wakeup       /progenyof($target)/ { @wakeups = count(); }
+rawtp:::sched_process_fork /progenyof($target)/ { @forks = count(); }
 
 tick-1s, END
 {

@@ -5,6 +5,8 @@
  * signal_generate has (int sig, struct kernel_siginfo *, struct task_struct *
  * receiver, ...). The kernel itself sends some, on behalf of whoever runs.
  *
+ * With -c or -p: what that process sends, and all that it starts.
+ *
  * Run: sonde -s signals.d          the whole system, until ^C
  *
  * SENDER              PID SIG RECEIVER            PID
@@ -21,6 +23,7 @@ BEGIN
 }
 
 rawtp:::signal_generate
+/progenyof($target)/
 {
         printf("%-16s %6d %3d %-16s %6d\n", execname, pid, args[0],
             stringof(args[2]->comm), args[2]->tgid);

@@ -3,6 +3,8 @@
  * System calls that take longer than so many milliseconds (10, or what the
  * argument says), as they return.
  *
+ * With -c or -p: that process and all that it starts.
+ *
  * Run: sonde -s slow-syscalls.d         the whole system, until ^C
  *      sonde -s slow-syscalls.d 100
  *      sonde -s slow-syscalls.d -c 'sleep 0.5'
@@ -22,6 +24,7 @@ BEGIN
 }
 
 syscall:::entry
+/progenyof($target)/
 {
         self->start = timestamp;
 }

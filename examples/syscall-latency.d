@@ -5,6 +5,8 @@
  * A variable of self belongs to the thread, so a call that sleeps is matched
  * with its own beginning however many others run meanwhile.
  *
+ * With -c or -p: that process and all that it starts.
+ *
  * Run: sonde -s syscall-latency.d -c 'ls -l /usr/bin'
  *
  *   statx
@@ -22,7 +24,7 @@
 #pragma D option quiet
 
 syscall:::entry
-/$target == 0 || pid == $target/
+/progenyof($target)/
 {
         self->start = timestamp;
 }

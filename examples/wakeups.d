@@ -2,6 +2,9 @@
 /*
  * Who wakes whom: the chains along which work is handed on.
  *
+ * With -c or -p: whom that process wakes, and all that it starts. An interrupt
+ * wakes in the name of whoever it has interrupted.
+ *
  * Run: sonde -s wakeups.d          the whole system, until ^C
  *
  * WAKER            SLEEPER            COUNT
@@ -12,6 +15,7 @@
 #pragma D option quiet
 
 sched:::wakeup
+/progenyof($target)/
 {
         @[execname, args[1]->pr_fname] = count();
 }

@@ -2,6 +2,8 @@
 /*
  * Which process writes most, and to which files: the ten first by bytes.
  *
+ * With -c or -p: that process and all that it starts.
+ *
  * Run: sonde -s writers.d          the whole system, until ^C
  *      sonde -s writers.d -c 'cp -r /etc /tmp/etc'
  *
@@ -15,11 +17,13 @@
 
 syscall::write:entry, syscall::pwrite64:entry, syscall::writev:entry,
 syscall::sendfile64:entry
+/progenyof($target)/
 {
         self->fd = arg0 + 1;
 }
 
 syscall::copy_file_range:entry
+/progenyof($target)/
 {
         self->fd = arg2 + 1;
 }

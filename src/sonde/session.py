@@ -21,6 +21,7 @@ from sonde.signals import Signals
 from sonde.spec import (
     ACTIVE,
     DRAINING,
+    FAMILY,
     INACTIVE,
     PACKET_LOSSES,
     STATE_STATUS,
@@ -240,13 +241,21 @@ class Session:
         return Result(status, signals.asked)
 
     def _start(self) -> None:
+        self._adopt_descendants()
         self._run_internal("BEGIN")
         if self._activity() == INACTIVE:
             self._set_activity(ACTIVE)
+            # Once more: those who were started between the first look and the first firing.
+            self._adopt_descendants()
         if not self._options.number("switchrate", 0):
             self._consumer.poll()
         for each in self._traced:
             each.resume()
+
+    def _adopt_descendants(self) -> None:
+        """Processes that $target has started before programs see who starts whom belong to its family as well."""
+        if self._traced and any(each.name == FAMILY for each in self._spec.maps):
+            self._tracing.adopt_descendants(self._traced[0].pid)
 
     def _follow(self, signals: Signals) -> None:
         """Drain until exit(), a signal, or the end of what is traced."""

@@ -37,6 +37,9 @@ COUNTERS = (
 their map full, speculative records, faults inside ERROR clauses, firings nested deeper than scratch memory allows,
 packets of which less was captured than asked for since a record has no room for more."""
 
+FAMILY = "family"
+"""The map of the threads of $target and of all that it has started: task storage, a u64 that is not 0."""
+
 PACKET_LOSSES = "packet_losses"
 """A map that programs which capture packets have: u64 packets that found no room, by u32 probe. Only programs write it,
 when that happens."""

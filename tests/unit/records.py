@@ -70,6 +70,9 @@ class FakeTracing:
     def write_map(self, name: str, key: bytes, value: bytes) -> None:
         self.maps.setdefault(name, {})[key] = value
 
+    def adopt_descendants(self, pid: int) -> None:
+        pass
+
     def attach(self) -> None:
         pass
 

@@ -107,8 +107,8 @@ def macros(operands: Sequence[str], target: int, options: OptionTable) -> Macros
     )  # fmt: skip
 
 
-def check_options(options: OptionTable) -> CheckOptions:
-    """What the checker is to know of the options; pragmas go back into the table."""
+def check_options(options: OptionTable, target: int | None = 0) -> CheckOptions:
+    """What the checker is to know of the options and of $target; pragmas go back into the table."""
 
     def set_by_pragma(name: str, text: str | None) -> object:
         options.set_in_program(name, text)
@@ -125,6 +125,7 @@ def check_options(options: OptionTable) -> CheckOptions:
         maxframes=options.number("maxframes", default.maxframes),
         amin=options.text("amin") or None,
         branches=version_of(options) >= NEWEST_VERSION,
+        target=target,
         parse_option=set_by_pragma,
     )
 
@@ -141,7 +142,7 @@ def compile_programs(
     given: Sequence[Given], options: OptionTable, registry: Registry, variables: Macros, program_name: str
 ) -> Compiled:
     """Check them in their order. Raises FatalError with the first mistake."""
-    checker = Checker(registry, check_options(options))
+    checker = Checker(registry, check_options(options, variables.target))
     if options.is_set("libdir"):
         found = _libraries(options)
         checker.use_libraries(lambda: found)

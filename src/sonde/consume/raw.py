@@ -126,6 +126,7 @@ class Recorder:
         self.attach = tracing.attach
         self.run = tracing.run
         self.write_map = tracing.write_map
+        self.adopt_descendants = tracing.adopt_descendants
         self.close = tracing.close
         self.block(_DESCRIPTION, _describe(spec, len(self.rings), options or Options()))
 
@@ -265,6 +266,9 @@ class Replay:
 
     def write_map(self, name: str, key: bytes, value: bytes) -> None:
         """What was written showed in what was read later, and is in the file."""
+
+    def adopt_descendants(self, pid: int) -> None:
+        """Who descends from whom was asked by programs."""
 
     def wait(self, timeout: float | None, others: Sequence[int] = ()) -> list[int]:
         return []

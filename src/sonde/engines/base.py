@@ -99,6 +99,9 @@ class Tracing(Protocol):
     def write_map(self, name: str, key: bytes, value: bytes) -> None:
         """Set one element."""
 
+    def adopt_descendants(self, pid: int) -> None:
+        """Let the programs know who descends from the process by now, in the map `spec.FAMILY`. Raises EngineError."""
+
     def replace_map(self, name: str) -> list[tuple[bytes, bytes]]:
         """Put an empty map in the place of a replaceable one; return the old one's final contents."""
 

@@ -216,6 +216,9 @@ class EmbeddedTracing:
         if result:
             raise EngineError(f"cannot write map {name}: {os.strerror(-result)}")
 
+    def adopt_descendants(self, pid: int) -> None:
+        """Nothing: who was started before tracing is not traced."""
+
     def _map(self, name: str) -> Map:
         if name in self._elements:
             array, index = self._elements[name]

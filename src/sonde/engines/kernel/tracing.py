@@ -22,7 +22,7 @@ from sonde.engines.kernel.rings import Rings
 from sonde.engines.kernel.stamps import StampValues
 from sonde.engines.kernel.syscalls import PollSet, current_cpu
 from sonde.probe import Probe
-from sonde.spec import SKIPPED, ProgramSpec, TracingSpec, element_name
+from sonde.spec import FAMILY, SKIPPED, ProgramSpec, TracingSpec, element_name
 from sonde.target.machine import possible_cpus
 from sonde.typed import TYPE_CHECKING
 
@@ -220,6 +220,12 @@ class KernelTracing:
     def write_map(self, name: str, key: bytes, value: bytes) -> None:
         """Set one element, of a per-CPU map on all CPUs."""
         self._map(name).write(key, value)
+
+    def adopt_descendants(self, pid: int) -> None:
+        """Let the programs know who descends from the process by now."""
+        from sonde.engines.kernel.family import adopt_descendants  # few programs ask who descends from whom
+
+        adopt_descendants(self._map(FAMILY), pid)
 
     def _map(self, name: str) -> KernelMap:
         if name in self._elements:

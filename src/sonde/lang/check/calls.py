@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sonde.lang.check import prototypes
+from sonde.lang.check import family, prototypes
 from sonde.lang.check.compatibility import accepts
 from sonde.lang.check.conversions import convert, convert_to_string, decay
 from sonde.lang.check.folding import constant_value
@@ -29,7 +29,8 @@ def call(name: str, arguments: tuple[Operand, ...], scope: Scope, position: Posi
         return _stack(name, arguments, position, scope)
     converted = tuple(_argument(argument, kind) for argument, kind in zip(arguments, shape.parameters, strict=False))
     _check_scratch(name, converted, scope, position)
-    return Call(shape.returns, position, name, converted)
+    made = Call(shape.returns, position, name, converted)
+    return family.progeny(made, scope, position) if name == "progenyof" else made
 
 
 def check_count(what: str, given: int, shape: Prototype, position: Position, unit: str = "arg") -> None:

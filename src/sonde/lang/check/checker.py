@@ -29,6 +29,9 @@ from sonde.lang.program import Clause, Expr, Program, Statement
 from sonde.lang.types import STRING, Type
 from sonde.probe import Probe
 
+_OF_HIDDEN = NO_MACROS._replace(target=None)
+"""`$target` in what a program did not write is found out when it runs."""
+
 
 class Checker:
     """Checks the sources of one session as they are parsed; `program` is what they amount to.
@@ -182,7 +185,7 @@ class Checker:
         found = self._hidden[text] = []
         with derived.aside(self._scope):
             source = Source(text, derived.HIDDEN)
-            for item in Parser(source, NO_MACROS, self.is_type_name).items():
+            for item in Parser(source, _OF_HIDDEN, self.is_type_name).items():
                 if isinstance(item, syntax.ProbeClause):
                     found += self._hidden_clauses(item)
                 elif isinstance(item, syntax.Declaration):

@@ -16,7 +16,8 @@ class CheckOptions(NamedTuple):
 
     `unused_arguments` (-xargref) allows that some of the command line's arguments are never named.
     `parse_option` turns an option's text into its value and raises ValueError with DTrace's words if it cannot.
-    The sizes are those in force before any pragma. `branches`: statements may be conditional and loop.
+    The sizes are those in force before any pragma. `branches`: statements may be conditional and loop. `target` is the
+    process of -c or -p, 0 without one, None where it is known only when the program runs.
     """
 
     zero_probes: bool = False
@@ -27,6 +28,7 @@ class CheckOptions(NamedTuple):
     maxframes: int = 127
     amin: str | None = None
     branches: bool = True
+    target: int | None = 0
     parse_option: Callable[[str, str | None], object] = _take_any
 
 
