@@ -16,13 +16,25 @@ class Internal(NamedTuple):
     name: str
 
 
+CHANGES_NOTHING = 64
+"""In `Syscall.inputs`."""
+
+EXECS = ("execve", "execveat")
+"""The system calls that replace the process's memory."""
+
+
 class Syscall(NamedTuple):
-    """Entry to or return from one system call; `compat` for the 32-bit table (int 0x80)."""
+    """Entry to or return from one system call; `compat` for the 32-bit table (int 0x80).
+
+    `inputs` is for entries: bit n is set if what argument n points to is only read by the call, bit 6 if it changes no
+    memory of the process that its arguments lead to; 0 where it does not return.
+    """
 
     number: int
     name: str
     is_return: bool
     compat: bool = False
+    inputs: int = 0
 
 
 class Timer(NamedTuple):

@@ -29,6 +29,7 @@ from sonde.spec import (
     UNWIND_MAPPINGS,
     UNWIND_PROCESSES,
     UNWIND_ROWS,
+    WAITING,
     TracingSpec,
     devices,
     fires_elsewhere,
@@ -393,6 +394,7 @@ class Session:
         if signals.asked and not self._shown.testing:
             self._report.blank_line()
         self._consumer.finish()
+        _tell_waiting(self._spec, self._source.read_map, self._report)
         losses = self._packet_losses()
         if self._captures is not None:
             self._captures.finish(losses)
@@ -452,6 +454,14 @@ def _captured(
     return Captures(spec, report, packets, is_live)
 
 
+def _tell_waiting(spec: TracingSpec, read: Callable[[str], list[tuple[bytes, bytes]]], report: TextReport) -> None:
+    """Say how many firings of entries would have gone on at the return of a system call that has not come."""
+    if any(each.name == WAITING for each in spec.maps):
+        waiting = sum(int.from_bytes(value, "little") for _, value in read(WAITING))
+        if waiting:
+            report.drop(Drop("waiting", None, waiting))
+
+
 def packet_losses(contents: Iterable[tuple[bytes, bytes]]) -> dict[int, int]:
     """What the map `spec.PACKET_LOSSES` says, by probe."""
     return {int.from_bytes(key, "little"): int.from_bytes(value, "little") for key, value in contents}
@@ -483,6 +493,8 @@ def show_recorded(
     captures = _captured(recorded.spec, report, packets, False)
     consumer = Consumer(recorded.spec, recorded, captures or report, shown, set_option, report.label, float("inf"))
     replay(recorded, consumer)
+    if recorded.has_map(WAITING):
+        _tell_waiting(recorded.spec, recorded.read_map, report)
     if captures is not None:
         is_whole = recorded.has_map(PACKET_LOSSES)
         captures.finish(packet_losses(recorded.read_map(PACKET_LOSSES)) if is_whole else None)

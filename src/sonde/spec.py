@@ -44,6 +44,10 @@ PACKET_LOSSES = "packet_losses"
 """A map that programs which capture packets have: u64 packets that found no room, by u32 probe. Only programs write it,
 when that happens."""
 
+WAITING = "waiting"
+"""A map of one u64 that programs have whose firings may be broken off: how many have not gone on yet, since their
+system calls have not returned."""
+
 SKIPPED = "skipped"
 """Not a map of the spec, but read like one (one u64, no key): firings that the engine did not run because the same
 program was already running on that CPU."""

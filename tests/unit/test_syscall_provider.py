@@ -4,9 +4,11 @@ import pytest
 
 from sonde.lang import types
 from sonde.lang.types import Pointer, Struct, name_of, resolve
-from sonde.probe import Syscall
+from sonde.probe import CHANGES_NOTHING, Syscall
+from sonde.probes import syscall_inputs
 from sonde.probes.pattern import Pattern
 from sonde.probes.syscall import SyscallProvider
+from sonde.probes.syscalls_x86_64 import CALLS
 
 FUNCTIONS = {
     "__x64_sys_": ["openat", "newstat", "read", "kexec_load"],
@@ -37,7 +39,7 @@ def test_a_plain_name_asks_nobody():
     provider = SyscallProvider(refuse, refuse, "/none")
     (probe,) = provider.match(Pattern("syscall", "", "openat", "entry"))
     assert str(probe) == "syscall:vmlinux:openat:entry"
-    assert probe.firing == Syscall(257, "openat", False)
+    assert probe.firing == Syscall(257, "openat", False, inputs=CHANGES_NOTHING | 0b10)
     assert [name_of(argument.native) for argument in provider.arguments(probe)] == [
         "int",
         "const char *",
@@ -59,7 +61,7 @@ def test_a_call_may_be_named_by_its_own_name(provider):
 
 def test_the_32_bit_call_when_it_is_asked_for(provider):
     (probe,) = provider.match(Pattern("syscall", "ia32", "openat", "entry"))
-    assert probe.firing == Syscall(295, "openat", False, compat=True)
+    assert probe.firing == Syscall(295, "openat", False, compat=True, inputs=CHANGES_NOTHING | 0b10)
     assert provider.by_id(probe.id) == probe
     assert names(provider.match(Pattern("syscall", "*", "openat", "entry"))) == [
         "syscall:vmlinux:openat:entry",
@@ -159,3 +161,34 @@ def test_an_architecture_without_a_table_has_no_calls():
     provider = SyscallProvider(refuse, refuse, "/none", "riscv64")
     assert not provider.match(Pattern("syscall", "", "", ""))
     assert provider.by_id(100) is None
+
+
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        ("openat", CHANGES_NOTHING | 0b10),
+        ("write", CHANGES_NOTHING | 0b10),
+        ("connect", CHANGES_NOTHING | 0b10),
+        ("mount", CHANGES_NOTHING | 0b10111),
+        ("execve", CHANGES_NOTHING | 0b111),
+        ("readlinkat", 0b10),
+        ("newfstatat", 0b10),
+        ("readv", 0b10),
+        ("read", 0),
+        ("ioctl", 0),
+        ("exit_group", 0),
+    ],
+)
+def test_what_a_call_only_reads(provider, call, expected):
+    """By the manual pages: the rest it may have written to when it returns."""
+    (probe,) = provider.match(Pattern("syscall", "", call, "entry"))
+    assert probe.firing.inputs == expected
+
+
+def test_the_exceptions_are_calls_and_arguments_that_there_are():
+    declared = {}
+    for line in CALLS.splitlines():
+        head, _, arguments = line.partition("(")
+        declared[head.split()[1].partition("=")[0]] = {each.rpartition(" ")[2] for each in arguments[:-1].split(", ")}
+    for name, arguments in syscall_inputs._INPUTS.items():
+        assert set(arguments.split()) <= declared[name], name

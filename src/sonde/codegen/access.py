@@ -8,7 +8,7 @@ from sonde.codegen.generation import Generation
 from sonde.codegen.ir import Imm, Operand, Slot
 from sonde.codegen.places import Held, Memory, Place, Remote, Trusted
 from sonde.codegen.region import available, checked
-from sonde.codegen.resident import read_user
+from sonde.codegen.resident import missing, read_user
 from sonde.lang.types import Type, is_signed, size_of
 
 INLINE_WORDS = 80
@@ -55,7 +55,8 @@ def fetch_unchecked(g: Generation, place: Remote, memory: Memory, size: Operand)
     g.b.branch("slt", result, Imm(0), bad, good)
     g.b.place(bad)
     # Behind a NULL pointer it is NULL that is wrong, not the member's offset.
-    fault(g, BAD_ADDRESS, g.b.choose("eq", place.address, Imm(0), lambda: Imm(0), lambda: address))
+    wrong = g.b.choose("eq", place.address, Imm(0), lambda: Imm(0), lambda: address)
+    fault(g, missing(g) if place.user else BAD_ADDRESS, wrong)
     g.b.place(good)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sonde.codegen import clock, commits, loops, records, region
+from sonde.codegen import clock, commits, deferral, loops, records, region
 from sonde.codegen.generation import Fault, Generation
 from sonde.codegen.integers import can_be_forgotten, forgotten
 from sonde.codegen.ir import Imm, Operand
@@ -32,6 +32,7 @@ def generate(g: Generation, planned: Planned, bit: int | None) -> None:
         word, place = divmod(bit, MASK_BITS)
         g.b.branch("set", clause_mask(g, word), Imm(1 << place), wanted, end)
         g.b.place(wanted)
+    deferral.begin_clause(g, clause, end)
     searching.begin_clause(g, clause)
     failed = g.b.label()
     g.finish = g.b.label()
@@ -43,6 +44,7 @@ def generate(g: Generation, planned: Planned, bit: int | None) -> None:
         region.begin(g)
     if clause.predicate is not None:
         body = g.b.label()
+        deferral.begin_predicate(g, body)
         if g.shares_clock:
             clock.prepare_predicate(g, clause.predicate)
         g.branch(clause.predicate, body, end)
@@ -50,6 +52,7 @@ def generate(g: Generation, planned: Planned, bit: int | None) -> None:
         g.release_temporaries()
     if not scratch_first and region.is_used(g, clause):
         region.begin(g)
+    deferral.begin_body(g)
     g.speculation = g.b.copy(Imm(0)) if is_speculating(clause) else None
     g.has_exited = g.b.copy(Imm(0)) if _may_exit(clause) else None
     _parts(g, parts)
@@ -60,6 +63,7 @@ def generate(g: Generation, planned: Planned, bit: int | None) -> None:
         g.b.branch("ne", g.has_exited, Imm(0), g.exit)
     g.b.jump(end)
     g.b.place(failed)
+    deferral.defer(g, clause)
     _report(g, clause)
     g.b.place(end)
 
@@ -99,13 +103,15 @@ def _straight(g: Generation, part: Part) -> None:
 
 def _statements(g: Generation, part: Straight) -> None:
     for statement in part.statements:
-        _prepare(g, statement)
-        g.statement(statement)
-        g.release_temporaries()
+        with deferral.once(g, statement):
+            _prepare(g, statement)
+            g.statement(statement)
+            g.release_temporaries()
 
 
 def _prepare(g: Generation, statement: tree.Statement) -> None:
     g.at(statement.position)
+    deferral.reach(g, statement)
     if g.shares_clock:
         clock.prepare(g, statement)
 

@@ -21,6 +21,8 @@ def reading(g: Generation) -> Reg:
     """The clock, for all uses in the clause."""
     if g.clock is not None:
         return g.clock
+    if g.firing_time is not None:
+        return g.firing_time
     assert g.clause is not None
     return g.b.call(NUMBERS["ktime_get_ns"], pure=f"time{g.clause.id}")
 

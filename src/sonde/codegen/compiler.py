@@ -129,7 +129,8 @@ class Compilation:
         for each in self.groups:
             wanted = {clause.id for clause in each.clauses}
             planned = [p for p in self.planned if p[0].id in wanted]
-            made.append(optimize(generate(each.name, each.context, planned, self.shared).b.function))
+            main = generate(each.name, each.context, planned, self.shared, each.may_defer)
+            made.append(optimize(main.b.function))
         return made
 
     def _used_maps(self, programs: Sequence[ProgramSpec]) -> tuple[MapSpec, ...]:
@@ -140,7 +141,8 @@ class Compilation:
 
     def _program(self, each: Group) -> ProgramSpec:
         wanted = {clause.id for clause in each.clauses}
-        main = generate(each.name, each.context, [p for p in self.planned if p[0].id in wanted], self.shared)
+        planned = [p for p in self.planned if p[0].id in wanted]
+        main = generate(each.name, each.context, planned, self.shared, each.may_defer)
         try:
             self._subprograms = dict(main.subprograms)
             spec = link(each.name, (main.b.function, main.positions), self._part, self._line)

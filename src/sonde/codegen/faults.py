@@ -17,6 +17,9 @@ BAD_SIZE = 10
 BAD_INDEX = 11
 LONG_LOOP = 13
 
+ABSENT = 0x100
+"""Set in the code of a fault that `deferral.py` may make good: a page of the process may be missing."""
+
 
 def fault(g: Generation, code: int, value: Operand) -> None:
     """Stop the clause here; code added afterwards must be in a new block."""

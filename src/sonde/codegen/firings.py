@@ -14,9 +14,12 @@ from sonde.codegen.context.syscall import SyscallContext
 from sonde.codegen.context.tracepoint import Fields, RawTracepointContext, TracepointContext
 from sonde.codegen.context.uprobe import UprobeContext
 from sonde.codegen.generation import Context
+from sonde.codegen.kernels import has_prepare_exec
+from sonde.codegen.repeating import reads_process
 from sonde.codegen.uses import arguments_used, uses_arguments
 from sonde.lang.program import Clause
 from sonde.probe import (
+    EXECS,
     OVERFLOWS,
     SOCKET,
     TCX,
@@ -45,11 +48,13 @@ _TCX = "tcx"
 
 
 class Group(NamedTuple):
-    """The probes and clauses of one program, and its name."""
+    """The probes and clauses of one program, and its name. `may_defer`: its firings may be broken off, or it is what
+    goes on with those (`deferral.py`)."""
 
     name: str
     context: Context
     clauses: tuple[Clause, ...]
+    may_defer: bool = False
 
 
 def group(
@@ -85,7 +90,32 @@ def group(
         groups += [
             Group(_name(context.probes, len(groups) + n), context, own_clauses) for n, context in enumerate(contexts)
         ]
-    return groups
+    return _deferring(groups, target)
+
+
+def _deferring(groups: Sequence[Group], target: Target) -> list[Group]:
+    """With programs that go on with the firings of others, before all others that a call's return fires. An engine that
+    holds a system call while it is looked at needs none."""
+    made: list[Group] = []
+    others: list[Group] = []
+    for each in groups:
+        may_defer = _is_entry(each.context) and any(map(reads_process, each.clauses))
+        if may_defer and _APART not in target.features:
+            from sonde.codegen.context.resumed import ResumedContext  # an import that many programs do without
+
+            probes = each.context.probes
+            execs = any(isinstance(p.firing, Syscall) and p.firing.name in EXECS for p in probes)
+            context = ResumedContext(probes, each.context.index, execs and has_prepare_exec(target))
+            made.append(Group(f"r{each.name}"[:15], context, each.clauses, True))
+            others.append(each._replace(may_defer=True))
+        else:
+            others.append(each)
+    return [*made, *others]
+
+
+def _is_entry(context: Context) -> bool:
+    firing = context.probes[0].firing
+    return isinstance(firing, Syscall) and not firing.is_return
 
 
 def _order(item: tuple[Probe, Sequence[Clause]]) -> tuple[bool, int]:

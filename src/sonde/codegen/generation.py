@@ -17,6 +17,7 @@ from sonde.codegen.builder import Builder
 from sonde.codegen.ir import Base, CallArgument, Imm, MapDescriptor, Operand, Reg, Slot, SlotAddress
 from sonde.codegen.maps import MapPool
 from sonde.codegen.places import Memory, Place
+from sonde.codegen.repeating import Repeating
 from sonde.codegen.settings import Settings
 from sonde.codegen.type_table import TypeTable
 from sonde.lang.errors import DError, Position
@@ -152,6 +153,13 @@ class Generation:
         self.has_exited: Reg | None = None
         self.sampled: Reg | None = None
         self.result: Operand = Imm(0)
+        self.deferral: Deferral | None = None
+        self.resumed: Reg | None = None
+        """Where a firing that was broken off goes on (`deferral.WHERE`), in the program that does so."""
+        self.done: Reg | None = None
+        """How far the clause has got, or, where it goes on, had got."""
+        self.firing_time: Reg | None = None
+        """When the firing happened, in ns, where that is not when its program runs."""
         self.lacks: Mapping[str, str] = {}
         """Helpers that programs of this kind may not call, and what that denies to D."""
 
@@ -282,6 +290,16 @@ class Generation:
     def intern(self, text: bytes) -> int:
         """The number of a string that records name by number."""
         return self.shared.strings.setdefault(text, len(self.shared.strings))
+
+
+class Deferral(NamedTuple):
+    """The clauses of a program whose firings may be broken off (`deferral.py`): their numbers by id, from 1; what of a
+    clause that reads the process's memory may be repeated, by id; and where the clause-local variables are kept that
+    more than one clause uses."""
+
+    numbers: Mapping[int, int]
+    repeats: Mapping[int, Repeating]
+    kept: Mapping[Variable, int]
 
 
 STACK_OBJECT = 64

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sonde.codegen.generation import Generation, Unsupported
 from sonde.lang.errors import Position
-from sonde.target.target import is_older
+from sonde.target.target import Target, is_older
 
 _LOOPS_SINCE = (5, 17)
 """The first kernel with bpf_loop."""
@@ -17,6 +17,14 @@ _FRAGMENTS_SINCE = (5, 18)
 
 _PADDED_SINCE = (5, 17)
 """The first kernel that pads a thread's name with zeros (__set_task_comm, fs/exec.c)."""
+
+_PREPARE_EXEC_SINCE = (6, 10)
+"""The first kernel with the tracepoint sched_prepare_exec, before the old memory goes (begin_new_exec, fs/exec.c)."""
+
+
+def has_prepare_exec(target: Target) -> bool:
+    """Whether there is a tracepoint where an exec that will succeed has its old memory still."""
+    return not is_older(target, _PREPARE_EXEC_SINCE)
 
 
 def has_loops(g: Generation) -> bool:

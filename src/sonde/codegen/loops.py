@@ -142,6 +142,7 @@ def _inherit(g: Generation, body: Generation, environment: Reg, memory: Memory) 
     body.fault = Fault(body.b.label(), body.b.register(), body.b.register(), body.b.register())
     body.finish = body.b.label()
     body.may_sleep = g.may_sleep
+    body.deferral, body.resumed = g.deferral, g.resumed
     body.lacks = g.lacks
     body.clause, body.activity, body.mask_words = g.clause, g.activity, g.mask_words
     body.is_error_routine, body.shares_clock = g.is_error_routine, g.shares_clock

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from sonde.bpf import maps as kinds
-from sonde.codegen import clauses, kernels, loops, records
+from sonde.codegen import clauses, deferral, kernels, loops, records
 from sonde.codegen.access import zero
 from sonde.codegen.clauses import ERROR_ROUTINE, Planned
 from sonde.codegen.generation import Context, Generation, Shared
@@ -37,9 +37,13 @@ SCRATCH = "scratch"
 _ACTIVITY = {"BEGIN": INACTIVE, "END": DRAINING}
 
 
-def generate(name: str, context: Context, planned: Sequence[Planned], shared: Shared) -> Generation:
-    """The program that runs these clauses for the context's probes."""
+def generate(
+    name: str, context: Context, planned: Sequence[Planned], shared: Shared, may_defer: bool = False
+) -> Generation:
+    """The program that runs these clauses for the context's probes; `may_defer` if it is one of two that share a firing
+    (`deferral.py`)."""
     g = Generation(name, context, shared, HANDLERS)
+    g.deferral = deferral.planned(shared, [clause for clause, *_ in planned]) if may_defer else None
     g.may_sleep = may_sleep(g, [clause for clause, *_ in planned])
     setup, body = g.b.label(), g.b.label()
     bits = _partial_clauses(g, planned)
@@ -51,8 +55,11 @@ def generate(name: str, context: Context, planned: Sequence[Planned], shared: Sh
     g.b.jump(setup)
     g.b.place(body)
     variables = _local_variables(g, planned)
+    deferral.restore_variables(g)
     for item in planned:
         clauses.generate(g, item, bits.get(item[0].id))
+    if g.deferral is not None and g.resumed is None:
+        g.subprograms[deferral.ROUTINE] = deferral.generate_routine(g)
     g.b.place(g.exit)
     _leave(g)
     _set_up(g, setup, body, variables)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from sonde.bpf import programs
 from sonde.codegen import outputs
+from sonde.codegen.faults import ABSENT, BAD_ADDRESS, fault_if
 from sonde.codegen.generation import Generation
 from sonde.codegen.ir import Imm, Operand, Reg, SlotAddress
 from sonde.codegen.places import Memory
@@ -44,6 +45,16 @@ def read_user(g: Generation, helper: str, memory: Memory, size: Operand, address
             _touch(g, g.b.alu("sub", g.b.alu("add", address, size), Imm(1)))
             g.b.move(result, g.call(helper, g.argument_of(memory.base, memory.offset), size, address))
     return result
+
+
+def missing(g: Generation) -> int:
+    """The code of the fault where `read_user` has failed."""
+    return BAD_ADDRESS if g.deferral is None or g.resumed is not None else BAD_ADDRESS | ABSENT
+
+
+def require_read(g: Generation, result: Operand, address: Operand) -> None:
+    """That fault, if `read_user` has failed."""
+    fault_if(g, "slt", result, Imm(0), missing(g), address)
 
 
 def _touch(g: Generation, address: Operand) -> None:

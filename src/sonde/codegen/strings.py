@@ -25,7 +25,7 @@ from sonde.codegen.names import PROBE_NAMES, name_text, only_text, probe_name
 from sonde.codegen.nullable import can_be_null
 from sonde.codegen.places import Memory, Place, Remote
 from sonde.codegen.region import available
-from sonde.codegen.resident import read_user
+from sonde.codegen.resident import read_user, require_read
 from sonde.codegen.shapes import COMM_SIZE, round_up, string_capacity
 from sonde.codegen.walk import is_zero
 from sonde.lang import program as tree
@@ -213,9 +213,9 @@ def read(g: Generation, place: Place, memory: Memory, size: int, length: int | N
     user = isinstance(place, Remote) and place.user
     address = source_address(g, place)
     if user:
-        result = read_user(g, "probe_read_user_str", memory, Imm(most), address)
-    else:
-        result = g.call("probe_read_kernel_str", g.argument_of(memory.base, memory.offset), Imm(most), address)
+        require_read(g, read_user(g, "probe_read_user_str", memory, Imm(most), address), address)
+        return
+    result = g.call("probe_read_kernel_str", g.argument_of(memory.base, memory.offset), Imm(most), address)
     fault_if(g, "slt", result, Imm(0), BAD_ADDRESS, address)
 
 

@@ -18,6 +18,7 @@ from sonde.probe import Probe, Syscall
 from sonde.probes import type_names
 from sonde.probes.pattern import Pattern, matcher, matches, plain
 from sonde.probes.provider import SYSCALL
+from sonde.probes.syscall_inputs import inputs
 from sonde.typed import NamedTuple
 
 NATIVE, COMPAT = "vmlinux", "ia32"
@@ -72,14 +73,14 @@ class SyscallProvider:
         sides = [side for side, name in enumerate(_SIDES) if matches(pattern.name, name)]
         if not sides:
             return ()
-        found = [_probe(call, module, side) for module, call in self._calls(pattern) for side in sides]
+        found = [self._probe(call, module, side) for module, call in self._calls(pattern) for side in sides]
         return sorted(found)
 
     def by_id(self, identifier: int) -> Probe | None:
         index, side = divmod(identifier - SYSCALL.first, 2)
         module = NATIVE if index < _COMPAT_OFFSET // 2 else COMPAT
         call = self._table(module).by_number.get(index % (_COMPAT_OFFSET // 2))
-        return _probe(call, module, side) if call and module in self._modules else None
+        return self._probe(call, module, side) if call and module in self._modules else None
 
     def arguments(self, probe: Probe) -> tuple[ProbeArgument, ...] | None:
         firing = probe.firing
@@ -87,14 +88,25 @@ class SyscallProvider:
             return None
         if firing.is_return:
             return (ProbeArgument(types.LONG, types.LONG, 0),)
-        call = self._table(probe.module).by_number[firing.number]
-        if firing.compat:
-            like = self._table(NATIVE).by_alias.get(call.alias) if call.arguments == "" else None
-            call = call._replace(arguments=like.arguments if like else None)
-        if call.arguments is None:
+        declared = self._declared(self._table(probe.module).by_number[firing.number], probe.module)
+        if declared is None:
             return None
-        natives = [self._type(text, firing.compat) for text in call.arguments.split(", ") if text]
+        natives = [self._type(text, firing.compat) for text in declared.split(", ") if text]
         return tuple(ProbeArgument(native, native, index) for index, native in enumerate(natives))
+
+    def _declared(self, call: Call, module: str) -> str | None:
+        """The call's arguments, those of the 64-bit call where a 32-bit one shares them."""
+        if module == NATIVE or call.arguments != "":
+            return call.arguments
+        like = self._table(NATIVE).by_alias.get(call.alias)
+        return like.arguments if like else None
+
+    def _probe(self, call: Call, module: str, side: int) -> Probe:
+        compat = module == COMPAT
+        identifier = SYSCALL.first + 2 * call.number + side + (_COMPAT_OFFSET if compat else 0)
+        read = 0 if side else inputs(call.name, self._declared(call, module))
+        firing = Syscall(call.number, call.name, bool(side), compat, read)
+        return Probe(identifier, "syscall", module, call.name, _SIDES[side], firing)
 
     def _calls(self, pattern: Pattern) -> list[tuple[str, Call]]:
         """Who names calls without a table means the 64-bit ones, unless only the other table has such."""
@@ -165,13 +177,6 @@ def _call(line: str) -> Call:
     name, equals, alias = names.partition("=")
     known = arguments[:-1] if parenthesis else "" if equals else None
     return Call(int(number), name, alias or name, known)
-
-
-def _probe(call: Call, module: str, side: int) -> Probe:
-    compat = module == COMPAT
-    identifier = SYSCALL.first + 2 * call.number + side + (_COMPAT_OFFSET if compat else 0)
-    firing = Syscall(call.number, call.name, bool(side), compat)
-    return Probe(identifier, "syscall", module, call.name, _SIDES[side], firing)
 
 
 def _narrow(kind: Type) -> Type:

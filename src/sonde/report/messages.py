@@ -22,6 +22,7 @@ _DROPS = {
     "samples": ("SAMPLES", "sample drop", ""),
     "captures": ("CAPTURES", "shortened capture", " (a record takes at most 64 KiB)"),
     "mappings": ("MAPPINGS", "mapping drop", " (addresses of processes that have ended may have no names)"),
+    "waiting": ("WAITING", "unfinished firing", " (memory not resident; its system call had not returned)"),
     "unwinding": ("UNWINDING", "unwinding drop", " (no room for tables: stacks are cut where one is missing)"),
 }
 """For each counter the tag without DTRACEDROP_, the thing lost (singular) and what follows it."""
@@ -42,6 +43,23 @@ def fault_text(fault: Fault) -> str:
     if fault.pc >= 0:
         text += f" at BPF pc {fault.pc}"
     return f"{_where(fault.clause, fault.probe)}: {text}"
+
+
+_PROCESS_MEMORY = range(1 << 16, 1 << 56)
+"""Where the memory of a process can be (vm.mmap_min_addr; TASK_SIZE_MAX with five levels of page tables)."""
+
+
+def absence_text(fault: Fault) -> str:
+    """Why memory of a process was out of reach, and what to do; "" where the fault is about something else."""
+    if fault.code != _BAD_ADDRESS or fault.value not in _PROCESS_MEMORY:
+        return ""
+    if fault.probe.provider == "syscall" and fault.probe.name == "entry":
+        remedy = "the call had not read it when it returned, or writes to it: read it at the call's return"
+    elif fault.probe.provider == "syscall":
+        remedy = "the call has not used it: read it where the process has, at a later call"
+    else:
+        remedy = "no program may wait for it at this probe: keep the address, and read it where the process has used it"
+    return f"the process has no such memory, or it is not resident; {remedy}"
 
 
 def refusal_text(record: Record, reason: str) -> str:

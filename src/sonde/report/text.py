@@ -13,7 +13,7 @@ from sonde.report.commands import Act, perform
 from sonde.report.escaping import Escaping, escaping_for
 from sonde.report.flow import HEADING as FLOW_HEADING
 from sonde.report.flow import Escape, Flow
-from sonde.report.messages import drop_text, fault_text, refusal_text
+from sonde.report.messages import absence_text, drop_text, fault_text, refusal_text
 from sonde.report.output import Output
 from sonde.report.piece import Piece, environment
 from sonde.report.record import Formatter, Style, compile_actions
@@ -85,6 +85,7 @@ class TextReport:
         self._packets: Packets | None = None
         self._formatters: dict[tuple[Any, ...], Formatter | None] = {}
         self._has_heading = False
+        self._has_explained = False
         self._is_recorded = is_recorded
         self._suits_terminal: bool | None = None
         self._suit_output()
@@ -263,6 +264,10 @@ class TextReport:
 
     def fault(self, fault: Fault) -> None:
         self._complain(fault_text(fault))
+        explanation = "" if self._has_explained or self._options.testing else absence_text(fault)
+        if explanation:
+            self._has_explained = True
+            self._complain(explanation)
 
     def drop(self, drop: Drop) -> None:
         self._complain(drop_text(drop, self._options.droptags))

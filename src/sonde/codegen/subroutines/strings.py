@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from sonde.codegen.access import zero
-from sonde.codegen.faults import BAD_ADDRESS, fault_if
 from sonde.codegen.generation import Generation
 from sonde.codegen.ir import Imm, Operand
 from sonde.codegen.places import Memory, Remote
-from sonde.codegen.resident import read_user
+from sonde.codegen.resident import read_user, require_read
 from sonde.codegen.strings import characters, copy_characters, limit, read, string_length
 from sonde.codegen.subroutines.results import part_into
 from sonde.lang import program as tree
@@ -34,8 +33,7 @@ def copyinstr(g: Generation, e: tree.Call, memory: Memory, size: int) -> None:
         g.b.move(bounded, Imm(1))
     with g.b.when("gt", bounded, Imm(limit(g, size))):
         g.b.move(bounded, Imm(limit(g, size)))
-    result = read_user(g, "probe_read_user_str", memory, bounded, address)
-    fault_if(g, "slt", result, Imm(0), BAD_ADDRESS, address)
+    require_read(g, read_user(g, "probe_read_user_str", memory, bounded, address), address)
 
 
 def strjoin(g: Generation, e: tree.Call, memory: Memory, size: int) -> None:
