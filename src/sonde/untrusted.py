@@ -25,6 +25,9 @@ KERNEL_TEXT = 16 << 20
 (vm.max_map_count), have 6 to 8 MiB."""
 
 _CHUNK = 1 << 20
+_GZIP = 31
+"""zlib's number for gzip's format and the largest window."""
+
 _ANY_WRITER = 2.0
 """Seconds in which somebody must begin to write to a FIFO that is to be read."""
 
@@ -77,6 +80,11 @@ def open_file(path: str, largest: int | None = None, flags: int = 0) -> BinaryIO
     return open(open_regular(path, largest, flags), "rb")
 
 
+def open_named_file(path: str) -> BinaryIO:
+    """As open_named, as a file that owns its descriptor."""
+    return open(open_named(path), "rb")
+
+
 def read_regular(path: str, largest: int, flags: int = 0) -> bytes:
     """The bytes of the regular file at a path. Raises OSError, also where it has grown larger since it was opened."""
     descriptor = open_regular(path, largest, flags)
@@ -114,6 +122,35 @@ def kernel_text(path: str, most: int = KERNEL_TEXT) -> str:
 def kernel_lines(path: str, most: int = KERNEL_TEXT) -> list[str]:
     """Its lines. Raises OSError."""
     return lines(kernel_text(path, most))
+
+
+def read_start(path: str, most: int) -> bytes:
+    """As much of a file as there is, up to `most` bytes. Raises OSError."""
+    descriptor = open_regular(path)
+    try:
+        return read_at_most(descriptor, most)
+    finally:
+        os.close(descriptor)
+
+
+def unpacked(data: bytes, largest: int) -> bytes:
+    """What gzip has compressed. Raises OSError where that is damaged, or larger: a few bytes can become any number."""
+    import zlib  # an import that most runs do without
+
+    found = bytearray()
+    while data:
+        member = zlib.decompressobj(_GZIP)
+        try:
+            found += member.decompress(data, largest + 1 - len(found))
+        except zlib.error as error:
+            raise OSError(errno.EBADMSG, f"what is compressed in it is damaged ({error})") from None
+        if len(found) > largest:
+            raise OSError(errno.EFBIG, f"it becomes larger than {largest >> 20} MiB")
+        if not member.eof:
+            raise OSError(errno.EBADMSG, "what is compressed in it is cut off")
+        # Members follow each other, and perhaps zeros.
+        data = member.unused_data.lstrip(b"\0")
+    return bytes(found)
 
 
 def read_at_most(descriptor: int, most: int) -> bytes:

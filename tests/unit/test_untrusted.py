@@ -1,5 +1,6 @@
 """Files of others: opened without waiting or effects, and read with the reader's bounds."""
 
+import gzip
 import os
 import socket
 import threading
@@ -166,3 +167,14 @@ def test_no_descriptor_is_left_open(path):
             untrusted.read_regular(__file__, 10)
         untrusted.read_regular(__file__, 1 << 20)
     assert len(os.listdir("/proc/self/fd")) == len(before)
+
+
+def test_what_gzip_has_compressed_has_the_bound_of_who_unpacks_it():
+    whole = gzip.compress(b"a" * 1000) + gzip.compress(b"b" * 101) + bytes(7)
+    assert untrusted.unpacked(whole, 1101) == b"a" * 1000 + b"b" * 101
+    with pytest.raises(OSError, match="larger than"):
+        untrusted.unpacked(whole, 1100)
+    with pytest.raises(OSError, match="cut off"):
+        untrusted.unpacked(gzip.compress(bytes(1000))[:-9], 2000)
+    with pytest.raises(OSError, match="damaged"):
+        untrusted.unpacked(b"\x1f\x8bnothing of the kind", 2000)

@@ -15,6 +15,7 @@ from sonde.bpf.disassembler import ATOMICS, CONDITIONS, OPERATORS
 from sonde.bpf.helpers import NUMBERS
 from sonde.bpf.instructions import Instruction
 from sonde.typed import NamedTuple, TypeAlias
+from sonde.untrusted import lines
 
 
 class Assembly(NamedTuple):
@@ -67,7 +68,7 @@ _TARGET = r"(?:pc([-+]\d+)|([A-Za-z_]\w*))"
 def assemble(text: str) -> Assembly:
     """The instructions of `text`. Raises AssemblyError."""
     state = _State([], [], [], {})
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(lines(text), 1):
         _read_line(line, number, state)
     for slot, label, in_imm, number in state.pending:
         if label not in state.labels:

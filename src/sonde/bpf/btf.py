@@ -13,6 +13,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 
 from sonde.typed import NamedTuple
+from sonde.untrusted import open_file, read_regular
 
 INT, PTR, ARRAY, STRUCT, UNION, ENUM, FWD, TYPEDEF, VOLATILE, CONST = range(1, 11)
 RESTRICT, FUNC, FUNC_PROTO, VAR, DATASEC, FLOAT, DECL_TAG, TYPE_TAG, ENUM64 = range(11, 20)
@@ -106,6 +107,13 @@ class _Steps(dict[int, int]):
         return step
 
 
+_KERNELS_OWN = "/sys/"
+"""Only the kernel's own BTF is mapped: whoever may write to a mapped file could end sonde by making it shorter."""
+
+_LARGEST = 64 << 20
+"""Bytes of BTF that are read: kernels have 4 to 10 MiB."""
+
+
 class Btf:
     """The types of the kernel (`base` None), or of a module, whose ids and strings go on after the kernel's."""
 
@@ -142,12 +150,14 @@ class Btf:
     @classmethod
     def open(cls, path: str, base: Btf | None = None) -> Btf:
         """The BTF in a file, /sys/kernel/btf/vmlinux or one beside it. Raises OSError or BtfError."""
-        with open(path, "rb") as file:
-            try:
-                # Only private read-only mappings are allowed, and only since 6.16 (kernel/bpf/sysfs_btf.c).
-                return cls(mmap.mmap(file.fileno(), 0, mmap.MAP_PRIVATE, mmap.PROT_READ), base)
-            except (OSError, ValueError):
-                return cls(file.read(), base)
+        if path.startswith(_KERNELS_OWN):
+            with open_file(path, _LARGEST) as file:
+                try:
+                    # Only private read-only mappings are allowed, and only since 6.16 (kernel/bpf/sysfs_btf.c).
+                    return cls(mmap.mmap(file.fileno(), 0, mmap.MAP_PRIVATE, mmap.PROT_READ), base)
+                except (OSError, ValueError):
+                    pass
+        return cls(read_regular(path, _LARGEST), base)
 
     def digest(self) -> str:
         """A short hash of all types and names."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from sonde.bpf import maps, programs
 from sonde.bpf.helpers import NUMBERS
 from sonde.typed import NamedTuple
+from sonde.untrusted import lines
 
 ARGUMENTS = {
     "scalar": "any value that is initialised",
@@ -219,7 +220,7 @@ def _signature(name: str, result: str, *arguments: str) -> Signature:
 
 
 SIGNATURES: dict[int, Signature] = {
-    signature.number: signature for signature in (_signature(*line.split()) for line in _TABLE.strip().splitlines())
+    signature.number: signature for signature in (_signature(*line.split()) for line in lines(_TABLE.strip()))
 }
 """Signatures by the helper's number; a helper that is not here cannot be called."""
 

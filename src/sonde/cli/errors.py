@@ -6,6 +6,7 @@ from sonde.cli.messages import FatalError
 from sonde.cli.preprocess import INPUT
 from sonde.engines.base import AbortedError, EngineError
 from sonde.lang.errors import DError, Position
+from sonde.untrusted import lines
 
 _OUTSIDE_CLAUSES = ("D_SYNTAX", "D_EMPTY", "D_INT_", "D_CHR_", "D_STR_", "D_MACRO_", "D_PRAG", "D_PDESC_", "D_PROC_")
 """Mistakes found while reading, before dtrace knows which part of a clause it is in."""
@@ -99,6 +100,6 @@ def engine_error(error: EngineError, language: str = "D") -> FatalError:
     """What the engine could not do, with the line of source the kernel refused and the end of the verifier's log."""
     parts = [f"the {language} code it was made from is at {error.place}"] if error.place else []
     if error.log:
-        parts += ["the end of the verifier's log:", *error.log.splitlines()]
+        parts += ["the end of the verifier's log:", *lines(error.log)]
     failure = "processing aborted" if isinstance(error, AbortedError) else "could not enable tracing"
     return FatalError(f"{failure}: {error.text}", hint="\n".join(parts))

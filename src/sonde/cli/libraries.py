@@ -10,6 +10,10 @@ from sonde import lang
 from sonde.cli.messages import FatalError
 from sonde.lang.d.source import Source
 from sonde.options import OptionTable
+from sonde.untrusted import read_regular, text_of
+
+_LARGEST = 4 << 20
+"""Bytes of a library."""
 
 OWN = os.path.join(os.path.dirname(lang.__file__), "library")
 
@@ -38,8 +42,7 @@ def _names(directory: str) -> list[str]:
 
 def _read(path: str) -> Source:
     try:
-        with open(path, "rb") as file:
-            return Source(file.read().decode(errors="surrogateescape"), path)
+        return Source(text_of(read_regular(path, _LARGEST)), path)
     except OSError as error:
         raise FatalError(f"failed to open {path}: {error.strerror}") from None
 

@@ -24,11 +24,12 @@ from sonde.objects.data import given_values
 from sonde.objects.display import display
 from sonde.objects.errors import ObjectError
 from sonde.objects.front_end import Loadable, loadable
-from sonde.objects.reading import read_object
+from sonde.objects.reading import LARGEST, read_object
 from sonde.objects.running_kernel import RunningKernel
 from sonde.report.object_text import MapTypes, ObjectReport
 from sonde.target.launch import CommandError
 from sonde.traced import Traced
+from sonde.untrusted import read_regular
 
 
 def run_object(arguments: Arguments, messages: Messages) -> int:
@@ -88,7 +89,6 @@ def _run(made: Loadable, engine: KernelEngine, report: ObjectReport, traced: Seq
 
 def _read(path: str) -> bytes:
     try:
-        with open(path, "rb") as file:
-            return file.read()
+        return read_regular(path, LARGEST)
     except OSError as error:
         raise FatalError(f"failed to open {path}: {error.strerror}") from None

@@ -13,11 +13,12 @@ from sonde.formats.profile import Profile, ProfileError
 from sonde.options import OptionTable
 from sonde.pictures.album import HEAT_RATE, Album
 from sonde.pictures.requests import FLAME, NAMES, RequestError, Task, named, request, tasks
-from sonde.pictures.saved import read_profile
+from sonde.pictures.saved import LARGEST, read_profile
 from sonde.report.symbolizer import Symbolizer
 from sonde.session import display_options
 from sonde.spec import TracingSpec
 from sonde.target.private_files import create, empty
+from sonde.untrusted import read_named
 
 
 class Pictures:
@@ -76,8 +77,7 @@ def _earlier(arguments: Arguments, spec: TracingSpec) -> Profile | int | None:
 def profile_of_file(path: str) -> Profile:
     """A saved profile. Raises FatalError."""
     try:
-        with open(path, "rb") as file:
-            return read_profile(file.read(), os.path.basename(path))
+        return read_profile(read_named(path, LARGEST), os.path.basename(path))
     except OSError as error:
         raise FatalError(f"failed to open {path}: {error.strerror}") from None
     except ProfileError as error:

@@ -20,6 +20,10 @@ from sonde.lang.program import Clause, Program
 from sonde.options import NEWEST_VERSION, OptionTable, version_of
 from sonde.probes.registry import Registry
 from sonde.typed import NamedTuple
+from sonde.untrusted import lines, read_named, text_of
+
+LARGEST_PROGRAM = 4 << 20
+"""Bytes of a program's text, or of a library's."""
 
 
 class Given(NamedTuple):
@@ -65,9 +69,9 @@ class Compiled(NamedTuple):
         """The sources' lines by file name; of several without one, the first's."""
         found: dict[str | None, list[str]] = {}
         for each in self.given:
-            found.setdefault(each.source.file, each.original.splitlines())
+            found.setdefault(each.source.file, lines(each.original))
             if each.source.text != each.original:
-                found.setdefault(INPUT, each.original.splitlines())
+                found.setdefault(INPUT, lines(each.original))
         return found
 
 
@@ -93,8 +97,7 @@ def _spec_kind(kind: str) -> str:
 
 def _content(path: str) -> str:
     try:
-        with open(path, "rb") as file:
-            return file.read().decode(errors="surrogateescape")
+        return text_of(read_named(path, LARGEST_PROGRAM))
     except OSError as error:
         raise FatalError(f"failed to open {path}: {error.strerror}") from None
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from sonde.cli.arguments import parse
 from sonde.cli.messages import FatalError, Messages, UsageError
+from sonde.untrusted import open_named_file
 
 
 def show_file(words: Sequence[str], messages: Messages) -> int:
@@ -27,7 +28,7 @@ def show_file(words: Sequence[str], messages: Messages) -> int:
     options = option_table(arguments)
     act = act_of(arguments, options)
     try:
-        with open(path, "rb") as file:
+        with open_named_file(path) as file:
             recorded = Replay(RawBlocks(file))
             plain = None if is_capture(arguments.output) else arguments.output
             captures = arguments.output if plain is None else None

@@ -10,6 +10,7 @@ from sonde.cli.arguments import Arguments, parse
 from sonde.cli.messages import FatalError, Messages, UsageError
 from sonde.cli.record import FILE
 from sonde.typed import TYPE_CHECKING
+from sonde.untrusted import open_file
 
 if TYPE_CHECKING:
     from sonde.options import OptionTable
@@ -74,7 +75,7 @@ def _show(path: str, arguments: Arguments, options: OptionTable, names: SystemSy
     plain = None if is_capture(arguments.output) else arguments.output
     captures = arguments.output if plain is None else None
     act = act_of(arguments, options)
-    with open(path, "rb") as file:
+    with open_file(path) as file:
         if not arguments.operands:
             _require_trusted(path, file.fileno())
         recorded, passed = RecordedFile(file), Passed()

@@ -20,9 +20,13 @@ from sonde.probes.registry import Registry
 from sonde.spec import TracingSpec
 from sonde.specfile import CompiledFor, Fact, Part, Setting, SpecFile, SpecFileError, from_text, to_text
 from sonde.target.private_files import create
+from sonde.untrusted import read_named
 
 _NAMED = 3
 """How many of the types that differ a message names."""
+
+_LARGEST = 32 << 20
+"""Bytes of a spec file; those of programs of hundreds of clauses have some MiB."""
 
 
 def save(
@@ -80,8 +84,7 @@ def run_file(arguments: Arguments, messages: Messages) -> int:
 
 def _read(path: str) -> SpecFile:
     try:
-        with open(path, encoding="utf-8") as file:
-            return from_text(file.read())
+        return from_text(read_named(path, _LARGEST).decode())
     except OSError as error:
         raise FatalError(f"failed to open {path}: {error.strerror}") from None
     except UnicodeDecodeError:

@@ -22,6 +22,7 @@ from sonde.engines.embedded.verifier.merging import Merged
 from sonde.engines.embedded.verifier.verify import Refusal, Verified, verify
 from sonde.options import OptionTable
 from sonde.spec import MapSpec, ProgramSpec, TracingSpec
+from sonde.untrusted import open_file, read_regular
 
 
 def verify_file(words: Sequence[str], messages: Messages) -> int:
@@ -48,7 +49,7 @@ def verify_file(words: Sequence[str], messages: Messages) -> int:
 
 def _is_object(path: str) -> bool:
     try:
-        with open(path, "rb") as file:
+        with open_file(path) as file:
             return file.read(4) == b"\x7fELF"
     except OSError:
         return False
@@ -59,12 +60,11 @@ def _of_object(path: str) -> TracingSpec:
     # What other programs do without.
     from sonde.objects.errors import ObjectError
     from sonde.objects.front_end import loadable
-    from sonde.objects.reading import read_object
+    from sonde.objects.reading import LARGEST, read_object
     from sonde.objects.running_kernel import RunningKernel
 
     try:
-        with open(path, "rb") as file:
-            return loadable(read_object(file.read()), RunningKernel()).spec
+        return loadable(read_object(read_regular(path, LARGEST)), RunningKernel()).spec
     except ObjectError as error:
         raise FatalError(f"{path} cannot be loaded: {error.text}", hint=error.hint) from None
 

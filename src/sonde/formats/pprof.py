@@ -13,6 +13,7 @@ from collections.abc import Iterator
 
 from sonde.formats.profile import INLINED, KERNEL, KEY, USER, Frame, FrameTable, Profile, ProfileError
 from sonde.formats.protobuf import WireError, fields, integer, numbers, packed, piece, signed, varint
+from sonde.untrusted import unpacked
 
 # Fields of Profile, then of the messages in it.
 _SAMPLE_TYPE, _SAMPLE, _MAPPING, _LOCATION, _FUNCTION, _STRING, _TIME, _DURATION = 1, 2, 3, 4, 5, 6, 9, 10
@@ -22,6 +23,8 @@ _LOCATION_MAPPING, _LOCATION_LINE = 2, 4
 _FUNCTION_NAME, _FUNCTION_SYSTEM_NAME = 2, 3
 
 _INLINED = " [inlined]"
+_LARGEST = 64 << 20
+"""Bytes of a message: a few compressed ones can become any number."""
 
 
 class _Strings:
@@ -84,7 +87,7 @@ def _is_no_program(file: str) -> bool:
 def read(data: bytes, title: str = "") -> Profile:
     """The last kind of value of a file, which is what pprof shows first. Raises ProfileError."""
     try:
-        return _Reader(gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data).profile(title)
+        return _Reader(unpacked(data, _LARGEST) if data[:2] == b"\x1f\x8b" else data).profile(title)
     except (WireError, OSError, EOFError, zlib.error, KeyError, IndexError, TypeError, AttributeError) as error:
         raise ProfileError(f"it is no profile of pprof, or a damaged one ({error})") from error
 

@@ -8,7 +8,6 @@ of something that is not there is 0.
 
 from __future__ import annotations
 
-import gzip
 import os
 import re
 from collections.abc import Callable
@@ -21,6 +20,7 @@ from sonde.objects.linking import External, Place
 from sonde.objects.types import size_of, stripped
 from sonde.spec import MapSpec
 from sonde.typed import NamedTuple
+from sonde.untrusted import lines, read_kernel, read_regular, text_of, unpacked
 
 CONFIGURATION, KERNEL_SYMBOLS = ".kconfig", ".ksyms"
 _STB_WEAK = 2
@@ -127,20 +127,22 @@ def _release() -> int:
     return major << 16 | minor << 8 | min(patch, 255)
 
 
+_LARGEST = 4 << 20
+"""Bytes of a kernel's configuration, which has some hundred KiB."""
+
+
 def running_configuration() -> dict[str, str]:
     """The options of the running kernel. Raises ObjectError where it does not tell them."""
     try:
-        with gzip.open("/proc/config.gz", "rt") as file:
-            return read_configuration(file.read())
+        return read_configuration(text_of(unpacked(read_kernel("/proc/config.gz"), _LARGEST)))
     except OSError:
         path = f"/boot/config-{os.uname().release}"
     try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            return read_configuration(file.read())
+        return read_configuration(text_of(read_regular(path, _LARGEST)))
     except OSError:
         text = f"it depends on the kernel's configuration: neither /proc/config.gz nor {path} is there"
         raise ObjectError(text) from None
 
 
 def read_configuration(text: str) -> dict[str, str]:
-    return dict(line.split("=", 1) for line in text.splitlines() if line.startswith("CONFIG_") and "=" in line)
+    return dict(line.split("=", 1) for line in lines(text) if line.startswith("CONFIG_") and "=" in line)

@@ -13,6 +13,9 @@ from sonde.objects.errors import ObjectError
 from sonde.objects.functions import Function, Functions
 from sonde.typed import NamedTuple
 
+LARGEST = 64 << 20
+"""Bytes of an object that are read: those of large programs, with debug information, have some hundred KiB."""
+
 
 class BpfObject(NamedTuple):
     """`types` is None, and `btf` empty, where the object has no BTF; `license` is what it says, "" if nothing."""

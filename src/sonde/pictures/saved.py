@@ -8,6 +8,9 @@ from sonde.formats import folded, pprof, speedscope
 from sonde.formats.profile import Profile, ProfileError
 from sonde.pictures.requests import FLAME, FOLDED, PPROF
 
+LARGEST = 64 << 20
+"""Bytes of a profile that are read."""
+
 
 def read_profile(data: bytes, title: str) -> Profile:
     """Folded stacks, a profile of speedscope or one of pprof, told apart by how they begin. Raises ProfileError."""

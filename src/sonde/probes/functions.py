@@ -9,11 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from sonde import untrusted
 from sonde.probes.pattern import matcher, plain
 from sonde.typed import NamedTuple
 
 FILE = "available_filter_functions"
 VMLINUX = "vmlinux"
+_LARGEST = 64 << 20
+"""Bytes of the list; that of a kernel with all its modules has some MiB."""
 
 _INVISIBLE = ("__ftrace_invalid_address__", "__probestub_", "__traceiter_")
 """Places that are no functions any more (kernel/trace/ftrace.c), and a tracepoint's own code, which has `rawtp` probes
@@ -68,7 +71,7 @@ class TraceableFunctions:
                 yield TraceableFunction(text.count("\n", 0, match.start()), module, name, len(lines) == 1)
 
     def _all(self, function: str) -> Iterator[TraceableFunction]:
-        lines = self._read().splitlines()
+        lines = untrusted.lines(self._read())
         fits = matcher(function)
         names = [line.partition(" ")[0] for line in lines]
         unique: set[str] = set()
@@ -88,8 +91,7 @@ class TraceableFunctions:
     def _read(self) -> str:
         if self._text is None:
             try:
-                with open(self.path, encoding="ascii", errors="replace") as file:
-                    self._text = file.read()
+                self._text = untrusted.kernel_text(self.path, _LARGEST)
             except OSError:
                 self._text = ""
         return self._text

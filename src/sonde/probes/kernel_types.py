@@ -22,6 +22,7 @@ from sonde.lang.types import (
     Typedef,
 )
 from sonde.typed import TypeVar
+from sonde.untrusted import open_file
 
 _T = TypeVar("_T")
 
@@ -224,7 +225,7 @@ class KernelTypes:
 
 def open_btf(path: str, base: Btf | None = None) -> Btf:
     """The BTF that a file is, or that an ELF file has. Raises OSError or BtfError."""
-    with open(path, "rb") as file:
+    with open_file(path) as file:
         is_elf = file.read(4) == b"\x7fELF"
     if not is_elf:
         return Btf.open(path, base)

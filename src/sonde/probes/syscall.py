@@ -20,6 +20,7 @@ from sonde.probes.pattern import Pattern, matcher, matches, plain
 from sonde.probes.provider import SYSCALL
 from sonde.probes.syscall_inputs import inputs
 from sonde.typed import NamedTuple
+from sonde.untrusted import lines
 
 NATIVE, COMPAT = "vmlinux", "ia32"
 _COMPAT_OFFSET = 1500
@@ -44,7 +45,7 @@ class _Table:
     """A system call table, read from its text at the first question."""
 
     def __init__(self, text: str) -> None:
-        calls = [_call(line) for line in text.splitlines()]
+        calls = [_call(line) for line in lines(text)]
         self.by_number = {call.number: call for call in calls}
         self.by_name = {call.name: call for call in calls}
         self.by_alias = {call.alias: call for call in calls}

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 
 from sonde.typed import NamedTuple
+from sonde.untrusted import kernel_text, read_kernel
 
 _FIELD = re.compile(r"^\tfield:([^;]+);\s*offset:(\d+);\s*size:(\d+);(?:\s*signed:(\d+);)?", re.MULTILINE)
 _DECLARATION = re.compile(r"(.*?)(\w+)((?:\[[^\]]*\])*)", re.DOTALL)
@@ -57,9 +58,9 @@ class TraceEvents:
         """(group, event) of every event that can be traced."""
         if self._all is None:
             try:
-                with open(os.path.join(self._root, "available_events"), encoding="utf-8") as file:
-                    pairs = (line.partition(":") for line in file.read().split())
-                    self._all = tuple((group, event) for group, _, event in pairs)
+                events = kernel_text(os.path.join(self._root, "available_events"))
+                pairs = (line.partition(":") for line in events.split())
+                self._all = tuple((group, event) for group, _, event in pairs)
             except OSError:
                 self._all = tuple(self._found())
         return self._all
@@ -78,21 +79,14 @@ class TraceEvents:
     def number(self, group: str, event: str) -> int | None:
         """The event's number, as perf_event_attr.config takes it; None if there is no such event."""
         try:
-            descriptor = os.open(self._path(group, event, "id"), os.O_RDONLY | os.O_CLOEXEC)
-        except OSError:
-            return None
-        try:
-            return int(os.read(descriptor, 32))
+            return int(read_kernel(self._path(group, event, "id")))
         except (OSError, ValueError):
             return None
-        finally:
-            os.close(descriptor)
 
     def format(self, group: str, event: str) -> tuple[FormatField, ...] | None:
         """The fields of the event's record, None if it cannot be read."""
         try:
-            with open(self._path(group, event, "format"), encoding="utf-8") as file:
-                return parse_format(file.read())
+            return parse_format(kernel_text(self._path(group, event, "format")))
         except OSError:
             return None
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from sonde.formats.perf_features import BuildId
 from sonde.recording.running import KERNEL, modules
 from sonde.symbols.elf import ElfError, ElfFile
+from sonde.untrusted import read_kernel
 
 _NOTE = struct.Struct("=III")
 _GNU_BUILD_ID = 3
@@ -32,8 +33,7 @@ def of_kernel() -> Iterator[BuildId]:
     sources += [(each.path, f"/sys/module/{each.name}/notes/.note.gnu.build-id") for each in modules()]
     for path, notes in sources:
         try:
-            with open(notes, "rb") as file:
-                found = note_of(file.read())
+            found = note_of(read_kernel(notes))
         except OSError:
             continue
         if found:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from sonde.untrusted import kernel_lines
+
 
 def processor(root: str = "/proc") -> str:
     """The processor's name, "" if it is not told."""
@@ -17,11 +19,10 @@ def memory(root: str = "/proc") -> int:
 def _value(path: str, name: str) -> str:
     """What stands behind a name and a colon."""
     try:
-        with open(path, encoding="ascii", errors="replace") as file:
-            for line in file:
-                found, _, value = line.partition(":")
-                if found.strip() == name:
-                    return value.strip()
+        for line in kernel_lines(path):
+            found, _, value = line.partition(":")
+            if found.strip() == name:
+                return value.strip()
     except OSError:
         pass
     return ""

@@ -12,6 +12,7 @@ from sonde.symbols.kallsyms import Kallsyms
 from sonde.symbols.mappings import DELETED, Mapping, parse_maps
 from sonde.target import proc
 from sonde.typed import NamedTuple
+from sonde.untrusted import kernel_lines, kernel_text, read_kernel
 
 KERNEL = "[kernel.kallsyms]"
 """What perf calls the kernel's own image."""
@@ -64,8 +65,7 @@ def _kernel(trailer: int, root: str) -> Iterator[bytes]:
 def modules(root: str = "/proc", files: str = "/lib/modules") -> list[Module]:
     """The modules that are loaded, whose addresses the kernel tells."""
     try:
-        with open(f"{root}/modules", encoding="ascii") as file:
-            lines = [line.split() for line in file]
+        lines = [line.split() for line in kernel_lines(f"{root}/modules")]
     except OSError:
         return []
     loaded = [(line[0], int(line[1]), int(line[5], 16)) for line in lines if len(line) > 5]
@@ -88,14 +88,13 @@ def _process(pid: int, trailer: int, root: str) -> Iterator[bytes]:
     parent = proc.stat(pid, root).ppid
     for tid in proc.threads(pid, root):
         try:
-            with open(f"{root}/{pid}/task/{tid}/comm", "rb") as file:
-                name = file.read().rstrip(b"\n")
+            # A name may end with a line feed of its own.
+            name = read_kernel(f"{root}/{pid}/task/{tid}/comm")[:-1]
         except OSError:
             continue
         yield made.fork(pid, pid if tid != pid else parent, tid, pid if tid != pid else parent, trailer)
         yield made.comm(pid, tid, name, trailer)
-    with open(f"{root}/{pid}/maps", encoding="utf-8", errors="surrogateescape") as file:
-        mappings = parse_maps(file.read())
+    mappings = parse_maps(kernel_text(f"{root}/{pid}/maps"))
     for mapping in mappings:
         if mapping.executable:
             yield _mapping(pid, mapping, trailer)

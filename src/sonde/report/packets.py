@@ -14,6 +14,7 @@ from sonde.consume.events import RING_HEADER
 from sonde.report.hexdump import hexdump
 from sonde.report.output import Output
 from sonde.spec import Field, PacketAction
+from sonde.untrusted import open_file
 
 _MAGIC, _VERSION, _LONGEST = 0xA1B23C4D, (2, 4), 65535
 _HEADER_SIZE = 24
@@ -30,7 +31,7 @@ def header(link: int) -> bytes:
 def _link_type(descriptor: int) -> int | None:
     """The link type of the capture that an open file begins with; None if it begins otherwise."""
     try:
-        with open(f"/proc/self/fd/{descriptor}", "rb") as file:
+        with open_file(f"/proc/self/fd/{descriptor}") as file:
             words = struct.unpack("<IHHiIII", file.read(_HEADER_SIZE))
     except (OSError, struct.error):
         return None

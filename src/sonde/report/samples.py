@@ -17,6 +17,7 @@ from sonde.formats.perf_samples import Sample, decode_sample
 from sonde.report.stack import Addresses
 from sonde.samples import SampledEvent
 from sonde.typed import NamedTuple
+from sonde.untrusted import read_kernel
 
 _HEADER = struct.Struct("=IHH")
 _SAMPLE_TYPE = 24
@@ -163,8 +164,7 @@ class SampleLines:
         """A thread's name: as its records have told or, of one that was there before, as /proc has it."""
         if tid not in self._names:
             try:
-                with open(f"/proc/{tid}/comm", "rb") as file:
-                    self._names[tid] = file.read().rstrip(b"\n")
+                self._names[tid] = read_kernel(f"/proc/{tid}/comm")[:-1]
             except OSError:
                 return b":%d" % tid
         return self._names[tid]

@@ -14,6 +14,7 @@ from sonde.symbols.mappings import Mapping, parse_maps
 from sonde.symbols.objects import Objects, is_inode, root_of
 from sonde.symbols.symbol_files import with_symbols
 from sonde.typed import BinaryIO
+from sonde.untrusted import kernel_text
 
 _ROOT = re.compile(r"/proc/[0-9]+/root(?=/)")
 
@@ -36,8 +37,7 @@ class CodeObjects:
     def of(self, pid: int) -> list[CodeObject]:
         """The objects that a process has mapped, by address. Raises OSError if it may not be looked at."""
         directory = f"{self._proc}/{pid}"
-        with open(f"{directory}/maps", encoding="utf-8", errors="surrogateescape") as file:
-            mappings = parse_maps(file.read())
+        mappings = parse_maps(kernel_text(f"{directory}/maps"))
         program = os.readlink(f"{directory}/exe")
         found = []
         for mapping in mappings:

@@ -7,7 +7,6 @@ is asked for over a network.
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Iterator, Sequence
 
 from sonde.symbols.elf import ElfError, ElfFile
@@ -59,8 +58,6 @@ def has_debug_information(elf: ElfFile) -> bool:
 def open_regular(path: str) -> ElfFile | None:
     """The ELF file at a path, None if it is missing, no ELF file, or no file at all (a FIFO would block)."""
     try:
-        if not stat.S_ISREG(os.stat(path).st_mode):
-            return None
         elf = ElfFile.open(path)
         elf.check()
     except (OSError, ElfError, ValueError):

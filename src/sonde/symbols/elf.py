@@ -6,13 +6,13 @@ table is read at the first question about it.
 
 from __future__ import annotations
 
-import os
 import struct
 from functools import cached_property
 
 from sonde.symbols.file_bytes import FileBytes
 from sonde.symbols.symbol_table import ElfSymbol, SymbolTable
 from sonde.typed import NamedTuple
+from sonde.untrusted import open_regular
 
 ET_EXEC, ET_DYN = 2, 3
 _SHT_SYMTAB, _SHT_NOTE, _SHT_DYNSYM, _SHT_NOBITS = 2, 7, 11, 8
@@ -93,7 +93,7 @@ class ElfFile:
     @classmethod
     def open(cls, path: str) -> ElfFile:
         """The ELF file at a path. Raises OSError or ElfError."""
-        return cls(FileBytes(os.open(path, os.O_RDONLY | os.O_CLOEXEC)))
+        return cls(FileBytes(open_regular(path)))
 
     @cached_property
     def segments(self) -> tuple[Segment, ...]:

@@ -10,6 +10,7 @@ import time
 from bisect import bisect_left, bisect_right
 from operator import itemgetter
 
+from sonde import untrusted
 from sonde.typed import NamedTuple
 
 _FARTHEST = 1 << 20
@@ -18,6 +19,9 @@ of the kernel's own, too."""
 
 _PATIENCE = 1.0
 """Seconds after which the list is read again for an address that is in none: modules and BPF programs come and go."""
+
+_LARGEST = 64 << 20
+"""Bytes of the list; that of a kernel with all its modules has some 15 MiB."""
 
 _OWN = "vmlinux"
 _DIGITS = itemgetter(slice(16))
@@ -102,7 +106,7 @@ class Kallsyms:
     def _lines(self) -> tuple[list[bytes], list[bytes]]:
         """The digits of the addresses, and the lines, by address; those of one address in the file's order."""
         if self._sorted is None:
-            lines = sorted(self._read().splitlines(), key=_DIGITS)
+            lines = sorted(untrusted.lines(self._read()), key=_DIGITS)
             self._sorted = list(map(_DIGITS, lines)), lines
         return self._sorted
 
@@ -110,8 +114,7 @@ class Kallsyms:
         if self._text is None:
             self._read_again = time.monotonic() + _PATIENCE
             try:
-                with open(self._path, "rb") as file:
-                    self._text = file.read()
+                self._text = untrusted.read_kernel(self._path, _LARGEST)
             except OSError:
                 self._text = b""
         return self._text

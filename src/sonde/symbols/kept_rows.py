@@ -14,6 +14,7 @@ import zlib
 
 from sonde.symbols.dwarf.unwind_rows import ROW, SECTION, unwind_rows
 from sonde.symbols.elf import ElfFile
+from sonde.untrusted import open_file
 
 VERSION = b"sonde rows 1"
 """Another one when rows are made in another way."""
@@ -58,11 +59,11 @@ def _directory() -> str:
 def _read(path: str) -> bytes | None:
     """None for what is not there, is not whole, or could be somebody else's."""
     try:
-        with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "rb") as file:
+        with open_file(path, _LARGEST, os.O_NOFOLLOW) as file:
             status = os.fstat(file.fileno())
-            if not _is_ours(status) or not stat.S_ISREG(status.st_mode) or status.st_size > _LARGEST:
+            if not _is_ours(status):
                 return None
-            check, rows = file.read(_CHECK), file.read()
+            check, rows = file.read(_CHECK), file.read(_LARGEST)
             os.utime(file.fileno())
     except OSError:
         return None

@@ -9,6 +9,7 @@ import struct
 from collections.abc import Iterable, Iterator
 
 from sonde.symbols.elf import ElfFile
+from sonde.untrusted import read_start
 
 USUAL = tuple(
     f"{prefix}/{name}" for name in ("lib/x86_64-linux-gnu", "lib64", "lib") for prefix in ("/usr/local", "", "/usr")
@@ -18,6 +19,8 @@ USUAL = tuple(
 _DYNAMIC = 6
 _ENTRY = struct.Struct("<QQ")
 _RPATH, _RUNPATH = 15, 29
+_MOST_WORDS = 1 << 20
+"""Bytes of a process's arguments, or of its environment, that are looked at."""
 
 
 def spellings(name: str) -> Iterator[str]:
@@ -111,7 +114,6 @@ def _link(path: str) -> str:
 def _words(path: str) -> list[str]:
     """What stands between NULs."""
     try:
-        with open(path, "rb") as file:
-            return [os.fsdecode(each) for each in file.read().split(b"\0")]
+        return [os.fsdecode(each) for each in read_start(path, _MOST_WORDS).split(b"\0")]
     except OSError:
         return []

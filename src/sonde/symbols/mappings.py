@@ -6,6 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 
 from sonde.typed import NamedTuple
+from sonde.untrusted import lines
 
 VDSO = "[vdso]"
 DELETED = " (deleted)"
@@ -34,10 +35,11 @@ class Mapping(NamedTuple):
 def parse_maps(text: str) -> tuple[Mapping, ...]:
     """The mappings in the text of a maps file, by address."""
     found = []
-    for line in text.splitlines():
-        addresses, permissions, offset, device, inode, *path = line.split(None, 5)
+    for line in lines(text):
+        # Spaces alone divide the line: a name may begin or end with any other character.
+        addresses, permissions, offset, device, inode, *path = line.split(" ", 5)
         start, _, end = addresses.partition("-")
-        name = path[0].replace("\\012", "\n") if path else ""
+        name = path[0].lstrip(" ").replace("\\012", "\n") if path else ""
         executable = "x" in permissions
         found.append(Mapping(int(start, 16), int(end, 16), int(offset, 16), device, int(inode), name, executable))
     return tuple(found)

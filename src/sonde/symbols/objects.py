@@ -10,6 +10,7 @@ from sonde.symbols.mappings import DELETED, VDSO, Mapping
 from sonde.symbols.object_names import ObjectNames
 from sonde.symbols.symbol_files import with_symbols
 from sonde.typed import NamedTuple
+from sonde.untrusted import kernel_text
 
 _LARGEST_VDSO = 1 << 20
 
@@ -126,10 +127,9 @@ def _own_vdso(proc: str, size: int) -> int:
     """Where this process's vdso is, that of all others with the same word size. Raises OSError."""
     from sonde.symbols.mappings import parse_maps
 
-    with open(f"{proc}/self/maps", encoding="utf-8", errors="surrogateescape") as file:
-        for mapping in parse_maps(file.read()):
-            if mapping.path == VDSO and mapping.end - mapping.start == size:
-                return mapping.start
+    for mapping in parse_maps(kernel_text(f"{proc}/self/maps")):
+        if mapping.path == VDSO and mapping.end - mapping.start == size:
+            return mapping.start
     raise FileNotFoundError("no vdso of this size")
 
 

@@ -17,6 +17,7 @@ from collections import OrderedDict
 from sonde.symbols.images import split
 from sonde.symbols.objects import root_of
 from sonde.typed import NamedTuple
+from sonde.untrusted import open_regular, read_kernel
 from sonde.visible import visible
 
 MOST_BYTES = 64 << 20
@@ -43,8 +44,7 @@ class Home(NamedTuple):
 def home_of(pid: int, proc: str = "/proc") -> Home | None:
     """None if the process is gone. `root` is "" where the process sees the same files as sonde."""
     try:
-        with open(f"{proc}/{pid}/status", "rb") as file:
-            status = file.read()
+        status = read_kernel(f"{proc}/{pid}/status")
         user = os.stat(f"{proc}/{pid}").st_uid
     except OSError:
         return None
@@ -67,7 +67,7 @@ class PerfMap:
     def refresh(self) -> bool:
         """Read what the file has got since the last time; whether there was anything."""
         try:
-            descriptor = os.open(self._path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+            descriptor = open_regular(self._path, flags=os.O_NOFOLLOW)
         except OSError:
             return False
         try:

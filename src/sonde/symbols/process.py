@@ -12,6 +12,7 @@ from sonde.symbols.objects import Objects
 from sonde.symbols.perf_map import CompiledCode
 from sonde.symbols.process_events import Mapped, ProcessEvent, Snapshot
 from sonde.typed import NamedTuple
+from sonde.untrusted import kernel_text
 
 _PATIENCE = 20
 """A process's mappings are not read again before so many times the time has passed that reading took."""
@@ -67,8 +68,7 @@ class ProcessNames:
         """Read what a process has mapped; False if it is gone or may not be looked at."""
         began = time.monotonic()
         try:
-            with open(f"{self._proc}/{pid}/maps", encoding="utf-8", errors="surrogateescape") as file:
-                mappings = parse_maps(file.read())
+            mappings = parse_maps(kernel_text(f"{self._proc}/{pid}/maps"))
         except OSError:
             return False
         if not mappings:

@@ -17,6 +17,7 @@ from sonde.symbols.kept_rows import kept_rows
 from sonde.symbols.mappings import Mapping, parse_maps
 from sonde.symbols.objects import Objects
 from sonde.typed import NamedTuple
+from sonde.untrusted import kernel_text
 
 Write = Callable[[str, bytes, bytes], None]
 """Sets an element of a map, by the map's name, the key and the value."""
@@ -99,10 +100,10 @@ class UnwindTables:
     def take(self, pid: int) -> None:
         """Let programs know what a process has mapped."""
         try:
-            with open(f"{self._proc}/{pid}/maps", encoding="utf-8", errors="surrogateescape") as file:
-                mappings = tuple(each for each in parse_maps(file.read()) if each.executable)
+            mapped = parse_maps(kernel_text(f"{self._proc}/{pid}/maps"))
         except OSError:
             return
+        mappings = tuple(each for each in mapped if each.executable)
         known = self._processes.get(pid)
         if known is not None and known.mappings == mappings:
             return

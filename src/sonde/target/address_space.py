@@ -10,6 +10,7 @@ import functools
 import re
 
 from sonde.typed import NamedTuple
+from sonde.untrusted import read_start, text_of
 
 _PAGE = 4096
 
@@ -58,7 +59,6 @@ def address_space(cpuinfo: str) -> AddressSpace:
 def own_address_space() -> AddressSpace:
     """This machine's."""
     try:
-        with open("/proc/cpuinfo", encoding="ascii", errors="replace") as file:
-            return address_space(file.read(_FIRST_PROCESSOR))
+        return address_space(text_of(read_start("/proc/cpuinfo", _FIRST_PROCESSOR)))
     except OSError:
         return FOUR_LEVELS

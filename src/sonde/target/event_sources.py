@@ -11,6 +11,7 @@ import os
 import re
 
 from sonde.target.machine import parse_cpus
+from sonde.untrusted import kernel_text
 
 DEVICES = "/sys/bus/event_source/devices"
 
@@ -104,5 +105,4 @@ def _spread(place: str, value: int, term: str) -> tuple[str, int]:
 
 
 def _read(path: str) -> str:
-    with open(path, encoding="ascii") as file:
-        return file.read().strip()
+    return kernel_text(path).strip()

@@ -7,6 +7,7 @@ import signal
 import struct
 
 from sonde.typed import NamedTuple
+from sonde.untrusted import read_kernel
 
 
 class Facts(NamedTuple):
@@ -85,12 +86,12 @@ def threads(pid: int) -> list[int]:
         return []
 
 
+_LONGEST = 1 << 16
+"""Bytes of a text that are read: some lines name every group or CPU."""
+
+
 def _read(path: str) -> bytes:
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        return os.read(descriptor, 8192)
-    finally:
-        os.close(descriptor)
+    return read_kernel(path, _LONGEST)
 
 
 _IGNORED_BY_DEFAULT = (17, 18, 23, 28)

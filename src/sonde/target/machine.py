@@ -6,6 +6,7 @@ import os
 import time
 
 from sonde.target.target import Target
+from sonde.untrusted import kernel_lines, kernel_text, read_kernel
 
 INITIAL_PID_NAMESPACE = 0xEFFFFFFC
 """The inode of the first pid namespace (PROC_PID_INIT_INO, include/linux/proc_ns.h)."""
@@ -27,14 +28,12 @@ def portable_target() -> Target:
 
 def possible_cpus() -> int:
     """The number of CPUs there may ever be, which is how many values a per-CPU map keeps."""
-    with open("/sys/devices/system/cpu/possible", encoding="ascii") as file:
-        return parse_cpus(file.read())[-1] + 1
+    return parse_cpus(kernel_text("/sys/devices/system/cpu/possible"))[-1] + 1
 
 
 def online_cpus() -> tuple[int, ...]:
     """The numbers of the CPUs that are running now."""
-    with open("/sys/devices/system/cpu/online", encoding="ascii") as file:
-        return parse_cpus(file.read())
+    return parse_cpus(kernel_text("/sys/devices/system/cpu/online"))
 
 
 def chips() -> tuple[int, ...]:
@@ -42,8 +41,8 @@ def chips() -> tuple[int, ...]:
     found = []
     for cpu in range(possible_cpus()):
         try:
-            with open(f"/sys/devices/system/cpu/cpu{cpu}/topology/physical_package_id", encoding="ascii") as file:
-                found.append(max(int(file.read()), 0))
+            package = read_kernel(f"/sys/devices/system/cpu/cpu{cpu}/topology/physical_package_id")
+            found.append(max(int(package), 0))
         except OSError:
             found.append(0)
     return tuple(found)
@@ -77,16 +76,15 @@ def realtime_offset() -> int:
 
 def capabilities() -> frozenset[str]:
     """Those of CAPABILITIES that this process has in effect."""
-    with open("/proc/self/status", encoding="ascii", errors="replace") as file:
-        effective = next((int(line.split()[1], 16) for line in file if line.startswith("CapEff:")), 0)
+    status = kernel_lines("/proc/self/status")
+    effective = next((int(line.split()[1], 16) for line in status if line.startswith("CapEff:")), 0)
     return frozenset(name for name, bit in CAPABILITIES.items() if effective >> bit & 1)
 
 
 def setting(path: str) -> int | None:
     """The number in a file of /proc/sys, None if it cannot be read."""
     try:
-        with open(f"/proc/sys/{path}", encoding="ascii") as file:
-            return int(file.read())
+        return int(read_kernel(f"/proc/sys/{path}"))
     except (OSError, ValueError):
         return None
 
@@ -94,7 +92,6 @@ def setting(path: str) -> int | None:
 def lockdown() -> str:
     """The kernel's lockdown mode: `none`, `integrity`, `confidentiality`; "" where it has none."""
     try:
-        with open("/sys/kernel/security/lockdown", encoding="ascii") as file:
-            return file.read().partition("[")[2].partition("]")[0]
+        return kernel_text("/sys/kernel/security/lockdown").partition("[")[2].partition("]")[0]
     except OSError:
         return ""

@@ -10,6 +10,7 @@ import errno
 import os
 
 from sonde.target import proc
+from sonde.untrusted import read_kernel
 
 _SYS_PTRACE = 1 << 19
 _CONTAINER = "with Docker: --cap-add=SYS_PTRACE, or --security-opt seccomp=unconfined"
@@ -99,8 +100,7 @@ def memory(problem: int) -> str:
 def _scope(root: str) -> int:
     """0 where there is no Yama."""
     try:
-        with open(f"{root}/sys/kernel/yama/ptrace_scope", encoding="ascii") as file:
-            return int(file.read())
+        return int(read_kernel(f"{root}/sys/kernel/yama/ptrace_scope"))
     except (OSError, ValueError):
         return 0
 

@@ -17,6 +17,7 @@ from contextlib import suppress
 
 from sonde.target import ptrace
 from sonde.typed import NamedTuple
+from sonde.untrusted import read_kernel
 
 WAIT = 0x40000000 | os.WUNTRACED
 """__WALL of wait(2), also children of clone; and the stops of children that are not traced: the watcher's."""
@@ -98,8 +99,7 @@ class Placement:
             self._enough = 1 << 62
             return
         try:
-            with open(f"/proc/{tid}/stat", "rb", buffering=0) as file:
-                cpu = int(file.read(1024).rpartition(b")")[2].split()[_PROCESSOR])
+            cpu = int(read_kernel(f"/proc/{tid}/stat").rpartition(b")")[2].split()[_PROCESSOR])
             os.sched_setaffinity(0, {cpu})
         except OSError:
             return

@@ -10,6 +10,7 @@ import struct
 from collections.abc import Iterator
 
 from sonde.typed import NamedTuple
+from sonde.untrusted import kernel_lines, lines, read_kernel
 
 _AT_ENTRY = 9
 _KERNEL_THREAD = 0x00200000
@@ -43,7 +44,7 @@ class Mapping(NamedTuple):
 
 def stat(tid: int, root: str = "/proc") -> Stat:
     """Of a process or a thread."""
-    data = _read(f"{root}/{tid}/stat")
+    data = read_kernel(f"{root}/{tid}/stat")
     comm, _, rest = data[data.index(b"(") + 1 :].rpartition(b") ")
     fields = rest.split()
     numbers = [int(fields[index]) for index in (1, 2, 3, 6, 11, 12, 19)]
@@ -56,8 +57,8 @@ def is_kernel_thread(of: Stat) -> bool:
 
 def status(tid: int, root: str = "/proc") -> dict[str, str]:
     """The lines of /proc/PID/status by their names: Tgid, Uid (real, effective, saved, file system), TracerPid ..."""
-    lines = _read(f"{root}/{tid}/status").decode(errors="replace").splitlines()
-    return {name: value.strip() for name, _, value in (line.partition(":") for line in lines)}
+    found = kernel_lines(f"{root}/{tid}/status")
+    return {name: value.strip() for name, _, value in (line.partition(":") for line in found)}
 
 
 def threads(pid: int, root: str = "/proc") -> list[int]:
@@ -70,7 +71,7 @@ def children(pid: int, root: str = "/proc") -> list[int]:
     found: list[int] = []
     for tid in threads(pid, root):
         try:
-            found += map(int, _read(f"{root}/{pid}/task/{tid}/children").split())
+            found += map(int, read_kernel(f"{root}/{pid}/task/{tid}/children").split())
         except FileNotFoundError:
             continue
     return found
@@ -78,10 +79,11 @@ def children(pid: int, root: str = "/proc") -> list[int]:
 
 def maps(pid: int, root: str = "/proc") -> Iterator[Mapping]:
     """What is mapped, by ascending address. Raises PermissionError for what may not be traced."""
-    for line in _read(f"{root}/{pid}/maps").splitlines():
-        addresses, permissions, offset, _, inode, *path = line.split(None, 5)
+    for line in lines(read_kernel(f"{root}/{pid}/maps")):
+        # Spaces alone divide the line: a name may begin or end with any other character.
+        addresses, permissions, offset, _, inode, *path = line.split(b" ", 5)
         start, _, end = addresses.partition(b"-")
-        name = path[0] if path else b""
+        name = path[0].lstrip(b" ") if path else b""
         yield Mapping(int(start, 16), int(end, 16), permissions.decode(), int(offset, 16), int(inode), name)
 
 
@@ -100,13 +102,8 @@ def entry_point(pid: int) -> int | None:
     """AT_ENTRY of the auxiliary vector: where the program itself begins, behind its dynamic linker; None if unknown."""
     if not is_own():
         return None
-    data = _read(f"/proc/{pid}/auxv")
+    data = read_kernel(f"/proc/{pid}/auxv")
     for key, value in struct.iter_unpack("=QQ", data[: len(data) // 16 * 16]):
         if key == _AT_ENTRY:
             return int(value)
     return None
-
-
-def _read(path: str) -> bytes:
-    with open(path, "rb") as file:
-        return file.read()

@@ -9,6 +9,7 @@ import time
 from sonde.engines.kernel.survey import Row
 from sonde.target import machine, ptrace
 from sonde.target.memory import ProcessMemory
+from sonde.untrusted import kernel_text
 
 _ACTIONS = "/proc/sys/kernel/seccomp/actions_avail"
 _YAMA = {
@@ -55,8 +56,7 @@ def _no_memory() -> Row:
 
 def _seccomp() -> Row:
     try:
-        with open(_ACTIONS, encoding="ascii") as file:
-            has_trace = "trace" in file.read().split()
+        has_trace = "trace" in kernel_text(_ACTIONS).split()
     except OSError:
         has_trace = False
     purpose = "a command of -c stops at probed system calls only"

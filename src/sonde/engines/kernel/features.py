@@ -22,6 +22,7 @@ from sonde.engines.kernel.maps import create
 from sonde.spec import MapSpec
 from sonde.target.machine import online_cpus
 from sonde.typed import NamedTuple
+from sonde.untrusted import lines, open_regular, read_kernel
 
 _RETURN_ZERO = [i.mov_imm(i.R0, 0), i.exit_()]
 
@@ -208,16 +209,16 @@ def _hardware_counters() -> None:
 
 def _readable(path: str) -> Callable[[], None]:
     def check() -> None:
-        os.close(os.open(path, os.O_RDONLY | os.O_CLOEXEC))
+        os.close(open_regular(path))
 
     return check
 
 
 def _kernel_symbols() -> None:
     # Where nothing is hidden the first symbols, offsets in per-CPU memory, may be zero nevertheless.
-    with open("/proc/kallsyms", "rb") as file:
-        if not any(line.partition(b" ")[0].strip(b"0") for line in file.readlines(4096)):
-            raise PermissionError(1, "addresses are hidden")
+    first = read_kernel("/proc/kallsyms", 4096)
+    if not any(line.partition(b" ")[0].strip(b"0") for line in lines(first)):
+        raise PermissionError(1, "addresses are hidden")
 
 
 _AS_ROOT = "run as root, or with CAP_BPF and CAP_PERFMON"

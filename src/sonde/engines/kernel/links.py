@@ -30,6 +30,7 @@ from sonde.probe import (
 from sonde.target.machine import online_cpus
 from sonde.target.tracefs import find_tracefs
 from sonde.typed import NamedTuple, TypeAlias
+from sonde.untrusted import read_kernel
 
 _CANNOT_COUNT = frozenset({errno.EINVAL, errno.EOPNOTSUPP, errno.ENOENT, errno.ENODEV, errno.EACCES, 524})
 """What perf_event_open(2) says of events that a machine has not, or that have no overflows; 524 is ENOTSUPP."""
@@ -117,8 +118,7 @@ def _raw_tracepoint(program: LoadedProgram, name: str, cookie: int) -> int:
 
 def _event_number(group: str, name: str) -> int:
     """What perf_event_attr.config wants: a number that the kernel gives when it starts or loads a module."""
-    with open(f"{find_tracefs()}/events/{group}/{name}/id", encoding="ascii") as file:
-        return int(file.read())
+    return int(read_kernel(f"{find_tracefs()}/events/{group}/{name}/id"))
 
 
 def _perf_event(program: LoadedProgram, event: int, cookie: int) -> int:

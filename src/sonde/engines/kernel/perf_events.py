@@ -16,6 +16,7 @@ from sonde.engines.kernel.syscalls import address_of, perf_event_open
 from sonde.formats.perf_events import ATTRIBUTES_SIZE, SAMPLE_RAW, SAMPLE_TIME, SOFTWARE_BPF_OUTPUT, SOFTWARE_DUMMY
 from sonde.target.machine import online_cpus
 from sonde.typed import NamedTuple
+from sonde.untrusted import read_kernel
 
 TYPE_HARDWARE, TYPE_SOFTWARE, TYPE_TRACEPOINT = range(3)
 SOFTWARE_CPU_CLOCK = HARDWARE_CPU_CYCLES = 0
@@ -194,8 +195,7 @@ def open_kprobe_at(symbol: str, is_return: bool, offset: int = 0) -> int:
 
 def _open_probe(source: str, config: int, place: tuple[int, int], pid: int = 0) -> int:
     """`place` is config1 and config2 of the event: the address of a name, and an offset or an address."""
-    with open(f"{source}/type", encoding="ascii") as file:
-        kind = int(file.read())
+    kind = int(read_kernel(f"{source}/type"))
     attributes = bytearray(ATTRIBUTES_SIZE)
     struct.pack_into("=IIQ", attributes, 0, kind, ATTRIBUTES_SIZE, config)
     struct.pack_into("=Q", attributes, 40, _DISABLED)

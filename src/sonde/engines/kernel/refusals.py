@@ -14,6 +14,7 @@ from sonde.engines.kernel.commands import Code
 from sonde.engines.kernel.failures import NOT_SUPPORTED, reason
 from sonde.engines.kernel.requirements import PROGRAMS, missing_helper, too_old
 from sonde.spec import ProgramSpec
+from sonde.untrusted import lines
 
 _LOG_SIZES = (1 << 18, (1 << 24) - 1)
 """Sizes of the verifier's log, in bytes, the next if one is too small; more than the last is refused by Linux 5.1."""
@@ -41,9 +42,9 @@ def refusal(spec: ProgramSpec, program: Code, error: OSError) -> EngineError:
         return EngineError(f"{what} (of type {kind}): {reason(error, f'CAP_BPF{network}')}")
     if text := missing_helper(log):
         return EngineError(f"{what}: {text}", place=_place(spec, log))
-    lines = [line for line in log.splitlines() if line and not _STATISTICS.match(line)]
-    cause = lines[-1].strip() if lines else reason(error)
-    return EngineError(f"{what}: {cause}", "\n".join(log.splitlines()[-_LOG_TAIL:]), _place(spec, log))
+    found = [line for line in lines(log) if line and not _STATISTICS.match(line)]
+    cause = found[-1].strip() if found else reason(error)
+    return EngineError(f"{what}: {cause}", "\n".join(lines(log)[-_LOG_TAIL:]), _place(spec, log))
 
 
 def _log(program: Code) -> str:

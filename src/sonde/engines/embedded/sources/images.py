@@ -12,6 +12,7 @@ from sonde.symbols.mappings import parse_maps
 from sonde.symbols.process_events import ProcessEvent, Snapshot
 from sonde.target import stops
 from sonde.target.plan import ENTRY, HOLD_ENTRY, Plan
+from sonde.untrusted import kernel_text
 
 _EXEC = (59, 322)
 """execve and execveat (arch/x86/entry/syscalls/syscall_64.tbl)."""
@@ -80,8 +81,7 @@ class ImageEvents:
 
     def _note(self, pid: int) -> None:
         try:
-            with open(f"/proc/{pid}/maps", encoding="utf-8", errors="surrogateescape") as file:
-                text = file.read()
+            text = kernel_text(f"/proc/{pid}/maps")
         except OSError:
             self.lost += 1
             return

@@ -1,0 +1,98 @@
+"""Nothing in the package opens a file by itself that is not its own to make: that is the business of `untrusted`."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+import sonde
+
+ROOT = Path(sonde.__file__).parent
+
+JUSTIFIED = {
+    "bpf.btf.Btf.open": "maps a file of sysfs, which the kernel alone writes",
+    "cli.main._occupy_standard_files": "/dev/null",
+    "cli.preprocess.preprocess": "memory of its own",
+    "engines.embedded.maps.base.allocate": "memory of its own",
+    "engines.embedded.maps.ring_buffer.RingBuffer.__init__": "memory of its own",
+    "engines.kernel.event_ring._mapped": "a ring of the kernel's",
+    "engines.kernel.perf_rings._map": "a ring of the kernel's",
+    "engines.kernel.ring.KernelRing.__init__": "a ring of the kernel's",
+    "pictures.page.packaged": "a part of the package",
+    "recording.file.PerfDataFile.complete": "the file that it has made itself",
+    "symbols.code_objects.CodeObjects.behind": "a process's memory, of which it reads words",
+    "symbols.objects.Objects._vdso": "a process's memory, of which it reads so much as it says",
+    "target.events.remove_copy": "a process's memory, to be written",
+    "target.guardian._close_others": "/dev/null",
+    "target.held_command._is_foreground": "the terminal",
+    "target.held_command._wait": "a pipe from sonde itself",
+    "target.launch.problem": "a pipe from a child that is still sonde's",
+    "target.private_files.create": "a file to be written",
+}  # fmt: skip
+"""Functions that open something by themselves to read it, and why that is no file of others."""
+
+OPENING = {
+    "bz2.decompress", "bz2.open", "codecs.open", "gzip.decompress", "gzip.open", "io.open", "linecache.getline",
+    "lzma.decompress", "lzma.open", "mmap.mmap", "os.open", "tokenize.open", "zlib.decompress",
+}  # fmt: skip
+"""What opens a file by its name, or has no bound on what it makes."""
+
+
+def functions_that_open(tree):
+    """The qualified names of functions that call what opens files, or splits text at more than line feeds."""
+
+    def visit(node, inside):
+        for child in ast.iter_child_nodes(node):
+            named = isinstance(child, ast.ClassDef | ast.FunctionDef)
+            yield from visit(child, [*inside, child.name] if named else inside)
+            if isinstance(child, ast.Call) and opens(child):
+                yield ".".join(inside)
+
+    return set(visit(tree, []))
+
+
+def opens(call):
+    text = ast.unparse(call)
+    if isinstance(call.func, ast.Name):
+        return call.func.id == "open" and not WRITING.search(text)
+    if not isinstance(call.func, ast.Attribute):
+        return False
+    if call.func.attr in ("splitlines", "read_text", "read_bytes", "readlines", "fdopen"):
+        return True
+    return ast.unparse(call.func) in OPENING and "os.O_WRONLY" not in text
+
+
+WRITING = re.compile(r"""['"][wax]b?\+?['"]""")
+
+
+def found():
+    for path in sorted(ROOT.rglob("*.py")):
+        name = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        if name != "untrusted":
+            for function in functions_that_open(ast.parse(path.read_text())):
+                yield f"{name}.{function}"
+
+
+def test_only_the_listed_functions_open_something_by_themselves():
+    assert set(found()) == set(JUSTIFIED)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "open(path)", "os.open(path, 0)", "gzip.open(path)", "Path(path).read_text()", "file.read_bytes()",
+        "text.splitlines()", "mmap.mmap(d, 0)", "os.fdopen(d)", "file.readlines()", "gzip.decompress(data)",
+        "os.open(path, os.O_RDWR)", "open(path, 'rb')",
+    ],
+)  # fmt: skip
+def test_what_opens_is_seen(text):
+    assert functions_that_open(ast.parse(f"class A:\n  def b(self):\n    with {text} as file: pass")) == {"A.b"}
+
+
+def test_what_writes_is_not():
+    assert not functions_that_open(ast.parse("def a():\n  open(path, 'wb'), os.open(path, os.O_WRONLY | os.O_CREAT)"))
+
+
+def test_what_opens_by_way_of_the_module_is_not():
+    assert not functions_that_open(ast.parse("def a():\n  return untrusted.open_file(p), ElfFile.open(p)"))
