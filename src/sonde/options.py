@@ -16,7 +16,8 @@ _COMPILE = {
     "aggpercpu": _SWITCH, "amin": _TEXT, "argref": _SWITCH, "core": _SWITCH, "cpp": _SWITCH, "cppargs": _TEXT,
     "cpphdrs": _SWITCH, "cpppath": _TEXT, "ctfpath": _TEXT, "ctypes": _TEXT, "debug": _SWITCH, "debugassert": _TEXT,
     "defaultargs": _SWITCH, "define": _TEXT, "disasm": _COUNT, "dofstashpath": _TEXT, "droptags": _SWITCH,
-    "dtypes": _TEXT, "empty": _SWITCH, "engine": _TEXT, "errtags": _SWITCH, "evaltime": _TEXT, "incdir": _TEXT,
+    "dtypes": _TEXT, "empty": _SWITCH, "engine": _TEXT, "errtags": _SWITCH, "evaltime": _TEXT,
+    "exit": _TEXT, "incdir": _TEXT,
     "iregs": _COUNT,
     "kdefs": _SWITCH, "knodefs": _SWITCH, "late": _TEXT, "lazyload": _SWITCH, "ldpath": _TEXT, "libdir": _TEXT,
     "linkmode": _TEXT, "linktype": _TEXT, "linknommap": _SWITCH, "modpath": _TEXT, "nolibs": _SWITCH,
@@ -49,7 +50,8 @@ _DYNAMIC = {
 
 _AFTER_COMPILING = frozenset(
     (
-        "aggpercpu", "bpflog", "bpflogsize", "demangle", "destructive", "droptags", "engine", "evaltime", "heatrate",
+        "aggpercpu", "bpflog", "bpflogsize", "demangle", "destructive", "droptags", "engine", "evaltime", "exit",
+        "heatrate",
         "inlines", "noresolve", "seccomp", "statusrate",
     )
 )  # fmt: skip
@@ -194,7 +196,7 @@ _CHOICES = {
     "output": ("ringbuf", "perf", "auto"), "scope": ("processes", "system"),
     "unwind": ("dwarf", "frames"), "xdp": ("native", "generic"),
     "stdc": ("a", "c", "t", "s"), "evaltime": ("exec", "preinit", "postinit", "main"),
-    "engine": ("auto", "kernel", "embedded"),
+    "engine": ("auto", "kernel", "embedded"), "exit": ("program", "command"),
     "debugassert": ("mutexes",),
     "linkmode": ("kernel", "dynamic", "static"), "linktype": ("elf", "dof"), "late": ("static", "dynamic"),
 }  # fmt: skip

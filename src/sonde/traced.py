@@ -13,4 +13,7 @@ class Traced(Protocol):
 
     def resume(self) -> None: ...
 
+    def collect(self) -> int | None:
+        """The status of a command that has ended, as wait(2) gives it; None for others."""
+
     def close(self) -> None: ...

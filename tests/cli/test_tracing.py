@@ -322,3 +322,34 @@ def test_an_ordinary_user_traces_with_two_capabilities():
 
 def test_an_ordinary_user_lists_probes():
     assert "BEGIN" in as_nobody("-l", "-P", "dtrace").stdout
+
+
+@pytest.mark.parametrize("engine", ["kernel", "embedded"])
+@pytest.mark.parametrize(
+    ("command", "status", "told"),
+    [
+        ("exit 0", 0, None),
+        ("exit 3", 3, r"sonde: pid \d+ exited with status 3"),
+        ("kill -9 $$", 128 + 9, r"sonde: pid \d+ terminated by SIGKILL"),
+    ],
+)
+def test_the_end_of_the_command(engine, command, status, told):
+    """It is told, and is the end of sonde where that is wanted."""
+    words = ("--engine", engine, "-c", f"sh -c '{command}'", "-n", "syscall::wait4:entry { @ = count(); }")
+    plain, wanted = run(*words), run(*words, "-xexit=command")
+    assert (plain.returncode, wanted.returncode) == (0, status)
+    for done in (plain, wanted):
+        assert bool(told) == ("pid" in done.stderr)
+        assert not told or re.search(f"^{told}$", done.stderr, re.MULTILINE)
+    assert "pid" not in run(*words, "-q").stderr
+
+
+def test_a_command_that_goes_on_has_no_status():
+    done = run("-xexit=command", "-c", "sleep 20", "-qn", "BEGIN { exit(7); }")
+    assert done.returncode == 7
+
+
+def test_the_status_of_a_command_needs_a_command():
+    done = run("-xexit=command", "-qn", "BEGIN { exit(0); }")
+    assert done.returncode == 1
+    assert done.stderr.startswith("sonde: option exit=command without a command")

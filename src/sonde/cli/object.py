@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from sonde.cli.arguments import Arguments
 from sonde.cli.destructive import does_harm, require_allowed
 from sonde.cli.disassembly import machine_code
+from sonde.cli.endings import require_command, status_of
 from sonde.cli.engines import KERNEL, choose
 from sonde.cli.errors import engine_error
 from sonde.cli.messages import FatalError, Messages
@@ -41,6 +42,7 @@ def run_object(arguments: Arguments, messages: Messages) -> int:
     if arguments.pictures or arguments.flame_diff:
         raise FatalError("--object has no pictures: --flame, --heatmap and the like are of D's aggregations")
     options = option_table(arguments)
+    require_command(arguments.commands, options)
     only_shows = bool(arguments.flags & {"compile_only", "dry_run"})
     if not only_shows and choose(options, messages) != KERNEL:
         raise FatalError("--object needs the kernel: the embedded engine runs programs of D", 2)
@@ -71,7 +73,7 @@ def run_object(arguments: Arguments, messages: Messages) -> int:
             raise engine_error(error, "C") from None
         except CommandError as error:
             raise FatalError(str(error)) from None
-    return 0
+        return status_of(0, traced, options, messages)
 
 
 def _run(made: Loadable, engine: KernelEngine, report: ObjectReport, traced: Sequence[Traced], dump: bool) -> None:

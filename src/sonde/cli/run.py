@@ -9,6 +9,7 @@ from contextlib import contextmanager
 
 from sonde.cli.arguments import Arguments
 from sonde.cli.destructive import require_allowed
+from sonde.cli.endings import require_command, status_of
 from sonde.cli.engines import EMBEDDED, has_filter, make
 from sonde.cli.errors import engine_error
 from sonde.cli.messages import FatalError, Messages
@@ -38,6 +39,7 @@ def run(
     """Trace to the end; returns the exit status. `destructive`: there are actions that need -w. Raises FatalError."""
     require_allowed(destructive, options)
     _check_enabling(spec, options)
+    require_command(arguments.commands, options)
     if "verbose" in arguments.flags and engine == EMBEDDED and arguments.commands and has_filter(options):
         messages.error(
             "the command gets a seccomp filter, and no_new_privs with it: setuid programs do not change user, and a "
@@ -63,7 +65,7 @@ def run(
             require_written(packets, captures)
             if recording is not None:
                 _complete(recording, options, messages)
-            return status
+            return status_of(status, traced, options, messages)
         except EngineError as error:
             raise engine_error(error) from None
         except CommandError as error:

@@ -58,18 +58,21 @@ class Command:
             self._held = False
             ptrace.call(ptrace.DETACH, self.pid)
 
+    def collect(self) -> int | None:
+        """Its status as wait(2) gives it, if it has ended."""
+        if self.status is None and not self._held:
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            self.status = status if pid else None
+        return self.status
+
     def close(self) -> None:
         """End the command if it has not ended, as it was started for this session only; collect it."""
         if self._held:
             os.kill(self.pid, signal.SIGKILL)
             self._held = False
             os.waitpid(self.pid, 0)
-        elif self.status is None:
-            pid, status = os.waitpid(self.pid, os.WNOHANG)
-            if pid:
-                self.status = status
-            else:
-                os.kill(self.pid, signal.SIGTERM)
+        elif self.collect() is None:
+            os.kill(self.pid, signal.SIGTERM)
         os.close(self.descriptor)
 
 
@@ -86,6 +89,9 @@ class Process:
 
     def resume(self) -> None:
         """It was never stopped."""
+
+    def collect(self) -> None:
+        """Its status is its parent's."""
 
     def close(self) -> None:
         os.close(self.descriptor)

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 
 from sonde.target.tracees import Tracees
+
+_HANDED_ON = 0.2
+"""Seconds: a tracer's child is its parent's to wait for as soon as the tracer has."""
 
 
 class Followed:
@@ -18,18 +22,37 @@ class Followed:
         self.descriptor = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
         self.group = group
         self.is_command = is_command
+        self._has_ended = False
+        self._status: int | None = None
 
     def resume(self) -> None:
         """Let it run, and all others with it."""
         self.group.go()
 
     def ended(self) -> None:
+        self._has_ended = True
         os.eventfd_write(self.descriptor, 1)
+
+    def collect(self) -> int | None:
+        """The status of a command that has ended, as wait(2) gives it: when the guardian has waited for it, too."""
+        latest = time.monotonic() + (_HANDED_ON if self._has_ended else 0)
+        while self.is_command and self._status is None:
+            try:
+                pid, status = os.waitpid(self.pid, os.WNOHANG)
+            except ChildProcessError:
+                break
+            if pid:
+                self._status = status
+            elif time.monotonic() >= latest:
+                break
+            else:
+                time.sleep(0.001)
+        return self._status
 
     def close(self) -> None:
         """End a command if it has not ended, as it was started for this session only; collect it."""
         os.close(self.descriptor)
-        if self.is_command:
+        if self.is_command and self._status is None:
             with suppress(ChildProcessError, ProcessLookupError):
                 if os.waitpid(self.pid, os.WNOHANG)[0] == 0:
                     os.kill(self.pid, signal.SIGTERM)
