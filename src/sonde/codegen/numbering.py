@@ -25,48 +25,65 @@ _IMMEDIATE_OK: dict[type, tuple[str, ...]] = {
 
 
 class _Scope:
-    """What is known in one block: its own knowledge and that of its dominators."""
+    """What is known in the block that is looked at: what its dominators and it have computed, and what holds there.
 
-    __slots__ = ("facts", "parent", "values")
+    Blocks are entered and left as the dominator tree nests them, so what is known is one table however deep that is.
+    """
 
-    def __init__(self, parent: _Scope | None) -> None:
-        self.parent = parent
+    def __init__(self) -> None:
         self.values: dict[Hashable, Reg] = {}
         self.facts: set[Hashable] = set()
+        self._added: list[tuple[list[Hashable], list[Hashable]]] = []
 
-    def find(self, key: Hashable) -> Reg | None:
-        scope: _Scope | None = self
-        while scope is not None:
-            if key in scope.values:
-                return scope.values[key]
-            scope = scope.parent
-        return None
+    def enter(self) -> None:
+        self._added.append(([], []))
 
-    def holds(self, fact: Hashable) -> bool:
-        scope: _Scope | None = self
-        while scope is not None:
-            if fact in scope.facts:
-                return True
-            scope = scope.parent
-        return False
+    def leave(self) -> None:
+        """Forget what was learnt since the last `enter`."""
+        values, facts = self._added.pop()
+        for key in values:
+            del self.values[key]
+        self.facts.difference_update(facts)
+
+    def learn(self, key: Hashable, value: Reg) -> None:
+        """The result of a computation that was not known."""
+        self.values[key] = value
+        self._added[-1][0].append(key)
+
+    def assume(self, fact: Hashable) -> None:
+        if fact not in self.facts:
+            self.facts.add(fact)
+            self._added[-1][1].append(fact)
 
 
 def number_values(function: Function) -> None:
     """Rewrite the function in place; what becomes unused is left for dead-code removal."""
     order = reachable(function)
-    idom = dominators(order)
     before = predecessors(order)
-    pass_ = _Numbering(function)
-    scopes: dict[int, _Scope] = {}
-    for block in order:
-        parent = idom[block.number]
-        scope = _Scope(scopes[parent] if parent != block.number else None)
-        scopes[block.number] = scope
+    pass_, scope = _Numbering(function), _Scope()
+    dominated = _dominated(order)
+    ways: list[ir.Block | None] = [order[0]]
+    while ways:
+        block = ways.pop()
+        if block is None:
+            scope.leave()
+            continue
+        scope.enter()
         if len(before[block.number]) == 1:
-            pass_.assume(scope, function, before[block.number][0], block.number)
+            pass_.assume(scope, before[block.number][0], block.number)
         block.code = [(pass_.rewrite(i, scope), position) for i, position in block.code]
         pass_.ends[block.number] = block.code[-1][0]
-    function.blocks = [b for b in function.blocks if b.number in scopes]
+        ways += [None, *reversed(dominated[block.number])]
+    function.blocks = [b for b in function.blocks if b.number in dominated]
+
+
+def _dominated(order: list[ir.Block]) -> dict[int, list[ir.Block]]:
+    """Block number -> the blocks that it dominates immediately."""
+    idom = dominators(order)
+    result: dict[int, list[ir.Block]] = {block.number: [] for block in order}
+    for block in order[1:]:
+        result[idom[block.number]].append(block)
+    return result
 
 
 class _Numbering:
@@ -75,15 +92,15 @@ class _Numbering:
         self.known: dict[Reg, Operand] = {}
         self.ends: dict[int, ir.Instruction] = {}
 
-    def assume(self, scope: _Scope, function: Function, source: int, target: int) -> None:
+    def assume(self, scope: _Scope, source: int, target: int) -> None:
         """In a block with one predecessor, the branch there has been decided."""
         last = self.ends.get(source)
         if not isinstance(last, ir.Branch) or last.then == last.otherwise or not self._stable(last):
             return
         if last.then == target:
-            scope.facts.add((last.op, last.left, last.right, last.bits))
+            scope.assume((last.op, last.left, last.right, last.bits))
         elif last.op != "set":
-            scope.facts.add((inverse(last.op), last.left, last.right, last.bits))
+            scope.assume((inverse(last.op), last.left, last.right, last.bits))
 
     def _stable(self, instruction: ir.Instruction) -> bool:
         return all(r in self.single for r in ir.used(instruction))
@@ -103,9 +120,9 @@ class _Numbering:
         key = _key(instruction)
         if key is None or not self._stable(instruction):
             return instruction
-        earlier = scope.find(key)
+        earlier = scope.values.get(key)
         if earlier is None:
-            scope.values[key] = target
+            scope.learn(key, target)
             return instruction
         self.known[target] = earlier
         return ir.Move(target, earlier)
@@ -140,9 +157,9 @@ class _Numbering:
         if not self._stable(branch):
             return branch
         fact = (branch.left, branch.right, branch.bits)
-        if scope.holds((branch.op, *fact)):
+        if (branch.op, *fact) in scope.facts:
             return ir.Jump(branch.then)
-        if branch.op != "set" and scope.holds((inverse(branch.op), *fact)):
+        if branch.op != "set" and (inverse(branch.op), *fact) in scope.facts:
             return ir.Jump(branch.otherwise)
         return branch
 

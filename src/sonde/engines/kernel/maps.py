@@ -92,13 +92,21 @@ class KernelMapArray:
             for _ in range(spec.max_entries):
                 self.elements.append(KernelMap(template, cpus))
             self._outer = KernelMap(spec._replace(inner=None), cpus, self.elements[0].descriptor)
-            for index, element in enumerate(self.elements):
-                self._outer.write(_native(index), _native(element.descriptor))
+            self._insert()
         except BaseException:
             self.close()
             raise
 
     _outer: KernelMap | None = None
+
+    def _insert(self) -> None:
+        """Make the maps the elements: in one call, since each waits for the programs that run, some 10 ms."""
+        assert self._outer is not None
+        contents = [(_native(index), _native(element.descriptor)) for index, element in enumerate(self.elements)]
+        try:
+            _write_batch(self._outer.descriptor, contents)
+        except OSError as error:
+            raise explain(error, f"cannot write map {self.spec.name}") from None
 
     @property
     def descriptor(self) -> int:

@@ -37,10 +37,13 @@ class UnsupportedMachineError(Exception):
     """The numbers of the system calls are not known for this machine."""
 
 
+_MACHINE = os.uname().machine
+
+
 def _number(index: int) -> int:
-    numbers = _NUMBERS.get(os.uname().machine)
+    numbers = _NUMBERS.get(_MACHINE)
     if numbers is None:
-        raise UnsupportedMachineError(f"sonde does not know the system calls of {os.uname().machine}")
+        raise UnsupportedMachineError(f"sonde does not know the system calls of {_MACHINE}")
     return numbers[index]
 
 

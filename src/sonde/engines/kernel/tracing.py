@@ -256,7 +256,9 @@ class KernelTracing:
         """Detach and free everything; closing twice is harmless."""
         slow = [attachment.descriptor for attachment in self._attachments if attachment.closing_waits]
         quick = [attachment.descriptor for attachment in self._attachments if not attachment.closing_waits]
-        for descriptor in (*quick, *reversed(self._descriptors)):
+        # Of two programs at a tracepoint the later is detached first: the kernel waits for a grace period, 10 ms, where
+        # the first one goes and one is left (tracepoint_remove_func, kernel/tracepoint.c).
+        for descriptor in (*reversed(quick), *reversed(self._descriptors)):
             os.close(descriptor)
         perf_events.close_all(slow)
         if self._rings is not None:
