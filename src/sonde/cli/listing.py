@@ -21,6 +21,9 @@ from sonde.probe import Probe
 from sonde.probes.registry import Registry
 from sonde.visible import single_line
 
+_NAMES = 4
+"""Of a probe: provider, module, function and name."""
+
 _ROW = "{:>5} {:>10} {:>17} {:>33} {}\n"
 
 
@@ -29,12 +32,58 @@ def list_probes(arguments: Arguments, options: OptionTable, messages: Messages) 
     options.set("zdefs", None)
     engine = choose_listed(options, messages)
     registry = registry_of(arguments, engine)
+    if not arguments.programs and arguments.operands and messages.program != "dtrace":
+        with processes(arguments, options, engine) as traced:
+            return _list_patterns(arguments, messages, registry, traced[0].pid if traced else 0)
     if not arguments.programs:
         _show(registry.match("", "", "", ""), arguments, registry, heading=True)
         return 0
     with processes(arguments, options, engine) as traced:
         _list_matching(arguments, options, messages, registry, traced[0].pid if traced else 0)
     return 0
+
+
+def _list_patterns(arguments: Arguments, messages: Messages, registry: Registry, target: int) -> int:
+    """Those that words alone describe; 1 if there are none for one of them."""
+    _show((), arguments, registry, heading=True)
+    status = 0
+    for word in arguments.operands:
+        probes = described(word.replace("$target", str(target)), registry)
+        _show(probes, arguments, registry)
+        if not probes:
+            messages.error(f"failed to match {word}: No probe matches description", hint=_hint(word, registry))
+            status = 1
+    return status
+
+
+def described(word: str, registry: Registry) -> Sequence[Probe]:
+    """The probes whose names are, from the provider on, what stands between colons; what is left out is anything. A
+    word without a colon is any of the four names."""
+    fields = word.split(":")
+    if len(fields) > _NAMES:
+        return ()
+    if len(fields) > 1:
+        return registry.match(*fields, *("" for _ in range(_NAMES - len(fields))))
+    found: dict[int, Probe] = {}
+    for place in range(_NAMES):
+        names = ["" for _ in range(_NAMES)]
+        names[place] = word
+        found |= {probe.id: probe for probe in registry.match(*names)}
+    return [found[number] for number in sorted(found)]
+
+
+def _hint(word: str, registry: Registry) -> str:
+    if {"{", "/"} & set(word):
+        return f"-l lists probes, and this is a program: sonde -ln '{word}'"
+    fields = word.split(":")
+    if len(fields) > _NAMES:
+        return "a description has four names: provider:module:function:name"
+    if len(fields) > 1:
+        return registry.mismatch(*fields, *("" for _ in range(_NAMES - len(fields))))
+    contain = f"names that contain it: sonde -l '*{word}*'"
+    return "\n".join(
+        filter(None, (registry.mismatch("", "", word, ""), contain if described(f"*{word}*", registry) else ""))
+    )
 
 
 def _list_matching(

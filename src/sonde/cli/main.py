@@ -141,6 +141,10 @@ def _command(words: list[str], messages: Messages) -> int:
 
 
 def _trace_or_list(arguments: Arguments, messages: Messages) -> int:
+    if messages.program != "dtrace" and not arguments.programs:
+        from sonde.cli.operands import with_program
+
+        arguments = with_program(arguments)
     if "act" in arguments.flags:
         raise UsageError("--act is for `raw` and `read`, which show a recording")
     for flag, text in _UNSUPPORTED.items():

@@ -1,0 +1,82 @@
+"""What the first word means where no option gives a program: a script, a program as behind -n, or a mistake.
+
+To `dtrace` all words are macro arguments, as dtrace(1) has it.
+"""
+
+from __future__ import annotations
+
+from sonde.cli.arguments import Arguments, ProgramText
+from sonde.cli.messages import FatalError
+from sonde.untrusted import read_start
+
+COMMANDS = ("doctor", "raw", "record", "read", "verify", "vars", "help")
+
+_EXAMPLE = "sonde {given} -n 'syscall:::entry /pid == $target/ {{ @[probefunc] = count(); }}'"
+_INTERNAL = ("BEGIN", "END", "ERROR")
+_TIMERS = ("profile-", "tick-")
+
+
+def with_program(arguments: Arguments) -> Arguments:
+    """The arguments, with the first word as their program if they have none. Raises FatalError."""
+    if arguments.programs or arguments.spec or arguments.bpf_object or arguments.flags & {"list", "help"}:
+        return arguments
+    if not arguments.operands:
+        if (arguments.commands or arguments.pids) and "compile_only" not in arguments.flags:
+            raise _nothing_to_trace(arguments)
+        return arguments
+    first, *rest = arguments.operands
+    if _is_script(first):
+        return arguments._replace(programs=(ProgramText("file", first),), operands=tuple(rest))
+    if not _is_program(first):
+        raise _meaningless(first)
+    if "compile_only" in arguments.flags:
+        text = "-e compiles and ends, as with dtrace(1); what is to run is given with -n"
+        raise FatalError(text, 2, hint=f"sonde -n {_quoted(first)}")
+    return arguments._replace(programs=(ProgramText("name", first),), operands=tuple(rest))
+
+
+def _is_script(word: str) -> bool:
+    if word.endswith(".d") and not _is_program(word):
+        return True
+    return _beginning(word) == b"#!"
+
+
+def _beginning(path: str) -> bytes:
+    """Two bytes of a file, none of anything else."""
+    try:
+        return read_start(path, 2)
+    except OSError:
+        return b""
+
+
+def _is_program(word: str) -> bool:
+    """Whether it can be meant as probes or clauses."""
+    return bool({":", "{"} & set(word)) or word in _INTERNAL or word.startswith(_TIMERS)
+
+
+def _nothing_to_trace(arguments: Arguments) -> FatalError:
+    given = f"-c {_quoted(arguments.commands[0])}" if arguments.commands else f"-p {arguments.pids[0]}"
+    hint = f"what to trace is told by a program or a script, as in\n{_EXAMPLE.format(given=given)}"
+    return FatalError("no probes specified", hint=hint)
+
+
+def _meaningless(word: str) -> FatalError:
+    # A mistake may take its time.
+    from difflib import get_close_matches
+    from shutil import which
+
+    text = f"{word} is neither a script nor a program nor a command of sonde"
+    close = get_close_matches(word, COMMANDS, 1)
+    if close:
+        return FatalError(text, 2, hint=f"did you mean `sonde {close[0]}`?")
+    if which(word):
+        return FatalError(text, 2, hint=f"to trace that command:\n{_EXAMPLE.format(given='-c ' + _quoted(word))}")
+    return FatalError(
+        text, 2, hint="a script ends in .d or is given with -s, a program with -n;\n`sonde --help` tells more"
+    )
+
+
+def _quoted(word: str) -> str:
+    from shlex import quote
+
+    return quote(word)
