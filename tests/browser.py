@@ -32,12 +32,6 @@ ENTER, ESCAPE = "\ue007", "\ue00c"
 ARROW_LEFT, ARROW_UP, ARROW_RIGHT, ARROW_DOWN = "\ue012", "\ue013", "\ue014", "\ue015"
 
 
-def missing() -> str:
-    """Why there is no browser, "" if there is one."""
-    wanted = [name for name in ("chromium", "chromedriver") if shutil.which(name) is None]
-    return f"{' and '.join(wanted)} not installed" if wanted else ""
-
-
 class Browser:
     """One window. `close` ends the browser and removes its profile."""
 

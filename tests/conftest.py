@@ -1,11 +1,13 @@
 """What all tests share: a slow machine fails no property, signals have their usual meaning, and what sonde keeps
-between runs is kept apart."""
+between runs is kept apart, and what a missing package leaves out is told."""
 
 import os
 import signal
 
 import pytest
 from hypothesis import settings
+from left_out import pytest_terminal_summary  # noqa: F401 - hooks of pytest
+from packages import pytest_runtest_call, pytest_runtest_setup  # noqa: F401
 
 settings.register_profile("patient", settings.default, deadline=None)
 settings.load_profile("patient")

@@ -20,7 +20,7 @@ import time
 from pathlib import Path
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-sys.path[:0] = [f"{ROOT}/src", f"{ROOT}/tests/embedded"]
+sys.path[:0] = [f"{ROOT}/src", f"{ROOT}/tests", f"{ROOT}/tests/embedded"]
 
 import targets  # noqa: E402 - of the tests
 

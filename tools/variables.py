@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT / "tests" / "unit"))
+sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "unit")]
 
 from compiled_objects import SOURCES, compiled  # noqa: E402
 from gdb_comparison import compared  # noqa: E402

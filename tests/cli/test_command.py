@@ -3,6 +3,7 @@
 import re
 import subprocess
 
+import packages
 import pytest
 from running import SONDE, environment, run
 
@@ -128,7 +129,7 @@ def test_the_second_of_two_programs_is_named_in_its_mistake():
 
 
 def test_listing_shows_columns_and_goes_on_after_what_matches_nothing():
-    done = run("-l", "-n", "nonsense", "-n", "dtrace:::B*")
+    done = run("--engine", "kernel", "-l", "-n", "nonsense", "-n", "dtrace:::B*")
     assert done.returncode == 0
     assert done.stderr == "sonde: failed to match :::nonsense: No probe matches description\n"
     assert done.stdout.splitlines() == [
@@ -172,6 +173,7 @@ def test_the_intermediate_form_and_the_machine_code():
     assert "get_current_pid_tgid" in done.stdout
 
 
+@packages.needs("cpp")
 def test_the_preprocessor_has_its_definitions(tmp_path):
     script = tmp_path / "a.d"
     script.write_text("#if defined(__linux) && WIDTH == 3 && !defined(__unix)\nBEGIN { trace(WIDTH); }\n#endif\n")
@@ -179,6 +181,7 @@ def test_the_preprocessor_has_its_definitions(tmp_path):
     assert "empty D program" in run("-e", "-C", "-s", str(script)).stderr
 
 
+@packages.needs("cpp")
 def test_a_preprocessor_that_fails_is_named(tmp_path):
     script = tmp_path / "a.d"
     script.write_text("#if 1\nBEGIN\n")

@@ -3,13 +3,13 @@
 import os
 import re
 import select
-import shutil
 import signal
 import subprocess
 import time
 
+import other_user
 import pytest
-from access import missing, needs
+from access import needs
 from activity import activity, busy
 from descriptors import bpf_objects
 from running import SONDE, environment, run, start
@@ -293,15 +293,9 @@ def test_nothing_stays_attached_when_it_is_killed():
     assert not any(map(exists, programs))
 
 
-def as_nobody(*words, capabilities="-all"):
+def as_nobody(*words, capabilities=()):
     """Run the command as an ordinary user with these capabilities only."""
-    if missing("CAP_SETUID") or not shutil.which("setpriv"):
-        pytest.skip(missing("CAP_SETUID") or "setpriv is not installed")
-    user = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
-    held = [f"--inh-caps={capabilities}", f"--ambient-caps={capabilities}"]
-    return subprocess.run(
-        [*user, *held, SONDE, *words], capture_output=True, text=True, timeout=30, env=environment()
-    )  # fmt: skip
+    return other_user.run(*words, capabilities=capabilities, environment=environment())
 
 
 def test_an_ordinary_user_is_told_what_is_missing():
@@ -315,7 +309,7 @@ def test_an_ordinary_user_is_told_what_is_missing():
 def test_an_ordinary_user_traces_with_two_capabilities():
     program = "syscall:::entry { @[probefunc] = count(); } tick-300ms { exit(0); }"
     with activity():
-        done = as_nobody("-n", program, capabilities="+bpf,+perfmon")
+        done = as_nobody("-n", program, capabilities=("bpf", "perfmon"))
     assert done.returncode == 0, done.stderr
     assert re.search(r"^  \w+ +\d+$", done.stdout, re.MULTILINE)
 

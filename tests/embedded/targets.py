@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import tempfile
 
-import pytest
+import packages
 
 
 @functools.cache
@@ -21,8 +21,7 @@ def directory():
 @functools.cache
 def program(source, *flags):
     """The path of the program compiled from that source; skips the test where there is no compiler."""
-    if not shutil.which("gcc"):
-        pytest.skip("needs gcc")
+    packages.require("gcc")
     name = f"{directory()}/p{abs(hash((source, flags))):x}"
     command = ["gcc", "-O1", "-w", "-x", "c", "-o", name, "-", "-pthread", *flags]
     subprocess.run(command, input=source, text=True, check=True)

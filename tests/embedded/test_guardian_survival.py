@@ -8,6 +8,7 @@ import sys
 import time
 from pathlib import Path
 
+import packages
 import pytest
 from guarded import ALL, calls, child_of, follow, of_kind, untraced
 from targets import program
@@ -21,6 +22,7 @@ RUNS = os.environ.get("SONDE_SURVIVAL_RUNS", "15")
 TOOL = Path(__file__).parent.parent.parent / "tools" / "survival.py"
 
 
+@packages.needs("gcc")
 def test_killed_at_random_moments():
     done = subprocess.run([sys.executable, TOOL, RUNS], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -222,12 +222,13 @@ def test_a_reader_that_is_late_delays_and_loses_nothing():
 
 def test_a_target_outlives_sonde_that_does_not_read():
     """The notifier waits for room when sonde is killed."""
+    path = program(LOOP)
     reader, writer = os.pipe()
     pid = os.fork()
     if pid == 0:
         os.dup2(writer, 1)
         tracees = Tracees(slots=64)
-        tracees.start(f"sh -c '{program(LOOP)} 1000; echo $?'")
+        tracees.start(f"sh -c '{path} 1000; echo $?'")
         tracees.begin(calls(ENTRY, GETPPID))
         tracees.go()
         time.sleep(60)

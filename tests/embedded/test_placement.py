@@ -6,6 +6,7 @@ import sys
 import threading
 import time
 
+import packages
 import pytest
 from guarded import PATIENCE, process
 from targets import program
@@ -107,6 +108,7 @@ def test_it_joins_a_thread_that_stops_again_and_again_until_that_sleeps():
     assert len(told) >= 100
 
 
+@packages.needs("gcc")
 def test_without_the_permission_to_return_it_stays_as_it_is():
     """A user's guardian that had become idle would remain so."""
     done = subprocess.run([*without_privileges(), sys.executable, "-c", MAY_RETURN])

@@ -1,12 +1,11 @@
 """Running the installed command, with small C programs as workloads."""
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
-import pytest
+import packages
 
 SONDE = str(Path(sys.executable).parent / "sonde")
 
@@ -37,8 +36,7 @@ def table(text):
 
 def build(directory, name, text, *flags):
     """The path of a C program compiled for a test; skips where there is no compiler."""
-    if not shutil.which("gcc"):
-        pytest.skip("no C compiler")
+    packages.require("gcc")
     source = directory / f"{name}.c"
     source.write_text(text)
     program = directory / name

@@ -3,11 +3,11 @@
 import contextlib
 import os
 import select
-import shutil
 import signal
 import subprocess
 import sys
 
+import packages
 import pytest
 from command import start
 
@@ -113,8 +113,9 @@ class Network:
 @contextlib.contextmanager
 def network(tag=""):
     """Skips where there is no ip(8) or it may not make namespaces; `tag` tells one network from another."""
-    if not shutil.which("ip") or os.geteuid():
-        pytest.skip("needs ip(8) and root")
+    packages.require("ip")
+    if os.geteuid():
+        pytest.skip("needs root")
     left, right = f"l{tag}{os.getpid()}", f"r{tag}{os.getpid()}"
     made = []
     try:
@@ -158,8 +159,7 @@ FIRST, LAST = 7001, 7002
 def tshark(net, *fields):
     """tshark on the left side; after the block its list has the UDP port and the fields of each packet between
     its marks. None may be named twice."""
-    if not shutil.which("tshark"):
-        pytest.skip("needs tshark")
+    packages.require("tshark")
     words = ["ip", "netns", "exec", net.left, "tshark", "-lnQ", "-i", net.left, "-o",
              "tcp.relative_sequence_numbers:FALSE", "-Ynot icmp and not icmpv6",
              "-Tfields", "-eudp.dstport"]  # fmt: skip

@@ -5,10 +5,10 @@ import json
 import os
 import re
 import resource
-import shutil
 import signal
 import subprocess
 
+import packages
 import pcapng_reader as reader
 import pytest
 from command import SONDE, environment, sonde
@@ -50,8 +50,7 @@ def datagrams(net, count, size):
 
 def tshark(path, *fields):
     """The fields of each datagram of a file; tshark may not complain."""
-    if not shutil.which("tshark"):
-        pytest.skip("needs tshark")
+    packages.require("tshark")
     words = ["tshark", "-n", "-r", path, f"-Yudp.dstport=={PORT} and not icmp", "-Tfields"]
     done = subprocess.run([*words, *(f"-e{each}" for each in fields)], capture_output=True, text=True, check=True)
     assert [line for line in done.stderr.splitlines() if "Running as user" not in line] == []

@@ -1,9 +1,9 @@
 """The scripts in examples/ on probes that follow from the kernel's tracepoints."""
 
 import re
-import shutil
 import subprocess
 
+import packages
 import pytest
 from command import build, sonde
 from example_run import EXAMPLES, NAME, buckets, rows, run
@@ -224,8 +224,7 @@ int main() {
 
 def test_exceptions(tmp_path):
     """Three of six numbers are too large; the way there is known though nothing keeps frame pointers."""
-    if not shutil.which("g++"):
-        pytest.skip("no C++ compiler")
+    packages.require("g++")
     (tmp_path / "throws.cc").write_text(THROWS)
     program = tmp_path / "throws"
     subprocess.run(["g++", "-O2", "-o", program, tmp_path / "throws.cc"], check=True)

@@ -1,8 +1,8 @@
 """-h and -G: programs in C and C++ whose probes come from the header that sonde writes."""
 
-import shutil
 import subprocess
 
+import packages
 import pytest
 from command import SONDE, environment, sonde
 
@@ -36,8 +36,7 @@ int main(int count, char **words) {
 
 @pytest.fixture
 def header(tmp_path):
-    if not shutil.which("gcc"):
-        pytest.skip("no C compiler")
+    packages.require("gcc")
     script = tmp_path / "store.d"
     script.write_text(PROVIDER)
     done = subprocess.run([SONDE, "-h", "-s", script], cwd=tmp_path, env=environment(), capture_output=True, text=True)
@@ -86,8 +85,7 @@ provider shop {
 
 
 def test_tracers_see_what_the_second_list_of_a_probe_says(tmp_path):
-    if not shutil.which("gcc"):
-        pytest.skip("no C compiler")
+    packages.require("gcc")
     script, source, program = tmp_path / "shop.d", tmp_path / "program.c", tmp_path / "program"
     script.write_text(MAPPED)
     sonde("-h", "-s", str(script), "-o", str(tmp_path / "shop.h"))

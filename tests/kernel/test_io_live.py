@@ -3,9 +3,9 @@
 import contextlib
 import mmap
 import os
-import shutil
 import subprocess
 
+import packages
 import pytest
 from network import tracing
 
@@ -15,7 +15,8 @@ BLOCK = 4096
 @contextlib.contextmanager
 def loop(path):
     """A loop device on a file."""
-    if not shutil.which("losetup") or os.geteuid() or not os.path.exists("/dev/loop-control"):
+    packages.require("losetup")
+    if os.geteuid() or not os.path.exists("/dev/loop-control"):
         pytest.skip("needs loop devices and root")
     device = subprocess.run(
         ["losetup", "-f", "--show", path], check=True, capture_output=True, text=True

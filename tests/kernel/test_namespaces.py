@@ -1,9 +1,9 @@
 """In a new pid namespace pid, tid, ppid and $target are those of that namespace."""
 
-import shutil
 import subprocess
 from pathlib import Path
 
+import packages
 import pytest
 from access import needs
 from activity import activity
@@ -14,8 +14,7 @@ pytestmark = needs("CAP_SYS_ADMIN")
 
 def in_namespace(script, *options):
     """The output of a shell script that is process 1 of a new pid namespace."""
-    if not shutil.which("unshare"):
-        pytest.skip("no unshare")
+    packages.require("unshare")
     words = ["unshare", "--pid", "--fork", "--kill-child", *options, "sh", "-c", script, SONDE]
     done = subprocess.run(words, capture_output=True, text=True, timeout=60, env=environment())
     assert done.returncode == 0, done.stderr
@@ -85,8 +84,7 @@ def test_functions_of_a_process_in_namespaces_of_its_own(tmp_path):
     """
     build(tmp_path, "program", code, "-static")
     words = ["unshare", "--pid", "--fork", "--mount", "--kill-child", "chroot", str(tmp_path), "/program"]
-    if not shutil.which("unshare"):
-        pytest.skip("no unshare")
+    packages.require("unshare")
     with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as outer:
         assert outer.stdout.read(1) == b"x"
         (pid,) = Path(f"/proc/{outer.pid}/task/{outer.pid}/children").read_text().split()

@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import command
+import packages
 import pytest
 from bpf_objects import BOTH, COMPILERS, HEADERS, compiled
 
@@ -217,8 +218,7 @@ def by_helper():
 )  # fmt: skip
 def test_fields_are_found_where_the_kernel_has_them(compiler, source):
     """Declared in another order than the kernel's and with other members between."""
-    if not shutil.which(COMPILERS[compiler][0]):
-        pytest.skip(f"{compiler} for BPF is not installed")
+    packages.require(COMPILERS[compiler][0])
     work = f"{sys.executable} -c 'import os; print(os.getpid(), os.getppid(), flush=True)'"
     done = run(source, compiler, "--dump", workload=work)
     pid, parent = next(each for each in done.stdout.splitlines() if each[:1].isdigit()).split()
@@ -226,7 +226,7 @@ def test_fields_are_found_where_the_kernel_has_them(compiler, source):
     assert (found["pid"], found["tgid"], found["parent"]) == (pid, pid, parent)
 
 
-@pytest.mark.skipif(not shutil.which("clang"), reason="clang is not installed")
+@packages.needs("clang")
 def test_all_kinds_of_relocations_agree_with_the_kernels_types():
     """What clang can ask of the kernel's types is what bpftool's oracle, the BTF itself, says."""
     source = """
@@ -259,7 +259,7 @@ def test_all_kinds_of_relocations_agree_with_the_kernels_types():
     assert (found["bytes"], found["value"], found["novalue"]) == (task.size, 27, 0)
 
 
-@pytest.mark.skipif(not shutil.which("clang"), reason="clang is not installed")
+@packages.needs("clang")
 def test_what_this_kernel_has_not_is_named():
     source = """
     struct task_struct { int no_such_member; } __attribute__((preserve_access_index));
@@ -273,7 +273,7 @@ def test_what_this_kernel_has_not_is_named():
     assert "it needs struct task_struct.no_such_member" in run(source, "clang", status=1).stderr
 
 
-@pytest.mark.skipif(not shutil.which("clang"), reason="clang is not installed")
+@packages.needs("clang")
 def test_what_only_the_kernel_has():
     source = """
     extern int LINUX_KERNEL_VERSION __attribute__((section(".kconfig")));
@@ -424,7 +424,7 @@ def test_a_section_can_be_the_line_itself(compiler, program):
     assert run(source, compiler, workload=program).stdout.splitlines() == ["n 0", "n -1", "n -2"]
 
 
-@pytest.mark.skipif(not shutil.which("bpf-gcc"), reason="bpf-gcc is not installed")
+@packages.needs("bpf-gcc")
 def test_a_line_whose_section_gcc_has_cut_off_is_explained(program):
     source = 'SEC("func=work;n") int on_work(void *context, long error, long n) { return 0; }'
     assert "gcc needs it in quotes" in run(source, "gcc", workload=program, status=1).stderr
@@ -468,8 +468,7 @@ def test_an_offset_that_is_no_instruction_is_refused(program):
 
 @pytest.mark.parametrize("compiler", BOTH)
 def test_counts_agree_with_bpftrace(compiler):
-    if not shutil.which("bpftrace"):
-        pytest.skip("bpftrace is not installed")
+    packages.require("bpftrace")
     code = "import os; print(os.getpid(), flush=True); input(); [os.getppid() for _ in range(1234)]"
     words = [command.SONDE, "--object", compiled(MINE + COUNTS, compiler), "--dump", "-D", "target=$target"]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}

@@ -1,11 +1,11 @@
 """BPF objects at functions of the kernel, which not every kernel lets be probed: parameters by name, results."""
 
-import shutil
 import subprocess
 
 import command
+import packages
 import pytest
-from bpf_objects import BOTH, compiled
+from bpf_objects import BOTH, COMPILERS, compiled
 from handwritten import COUNT_ZERO, program, tracing_spec
 
 from sonde.bpf import programs
@@ -135,11 +135,9 @@ def test_a_kernel_without_such_links_says_so():
 
 
 def test_uprobes_and_rings_work_on_every_kernel(tmp_path):
-    compiler = next(
-        (each.values[0] for each in BOTH if shutil.which({"gcc": "bpf-gcc"}.get(each.values[0], "clang"))), ""
-    )
+    compiler = next((name for name, words in COMPILERS.items() if not packages.missing(words[0])), "")
     if not compiler:
-        pytest.skip("there is no compiler for BPF")
+        packages.require("bpf-gcc")
     program = tmp_path / "program"
     source = (
         "__attribute__((noinline)) int work(int n, long m) { return n + m; } int main(void) { return work(5, 7) - 12; }"

@@ -2,10 +2,10 @@
 
 import contextlib
 import re
-import shutil
 import subprocess
 from pathlib import Path
 
+import packages
 import pytest
 from access import needs
 from command import build, start
@@ -14,9 +14,7 @@ from sonde.symbols.elf import ElfFile
 
 pytestmark = [
     needs("CAP_SYS_ADMIN"),
-    pytest.mark.skipif(
-        not all(map(shutil.which, ("unshare", "objcopy", "gcc"))), reason="no unshare, or no gcc and binutils"
-    ),
+    packages.needs("unshare", "objcopy", "gcc"),
 ]
 
 LIBRARY = """

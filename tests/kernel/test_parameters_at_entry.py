@@ -2,9 +2,9 @@
 of types, each value known, and those that a probe cannot reach refused."""
 
 import random
-import shutil
 import subprocess
 
+import packages
 import pytest
 from command import build, sonde
 
@@ -122,7 +122,7 @@ int main() {
 """
 
 
-@pytest.mark.skipif(not shutil.which("g++"), reason="g++ is not installed")
+@packages.needs("g++")
 @pytest.mark.parametrize("flags", [("-O0",), ("-O2",), ("-O0", "-gdwarf-4"), ("-O2", "-gdwarf-4")])
 def test_methods_references_and_objects_that_are_not_copied(tmp_path, flags):
     """A reference is named as what it refers to, and members of base classes as the class's own."""
@@ -157,7 +157,7 @@ fn main() {
 """
 
 
-@pytest.mark.skipif(not shutil.which("rustc"), reason="rustc is not installed")
+@packages.needs("rustc")
 @pytest.mark.parametrize("level", [0, 2])
 def test_parameters_of_rust(tmp_path, level):
     (tmp_path / "program.rs").write_text(RUST)

@@ -1,8 +1,8 @@
 """pcap(): packets of the kernel as tshark reads them."""
 
-import shutil
 import subprocess
 
+import packages
 import pytest
 from command import build, sonde
 
@@ -25,8 +25,7 @@ int main(void) {
 
 def read(path, *fields):
     """The fields of each packet of a capture, which must be whole."""
-    if not shutil.which("tshark"):
-        pytest.skip("needs tshark")
+    packages.require("tshark")
     words = ["tshark", "-nr", path, "-Tfields", *(f"-e{field}" for field in fields)]
     done = subprocess.run(words, capture_output=True, text=True, check=True)
     assert "cut short" not in done.stderr

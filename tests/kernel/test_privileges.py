@@ -1,9 +1,8 @@
 """Which capabilities suffice, and what is said where they are missing."""
 
-import shutil
 import subprocess
-import sys
 
+import other_user
 import pytest
 from access import needs
 from activity import activity
@@ -11,27 +10,9 @@ from command import environment
 
 pytestmark = needs("CAP_SETUID", "CAP_SYS_ADMIN")
 
-MAIN = "import sys; from sonde.cli.main import main; sys.argv[0] = 'sonde'; sys.exit(main())"
-NOBODY = 65534
-
-
-def as_nobody(*words, capabilities=(), timeout=30):
-    """Run a command as a user who is nobody but has these capabilities."""
-    if not shutil.which("setpriv"):
-        pytest.skip("no setpriv")
-    kept = ",".join(["-all", *(f"+{name}" for name in capabilities)])
-    user = [f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
-    sets = [f"--inh-caps={kept}", f"--ambient-caps={kept}", f"--bounding-set={kept}"]
-    return subprocess.run(
-        ["setpriv", *user, *sets, *words], capture_output=True, text=True, timeout=timeout, env=environment()
-    )
-
 
 def sonde(*words, **options):
-    done = as_nobody(sys.executable, "-c", "import sonde.cli.main", **options)
-    if done.returncode:
-        pytest.skip("another user cannot run this interpreter")
-    return as_nobody(sys.executable, "-c", MAIN, *words, **options)
+    return other_user.run(*words, environment=environment(), **options)
 
 
 BOTH = ("bpf", "perfmon")
@@ -51,7 +32,7 @@ def test_two_capabilities_run_the_first_program_of_the_readme():
 
 def test_two_capabilities_trace_a_process_of_ones_own():
     """-p of a process of the same user ends with it."""
-    process = subprocess.Popen(["sleep", "1.5"], user=NOBODY, group=NOBODY)
+    process = subprocess.Popen(["sleep", "1.5"], user=other_user.NOBODY, group=other_user.NOBODY)
     try:
         text = "syscall:::entry /pid == $target/ { @[probefunc] = count(); } END { trace($target); }"
         done = sonde("-qp", str(process.pid), "-n", text, capabilities=BOTH)

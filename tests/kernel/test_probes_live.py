@@ -3,10 +3,10 @@
 import ctypes
 import os
 import re
-import shutil
 import subprocess
 import time
 
+import packages
 import pytest
 
 from sonde.bpf import btf
@@ -29,7 +29,7 @@ KINDS = (
 needs_tracefs = pytest.mark.skipif(
     not os.access(f"{TRACEFS}/events", os.R_OK), reason="tracefs is not mounted or not readable for this user"
 )
-needs_bpftool = pytest.mark.skipif(not shutil.which("bpftool"), reason="bpftool is not installed")
+needs_bpftool = packages.needs("bpftool")
 
 
 @pytest.fixture

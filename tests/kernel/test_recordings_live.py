@@ -1,17 +1,16 @@
 """`sonde record` and `sonde read`: perf.data files of real sessions, as perf reads them and as sonde does."""
 
 import re
-import shutil
 import signal
 import subprocess
 import sys
 import time
 
-import pytest
+import packages
 from activity import busy
 from command import SONDE, sonde, start, table
 
-needs_perf = pytest.mark.skipif(not shutil.which("perf"), reason="no perf to read the file with")
+needs_perf = packages.needs("perf")
 
 FAMILY = """
 import os, time
@@ -110,7 +109,7 @@ def test_a_recording_that_is_killed_can_be_read(tmp_path):
     again = sonde("read", "-q", str(file))
     assert "tick 19\n" in again.stdout
     assert "was not ended properly" in again.stderr
-    if shutil.which("perf"):
+    if not packages.missing("perf"):
         assert perf("script", "-i", str(file)).count("sonde:") >= 19
 
 

@@ -1,13 +1,13 @@
 """Probes at source positions fire as often as gdb's breakpoints there are hit."""
 
 import re
-import shutil
 import subprocess
 
+import packages
 import pytest
 from command import build, sonde, table
 
-needs_gdb = pytest.mark.skipif(not shutil.which("gdb"), reason="gdb is not installed")
+needs_gdb = packages.needs("gdb")
 
 PROGRAM = r"""
 #include <stdio.h>
@@ -155,8 +155,7 @@ def test_without_debug_information(tmp_path):
 
 def test_constructors_and_templates(tmp_path):
     """C++: a template has a copy for each type, and a constructor makes objects as well as their bases."""
-    if not shutil.which("g++"):
-        pytest.skip("no g++")
+    packages.require("g++")
     source = tmp_path / "copies.cc"
     source.write_text(
         "volatile long sink;\n"

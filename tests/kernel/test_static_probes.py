@@ -1,11 +1,11 @@
 """Static probes (USDT) of programs and libraries, whose notes the tests write in assembler."""
 
-import shutil
 import signal
 import subprocess
 import time
 from pathlib import Path
 
+import packages
 import pytest
 from command import build, sonde, start, table
 from static_programs import assembler
@@ -336,8 +336,7 @@ def test_exceptions_of_the_library_of_cpp(tmp_path):
     """libstdc++ has probes of its own, in files that distributions make."""
     source = tmp_path / "throws.cc"
     source.write_text("int main() { for (int i = 0; i < 3; i++) try { throw i; } catch (int) {} return 0; }\n")
-    if not shutil.which("g++"):
-        pytest.skip("no C++ compiler")
+    packages.require("g++")
     program = tmp_path / "throws"
     subprocess.run(["g++", "-o", program, source], check=True)
     notes = subprocess.run(["readelf", "-n", _library(program)], capture_output=True, text=True, check=True).stdout

@@ -1,10 +1,10 @@
 """System calls: which happened, with what arguments and results; strace(1) is the second opinion."""
 
 import re
-import shutil
 import subprocess
 from collections import Counter
 
+import packages
 import pytest
 from command import build, sonde, table
 
@@ -60,8 +60,7 @@ def workload(tmp_path_factory):
 
 
 def strace(program, *options):
-    if not shutil.which("strace"):
-        pytest.skip("no strace")
+    packages.require("strace")
     done = subprocess.run(["strace", "-f", "-qq", *options, program], capture_output=True, text=True, timeout=60)
     return done.stderr.splitlines()
 

@@ -1,9 +1,9 @@
 """User stacks without frame pointers, against gdb's backtrace of the same program."""
 
 import re
-import shutil
 import subprocess
 
+import packages
 import pytest
 from command import build, sonde
 
@@ -88,8 +88,7 @@ def plain(frames):
 @pytest.mark.parametrize("flags", [("-O2",), ("-O3", "-static"), ("-O2", "-no-pie")], ids=" ".join)
 def test_as_gdb_has_it(tmp_path, flags):
     """Through libc, a signal's frame, stacks that are aligned and of varying size."""
-    if not shutil.which("gdb"):
-        pytest.skip("no gdb")
+    packages.require("gdb")
     program = build(tmp_path, "program", PROGRAM, "-fomit-frame-pointer", *flags)
     text = "pid$target:a.out:innermost:entry { ustack(); exit(0); }"
     shown = ours(sonde("-qn", text, "-x", "unwind=dwarf", "-c", program).stdout)

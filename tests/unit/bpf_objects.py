@@ -1,12 +1,12 @@
 """BPF objects for tests: written by hand, byte by byte, or compiled by whichever compilers there are."""
 
 import functools
-import shutil
 import struct
 import subprocess
 import tempfile
 from pathlib import Path
 
+import packages
 import pytest
 
 from sonde.bpf import instructions as i
@@ -16,10 +16,7 @@ COMPILERS = {
     "gcc": ["bpf-gcc", "-O2", "-gbtf", "-mco-re"],
     "clang": ["clang", "-target", "bpf", "-O2", "-g"],
 }
-BOTH = [
-    pytest.param(name, marks=pytest.mark.skipif(not shutil.which(words[0]), reason=f"{words[0]} is not installed"))
-    for name, words in COMPILERS.items()
-]
+BOTH = [pytest.param(name, marks=packages.needs(words[0])) for name, words in COMPILERS.items()]
 
 EXECUTABLE, ALLOCATED, WRITABLE = 4, 2, 1
 PROGBITS, SYMTAB, STRTAB, NOBITS, REL = 1, 2, 3, 8, 9

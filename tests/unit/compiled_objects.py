@@ -1,18 +1,15 @@
 """C and C++ programs that tests compile, each once in a run, and what binutils say of them."""
 
 import functools
-import shutil
 import subprocess
 import tempfile
 from pathlib import Path
 
-import pytest
+import packages
 
-needs_gcc = pytest.mark.skipif(
-    not all(map(shutil.which, ("gcc", "g++", "readelf", "objcopy"))), reason="gcc, g++ and binutils are not installed"
-)
-needs_rust = pytest.mark.skipif(not shutil.which("rustc"), reason="rustc is not installed")
-needs_gdb = pytest.mark.skipif(not shutil.which("gdb"), reason="gdb is not installed")
+needs_gcc = packages.needs("gcc", "g++", "readelf", "objcopy")
+needs_rust = packages.needs("rustc")
+needs_gdb = packages.needs("gdb")
 
 C_SOURCE = """
 #include <stdlib.h>

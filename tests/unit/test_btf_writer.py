@@ -1,11 +1,10 @@
 """BTF blobs, read back by a small reader written from the documentation and by bpftool where it is installed."""
 
 import json
-import shutil
 import struct
 import subprocess
 
-import pytest
+import packages
 
 from sonde.bpf.btf_writer import (
     INT_SIGNED,
@@ -75,7 +74,7 @@ def test_records():
     assert packed == struct.pack("<4I4I", 3, 1, 5, 12 << 10 | 7, 4, 1, 5, 0xFFFFFFFF)
 
 
-@pytest.mark.skipif(shutil.which("bpftool") is None, reason="bpftool is not installed")
+@packages.needs("bpftool")
 def test_bpftool_reads_the_same(tmp_path):
     builder, function = sample()
     path = tmp_path / "sample.btf"

@@ -1,9 +1,8 @@
 """The model of C's arithmetic against a C compiler, and constant folding against the model."""
 
-import shutil
 import subprocess
 
-import pytest
+import packages
 from c_model import SIDES, expressions, variables
 from catalog import expression
 from hypothesis import HealthCheck, given, settings
@@ -28,7 +27,7 @@ def values_by_c(known, wanted, directory):
     return [int(line) for line in printed.split()]
 
 
-@pytest.mark.skipif(shutil.which("gcc") is None, reason="no C compiler")
+@packages.needs("gcc")
 @settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_the_model_is_what_a_c_compiler_does(data, tmp_path_factory):

@@ -2,9 +2,9 @@
 
 import os
 import random
-import shutil
 import subprocess
 
+import packages
 import pytest
 
 from sonde.symbols.elf import ElfError, ElfFile
@@ -24,8 +24,7 @@ MUTATIONS = int(os.environ.get("SONDE_ELF_MUTATIONS", "400"))
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory):
-    if not shutil.which("gcc"):
-        pytest.skip("no C compiler")
+    packages.require("gcc")
     path = tmp_path_factory.mktemp("elf") / "program"
     subprocess.run(["gcc", "-O1", "-o", path, "-x", "c", "-"], input=SOURCE, text=True, check=True)
     return path.read_bytes()

@@ -9,6 +9,7 @@ import zlib
 from importlib.util import find_spec
 from pathlib import Path
 
+import packages
 import pytest
 from compiled_objects import compiled, needs_gcc, output
 
@@ -162,7 +163,7 @@ def test_a_missing_part_of_split_information_is_named(tmp_path):
         open_information(str(tmp_path / "a")).functions("main")
 
 
-@pytest.mark.skipif(not shutil.which("dwz"), reason="dwz is not installed")
+@packages.needs("dwz")
 def test_what_dwz_has_moved_to_a_shared_file_is_found(tmp_path):
     for name in ("one", "two"):
         shutil.copy(compiled("-O2"), tmp_path / name)

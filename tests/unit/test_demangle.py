@@ -1,8 +1,8 @@
 """C++ and Rust names as their sources have them, and what hostile ones do: nothing."""
 
-import shutil
 import subprocess
 
+import packages
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -105,7 +105,7 @@ def test_deep_rust_names_are_left():
     assert demangle(doubling) is None or len(demangle(doubling)) <= 5000
 
 
-@pytest.mark.skipif(not shutil.which("rustc"), reason="no rustc to compile with")
+@packages.needs("rustc")
 def test_names_of_a_compiled_program(tmp_path):
     source = tmp_path / "program.rs"
     source.write_text(

@@ -1,9 +1,9 @@
 """The functions inlined at an address, against binutils' addr2line, at every instruction."""
 
 import re
-import shutil
 import subprocess
 
+import packages
 import pytest
 
 from sonde.symbols.dwarf.inlines import open_inlines
@@ -29,7 +29,7 @@ __attribute__((noinline)) int outer(const char *text, int times) { return both(t
 int main(int count, char **words) { return outer(words[0], count) + both("constant"); }
 """
 
-needs = pytest.mark.skipif(not (shutil.which("gcc") and shutil.which("addr2line")), reason="no gcc or addr2line")
+needs = packages.needs("gcc", "addr2line")
 
 
 @needs

@@ -9,6 +9,7 @@ import struct
 import subprocess
 import sys
 
+import packages
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -36,9 +37,7 @@ int main(int argc, char **argv)
 }
 """
 
-needs_compiler = pytest.mark.skipif(
-    not all(map(shutil.which, ("gcc", "nm", "readelf", "strip"))), reason="gcc and binutils are not installed"
-)
+needs_compiler = packages.needs("gcc", "nm", "readelf", "strip")
 
 
 def run(*arguments):

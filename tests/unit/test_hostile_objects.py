@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import packages
 import pytest
 from compiled_objects import compiled, needs_gcc
 
@@ -27,13 +28,13 @@ def check(tmp_path, path, seed, *suffix):
 
 @pytest.mark.parametrize(("language", "flags"), PROGRAMS, ids=str)
 def test_damaged_objects_end_in_a_message(tmp_path, language, flags):
-    if language == "rust" and not shutil.which("rustc"):
-        pytest.skip("rustc is not installed")
+    if language == "rust":
+        packages.require("rustc")
     check(tmp_path, compiled(*flags, language=language), PROGRAMS.index((language, flags)))
 
 
 @pytest.mark.parametrize("version", [4, 5])
-@pytest.mark.skipif(not shutil.which("llvm-dwp"), reason="llvm-dwp is not installed")
+@packages.needs("llvm-dwp")
 def test_damaged_packages_end_in_a_message(tmp_path, version):
     path = compiled("-O2", "-gsplit-dwarf", f"-gdwarf-{version}", "-fdebug-types-section")
     subprocess.run(["llvm-dwp", "-e", path, "-o", f"{path}.dwp"], check=True, capture_output=True)

@@ -1,9 +1,9 @@
 """Programs with static probes, damaged: each is listed, with fewer probes perhaps, or refused with one message."""
 
 import random
-import shutil
 import subprocess
 
+import packages
 import pytest
 
 from sonde.formats.static_header import Parameter, Provided, header
@@ -25,8 +25,7 @@ int main(int count, char **words) { STORE_START(); return look(count) + look(cou
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory):
-    if not shutil.which("gcc"):
-        pytest.skip("no C compiler")
+    packages.require("gcc")
     directory = tmp_path_factory.mktemp("static")
     source = directory / "program.c"
     source.write_text(header(PROBES) + PROGRAM)

@@ -6,6 +6,7 @@ import shutil
 import struct
 import subprocess
 
+import packages
 import pytest
 from compiled_objects import needs_gcc
 
@@ -44,8 +45,7 @@ WAYS = {
 @pytest.fixture(scope="module", params=WAYS)
 def program(request, tmp_path_factory):
     command = WAYS[request.param]
-    if not shutil.which(command[0]):
-        pytest.skip(f"{command[0]} is not installed")
+    packages.require(command[0])
     folder = tmp_path_factory.mktemp("program")
     for name, text in (("one", ONE), ("two", TWO)):
         (folder / f"{name}.cc").write_text(text)
@@ -88,7 +88,7 @@ def test_every_instruction_is_of_the_function_that_its_symbol_says(program):
         assert information.function_at(each.address + each.size + (1 << 30)) is None
 
 
-@pytest.mark.skipif(not shutil.which("gdb-add-index"), reason="gdb is not installed")
+@packages.needs("gdb-add-index")
 def test_the_index_of_gdb_has_the_addresses_of_units(program, tmp_path):
     path = str(tmp_path / "program")
     shutil.copy(program, path)

@@ -2,9 +2,9 @@
 
 import os
 import re
-import shutil
 import subprocess
 
+import packages
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -110,8 +110,7 @@ LIBRARIES = ["libc.so.6", *os.environ.get("SONDE_LIBRARIES", "").split()]
 def test_every_instruction_of_a_library(name):
     """As objdump has them. What it shows as data, and the prefixes it takes for instructions among data, is left out;
     a wait that it shows as a part of the instruction behind is an instruction to the processor."""
-    if not shutil.which("objdump") or not shutil.which("ldconfig"):
-        pytest.skip("no objdump or ldconfig")
+    packages.require("objdump", "ldconfig")
     path = name if os.path.exists(name) else _library(name)
     file = ElfFile.open(path)
     section = next(each for each in file.sections if each.name == ".text")

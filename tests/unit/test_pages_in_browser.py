@@ -4,6 +4,7 @@ Needs chromium and chromedriver (Debian: chromium, chromium-driver).
 """
 
 import browser
+import packages
 import pytest
 from test_flame_graphs import HOSTILE, LABELS, MAIN, PROFILE, READ, SWAP, VFS, profile
 from test_heat_maps import NAMED, looks
@@ -14,7 +15,7 @@ from sonde.pictures.heat_view import nice_step
 from sonde.pictures.heatmap import Map, heatmap_html, heatmap_svg
 from sonde.visible import visible
 
-pytestmark = pytest.mark.skipif(bool(browser.missing()), reason=browser.missing() or "no browser")
+pytestmark = packages.needs("chromium", "chromedriver")
 
 DRAWN = "document.querySelector('header') && document.querySelector('g.frame, #heatmap path')"
 

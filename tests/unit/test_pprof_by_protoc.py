@@ -5,15 +5,14 @@ Needs protoc (Debian: protobuf-compiler).
 
 import gzip
 import re
-import shutil
 import subprocess
 
-import pytest
+import packages
 
 from sonde.formats import pprof
 from sonde.formats.profile import INLINED, KERNEL, KEY, Frame, Profile
 
-pytestmark = pytest.mark.skipif(shutil.which("protoc") is None, reason="protoc is not installed")
+pytestmark = packages.needs("protoc")
 
 SCHEMA = """
 syntax = "proto3";

@@ -6,10 +6,10 @@ import json
 import os
 import random
 import re
-import shutil
 import struct
 import subprocess
 
+import packages
 import pytest
 from damage import damaged
 from recordings import TRAILER, Recording, timed
@@ -235,7 +235,7 @@ def test_a_file_that_takes_no_more_ends_with_a_whole_round(tmp_path, capfd):
     assert events(read(tmp_path / "p.data", capfd).out) == [1]
 
 
-@pytest.mark.skipif(not shutil.which("perf"), reason="no perf to read the file with")
+@packages.needs("perf")
 def test_perf_reads_what_is_written(tmp_path):
     _, summary = record_some(tmp_path / "p.data")
     shown = subprocess.run(["perf", "script", "-i", tmp_path / "p.data"], capture_output=True, text=True, check=True)

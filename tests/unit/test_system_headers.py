@@ -1,8 +1,8 @@
 """What the system's C headers have beyond D: passed over or understood in declarations."""
 
-import shutil
 import subprocess
 
+import packages
 import pytest
 from catalog import check, error
 
@@ -93,10 +93,8 @@ HEADERS = (
 @pytest.mark.parametrize("header", HEADERS)
 def test_headers_of_this_system(header):
     """Everything a header declares is taken."""
-    preprocessor = shutil.which("cpp")
-    if preprocessor is None:
-        pytest.skip("no C preprocessor")
-    command = [preprocessor, *preprocessor_command(OptionTable())[1:-1]]
+    packages.require("cpp")
+    command = ["cpp", *preprocessor_command(OptionTable())[1:-1]]
     text = f"#include <{header}>\nBEGIN {{}}\n"
     done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
     if done.returncode:

@@ -1,10 +1,10 @@
 """Rows of frame descriptions, against the reader of debug information and against what damage does to them."""
 
 import random
-import shutil
 import subprocess
 from itertools import pairwise
 
+import packages
 import pytest
 
 from sonde.location import Binary, Constant, Register
@@ -48,8 +48,7 @@ int main(int count, char **words) {
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory):
-    if not shutil.which("gcc"):
-        pytest.skip("no C compiler")
+    packages.require("gcc")
     directory = tmp_path_factory.mktemp("rows")
     source = directory / "program.c"
     source.write_text(SOURCE)

@@ -1,7 +1,6 @@
 """What sonde names at a place, its type and its value, against gdb at every line of programs it has compiled."""
 
-import shutil
-
+import packages
 import pytest
 from compiled_objects import C_SOURCE, CXX_SOURCE, SOURCES, compiled, needs_gcc, needs_gdb, needs_rust
 from gdb_comparison import compared
@@ -14,7 +13,7 @@ from sonde.symbols.dwarf.types import Types
 
 pytestmark = needs_gcc
 
-needs_clang = pytest.mark.skipif(not shutil.which("clang++"), reason="clang is not installed")
+needs_clang = packages.needs("clang++")
 
 LEVELS = ("-O0", "-O2", "-O3")
 VARIANTS = [

@@ -1,0 +1,45 @@
+"""One half of the suite: pytest, which tells how far it is in a file, a line of JSON for each event.
+
+half.py FILE [ARGUMENTS OF PYTEST]
+"""
+
+import json
+import sys
+
+import pytest
+from left_out import TOLD_ELSEWHERE, reasons
+
+
+class Progress:
+    """A plugin that tells: {"tests": how many there are}, {"begins": test}, {"ends": test, "outcome": ...} and last
+    {"left out": reasons}. A failure before or behind the test itself is an outcome of its own, too."""
+
+    def __init__(self, path):
+        self._file = open(path, "a", buffering=1, encoding="utf-8")  # noqa: SIM115 - as long as pytest runs
+
+    def _tell(self, **event):
+        self._file.write(json.dumps(event) + "\n")
+
+    def pytest_configure(self, config):
+        config.stash[TOLD_ELSEWHERE] = True
+
+    def pytest_collection_finish(self, session):
+        self._tell(tests=len(session.items))
+
+    def pytest_collectreport(self, report):
+        if report.failed:
+            self._tell(ends=report.nodeid, outcome="failed")
+
+    def pytest_runtest_logstart(self, nodeid):
+        self._tell(begins=nodeid)
+
+    def pytest_runtest_logreport(self, report):
+        if report.when == "call" or report.outcome != "passed":
+            self._tell(ends=report.nodeid, outcome=report.outcome)
+
+    def pytest_terminal_summary(self, terminalreporter):
+        self._tell(**{"left out": reasons(terminalreporter.stats.get("skipped", []))})
+
+
+if __name__ == "__main__":
+    sys.exit(pytest.main(sys.argv[2:], plugins=[Progress(sys.argv[1])]))

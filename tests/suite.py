@@ -1,0 +1,174 @@
+"""The whole suite in two processes at once. While they run, failures and how far both are; then what each has to say,
+one after the other; what was left out; and the sum of both. A half that dies is a failure and hides nothing of the
+other."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+
+from left_out import summary
+
+TESTS = Path(__file__).resolve().parent
+
+HALVES = {"unit, embedded, cli": ("unit", "embedded", "cli"), "kernel": ("kernel",)}
+"""What traces the whole machine is by itself."""
+
+NO_TESTS = 5
+"""The status of pytest where options choose none."""
+
+LONG = 60
+"""Seconds after which a test that still runs is named."""
+
+PATIENCE = 30
+"""Seconds that the halves have to end after they were interrupted."""
+
+
+class Half:
+    """One process of pytest and what it has told."""
+
+    def __init__(self, name, paths, options, directory):
+        self.name = name
+        self.tests, self.left_out, self.outcomes = None, None, Counter()
+        self._runs, self._since = "", time.monotonic()
+        stem = Path(directory, name.replace(", ", "-"))
+        self.output = stem.with_suffix(".txt")
+        events = stem.with_suffix(".json")
+        events.touch()
+        self._events = events.open(encoding="utf-8")
+        self._rest = ""
+        words = [sys.executable, TESTS / "half.py", events, *options, *paths]
+        # In a group of its own: whoever interrupts the suite interrupts it once.
+        with self.output.open("wb") as file:
+            self.process = subprocess.Popen(
+                words, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT, process_group=0
+            )
+
+    def read(self):
+        """Take in what it has told since the last time; gives the tests that have failed meanwhile."""
+        *lines, self._rest = (self._rest + self._events.read()).split("\n")
+        failed = []
+        for line in lines:
+            event = json.loads(line)
+            self.tests = event.get("tests", self.tests)
+            self.left_out = event.get("left out", self.left_out)
+            if "begins" in event:
+                self._runs, self._since = event["begins"], time.monotonic()
+            if "ends" in event:
+                self.outcomes[event["outcome"]] += 1
+                if event["outcome"] == "failed":
+                    failed.append(event["ends"])
+        return failed
+
+    def progress(self):
+        done = sum(self.outcomes.values())
+        text = f"{self.name}: {done} of {'?' if self.tests is None else self.tests}"
+        return text + (f", {self.outcomes['failed']} failed" if self.outcomes["failed"] else "")
+
+    def still(self):
+        """What it has been running for long, "" if nothing."""
+        seconds = time.monotonic() - self._since
+        return f"{self._runs} ({seconds:.0f} s)" if self._runs and seconds >= LONG and not self.is_done() else ""
+
+    def is_done(self):
+        return self.process.poll() is not None
+
+    def died(self):
+        """How it ended before its end, "" if it did not."""
+        status = self.process.returncode
+        if status < 0:
+            return f"{self.name}: killed by {signal.Signals(-status).name} in {self._runs or 'no test'}"
+        if self.left_out is None or not (status in (0, NO_TESTS) or self.outcomes["failed"]):
+            return f"{self.name}: ended with status {status} in {self._runs or 'no test'}"
+        return ""
+
+    def close(self):
+        self._events.close()
+
+
+def main(options, halves=None, every=30):
+    """The status: 0 if both halves passed. `every`: seconds between two lines that tell how far they are."""
+    paths = halves or {name: [TESTS / part for part in parts] for name, parts in HALVES.items()}
+    with tempfile.TemporaryDirectory(prefix="sonde-suite-") as directory:
+        running = [Half(name, each, options, directory) for name, each in paths.items()]
+        before = _interrupt_on((signal.SIGINT, signal.SIGTERM), running)
+        try:
+            _wait(running, every)
+            return _told(running)
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+            for half in running:
+                half.close()
+
+
+def _interrupt_on(numbers, running):
+    """Interrupt the halves where one of these signals comes: they tell what they have. Killed if they do not end."""
+
+    def interrupt(number, frame):
+        print(f"\n{signal.Signals(number).name}: the tests are interrupted", flush=True)
+        _signal_all(running, signal.SIGINT)
+        signal.signal(signal.SIGALRM, lambda *_: _signal_all(running, signal.SIGKILL))
+        signal.alarm(PATIENCE)
+
+    return {number: signal.signal(number, interrupt) for number in numbers}
+
+
+def _signal_all(running, number):
+    for half in running:
+        if not half.is_done():
+            half.process.send_signal(number)
+
+
+def _wait(running, every):
+    """Until both are done; failures are told at once."""
+    begin = told = time.monotonic()
+    is_terminal = sys.stdout.isatty()
+    while True:
+        done = all(half.is_done() for half in running)
+        for half in running:
+            for test in half.read():
+                _line(f"FAILED {test}", is_terminal)
+        now = time.monotonic()
+        if done:
+            _line(f"{now - begin:.0f} s  " + "  ".join(half.progress() for half in running), is_terminal)
+            return
+        if is_terminal or now - told >= every:
+            told = now
+            text = f"{now - begin:.0f} s  " + "  ".join(half.progress() for half in running)
+            stuck = [each for each in (half.still() for half in running) if each]
+            if is_terminal:
+                print(f"\r\033[K{text[: os.get_terminal_size().columns - 1]}", end="", flush=True)
+            else:
+                print("\n".join([text, *(f"      still runs: {each}" for each in stuck)]), flush=True)
+        time.sleep(0.2)
+
+
+def _line(text, is_terminal):
+    """A line of its own, in the place of what a terminal shows of the progress."""
+    print(f"\r\033[K{text}" if is_terminal else text, flush=True)
+
+
+def _told(running):
+    counts = Counter()
+    for half in running:
+        print(f"\n=== {half.name}", flush=True)
+        print(half.output.read_text(errors="replace"), end="", flush=True)
+        counts += half.outcomes
+    died = [text for text in (half.died() for half in running) if text]
+    statuses = [half.process.returncode for half in running]
+    failed = bool(died) or any(status not in (0, NO_TESTS) for status in statuses) or not counts
+    print("\n=== left out" if counts["skipped"] else "")
+    for line in summary([reason for half in running for reason in half.left_out or ()]):
+        print(line)
+    for line in died:
+        print(line)
+    print(
+        f"\n{counts['passed']} passed, {counts['failed'] + len(died)} failed, {counts['skipped']} skipped", flush=True
+    )
+    return 1 if failed else 0
