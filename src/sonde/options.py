@@ -137,8 +137,13 @@ class OptionTable:
     def kept(self) -> dict[str, Value]:
         """The values that go with a compiled program: those that matter after compiling, but for the permission to be
         destructive, which only whoever runs it can give."""
-        wanted = {**_RUN, **_DYNAMIC, **dict.fromkeys(_AFTER_COMPILING)}
-        return {name: value for name, value in self._values.items() if name in wanted and name != "destructive"}
+        return {name: value for name, value in self._values.items() if self.is_kept(name)}
+
+    @staticmethod
+    def is_kept(name: str) -> bool:
+        """Whether the option goes with a compiled program."""
+        is_wanted = name in _RUN or name in _DYNAMIC or name in _AFTER_COMPILING
+        return is_wanted and name != "destructive"
 
     def restore(self, kept: Mapping[str, Value]) -> None:
         """Set what `kept` gave, unless it has been set already."""

@@ -27,6 +27,8 @@ _MOST_LEVELS = 1 << 15
 _FRAMES = re.compile("[0-9]{0,4}")
 """Nothing that a file says may get into the source of a formatter but numbers and what is quoted there."""
 _INSTRUCTION = 8
+_LD_IMM64 = 0x18
+"""Of struct bpf_insn: its bytes, and the first one of those that load a constant of 64 bits."""
 
 
 class SpecFileError(Exception):
@@ -132,12 +134,13 @@ def _check(spec: TracingSpec) -> None:
                 not isinstance(served.probe.firing, (StaticProbe, Uprobe)),
                 f"{served.probe} is of a process, not for a file",
             )
+        # What loading changes are constants: it may make no other call of a call.
+        constants = {at for at in range(count - 1) if program.code[_INSTRUCTION * at] == _LD_IMM64}
         for index, name in program.map_references:
-            _require(0 <= index < count - 1 and name in maps, f"program {program.name} refers to no map")
+            _require(index in constants and name in maps, f"program {program.name} refers to no map")
         for stamp in program.stamps:
-            _require(
-                0 <= stamp.at < count - 1 and stamp.kind in _STAMPS, f"program {program.name} has an unknown stamp"
-            )
+            known = stamp.at in constants and stamp.kind in _STAMPS
+            _require(known, f"program {program.name} has an unknown stamp")
     _require(all(each.map in maps for each in spec.aggregations), "an aggregation has no map")
     check_layouts(spec)
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from test_codegen_determinism import PROGRAMS
 
 from sonde import spec as specification
+from sonde.options import OptionTable
 from sonde.plain import from_plain, to_plain
 from sonde.probe import General, Internal, Probe, RawTracepoint, Syscall, Timer, Tracepoint, Uprobe
 from sonde.spec import Fetch, FetchStep, MapSpec, ProbeSpec, Stamp, VariablesSpec
@@ -77,6 +78,31 @@ variables = st.builds(VariablesSpec, numbers, fetches)
 def test_any_value_survives(value):
     data = json.loads(json.dumps(to_plain(value)))
     assert repr(from_plain(type(value), data)) == repr(value)
+
+
+def test_loading_changes_constants_only():
+    """A map's descriptor in the place of a call's number would be a call of another helper, after all checks."""
+    made = spec("BEGIN { @[1] = sum(2); }")
+    program = made.programs[0]
+    opcodes = program.code[::8]
+    assert opcodes.count(0x85) > 1
+    for at, opcode in enumerate(opcodes[:-1]):
+        for change in (
+            {"map_references": (*program.map_references, (at, "state"))}, {"stamps": (Stamp(at, "target"),)},
+        ):  # fmt: skip
+            text = to_text(content(made._replace(programs=(program._replace(**change), *made.programs[1:]))))
+            if opcode == 0x18:
+                from_text(text)
+            else:
+                assert "refers to no map" in reason(text) or "unknown stamp" in reason(text)
+
+
+def test_permission_is_not_taken_from_a_file():
+    options = OptionTable()
+    assert not options.is_kept("destructive")
+    assert options.is_kept("aggrate")
+    assert not options.is_kept("cpp")
+    assert not options.is_kept("nothing")
 
 
 def test_every_action_can_be_saved():

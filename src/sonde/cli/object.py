@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from sonde.cli.arguments import Arguments
-from sonde.cli.destructive import does_harm, require_allowed
+from sonde.cli.destructive import harm, require_allowed
 from sonde.cli.disassembly import machine_code
 from sonde.cli.endings import require_command, status_of
 from sonde.cli.engines import KERNEL, choose
@@ -56,7 +56,8 @@ def run_object(arguments: Arguments, messages: Messages) -> int:
                 show(machine_code(made.spec, {}))
             if only_shows:
                 return 0
-            require_allowed(does_harm(made.spec), options)
+            reason = harm(made.spec)
+            require_allowed(bool(reason), options, reason)
             if "verbose" in arguments.flags:
                 for name, each in made.requests.items():
                     places = f", {len(each.firings)} places" if len(each.firings) > 1 else ""

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from sonde import __version__
 from sonde.cli.arguments import Arguments
-from sonde.cli.destructive import does_harm
+from sonde.cli.destructive import harm, require_allowed
 from sonde.cli.engines import EMBEDDED, choose
 from sonde.cli.kernels import registry_of
 from sonde.cli.messages import FatalError, Messages
@@ -77,9 +77,10 @@ def run_file(arguments: Arguments, messages: Messages) -> int:
         return 0
     from sonde.cli.run import run
 
+    reason = harm(content.spec)
+    require_allowed(content.destructive or bool(reason), options, reason)
     with processes(arguments, options, engine) as traced:
-        destructive = content.destructive or does_harm(content.spec)
-        return run(content.spec, destructive, arguments, options, messages, traced, engine)
+        return run(content.spec, content.destructive, arguments, options, messages, traced, engine)
 
 
 def _read(path: str) -> SpecFile:
@@ -99,7 +100,8 @@ def _options(arguments: Arguments, content: SpecFile) -> OptionTable:
     for setting in arguments.settings:
         if not given.may_change(setting.name):
             raise FatalError(f"{setting.given}: this option is compiled into the program")
-    given.restore({setting.name: setting.value for setting in content.options})
+    kept = {setting.name: setting.value for setting in content.options if given.is_kept(setting.name)}
+    given.restore(kept)
     return given
 
 
