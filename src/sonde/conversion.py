@@ -5,7 +5,7 @@ from __future__ import annotations
 from sonde.typed import NamedTuple
 
 MOST_COLUMNS = 1 << 20
-"""The largest width or precision that comes from anywhere but the program: more is a mistake, or meant to do harm."""
+"""The largest width or precision: more is a mistake, or meant to do harm."""
 
 
 class Conversion(NamedTuple):

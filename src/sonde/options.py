@@ -175,7 +175,7 @@ def parse(name: str, text: str | None) -> Value:
     if kind == _SIZE:
         return _checked(name, _parse_size(text))
     if kind == _RATE:
-        return _parse_rate(text)
+        return _checked(name, _parse_rate(text))
     if kind == _COUNT:
         return _checked(name, _parse_count(text))
     if text not in _CHOICES.get(name, (text,)):
@@ -194,6 +194,7 @@ _BOUNDS = {
     "pcapsize": (1, 65535),
     "printsize": (1, 65536),
     "samplesize": (1, 1 << 30),
+    "stackindent": (0, 1024),
     "strsize": (0, 1 << 24),
 }
 _CHOICES = {

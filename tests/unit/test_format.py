@@ -41,7 +41,7 @@ def test_percent_signs_are_text() -> None:
         ("%#'+x", Conversion("", "#'+", None, None, "x")),
         ("%wc", Conversion("", letters="wc")),
         ("%Y", Conversion("", letters="Y")),
-        ("%99999999999999999999999d", Conversion("", "", 2147483647, None, "d")),
+        ("%0000000001048576.01d", Conversion("", "0", 1048576, 1, "d")),
     ],
 )
 def test_flags_width_and_precision(text: str, expected: Conversion) -> None:
@@ -71,6 +71,15 @@ def test_refused(text: str, message: str) -> None:
     with pytest.raises(DError) as caught:
         parse_format(text, "printf", position)
     assert (caught.value.tag, caught.value.text, caught.value.position) == ("D_SYNTAX", message, position)
+
+
+@pytest.mark.parametrize("size", ["1048577", "999999999", "9" * 5000, "00001048577"])
+@pytest.mark.parametrize(
+    ("form", "which"), [("%{}d", "width"), ("%-{}s", "width"), ("%.{}d", "precision"), ("%9.{}s", "precision")]
+)
+def test_no_width_or_precision_fills_the_memory(form: str, which: str, size: str) -> None:
+    with pytest.raises(DError, match=f"format conversion #1 has a {which} of more than 1048576: %"):
+        parse_format(form.format(size), "printf")
 
 
 def test_an_empty_format_is_refused() -> None:

@@ -1,8 +1,20 @@
 """The options of -x, pragmas, setopt() and the environment."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from sonde.options import OptionError, OptionTable, from_environment, parse, similar
+from sonde.options import (
+    _COMPILE,
+    _DYNAMIC,
+    _RUN,
+    BAD_VALUE,
+    OptionError,
+    OptionTable,
+    from_environment,
+    parse,
+    similar,
+)
 
 
 @pytest.mark.parametrize(
@@ -68,6 +80,35 @@ def test_what_is_refused(name, text, message):
     with pytest.raises(OptionError) as caught:
         parse(name, text)
     assert str(caught.value) == message
+
+
+NUMERIC = [
+    name
+    for table in (_COMPILE, _RUN, _DYNAMIC)
+    for name, kind in table.items()
+    if kind in ("size", "count", "rate")
+]  # fmt: skip
+OUT_OF_RANGE = [
+    "99999999999999999999", "-99999999999999999999", "9" * 5000, "-1", "0x", "1e9", "1.5", " 1", "1 ", "٣", "²",
+    "1_000", "0b2", "99999999999999999999d", "99999999t", "nan", "inf", "--1", "-", "+", "\n", "\0", "hz", "k",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NUMERIC)
+@pytest.mark.parametrize("text", OUT_OF_RANGE, ids=lambda text: repr(text)[:24])
+def test_no_number_is_without_bounds(name, text):
+    with pytest.raises(OptionError, match=BAD_VALUE):
+        parse(name, text)
+
+
+@pytest.mark.parametrize("name", NUMERIC)
+@given(st.integers(0, 1 << 70), st.sampled_from(["", "k", "m", "g", "t", "s", "h", "d", "hz"]))
+def test_what_is_a_number_is_one_that_a_clock_and_a_kernel_can_take(name, number, unit):
+    try:
+        value = parse(name, f"{number}{unit}")
+    except OptionError:
+        return
+    assert 0 <= value <= 1 << 62
 
 
 def test_the_last_setting_counts():

@@ -2,12 +2,14 @@
 
 import os
 import struct
+import tracemalloc
 
 import pytest
 from records import FUNCTION, FUNCTION_RETURN, READ, READ_RETURN, Session, conversions, integer, record
 
 from sonde.consume.events import Drop
 from sonde.consume.options import Options
+from sonde.conversion import Conversion
 from sonde.report.messages import drop_text
 from sonde.spec import (
     COUNTERS,
@@ -181,6 +183,20 @@ def test_names_may_change_and_unknown_ones_may_become_known():
     assert session.poll(stack) == "\napp`main\njit`made64+0x1\n"
     names.changes = 1
     assert session.poll(stack) == "\njit`made16+0x1\njit`made64+0x1\n"
+
+
+def test_wide_conversions_take_the_memory_of_a_few_records():
+    wide = PrintfAction((Conversion("", "", "*", None, "d"),), (integer(16), integer(24)))
+    session = Session([(1, 32, (wide,))], quiet=True)
+    session.tracing.feed(*[record(1, struct.pack("<qq", 1 << 40, 5))] * 100)
+    tracemalloc.start()
+    try:
+        session.consumer.poll()
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert os.fstat(session.file.fileno()).st_size == 100 << 20
+    assert most < 64 << 20
 
 
 def test_names_do_not_command_the_terminal():

@@ -7,6 +7,7 @@ from sonde.cli.preprocess import INPUT
 from sonde.engines.base import AbortedError, EngineError
 from sonde.lang.errors import DError, Position
 from sonde.untrusted import lines
+from sonde.visible import single_line
 
 _OUTSIDE_CLAUSES = ("D_SYNTAX", "D_EMPTY", "D_INT_", "D_CHR_", "D_STR_", "D_MACRO_", "D_PRAG", "D_PDESC_", "D_PROC_")
 """Mistakes found while reading, before dtrace knows which part of a clause it is in."""
@@ -22,7 +23,9 @@ def compile_error(error: DError, failure: str, text: str, is_script: bool, with_
     """The message for a mistake in the program `text`; `failure` says which program it is."""
     tag = f"[{error.tag}] " if with_tag else ""
     where = _where_in_script(error.position) if is_script else _region(error, text)
-    return FatalError(f"{failure}: {tag}{where}{error.text}", hint=_hint(error, text))
+    # A program that is given on the command line stands in the message as it is; a script's name is anybody's.
+    shown = single_line(failure) if is_script else failure
+    return FatalError(f"{shown}: {tag}{where}{error.text}", hint=_hint(error, text), has_lines=True)
 
 
 def _where_in_script(position: Position | None) -> str:
@@ -30,7 +33,7 @@ def _where_in_script(position: Position | None) -> str:
         return ""
     # The preprocessor's own name for its input is the script.
     if position.line_directive and position.file not in (None, INPUT):
-        return f'"{position.file}", line {position.line}: '
+        return f'"{single_line(position.file or "")}", line {position.line}: '
     return f"line {position.line}: "
 
 
@@ -87,7 +90,7 @@ def _hint(error: DError, text: str) -> str:
     column = min(max(position.column, 1), len(line) + 1)
     # Tabs stay tabs, so that the mark stands below its place however wide they are shown.
     blank = "".join("\t" if each == "\t" else " " for each in line[: column - 1])
-    place = f"{position.file or 'command line'}:{position.line}:{position.column}:"
+    place = f"{single_line(position.file or 'command line')}:{position.line}:{position.column}:"
     return "\n".join(filter(None, (place, f"  {line}", f"  {blank}^", hint)))
 
 

@@ -90,7 +90,7 @@ def main(words: Sequence[str] | None = None) -> int:
         messages.plain(USAGE.format(name=messages.program))
         return error.status
     except FatalError as error:
-        messages.error(error.text, error.hint)
+        messages.error(error.text, error.hint, error.has_lines)
         return error.status
     except OSError as error:
         # What the parts do not explain themselves: an output that takes no more, a file of the system not there.
@@ -99,10 +99,22 @@ def main(words: Sequence[str] | None = None) -> int:
 
 
 def _occupy_standard_files() -> None:
-    """Where a standard file is closed nothing else may get its number and then the output: it is one that refuses."""
-    while (number := os.open(os.devnull, os.O_RDONLY)) <= 2:
+    """Where a standard file is closed nothing else may get its number and then the output. What is written to the
+    standard output is refused then, so that no result is lost in silence; messages go nowhere."""
+    while (number := _open_nothing(os.O_RDONLY)) <= 2:
+        if number == 2:
+            os.close(number)
+            _open_nothing(os.O_WRONLY)
         os.set_inheritable(number, True)
     os.close(number)
+
+
+def _open_nothing(flags: int) -> int:
+    try:
+        return os.open(os.devnull, flags)
+    except OSError:
+        # Without /dev a directory refuses as well.
+        return os.open("/", os.O_RDONLY)
 
 
 def _command(words: list[str], messages: Messages) -> int:

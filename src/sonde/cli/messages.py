@@ -8,13 +8,15 @@ from sonde.visible import single_line, visible, visible_lines
 
 
 class FatalError(Exception):
-    """The command cannot go on: one message, the exit status, and for people what they can do (`hint`)."""
+    """The command cannot go on: one message, the exit status, and for people what they can do (`hint`). `has_lines`:
+    the message itself has several lines, and quotes nothing that its maker has not seen to."""
 
-    def __init__(self, text: str, status: int = 1, hint: str = "") -> None:
+    def __init__(self, text: str, status: int = 1, hint: str = "", has_lines: bool = False) -> None:
         super().__init__(text)
         self.text = text
         self.status = status
         self.hint = hint
+        self.has_lines = has_lines
 
 
 class UsageError(FatalError):
@@ -34,9 +36,10 @@ class Messages:
         self.program = program
         self._has_hints = "_DTRACE_TESTING" not in os.environ
 
-    def error(self, text: str, hint: str = "") -> None:
-        """One message in one line, and a hint of one or more lines. What they quote may have come from anywhere."""
-        self._write(f"{self._line(f'{self.program}: {text}')}\n")
+    def error(self, text: str, hint: str = "", has_lines: bool = False) -> None:
+        """One message, in one line unless it `has_lines`, and a hint of lines. They may quote what is from outside."""
+        lines = text.split("\n") if has_lines else [text]
+        self._write(f"{self._line(self.program)}: " + "".join(f"{self._line(line)}\n" for line in lines))
         if hint and self._has_hints:
             self._write("".join(f"  {self._line(line)}\n" for line in hint.split("\n")))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from sonde.report.output import write_all
 from sonde.visible import visible_lines
 
 
@@ -14,6 +15,4 @@ def show(text: str, descriptor: int = 1) -> None:
     that it could obey.
     """
     shown = visible_lines(text) if os.isatty(descriptor) else text
-    data = shown.encode(errors="surrogateescape")
-    while data:
-        data = data[os.write(descriptor, data) :]
+    write_all(descriptor, shown.encode(errors="surrogateescape"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sonde.conversion import Conversion
+from sonde.conversion import MOST_COLUMNS, Conversion
 from sonde.lang.errors import DError, Position
 from sonde.typed import NoReturn
 
@@ -13,7 +13,6 @@ _LETTER_LIST = (
     "T u wc ws x X Y"
 )
 _LETTERS = frozenset(_LETTER_LIST.split())
-_LARGEST_NUMBER = 0x7FFFFFFF
 
 
 def parse_format(format: str | bytes, action: str, position: Position | None = None) -> tuple[Conversion, ...]:
@@ -85,8 +84,11 @@ class _Reader:
             self.offset += 1
         if self._sizes[self._in_precision] == "*" and not self._text.startswith("$", self.offset):
             self._fail(f"is undefined: {self._text[self._percent : self.offset]}")
-        digits = self._text[start : self.offset]
-        self._sizes[self._in_precision] = min(int(digits) if len(digits) < 20 else _LARGEST_NUMBER, _LARGEST_NUMBER)
+        digits = self._text[start : self.offset].lstrip("0")
+        if len(digits) > len(str(MOST_COLUMNS)) or int(digits or "0") > MOST_COLUMNS:
+            which = "precision" if self._in_precision else "width"
+            self._fail(f"has a {which} of more than {MOST_COLUMNS}: {self._text[self._percent : self.offset][:20]}")
+        self._sizes[self._in_precision] = int(digits or "0")
 
     def _point(self) -> None:
         if self._in_precision:

@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
+import errno
 import os
 
 from sonde.target.private_files import create
 
 _CHUNK = 1 << 18
+
+
+def write_all(descriptor: int, data: bytes) -> None:
+    """Raises OSError, BrokenPipeError if nobody reads any more."""
+    rest = memoryview(data)
+    try:
+        while len(rest):
+            rest = rest[os.write(descriptor, rest) :]
+    except OSError as error:
+        if error.errno != errno.EBADF:
+            raise
+        what = "the standard output is closed" if descriptor == 1 else "the output is not open for writing"
+        raise OSError(error.errno, what) from None
 
 
 class Output:
@@ -37,11 +51,10 @@ class Output:
         """Write what is waiting. Raises OSError, BrokenPipeError if nobody reads any more."""
         if not self._parts:
             return
-        data = memoryview(b"".join(self._parts))
+        data = b"".join(self._parts)
         self._parts.clear()
         self._size = 0
-        while len(data):
-            data = data[os.write(self._descriptor, data) :]
+        write_all(self._descriptor, data)
 
     @property
     def is_switched(self) -> bool:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from sonde.consume.decode import Columns, columns, compile_comprehension
 from sonde.consume.events import RING_HEADER
+from sonde.conversion import MOST_COLUMNS
 from sonde.report.escaping import Escaping, escaping_for
 from sonde.report.piece import Piece, field_argument, formatting_source
 from sonde.report.printf import printf_pieces
@@ -103,6 +104,13 @@ def compile_actions(
     if around:
         pieces = [around[0], *pieces, around[1]]
     return compile_comprehension(formatting_source(pieces), layout, stride, environment)
+
+
+def widest(actions: Sequence[Action]) -> int:
+    """Columns that the widths and precisions of a record's formats can ask for; at least 1."""
+    formats = [each.conversions for each in actions if isinstance(each, PrintfAction)]
+    sizes = [size for conversions in formats for each in conversions for size in (each.width, each.precision) if size]
+    return sum(MOST_COLUMNS if isinstance(size, str) else abs(size) for size in sizes) or 1
 
 
 def _pieces(actions: Sequence[Action], layout: Columns, style: Style, sets_apart: bool) -> Iterator[Piece]:

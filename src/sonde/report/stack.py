@@ -21,6 +21,9 @@ _MOST_FRAMES = 1 << 20
 _CHUNK = 8 * ADDRESS
 """Frames that are kept as one text, in bytes of a stack."""
 
+_MOST_COLUMNS = 1024
+"""Before a frame: each way to indent has its own texts, and a record may choose it."""
+
 _MOST_CHUNKS = 1 << 16
 """Such texts of one process."""
 
@@ -176,7 +179,7 @@ class Addresses:
         if changes != self._changes or len(self._lines) > _MOST_PROCESSES:
             self._lines.clear()
             self._changes = changes
-        columns = self._options.stackindent if indent is None else indent
+        columns = min(self._options.stackindent if indent is None else indent, _MOST_COLUMNS)
         key = process, columns, is_first
         found = self._lines.get(key)
         if found is None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 
 from sonde.consume.events import Drop, Fault, Record, Table
@@ -16,7 +15,7 @@ from sonde.report.flow import Escape, Flow
 from sonde.report.messages import absence_text, drop_text, fault_text, refusal_text
 from sonde.report.output import Output
 from sonde.report.piece import Piece, environment
-from sonde.report.record import Formatter, Style, compile_actions
+from sonde.report.record import Formatter, Style, compile_actions, widest
 from sonde.report.stack import Addresses
 from sonde.report.symbolizer import NoNames, Symbolizer
 from sonde.spec import Action, CommandAction, OtherAction, PacketAction, RecordLayout, TracingSpec
@@ -27,6 +26,10 @@ if TYPE_CHECKING:
     from sonde.report.aggregate import AggregateText
     from sonde.report.packets import Packets
     from sonde.report.samples import SampleLines
+
+
+_AT_ONCE = 1 << 23
+"""Columns that are formatted before they are written, if widths and precisions make so many."""
 
 
 class _Titles(dict[int, bytes]):
@@ -71,7 +74,8 @@ class TextReport:
         self._options = options
         self._act = act
         self._output = Output(output)
-        self._errors = errors or sys.stderr.buffer
+        # Python has no file for a descriptor that was closed when it started.
+        self._errors = errors or open(2, "wb", buffering=0, closefd=False)  # noqa: SIM115 (it stays open)
         self._program = program.encode()
         self._probes = {probe.id: probe for probe in spec.probes}
         self._titles = _Titles(spec.probes, options.testing)
@@ -84,6 +88,8 @@ class TextReport:
         self._types = spec.types
         self._packets: Packets | None = None
         self._formatters: dict[tuple[Any, ...], Formatter | None] = {}
+        self._at_once: dict[int, int] = {}
+        """Records that are formatted before they are written, by their layout's number."""
         self._has_heading = False
         self._has_explained = False
         self._is_recorded = is_recorded
@@ -123,10 +129,14 @@ class TextReport:
             formatter = self._formatters[identity]
         except KeyError:
             formatter = self._formatters[identity] = self._compile_run(layout, stride)
+            self._at_once[layout.number] = max(_AT_ONCE // widest(layout.actions), 1)
         if not options.quiet and not self._has_heading:
             self._head()
-        if formatter is not None:
-            self._output.write(b"".join(formatter(data)))
+        if formatter is None:
+            return
+        at_once = stride * self._at_once[layout.number]
+        for start in range(0, len(data), at_once):
+            self._output.write(b"".join(formatter(data[start : start + at_once])))
 
     def _compile_run(self, layout: RecordLayout, stride: int) -> Formatter | None:
         """The formatter of whole records; None where nothing is shown of them."""
@@ -285,8 +295,13 @@ class TextReport:
         escape = visible if self._errors.isatty() else single_line
         # dtrace ends some of its messages with an empty line.
         line, ending = (text[:-1], b"\n\n") if text.endswith("\n") else (text, b"\n")
-        self._errors.write(b"%s: %s%s" % (self._program, escape(line).encode(errors="surrogateescape"), ending))
-        self._errors.flush()
+        message = b"%s: %s%s" % (self._program, escape(line).encode(errors="surrogateescape"), ending)
+        try:
+            self._errors.write(message)
+            self._errors.flush()
+        except OSError:
+            # Nobody is there to be told.
+            return
 
     def flush(self) -> None:
         self._output.flush()
