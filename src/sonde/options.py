@@ -282,6 +282,11 @@ def from_environment(environment: Mapping[str, str]) -> dict[str, str | None]:
     return {key[len(prefix) :].lower(): text or None for key, text in environment.items() if key.startswith(prefix)}
 
 
+def names() -> tuple[str, ...]:
+    """Of all options."""
+    return tuple(sorted((*_COMPILE, *_RUN, *_DYNAMIC)))
+
+
 def similar(name: str) -> tuple[str, ...]:
     """Names of options that a mistyped one may have meant; () for one that exists."""
     names = (*_COMPILE, *_RUN, *_DYNAMIC)

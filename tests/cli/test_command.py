@@ -25,7 +25,7 @@ def test_an_illegal_option_is_a_usage_message():
 def test_help_goes_to_the_output():
     done = run("--help")
     assert (done.returncode, done.stderr) == (0, "")
-    assert "sonde doctor" in done.stdout
+    assert "  doctor " in done.stdout
     assert all(len(line) < 80 for line in done.stdout.splitlines())
 
 
