@@ -201,7 +201,7 @@ def test_zstd_is_read_or_said_to_be_missing(tmp_path):
     if any(find_spec(each) for each in ("zstandard", "compression")):
         assert len(open_information(path).functions("eight")) == 1
         return
-    with pytest.raises(DebugInfoError, match=r"cannot read: install sonde\[zstd\], or the package zstandard"):
+    with pytest.raises(DebugInfoError, match=r"cannot read: install sonde-trace\[zstd\], or the package zstandard"):
         open_information(path)
 
 

@@ -90,7 +90,9 @@ def _unpack_zstd(data: bytes, size: int, name: str, left: int) -> bytes:
     try:
         package = import_module("zstandard")
     except ImportError:
-        text = "is compressed by zstd, which this Python cannot read: install sonde[zstd], or the package zstandard"
+        text = (
+            "is compressed by zstd, which this Python cannot read: install sonde-trace[zstd], or the package zstandard"
+        )
         raise DebugInfoError(f"section {name} {text}") from None
     try:
         with package.ZstdDecompressor().stream_reader(data) as stream:
