@@ -1,9 +1,9 @@
 """--help, the manual page and what completes the command line: made of one description, which has all that there is."""
 
-import shutil
 import subprocess
 from pathlib import Path
 
+import packages
 import pytest
 from running import SONDE, run
 
@@ -91,16 +91,9 @@ def test_the_manual_page_is_the_manual():
 
 
 def test_the_manual_page_is_correct():
-    tool = next(
-        (
-            each
-            for each in (["mandoc", "-T", "lint", "-W", "warning"], ["groff", "-ww", "-man", "-z"])
-            if shutil.which(each[0])
-        ),
-        None,
-    )
-    if tool is None:
-        pytest.skip("neither mandoc nor groff is installed")
+    if packages.missing("mandoc"):
+        packages.require("groff")
+    tool = ["groff", "-ww", "-man", "-z"] if packages.missing("mandoc") else ["mandoc", "-T", "lint", "-W", "warning"]
     done = subprocess.run([*tool, ROOT / "docs" / "sonde.1"], capture_output=True, text=True)
     assert (done.stdout, done.stderr) == ("", "")
 
