@@ -218,6 +218,7 @@ class Session:
     def run(self) -> Result:
         """From BEGIN to END and the last line of output."""
         signals = Signals()
+        self._tracing.heed(lambda: signals.asked)
         try:
             self._prepare_unwinding()
             source = self._tracing.process_events() if self._names else None

@@ -15,7 +15,7 @@ from __future__ import annotations
 import base64
 import json
 import struct
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from sonde import spec as specification
 from sonde.consume.consumer import Consumer
@@ -124,6 +124,7 @@ class Recorder:
         self.block = block
         self.rings: Sequence[Ring] = [_RecordedRing(ring, number, self) for number, ring in enumerate(tracing.rings)]
         self.attach = tracing.attach
+        self.heed = tracing.heed
         self.run = tracing.run
         self.write_map = tracing.write_map
         self.adopt_descendants = tracing.adopt_descendants
@@ -275,6 +276,9 @@ class Replay:
 
     def pause(self, seconds: float, others: Sequence[int] = ()) -> list[int]:
         return []
+
+    def heed(self, is_ending: Callable[[], bool]) -> None:
+        """Nothing is executed."""
 
     def attach(self) -> None:
         pass
