@@ -139,7 +139,10 @@ def display_options(options: OptionTable, shown: Options) -> Options:
 
 
 class Watcher(Protocol):
-    """Looks at aggregations while they are counted in: pictures are made of that."""
+    """Looks at aggregations while they are counted in: pictures are made of that. Those that are `drawn` are printed
+    where the program says so, and not besides at the end."""
+
+    drawn: frozenset[int]
 
     def begin(self, look: Callable[[int], dict[Key, Words]]) -> None:
         """Tracing is about to begin; `look` gives all that an aggregation has counted, cleared or not."""
@@ -394,7 +397,7 @@ class Session:
         self._finish_samples()
         if signals.asked and not self._shown.testing:
             self._report.blank_line()
-        self._consumer.finish()
+        self._consumer.finish(self._watcher.drawn if self._watcher is not None else ())
         _tell_waiting(self._spec, self._source.read_map, self._report)
         losses = self._packet_losses()
         if self._captures is not None:

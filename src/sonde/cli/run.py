@@ -19,7 +19,7 @@ from sonde.options import OptionTable
 from sonde.session import Session, Traced
 from sonde.spec import PERF_RINGS, TracingSpec
 from sonde.target.launch import CommandError
-from sonde.target.private_files import create
+from sonde.target.private_files import STANDARD_OUTPUT, create_named
 from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ def run(
             "the command gets a seccomp filter, and no_new_privs with it: setuid programs do not change user, and a "
             "filter of its own cannot notify (-xseccomp=no: no filter)"
         )
+    _require_apart(arguments)
     names = Names(options)
     pictures = _pictures(arguments, spec, names, options, messages)
     text, captures = (None, arguments.output) if is_capture(arguments.output) else (arguments.output, None)
@@ -97,6 +98,13 @@ def _check_enabling(spec: TracingSpec, options: OptionTable) -> None:
         raise FatalError(text, hint=f"a record takes {needed} bytes: give -b a greater size")
 
 
+def _require_apart(arguments: Arguments) -> None:
+    """Records and text do not go to one standard output. Raises FatalError."""
+    if arguments.raw == STANDARD_OUTPUT and arguments.output in (None, STANDARD_OUTPUT):
+        text = "--raw -: what is printed goes to the standard output, too"
+        raise FatalError(text, hint="give what is printed a file with -o")
+
+
 def is_capture(path: str | None) -> bool:
     """Whether the file of -o is one of packets."""
     return path is not None and path.lower().endswith(".pcapng")
@@ -128,13 +136,13 @@ def require_written(packets: CaptureFile | None, path: str | None) -> None:
 
 @contextmanager
 def opened(path: str | None, what: str, flags: int = os.O_APPEND) -> Iterator[int]:
-    """The descriptor to write to: the standard output where there is no path. A file that is made is for its owner.
-    Raises FatalError."""
+    """The descriptor to write to: the standard output where there is no path or `-`. A file that is made is for its
+    owner. Raises FatalError."""
     if path is None:
         yield 1
         return
     try:
-        descriptor = create(path, flags)
+        descriptor = create_named(path, flags)
     except OSError as error:
         raise FatalError(f"failed to open {what}'{path}': {error.strerror}") from None
     try:

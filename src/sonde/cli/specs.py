@@ -19,7 +19,7 @@ from sonde.probe import StaticProbe, Uprobe
 from sonde.probes.registry import Registry
 from sonde.spec import TracingSpec
 from sonde.specfile import CompiledFor, Fact, Part, Setting, SpecFile, SpecFileError, from_text, to_text
-from sonde.target.private_files import create
+from sonde.target.private_files import create_named
 from sonde.untrusted import read_named
 
 _NAMED = 3
@@ -49,7 +49,7 @@ def save(
         spec,
     )
     try:
-        with open(create(path, os.O_TRUNC), "w", encoding="utf-8") as file:
+        with open(create_named(path, os.O_TRUNC), "w", encoding="utf-8") as file:
             file.write(to_text(content))
     except OSError as error:
         raise FatalError(f"failed to write spec file '{path}': {error.strerror}") from None

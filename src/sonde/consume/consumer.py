@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 
 from sonde.consume.counters import Counters
 from sonde.consume.decode import record_reader
@@ -153,14 +153,17 @@ class Consumer:
         """
         return self._aggregations.everything(index, contents) if self._aggregations else {}
 
-    def finish(self) -> None:
-        """Take what is left, report what was lost and hand over the aggregations not printed yet."""
+    def finish(self, shown_elsewhere: Container[int] = ()) -> None:
+        """Take what is left, report what was lost and hand over the aggregations not printed yet, but for those of
+        these numbers."""
         if self._aggregations is not None:
             self._aggregations.forget()
         self.poll()
         self._speculations.settle_all()
         self.report_drops()
-        self._sink.remaining(self._aggregations.remaining() if self._aggregations else [])
+        left = self._aggregations.remaining() if self._aggregations else []
+        elsewhere = [spec for number, spec in enumerate(self._spec.aggregations) if number in shown_elsewhere]
+        self._sink.remaining([table for table in left if table.aggregations[0] not in elsewhere])
         self._sink.flush()
 
     @property
