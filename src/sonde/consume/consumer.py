@@ -81,6 +81,8 @@ def _aggregations(
 class Consumer:
     """One session's consumer. Call `poll` whenever a ring may have data, `finish` once when all programs are done.
 
+    `records` is how many have been shown.
+
     `exit_status` is the argument of exit() once it was called (of the last call: END has the last word), else None.
     `set_option` carries out setopt(). `label` names symbols, so that keys shown alike are one. `status_rate` is in
     seconds. `keeps_removed`: what clear and trunc take away is to be had from `everything`.
@@ -98,6 +100,7 @@ class Consumer:
         keeps_removed: bool = False,
     ) -> None:
         self.exit_status: int | None = None
+        self.records = 0
         self._spec = spec
         self._tracing = tracing
         self._sink = sink
@@ -188,9 +191,11 @@ class Consumer:
                 self._speculations.keep(speculation, view, len(view) // stride)
             elif number in passive:
                 show(layouts[number], view, stride)
+                self.records += len(view) // stride
             else:
                 for each in range(0, len(view), stride):
                     self._act(number, view[each : each + stride])
+                    self.records += 1
 
     def _values(self, fields: tuple[Field, ...], data: memoryview) -> tuple[Any, ...]:
         """The values of fields in one record."""
