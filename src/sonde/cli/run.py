@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 _RECORD_OVERHEAD = 40
 """Bytes that dtrace needs in a buffer for a record besides the record itself."""
 
+_MOST_TOLD = 10
+"""Objects that are told of which names are missing."""
+
 
 def run(
     spec: TracingSpec, destructive: bool, arguments: Arguments, options: OptionTable, messages: Messages,
@@ -74,9 +77,19 @@ def run(
         except OSError as error:
             raise FatalError(f"processing aborted: {error.strerror}") from None
         finally:
+            _tell_refused(names, messages)
             names.close()
             if pictures is not None:
                 pictures.close()
+
+
+def _tell_refused(names: Names, messages: Messages) -> None:
+    """Say of which objects names are missing, as reading them takes too much."""
+    refused = names.refused()
+    for path, reason in refused[:_MOST_TOLD]:
+        messages.error(f"{path}: {reason}: names in it are missing")
+    if len(refused) > _MOST_TOLD:
+        messages.error(f"so it is with {len(refused) - _MOST_TOLD} more objects")
 
 
 def _pictures(
