@@ -153,3 +153,15 @@ def test_fork_and_exec_keep_and_change_what_they_should(workload):
     assert table(out)[("1", "1", "1")] == 35
     assert table(out)[("0",)] == 39
     assert sorted(table(out).values()) == [13, 13, 13, 35, 39]
+
+
+@pytest.mark.parametrize(
+    ("call", "probe"), [("args->filename", "syscall::openat:entry"), ("args->ret", "syscall::openat:return")]
+)
+def test_arguments_are_found_by_their_names(call, probe):
+    shown = f"stringof({call})" if "filename" in call else call
+    number = "arg1" if "filename" in call else "arg0"
+    same = f"copyinstr({number})" if "filename" in call else number
+    program = f"{probe} /pid == $target/ {{ @[{shown} == {same}] = count(); }}"
+    done = sonde("-q", "-c", "cat /etc/hostname", "-n", program)
+    assert [line.split()[0] for line in done.stdout.splitlines() if re.fullmatch(r"\s*\d+\s+\d+\s*", line)] == ["1"]

@@ -116,6 +116,20 @@ def test_pointers_are_the_processs(provider):
     assert resolve(kinds[1].to).user
 
 
+@pytest.mark.parametrize("module", ["vmlinux", "ia32"])
+def test_arguments_have_the_names_of_the_parameters(provider, module):
+    entry, leave = provider.match(Pattern("syscall", module, "openat", ""))
+    assert provider.argument_names(entry) == ("dfd", "filename", "flags", "mode")
+    assert len(provider.arguments(entry)) == 4
+    assert provider.argument_names(leave) == ("ret",)
+
+
+def test_each_argument_of_each_call_has_one_name(provider):
+    for probe in provider.match(Pattern("syscall", "vmlinux", "", "entry")):
+        names = provider.argument_names(probe)
+        assert names is None or len(set(names)) == len(names) == len(provider.arguments(probe)), probe
+
+
 def test_structures_come_from_the_kernel(tmp_path):
     stat = Struct("struct", "stat", 144, tuple)
     provider = SyscallProvider(

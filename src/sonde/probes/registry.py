@@ -10,7 +10,7 @@ from importlib import import_module
 from sonde.lang.catalog import Derivation, KernelSymbol, Located, ProbeArgument
 from sonde.lang.errors import DError
 from sonde.lang.types import Function, Type
-from sonde.probe import KernelFunction, Probe, RawTracepoint, StaticProbe, Uprobe
+from sonde.probe import KernelFunction, Probe, RawTracepoint, StaticProbe, Syscall, Uprobe
 from sonde.probes import provider as blocks
 from sonde.probes.offer import Offer
 from sonde.probes.pattern import Pattern, is_word, matcher, matches, plain
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from sonde.probes.kernel_types import KernelTypes
     from sonde.probes.rawtp import Tracepoints
     from sonde.probes.sdt import SdtProvider
+    from sonde.probes.syscall import SyscallProvider
     from sonde.probes.tracefs import TraceEvents
     from sonde.probes.usdt import StaticProbes
     from sonde.probes.user_functions import UserFunctions
@@ -210,10 +211,14 @@ class Registry:
 
     def argument_names(self, probe: Probe) -> tuple[str, ...] | None:
         """The names of the probe's `args[]`, None where they have none, or are variables of a program."""
-        if isinstance(probe.firing, RawTracepoint) and probe.provider == "rawtp":
+        if isinstance(probe.firing, RawTracepoint) and probe.provider in ("rawtp", "sdt"):
             return self.types.tracepoint_parameters(probe.firing.name)
         if isinstance(probe.firing, KernelFunction):
             return self._function_provider(probe.provider).argument_names(probe)
+        if isinstance(probe.firing, Syscall):
+            return self._system_calls.argument_names(probe)
+        if probe.provider == "sdt":
+            return self._sdt.argument_names(probe)
         return None
 
     def has_variables(self, probe: Probe) -> bool:
@@ -298,6 +303,12 @@ class Registry:
         return TraceEvents(self._tracefs)
 
     @cached_property
+    def _system_calls(self) -> SyscallProvider:
+        from sonde.probes.syscall import SyscallProvider
+
+        return SyscallProvider(self._functions, self._lookup, self._tracefs, self.target.architecture)
+
+    @cached_property
     def _tracepoints(self) -> Tracepoints:
         from sonde.probes.rawtp import Tracepoints
 
@@ -356,9 +367,7 @@ class Registry:
 
             return ProfileProvider()
         if name == "syscall":
-            from sonde.probes.syscall import SyscallProvider
-
-            return SyscallProvider(self._functions, self._lookup, self._tracefs, self.target.architecture)
+            return self._system_calls
         if name == "rawtp":
             from sonde.probes.rawtp import RawtpProvider
 

@@ -57,6 +57,13 @@ class SdtProvider:
             return self._tracepoints().arguments(probe.firing.name)
         return tuple(ProbeArgument(field.type, field.type, index) for index, field in enumerate(self.fields(probe)))
 
+    def argument_names(self, probe: Probe) -> tuple[str, ...] | None:
+        """Those of the record's fields."""
+        firing = probe.firing
+        if not isinstance(firing, Tracepoint):
+            return None
+        return tuple(field.name for field in self._events.format(firing.group, firing.name) or ())
+
     def fields(self, probe: Probe) -> tuple[RecordField, ...]:
         """The record's fields in the order of `args[]`; none for a probe that fires as a raw tracepoint."""
         firing = probe.firing

@@ -89,11 +89,26 @@ class SyscallProvider:
             return None
         if firing.is_return:
             return (ProbeArgument(types.LONG, types.LONG, 0),)
-        declared = self._declared(self._table(probe.module).by_number[firing.number], probe.module)
-        if declared is None:
+        parameters = self._parameters(probe)
+        if parameters is None:
             return None
-        natives = [self._type(text, firing.compat) for text in declared.split(", ") if text]
+        natives = [self._type(text, firing.compat) for text in parameters]
         return tuple(ProbeArgument(native, native, index) for index, native in enumerate(natives))
+
+    def argument_names(self, probe: Probe) -> tuple[str, ...] | None:
+        """The names of the parameters; at a return `ret`, as the trace event has it."""
+        if probe.name == _SIDES[1]:
+            return ("ret",)
+        parameters = self._parameters(probe)
+        return None if parameters is None else tuple(text.rpartition(" ")[2] for text in parameters)
+
+    def _parameters(self, probe: Probe) -> list[str] | None:
+        """Type and name of each, None where they are not known."""
+        firing = probe.firing
+        if not isinstance(firing, Syscall):
+            return None
+        declared = self._declared(self._table(probe.module).by_number[firing.number], probe.module)
+        return None if declared is None else [text for text in declared.split(", ") if text]
 
     def _declared(self, call: Call, module: str) -> str | None:
         """The call's arguments, those of the 64-bit call where a 32-bit one shares them."""
