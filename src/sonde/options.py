@@ -5,6 +5,7 @@ Values are kept as Python ones: sizes and counts as int, rates in nanoseconds, s
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 _SIZE, _COUNT, _RATE, _SWITCH, _TEXT = "size", "count", "rate", "switch", "text"
@@ -98,6 +99,13 @@ class OptionTable:
     def __init__(self) -> None:
         self._values: dict[str, Value] = {}
         self._repeated: dict[str, list[str]] = {}
+
+    def copy(self) -> OptionTable:
+        """Another table with the same values, to be changed on its own."""
+        made = OptionTable()
+        made._values = dict(self._values)
+        made._repeated = {name: list(values) for name, values in self._repeated.items()}
+        return made
 
     def set(self, name: str, text: str | None) -> None:
         """Set from the command line or the environment. Raises OptionError."""
@@ -282,9 +290,39 @@ def from_environment(environment: Mapping[str, str]) -> dict[str, str | None]:
     return {key[len(prefix) :].lower(): text or None for key, text in environment.items() if key.startswith(prefix)}
 
 
-def names() -> tuple[str, ...]:
-    """Of all options."""
-    return tuple(sorted((*_COMPILE, *_RUN, *_DYNAMIC)))
+_WANTED = {
+    _SIZE: "it takes a number of bytes, or with k, m, g or t",
+    _COUNT: "it takes a number",
+    _RATE: "it takes a time, with ns, us, ms, s, m, h or d, or a number a second, with hz",
+    _SWITCH: "it takes yes or no, or nothing",
+}
+
+
+def value_wanted(name: str, text: str) -> tuple[str, str]:
+    """What values an option takes, for people, and one that a wrong text may have meant ("" for none).
+
+    Raises OptionError for an option that does not exist.
+    """
+    kind = kind_of(name)
+    choices = _CHOICES.get(name)
+    if choices:
+        from difflib import get_close_matches
+
+        near = get_close_matches(text, choices, 1)
+        return f"it takes {', '.join(choices)}", near[0] if near else ""
+    low, high = _BOUNDS.get(name, (0, 1 << 62))
+    wanted = _WANTED.get(kind, "") + (f", {low:,} to {high:,}" if name in _BOUNDS else "")
+    digits = re.match(r"\s*(\d+)\s*([a-zA-Z]?)", text)
+    candidates = [digits[1] + digits[2].lower(), digits[1]] if digits else []
+    return wanted, next((each for each in candidates if _is_value(name, each)), "")
+
+
+def _is_value(name: str, text: str) -> bool:
+    try:
+        parse(name, text)
+    except OptionError:
+        return False
+    return True
 
 
 def similar(name: str) -> tuple[str, ...]:

@@ -54,7 +54,7 @@ def test_the_tag_stands_first_where_it_is_wanted():
 
 def test_people_see_the_line_and_the_place():
     error = compile_error(DError("D_SYNTAX", "no", Position("a.d", 2, 3)), "F", "BEGIN\n\t{ x\n", True, False)
-    assert error.hint.splitlines() == ["a.d:2:3:", "  \t{ x", "  \t ^"]
+    assert error.hint.splitlines() == ["a.d:2:3:", "      { x", "       ^"]
 
 
 @pytest.mark.parametrize("position", [None, Position("a.d", 9, 1), Position("a.d", 1, 99), Position("a.d", 0, 0)])

@@ -64,7 +64,7 @@ def test_bytes_that_are_no_text(tmp_path):
 
 def test_deep_nesting():
     done = run("-e", "-n", "BEGIN { trace(" + "(" * 5000 + "1" + ")" * 5000 + ") }")
-    assert not problem(done, "sonde: invalid probe specifier BEGIN ")
+    assert not problem(done, "sonde: invalid probe specifier: nested too deeply")
 
 
 def test_a_directory_is_no_script(tmp_path):

@@ -115,6 +115,9 @@ class FakeCatalog:
     def offers(self, what: str, name: str) -> bool:
         return name == ("syscall" if what == "provider" else "vmlinux")
 
+    def alike(self, provider: str, module: str, function: str, name: str) -> tuple[str, ...]:
+        return ()
+
     def mismatch(self, provider: str, module: str, function: str, name: str) -> str:
         return ""
 

@@ -18,7 +18,6 @@ ALLOWED = {
     "location": {"typed"},
     "options": set(),
     "signals": set(),
-    "resources": set(),
     "traced": {"typed"},
     "visible": set(),
     "samples": {"typed", "formats"},
@@ -29,7 +28,7 @@ ALLOWED = {
     "specfile": {"typed", "buckets", "conversion", "plain", "probe", "spec"},
     "formats": {"typed"},
     "target": {"typed"},
-    "symbols": {"typed", "location", "resources", "target", "spec", "lang.types"},
+    "symbols": {"typed", "location", "target", "spec", "lang.types"},
     "lang": {"typed", "conversion", "location", "probe"},
     "probes": {
         "typed", "location", "probe", "spec", "bpf", "symbols", "target", "lang.catalog", "lang.types", "lang.errors",
@@ -48,10 +47,9 @@ ALLOWED = {
         "typed", "conversion", "plain", "probe", "spec", "formats", "target", "consume.events", "consume.decode",
     },
     "pictures": {
-        "typed", "buckets", "resources", "spec", "formats", "consume.events",
-        "consume.options", "consume.stacks", "consume.store",
+        "typed", "buckets", "spec", "formats", "consume.events", "consume.options", "consume.stacks", "consume.store",
         "consume.words",
-        "report.stack", "report.symbolizer", "target.private_files",
+        "report.stack", "report.symbolizer",
     },
     "objects": {"typed", "probe", "spec", "bpf", "symbols", "target", "probes.kernel_types",
         "probes.functions", "probes.pattern", "probes.static_sites", "lang.types", "location", "codegen.convention",
@@ -66,7 +64,7 @@ ALLOWED = {
 }  # fmt: skip
 """For each part what it may import besides itself; only the command line may import everything."""
 
-FREE = {"cli", "__init__", "__main__"}
+FREE = {"cli", "__init__"}
 
 EVERYWHERE = {"visible"}
 """What every part may import: whoever shows text, or says it in an error, escapes it by the same functions."""

@@ -32,6 +32,8 @@ _LONG_WITH_VALUE = frozenset(("--btf", "--engine", "--flame-diff", "--object", "
 _PICTURES = frozenset(("--flame", "--folded", "--heatmap", "--pprof", "--speedscope"))
 """Each may be given several times."""
 
+LONG_OPTIONS = (*_LONG, *sorted(_PICTURES))
+
 _MODES = ("object", "header", "list", "version", "anonymous")
 
 
@@ -154,7 +156,7 @@ def _long(word: str, remaining: list[str], collected: _Collected) -> None:
     name, equals, value = word.partition("=")
     has_value = name in _LONG_WITH_VALUE or name in _PICTURES
     if (name not in _LONG and name not in _PICTURES) or (equals and not has_value):
-        raise UsageError(f"illegal option -- {word[2:]}")
+        raise UsageError(f"illegal option -- {word[2:]}", word)
     if not has_value:
         collected.flags.add(_LONG[name])
     elif equals or remaining:
@@ -171,6 +173,13 @@ def _long(word: str, remaining: list[str], collected: _Collected) -> None:
 
 def _bundle(word: str, remaining: list[str], collected: _Collected) -> None:
     """Letters behind one dash; the first that takes a value takes the rest of the word or else the next one."""
+    try:
+        _letters(word, remaining, collected)
+    except UsageError as error:
+        raise UsageError(error.text, word) from None
+
+
+def _letters(word: str, remaining: list[str], collected: _Collected) -> None:
     for index, letter in enumerate(word[1:], 2):
         if letter in _WITH_VALUE:
             if index == len(word) and not remaining:

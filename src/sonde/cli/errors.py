@@ -6,8 +6,12 @@ from sonde.cli.messages import FatalError
 from sonde.cli.preprocess import INPUT
 from sonde.engines.base import AbortedError, EngineError
 from sonde.lang.errors import DError, Position
+from sonde.typed import TYPE_CHECKING
 from sonde.untrusted import lines
 from sonde.visible import single_line
+
+if TYPE_CHECKING:
+    from sonde.lang.advice.finding import Trial
 
 _OUTSIDE_CLAUSES = ("D_SYNTAX", "D_EMPTY", "D_INT_", "D_CHR_", "D_STR_", "D_MACRO_", "D_PRAG", "D_PDESC_", "D_PROC_")
 """Mistakes found while reading, before dtrace knows which part of a clause it is in."""
@@ -19,13 +23,47 @@ _HINTS = {
 }
 
 
-def compile_error(error: DError, failure: str, text: str, is_script: bool, with_tag: bool) -> FatalError:
-    """The message for a mistake in the program `text`; `failure` says which program it is."""
+def compile_error(
+    error: DError, failure: str, text: str, is_script: bool, with_tag: bool, trial: Trial | None = None
+) -> FatalError:
+    """The message for a mistake in the program `text`; `failure` says which program it is.
+
+    With `trial`, which compiles a text and gives its first mistake, people are told of the mistakes behind the first
+    as well, and of changes that have been tried.
+    """
     tag = f"[{error.tag}] " if with_tag else ""
     where = _where_in_script(error.position) if is_script else _region(error, text)
+    what = f"{tag}{where}{error.text}"
+    hint = _explained(error, text, trial)
     # A program that is given on the command line stands in the message as it is; a script's name is anybody's.
     shown = single_line(failure) if is_script else failure
-    return FatalError(f"{shown}: {tag}{where}{error.text}", hint=_hint(error, text), has_lines=True)
+    brief = "" if is_script else f"{_without_program(failure, text, error.position is not None)}: {what}"
+    return FatalError(f"{shown}: {what}", hint=hint, has_lines=True, brief=brief)
+
+
+def _without_program(failure: str, text: str, is_shown_below: bool) -> str:
+    """What the message begins with for people, who see the line below it and need not see the program twice."""
+    head = failure.removesuffix(text).rstrip()
+    if is_shown_below or not failure.endswith(text):
+        return head
+    first, newline, _ = text.partition("\n")
+    return f"{head} {first}{' ...' if newline else ''}"
+
+
+def _explained(error: DError, text: str, trial: Trial | None) -> str:
+    """What stands below the message: places, lines, and what helps."""
+    # Only needed to help with a mistake.
+    from sonde.cli import excerpts
+
+    hint = "\n".join(filter(None, (error.hint, _HINTS.get(error.tag, ""))))
+    position = error.position
+    if trial is None or position is None or position.line_directive:
+        return excerpts.placed(error, text, hint)
+    if "\0" in text:
+        return "this is no text: -s takes a program in D"
+    from sonde.lang.advice.findings import findings
+
+    return excerpts.shown(findings(error, text, trial), text, position.file, hint)
 
 
 def _where_in_script(position: Position | None) -> str:
@@ -76,27 +114,6 @@ def _after_string(text: str, start: int) -> int:
     while index < len(text) and text[index] != '"':
         index += 2 if text[index] == "\\" else 1
     return index + 1
-
-
-def _hint(error: DError, text: str) -> str:
-    """The source line with a mark under the place, and what helps."""
-    hint = "\n".join(filter(None, (error.hint, _HINTS.get(error.tag, ""))))
-    position = error.position
-    lines = text.split("\n")
-    if position is None or not 0 < position.line <= len(lines) or _is_elsewhere(position):
-        return hint
-    # What is no text could do anything to a terminal.
-    line = "".join(each if each.isprintable() or each == "\t" else "?" for each in lines[position.line - 1])
-    column = min(max(position.column, 1), len(line) + 1)
-    # Tabs stay tabs, so that the mark stands below its place however wide they are shown.
-    blank = "".join("\t" if each == "\t" else " " for each in line[: column - 1])
-    place = f"{single_line(position.file or 'command line')}:{position.line}:{position.column}:"
-    return "\n".join(filter(None, (place, f"  {line}", f"  {blank}^", hint)))
-
-
-def _is_elsewhere(position: Position) -> bool:
-    """Whether the line is one of an included file."""
-    return position.line_directive and position.file not in (None, INPUT)
 
 
 def engine_error(error: EngineError, language: str = "D") -> FatalError:

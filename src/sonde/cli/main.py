@@ -7,14 +7,66 @@ import signal
 import sys
 from collections.abc import Sequence
 
-from sonde.cli.arguments import Arguments, parse
+from sonde.cli.arguments import LONG_OPTIONS, Arguments, parse
 from sonde.cli.messages import FatalError, Messages, UsageError
 from sonde.cli.output import show
 
 # What a command does not need it does not import: the start of a one-liner is short because of that. So the modules
 # that trace, list, explain or show are imported where the command line has asked for them.
 
-_WITH_MANUAL = (["doctor"], ["raw"], ["record"], ["read"], ["verify"], ["vars"], ["completion"])
+USAGE = """\
+Usage: {name} [-BCeFGhHlqSvVwZ] [-b bufsz] [-c cmd] [-D name[=def]] [-I path]
+       [-L path] [-o output] [-p pid] [-s script] [-U name] [-x opt[=val]]
+       [-X a|c|s|t]
+       [-P provider [[ predicate ] action ]]
+       [-m [ provider: ] module [[ predicate ] action ]]
+       [-f [[ provider: ] module: ] func [[ predicate ] action ]]
+       [-n [[[ provider: ] module: ] func: ] name [[ predicate ] action ]]
+       [-i probe-id [[ predicate ] action ]]
+       [-k btf] [--save file] [--raw file] [--disasm] [--dry-run]
+       [--engine kernel|embedded|auto] [ args ... ]
+       [--flame file.html|.svg [--flame-diff file]] [--heatmap file.html|.svg]
+       [--folded file] [--speedscope file] [--pprof file]
+       --spec file [-c cmd] [-p pid] [-o output] [-Fqw] [-x opt[=val]]
+       --object file [-c cmd] [-p pid] [-o output] [-D name=val] [-evw]
+       [--dump] [--disasm]
+"""
+
+EXPLANATION = """
+  -n, -f, -m, -P, -i  trace these probes; -s takes a program from a file
+  -l                  list the probes instead, with -v their arguments too
+  -c, -p              trace a command, a process: its pid is $target
+  -e                  compile, then exit
+  -h, -G              for programs with probes of their own: a header from the
+                      definition of their provider, and an object to link
+  -q -F -o file       only what the program prints; indented by function;
+                      appended to a file (packets into one named *.pcapng)
+  -w                  allow destructive actions
+  -Z                  allow descriptions that match no probe
+  -x opt[=val]        set an option, as `#pragma D option` does
+  -C -D -U -I -H      preprocess the program with cpp
+  -v -S --disasm      show stability; the intermediate form; eBPF beside D
+  --dry-run           compile everything, load nothing
+  -k btf              compile for the kernel with this BTF, not for this one
+  --save, --spec file write what was compiled to a file; run such a file
+  --engine name       run in the kernel, in sonde itself (embedded: no
+                      privilege, for -c and -p), or where it can (auto)
+  --object file       run the programs of an object that gcc or clang made;
+                      --dump shows its variables and maps at the end
+  --raw file          write the records to a file as well, for `{name} raw file`
+  --flame file        a flame graph of aggregations keyed by stack(), ustack();
+                      --flame-diff: compared with an earlier profile;
+                      --folded, --speedscope, --pprof: for other viewers
+  --heatmap file      a quantize, lquantize or llquantize over time
+
+Other commands: `{name} doctor` tells what this kernel and this user can do,
+`{name} raw FILE` shows a file written by --raw (--act -w: and does what it did),
+`{name} record ... [-g] [-o file] [-- command]` writes a perf.data file as well,
+with samples that sample() lets through, which perf and `{name} read FILE` show,
+`{name} verify [-v] FILE` has the embedded engine's verifier look at what a
+script compiles to,
+`{name} vars [--struct] OBJECT FUNCTION|FILE@LINE` lists the variables there.
+"""
 
 _UNSUPPORTED = {
     "anonymous": "-A: anonymous tracing does not exist on Linux",
@@ -34,18 +86,27 @@ def main(words: Sequence[str] | None = None) -> int:
     try:
         return _command(rest, messages)
     except UsageError as error:
-        messages.error(error.text)
-        from sonde.cli.manual.asked import usage
-
-        messages.plain(usage(rest, messages.program))
+        _tell_usage(error, rest, messages)
         return error.status
     except FatalError as error:
-        messages.error(error.text, error.hint, error.has_lines)
+        messages.failure(error)
         return error.status
     except OSError as error:
         # What the parts do not explain themselves: an output that takes no more, a file of the system not there.
         messages.error(str(error.strerror) + (f": {error.filename}" if error.filename else ""))
         return 1
+
+
+def _tell_usage(error: UsageError, words: Sequence[str], messages: Messages) -> None:
+    """What is wrong with the command line: for people, if an option is misspelt, the right one instead of all."""
+    hint = ""
+    if error.word and messages.has_hints:
+        from sonde.cli import misspelt
+
+        hint = misspelt.hint(error.word, LONG_OPTIONS, words, messages.program)
+    messages.error(error.text, hint)
+    if not hint:
+        messages.plain(USAGE.format(name=messages.program))
 
 
 def _occupy_standard_files() -> None:
@@ -67,27 +128,7 @@ def _open_nothing(flags: int) -> int:
         return os.open("/", os.O_RDONLY)
 
 
-def _asks_for_help(words: list[str], messages: Messages) -> bool:
-    """Whether a command's manual is wanted: -h alone is one's, too, but to `dtrace`, which writes headers."""
-    if messages.program != "dtrace" and words == ["-h"]:
-        return True
-    before = words[: words.index("--")] if "--" in words else words
-    return words[:1] != ["help"] and words[:1] in _WITH_MANUAL and bool({"--help", "-h"} & set(before))
-
-
 def _command(words: list[str], messages: Messages) -> int:
-    if _asks_for_help(words, messages):
-        from sonde.cli.manual.asked import show_manual
-
-        return show_manual([word for word in words[:1] if word != "-h"], messages.program)
-    if words[:1] == ["help"]:
-        from sonde.cli.manual.asked import show_manual
-
-        return show_manual(words[1:], messages.program)
-    if words[:1] == ["completion"]:
-        from sonde.cli.manual.asked import show_completion
-
-        return show_completion(words[1:])
     if words[:1] == ["doctor"]:
         from sonde.cli.doctor import doctor
 
@@ -114,13 +155,10 @@ def _command(words: list[str], messages: Messages) -> int:
         return read_file(words[1:], messages)
     arguments = parse(words)
     if "help" in arguments.flags:
-        from sonde.cli.manual.asked import show_manual
-
-        return show_manual((), messages.program)
+        show((USAGE + EXPLANATION).format(name=messages.program))
+        return 0
     if arguments.is_empty and not arguments.operands:
-        from sonde.cli.manual.asked import usage
-
-        messages.plain(usage(words, messages.program))
+        messages.plain(USAGE.format(name=messages.program))
         return 2
     return _trace_or_list(arguments, messages)
 

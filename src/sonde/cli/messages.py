@@ -9,21 +9,26 @@ from sonde.visible import single_line, visible, visible_lines
 
 class FatalError(Exception):
     """The command cannot go on: one message, the exit status, and for people what they can do (`hint`). `has_lines`:
-    the message itself has several lines, and quotes nothing that its maker has not seen to."""
+    the message itself has several lines, and quotes nothing that its maker has not seen to.
 
-    def __init__(self, text: str, status: int = 1, hint: str = "", has_lines: bool = False) -> None:
+    `brief` is what people read instead of `text`, where that holds a program whose lines are in the hint.
+    """
+
+    def __init__(self, text: str, status: int = 1, hint: str = "", has_lines: bool = False, brief: str = "") -> None:
         super().__init__(text)
         self.text = text
         self.status = status
         self.hint = hint
         self.has_lines = has_lines
+        self.brief = brief
 
 
 class UsageError(FatalError):
-    """The command line makes no sense."""
+    """The command line makes no sense; `word` is the word that is not known."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, word: str = "") -> None:
         super().__init__(text, 2)
+        self.word = word
 
 
 class Messages:
@@ -36,12 +41,22 @@ class Messages:
         self.program = program
         self._has_hints = "_DTRACE_TESTING" not in os.environ
 
+    def failure(self, error: FatalError) -> None:
+        """Why the command cannot go on. The command `dtrace` says it in dtrace's words to people, too."""
+        is_brief = self._has_hints and self.program != "dtrace"
+        self.error(error.brief if error.brief and is_brief else error.text, error.hint, error.has_lines)
+
     def error(self, text: str, hint: str = "", has_lines: bool = False) -> None:
         """One message, in one line unless it `has_lines`, and a hint of lines. They may quote what is from outside."""
         lines = text.split("\n") if has_lines else [text]
         self._write(f"{self._line(self.program)}: " + "".join(f"{self._line(line)}\n" for line in lines))
         if hint and self._has_hints:
             self._write("".join(f"  {self._line(line)}\n" for line in hint.split("\n")))
+
+    @property
+    def has_hints(self) -> bool:
+        """Whether people read, and not a test of dtrace."""
+        return self._has_hints
 
     def aside(self, text: str) -> None:
         """What dtrace does not say, for people only."""

@@ -19,8 +19,11 @@ from sonde.lang.errors import DError, Position
 from sonde.lang.program import Clause, Program
 from sonde.options import NEWEST_VERSION, OptionTable, version_of
 from sonde.probes.registry import Registry
-from sonde.typed import NamedTuple
+from sonde.typed import TYPE_CHECKING, NamedTuple
 from sonde.untrusted import lines, read_named, text_of
+
+if TYPE_CHECKING:
+    from sonde.lang.advice.finding import Trial
 
 LARGEST_PROGRAM = 4 << 20
 """Bytes of a program's text, or of a library's."""
@@ -141,25 +144,61 @@ def _libraries(options: OptionTable) -> list[Source]:
     return libraries(options)
 
 
-def compile_programs(
-    given: Sequence[Given], options: OptionTable, registry: Registry, variables: Macros, program_name: str
-) -> Compiled:
-    """Check them in their order. Raises FatalError with the first mistake."""
-    checker = Checker(registry, check_options(options, variables.target))
+def _checker(options: OptionTable, registry: Registry, target: int | None) -> Checker:
+    checker = Checker(registry, check_options(options, target))
     if options.is_set("libdir"):
         found = _libraries(options)
         checker.use_libraries(lambda: found)
     else:
         checker.use_libraries(lambda: _libraries(options))
+    return checker
+
+
+def _own(given: Given, variables: Macros, program_name: str) -> Macros:
+    """The macro variables with a program's own name."""
+    own_name = given.name if given.is_script else program_name
+    return variables._replace(arguments=(own_name, *variables.arguments[1:]))
+
+
+def _trial(
+    given: Sequence[Given], wrong: Given, options: OptionTable, registry: Registry, variables: Macros, name: str
+) -> Trial | None:
+    """Compiles the programs up to the wrong one with another text for it, and gives the first mistake. None where
+    the text is not what was compiled, so that nothing can be tried on it."""
+    if wrong.source.text != wrong.original:
+        return None
+    before = given[: given.index(wrong)]
+
+    def trial(text: str) -> DError | None:
+        # What a text sets by pragma is forgotten with it.
+        checker = _checker(options.copy(), registry, variables.target)
+        try:
+            for each in before:
+                checker.add_text(each.source, _own(each, variables, name))
+            checker.add_text(wrong.source._replace(text=text), _own(wrong, variables, name))
+        except DError as error:
+            return error
+        except RecursionError:
+            return DError("D_SYNTAX", "nested too deeply")
+        return None
+
+    return trial
+
+
+def compile_programs(
+    given: Sequence[Given], options: OptionTable, registry: Registry, variables: Macros, program_name: str
+) -> Compiled:
+    """Check them in their order. Raises FatalError with the first mistake."""
+    checker = _checker(options, registry, variables.target)
     clauses: list[tuple[Clause, ...]] = []
     seen = 0
     for each in given:
-        own_name = each.name if each.is_script else program_name
-        own = variables._replace(arguments=(own_name, *variables.arguments[1:]))
         try:
-            checker.add_text(each.source, own)
+            checker.add_text(each.source, _own(each, variables, program_name))
         except DError as error:
-            raise compile_error(error, each.failure, each.original, each.is_script, options.on("errtags")) from None
+            trial = _trial(given, each, options, registry, variables, program_name)
+            tagged = options.on("errtags")
+            raise compile_error(error, each.failure, each.original, each.is_script, tagged, trial) from None
         except RecursionError:
             raise FatalError(f"{each.failure}: expressions are nested too deeply") from None
         now = checker.clauses

@@ -6,7 +6,7 @@ import os
 
 from sonde.cli.arguments import Arguments
 from sonde.cli.messages import FatalError
-from sonde.options import BAD_VALUE, OptionError, OptionTable, from_environment, similar
+from sonde.options import BAD_VALUE, OptionError, OptionTable, from_environment, similar, value_wanted
 
 
 def option_table(arguments: Arguments) -> OptionTable:
@@ -19,7 +19,7 @@ def option_table(arguments: Arguments) -> OptionTable:
             options.set(name, text)
             check_attributes(name, text)
         except OptionError as error:
-            raise FatalError(f"failed to set {given}: {error}", hint=_option_hint(name)) from None
+            raise FatalError(f"failed to set {given}: {error}", hint=_option_hint(given, name, text)) from None
     return options
 
 
@@ -34,6 +34,15 @@ def check_attributes(name: str, text: str | None) -> None:
         raise OptionError(BAD_VALUE)
 
 
-def _option_hint(name: str) -> str:
+def _option_hint(given: str, name: str, text: str | None) -> str:
+    """For a name, those spelled nearly so; for a value, what the option takes, and the value that may be meant."""
     close = similar(name)
-    return f"did you mean {' or '.join(close)}?" if close else ""
+    if close:
+        value = "" if text is None else f"={text}"
+        return f"did you mean {' or '.join(close)}?\nhelp: write -x {close[0]}{value}"
+    try:
+        wanted, right = value_wanted(name, text or "")
+    except OptionError:
+        return ""
+    form = f"{given}={right}" if given.startswith(("-x", "DTRACE")) else f"{given} {right}"
+    return "\n".join(filter(None, (wanted, f"help: write {form}" if right else "")))

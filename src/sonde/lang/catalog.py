@@ -71,6 +71,9 @@ class Catalog(Protocol):
     def mismatch(self, provider: str, module: str, function: str, name: str) -> str:
         """Which field of a description that matches no probe is the one that none has, for people."""
 
+    def alike(self, provider: str, module: str, function: str, name: str) -> tuple[str, ...]:
+        """Descriptions that one which matches no probe may have meant, the likeliest first."""
+
     def offers(self, what: str, name: str) -> bool:
         """Whether there is a `provider` or a kernel `module` of that name."""
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sonde.typed import NamedTuple
 
 
@@ -20,12 +22,16 @@ class Position(NamedTuple):
 class DError(Exception):
     """A mistake in a D program: `tag` is DTrace's name for it (`D_SYNTAX`), `text` the message without position.
 
-    `hint` is what helps, for people: DTrace's own messages end with `text`.
+    `hint` is what helps, for people: DTrace's own messages end with `text`. `names` are those that may have been
+    meant where one is not known, the likeliest first.
     """
 
-    def __init__(self, tag: str, text: str, position: Position | None = None, hint: str = "") -> None:
+    def __init__(
+        self, tag: str, text: str, position: Position | None = None, hint: str = "", names: Sequence[str] = ()
+    ) -> None:
         super().__init__(text)
         self.tag = tag
         self.text = text
         self.position = position
         self.hint = hint
+        self.names = tuple(names)

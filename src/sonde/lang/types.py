@@ -142,6 +142,20 @@ class Struct:
         """The member of that name, also inside anonymous members, its offset counted from the outermost start."""
         return self._find(name, set())
 
+    def names(self) -> set[str]:
+        """Of all members that `find` finds."""
+        found: set[str] = set()
+        pending, seen = [self], {id(self)}
+        while pending:
+            for member in pending.pop().members:
+                inner = resolve(member.type)
+                if member.name:
+                    found.add(member.name)
+                elif isinstance(inner, Struct) and id(inner) not in seen:
+                    seen.add(id(inner))
+                    pending.append(inner)
+        return found
+
     def _find(self, name: str, without: set[Struct]) -> Member | None:
         """`without` are structures known not to have the member: a type may be in another more than once."""
         for member in self.members:

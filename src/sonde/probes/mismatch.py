@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from difflib import get_close_matches
 
 from sonde.probe import Probe
@@ -28,6 +28,35 @@ def explained(pattern: Pattern, providers: Sequence[str], match: Callable[..., S
         others = match(*_first(pattern, count - 1))
         return _sentence(what, pattern[count - 1], {str(probe[count]) for probe in others} - {""})
     return ""
+
+
+def alike(pattern: Pattern, providers: Sequence[str], match: Callable[..., Sequence[Probe]]) -> tuple[str, ...]:
+    """Descriptions in which that field has a name spelled nearly so. A description without a provider, which all
+    have to be asked for, is taken for one of the providers whose probes have names of their own."""
+    if pattern.provider and not any(map(matcher(pattern.provider), providers)):
+        near = get_close_matches(pattern.provider, providers, cutoff=0.6)
+        return tuple(":".join((each, *pattern[1:])) for each in near)
+    for provider in (pattern.provider,) if pattern.provider else _WITH_FEW:
+        found = tuple(_in_provider(pattern._replace(provider=provider), match))
+        if found:
+            return found
+    return ()
+
+
+def _in_provider(pattern: Pattern, match: Callable[..., Sequence[Probe]]) -> Iterator[str]:
+    for count in range(2, len(FIELDS) + 1):
+        if match(*_first(pattern, count)):
+            continue
+        others = match(*_first(pattern, count - 1))
+        names = sorted({str(probe[count]) for probe in others} - {""})
+        for name in get_close_matches(pattern[count - 1], names, cutoff=0.6):
+            changed = [*pattern]
+            changed[count - 1] = name
+            yield ":".join(changed)
+        return
+
+
+_WITH_FEW = ("dtrace", "syscall", "proc", "sched", "io", "profile")
 
 
 def _first(pattern: Pattern, count: int) -> Pattern:

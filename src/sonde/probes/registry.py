@@ -182,6 +182,14 @@ class Registry:
 
         return explained(Pattern(provider, module, function, name), tuple(_BLOCKS), self.match)
 
+    def alike(self, provider: str, module: str, function: str, name: str) -> tuple[str, ...]:
+        """Descriptions that one which matches no probe may have meant, the likeliest first."""
+        if provider in (FILES, STATIC) or _of_process(provider)[1]:
+            return ()
+        from sonde.probes.mismatch import alike
+
+        return alike(Pattern(provider, module, function, name), tuple(_BLOCKS), self.match)
+
     def _refused(self, provider: str, pattern: Pattern) -> str:
         """Why the engine fires none of the probes that a pattern matches."""
         found = self._provider(provider).match(pattern) if self._offer else ()

@@ -22,9 +22,6 @@ _INDENT = 44
 """Columns before an object: those that stand before a record's data."""
 
 _DEEPEST = 10
-_MOST_PLACES = 1 << 16
-"""Members and elements looked at of one object, unions' and unset ones included: more than any has of those that can be
-recorded."""
 
 
 def object_text(types: Sequence[TypeSpec], number: int, data: bytes, address: int | None, limit: int) -> bytes:
@@ -51,8 +48,6 @@ class _Writer:
         self._lines: list[bytes] = []
         self._open: list[tuple[int, bytes]] = []
         self._is_cut = False
-        self._places = 0
-        self._names: dict[int, dict[int, str]] = {}
 
     def finish(self) -> list[bytes]:
         """All lines."""
@@ -62,10 +57,9 @@ class _Writer:
     def visit(self, member: MemberSpec, offset: int, depth: int, even_zero: bool = False) -> None:
         """An object at `offset` bits; one within another is not shown if it is zero."""
         spec = self._types[member.type]
-        self._places += 1
         if self._is_cut or not (spec.size or spec.kind == "string"):
             return
-        if self._places > _MOST_PLACES or (offset + (member.bits or 8 * _needed(spec)) + 7) // 8 > len(self._data):
+        if (offset + (member.bits or 8 * _needed(spec)) + 7) // 8 > len(self._data):
             self._cut(depth)
             return
         if depth and not even_zero and not self._is_set(spec, offset, member.bits):
@@ -118,17 +112,12 @@ class _Writer:
             case "pointer":
                 return b"0x%x" % value
             case "enum":
-                return visible(self._enumerators(spec).get(value, f"{value}")).encode()
+                names = {number: name for name, number in reversed(spec.values)}
+                return visible(names.get(value, f"{value}")).encode()
             case "integer":
                 return b"%d" % value
             case _:
                 return b""
-
-    def _enumerators(self, spec: TypeSpec) -> dict[int, str]:
-        """The first name of each number."""
-        if id(spec) not in self._names:
-            self._names[id(spec)] = {number: name for name, number in reversed(spec.values)}
-        return self._names[id(spec)]
 
     def _number(self, spec: TypeSpec, offset: int, bits: int) -> int:
         if not bits:
@@ -142,10 +131,7 @@ class _Writer:
         return self._data[offset // 8 : offset // 8 + size]
 
     def _is_set(self, spec: TypeSpec, offset: int, bits: int) -> bool:
-        if bits:
-            return self._number(spec, offset, bits) != 0
-        here = self._bytes(offset, spec.size)
-        return here.count(0) < len(here)
+        return self._number(spec, offset, bits) != 0 if bits else any(self._bytes(offset, spec.size))
 
     def _cut(self, depth: int) -> None:
         self._line(depth, b"...")

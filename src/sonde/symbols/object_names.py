@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from sonde.symbols.costs import Costs
 from sonde.symbols.elf import ElfError, ElfFile
 from sonde.symbols.plt import Linkage
 
-_MOST = 1 << 16
+_MOST = 1 << 18
 """Answers kept of one object."""
-
-_WORTH, _INLINED_WORTH = 0.001, 0.02
-"""Seconds of reading that the answers for an address may take beside what preparing them takes."""
 
 
 class ObjectNames:
@@ -23,9 +19,6 @@ class ObjectNames:
         self._path = path
         self._inlines_at: Callable[[int], tuple[str, ...]] | None = None
         self._inlined: dict[int, tuple[str, ...]] = {}
-        self.costs = file.costs
-        # Debug information that costs too much does not cost the names of symbols as well.
-        self.inline_costs = Costs()
         self._linkage = Linkage(file)
         self._symbols = tuple(symbols)
         self._known: dict[int, tuple[str, int] | None] = {}
@@ -35,9 +28,7 @@ class ObjectNames:
         if address not in self._known:
             if len(self._known) >= _MOST:
                 self._known.clear()
-            self.costs.allow(_WORTH)
-            with self.costs:
-                self._known[address] = self._find(address)
+            self._known[address] = self._find(address)
         return self._known[address]
 
     def inlined(self, address: int) -> tuple[str, ...]:
@@ -45,21 +36,16 @@ class ObjectNames:
         if self._inlines_at is None:
             from sonde.symbols.dwarf.inlines import open_inlines  # an import that most runs do without
 
-            found = open_inlines(self._path, self.inline_costs) if self._path else None
+            found = open_inlines(self._path) if self._path else None
             self._inlines_at = found.at if found else lambda address: ()
         if address not in self._inlined:
             if len(self._inlined) >= _MOST:
                 self._inlined.clear()
-            self.inline_costs.allow(_INLINED_WORTH)
-            with self.inline_costs:
-                self._inlined[address] = self._inlines_at(address)
+            self._inlined[address] = self._inlines_at(address)
         return self._inlined[address]
 
     def _find(self, address: int) -> tuple[str, int] | None:
-        try:
-            found = self._linkage.symbolize(address)
-        except ElfError:
-            found = None
+        found = self._linkage.symbolize(address)
         for symbols in () if found else self._symbols:
             try:
                 found = symbols.symbolize(address)

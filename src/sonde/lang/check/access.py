@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sonde.lang.check import operators
+from sonde.lang.check import alike, operators
 from sonde.lang.check.conversions import address_space, convert, decay
 from sonde.lang.check.kinds import (
     is_function,
@@ -88,7 +88,9 @@ def member(operand: Operand, name: str, arrow: bool, position: Position) -> Expr
     struct = _structure(operand, arrow, position)
     found = struct.find(name)
     if found is None:
-        raise DError("D_TYPE_MEMBER", f"{name} is not a member of {spell(struct)}", position)
+        text = f"{name} is not a member of {spell(struct)}"
+        known = struct.names()
+        raise DError("D_TYPE_MEMBER", text, position, alike.hint(name, known), alike.likely(name, known))
     value = value_of(operand)
     container: Expr = Deref(struct, position, decay(value)) if arrow else value
     return referred(MemberOf(found.type, position, container, found))

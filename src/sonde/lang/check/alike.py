@@ -23,8 +23,20 @@ def hint(name: str, known: Iterable[str]) -> str:
     return f"did you mean {' or '.join(found)}?" if found else ""
 
 
-def alike(name: str, known: Iterable[str]) -> list[str]:
-    """At most three names spelled nearly so, the nearest first."""
+def likely(name: str, known: Iterable[str]) -> list[str]:
+    """More names that may be meant, which something else has to choose from: those that begin or end alike too."""
     from difflib import get_close_matches
 
-    return get_close_matches(name, sorted(set(known)), cutoff=0.75)
+    there = sorted(set(known))
+    near = alike(name, there)
+    near += [each for each in there if each.startswith(name) or each.endswith(name)]
+    return list(dict.fromkeys([*near, *get_close_matches(name, there, cutoff=0.55)]))[:6]
+
+
+def alike(name: str, known: Iterable[str]) -> list[str]:
+    """At most three names spelled nearly so, the nearest first; one that differs only in capitals is the nearest."""
+    from difflib import get_close_matches
+
+    there = sorted(set(known))
+    same = [each for each in there if each.lower() == name.lower()]
+    return [*same, *(each for each in get_close_matches(name, there, cutoff=0.75) if each not in same)][:3]

@@ -228,7 +228,8 @@ def _call(node: syntax.Call, scope: Scope) -> Operand:
 def _not_a_function(name: str, scope: Scope, position: Position) -> DError:
     if ("global", name) in scope.variables or scope.find_inline(name) is not None:
         return DError("D_FUNC_IDKIND", f"scalar '{name}' may not be referenced as function", position)
-    return DError("D_FUNC_UNDEF", f"undefined function name: {name}", position, alike.hint(name, FUNCTIONS))
+    text = f"undefined function name: {name}"
+    return DError("D_FUNC_UNDEF", text, position, alike.hint(name, FUNCTIONS), alike.alike(name, FUNCTIONS))
 
 
 # Assignments

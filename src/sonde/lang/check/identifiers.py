@@ -20,7 +20,17 @@ _NO_TYPE = "the kernel's BTF has the types of functions and per-CPU variables; f
 def undefined(name: str, position: Position, scope: Scope, prefix: str = "") -> DError:
     """The error for a variable nobody has set; `prefix` is `self` or `this` for those of that scope."""
     text = f"failed to resolve {name}: Unknown variable name"
-    return DError("D_IDENT_UNDEF", text, position, _what_helps(name, scope, prefix))
+    return DError("D_IDENT_UNDEF", text, position, _what_helps(name, scope, prefix), _alike(name, scope, prefix))
+
+
+def _alike(name: str, scope: Scope, prefix: str) -> list[str]:
+    """Names that may have been meant."""
+    return alike.alike(name, _known(scope, prefix))
+
+
+def _known(scope: Scope, prefix: str) -> set[str]:
+    there = {known for in_scope, known in scope.variables if in_scope == (prefix or "global")}
+    return there if prefix else there | NAMES | set(scope.inlines)
 
 
 def _what_helps(name: str, scope: Scope, prefix: str) -> str:
@@ -28,12 +38,11 @@ def _what_helps(name: str, scope: Scope, prefix: str) -> str:
         return "it is a variable of packet probes: a clause for nothing but these has it"
     if not prefix and name in ("self", "this"):
         return f"a variable of that scope is written {name}->NAME"
-    there = {known for in_scope, known in scope.variables if in_scope == (prefix or "global")}
     if prefix:
-        return alike.hint(name, there)
+        return alike.hint(name, _known(scope, prefix))
     if any(known == name for _, known in scope.variables):
         return f"there is {' and '.join(sorted(f'{s}->{n}' for s, n in scope.variables if n == name))}"
-    return alike.hint(name, there | NAMES | set(scope.inlines))
+    return alike.hint(name, _known(scope, prefix))
 
 
 def bad_reference(what: str, name: str, use: str, position: Position) -> DError:

@@ -4,7 +4,7 @@ and arguments of kernel code by the names of the parameters.
 
 from __future__ import annotations
 
-from sonde.lang.check.alike import hint
+from sonde.lang.check.alike import hint, likely
 from sonde.lang.check.arguments import typed_argument
 from sonde.lang.check.located import located, require_alike
 from sonde.lang.check.operands import Operand
@@ -32,7 +32,8 @@ def _named_argument(name: str, names: list[tuple[str, ...] | None], scope: Scope
     for probe, known in zip(scope.enabling.probes, names, strict=True):
         if not known or name not in known:
             text = f"{probe} has no argument {name}"
-            raise DError("D_IDENT_UNDEF", text, position, _what_helps(name, known or ()))
+            near = likely(name, filter(None, known or ()))
+            raise DError("D_IDENT_UNDEF", text, position, _what_helps(name, known or ()), near)
         numbers.append(known.index(name))
     arguments = [scope.catalog.arguments(probe) or () for probe in scope.enabling.probes]
     shown = [each[number].shown for each, number in zip(arguments, numbers, strict=True)]

@@ -27,7 +27,8 @@ def matching_probes(spec: ProbeSpec, scope: Scope) -> tuple[Probe, ...]:
         text = f"probe description {':'.join(spec.fields)} does not match any probes"
         reason = scope.catalog.absence(spec.fields[0])
         hint = "" if reason else scope.catalog.mismatch(*spec.fields)
-        raise DError("D_PDESC_ZERO", f"{text}\n{reason}" if reason else text, spec.position, hint)
+        names = () if reason else scope.catalog.alike(*spec.fields)
+        raise DError("D_PDESC_ZERO", f"{text}\n{reason}" if reason else text, spec.position, hint, names)
     return found
 
 

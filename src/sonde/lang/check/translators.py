@@ -5,6 +5,7 @@ Nothing is ever translated as a whole: each use of a member is replaced by its e
 
 from __future__ import annotations
 
+from sonde.lang.check import alike
 from sonde.lang.check.assignments import stored
 from sonde.lang.check.compatibility import accepts
 from sonde.lang.check.conversions import convert
@@ -106,7 +107,9 @@ def member(value: TranslatorValue, name: str, arrow: bool, scope: Scope, positio
     """A member of translated data."""
     _check_operator(value, arrow, position)
     if value.output.find(name) is None:
-        raise DError("D_TYPE_MEMBER", f"{name} is not a member of {value.translator.output_name}", position)
+        text = f"{name} is not a member of {value.translator.output_name}"
+        known = value.translator.members
+        raise DError("D_TYPE_MEMBER", text, position, alike.hint(name, known), alike.likely(name, known))
     definition = value.translator.members.get(name)
     if definition is None:
         raise DError("D_XLATE_NOCONV", f"translator does not define conversion for member: {name}", position)

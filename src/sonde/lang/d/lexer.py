@@ -57,7 +57,7 @@ SLASHES = r"(?<=:)\.{0,2}/[-0-9a-zA-Z_.+@/]+(?=:)|/(?=[-0-9a-zA-Z_.+/]*@[0-9])"
 directory in a source position, dir/file.c@12."""
 
 _DESTRUCTOR = r"(?<=::)~(?=[a-zA-Z_])"
-_SPEC = re.compile(rf"[-$:a-zA-Z_.?*\\\[\]!](?:{SLASHES}|@(?=[0-9])|{_DESTRUCTOR}|[-$:0-9a-zA-Z_.`?*\\\[\]!+])*")
+DESCRIPTION = re.compile(rf"[-$:a-zA-Z_.?*\\\[\]!](?:{SLASHES}|@(?=[0-9])|{_DESTRUCTOR}|[-$:0-9a-zA-Z_.`?*\\\[\]!+])*")
 _TOKEN = re.compile(
     r"""
       (?P<name>[a-zA-Z_`][0-9a-zA-Z_`]* | [0-9][0-9a-zA-Z_]*`[0-9a-zA-Z_`]*)
@@ -130,7 +130,7 @@ class Lexer:
     def next_outer(self) -> Token:
         """The next token between clauses: a word of a probe description, a probe's number, else a token of C."""
         self._skip()
-        kind, match = SPEC, _SPEC.match(self.text, self._offset)
+        kind, match = SPEC, DESCRIPTION.match(self.text, self._offset)
         if match is None:
             kind, match = NUMBER, _IDENTIFIER.match(self.text, self._offset)
         if match is None:

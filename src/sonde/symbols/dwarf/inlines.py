@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from sonde.symbols.costs import Costs
 from sonde.symbols.dwarf.attributes import chain, name_of, ranges_of, source_of, text
 from sonde.symbols.dwarf.errors import DebugInfoError, damaged
 from sonde.symbols.dwarf.information import DebugInformation, open_information
@@ -51,11 +50,10 @@ class Inlines:
         return self._children[key]
 
 
-def open_inlines(path: str, costs: Costs | None = None) -> Inlines | None:
-    """Those of the object at a path, None if it has no debug information that can be read; `costs` are
-    those of the object."""
+def open_inlines(path: str) -> Inlines | None:
+    """Those of the object at a path, None if it has no debug information that can be read."""
     try:
         with damaged(path, OSError, ElfError):
-            return Inlines(open_information(path, costs=costs))
+            return Inlines(open_information(path))
     except (OSError, ElfError, DebugInfoError):
         return None

@@ -1,0 +1,141 @@
+"""Descriptions that match no probe: words of other tracers, fields left out, misspelt ones."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from sonde.lang.advice.finding import Case, Label, Remedy, swap
+from sonde.lang.advice.foreign import FIELDS, PROBES
+
+_FIELD_COUNT = 4
+
+
+def foreign_words(case: Case) -> Iterator[Remedy]:
+    """Whole descriptions as bpftrace, perf, BCC or SystemTap write them."""
+    text = case.layout.of(case.span)
+    meant = ""
+    for pattern, templates in PROBES:
+        match = re.fullmatch(pattern, text)
+        if match is None:
+            continue
+        for template in templates:
+            groups = [group or "" for group in match.groups()]
+            written = re.sub(r"\\(\d)", lambda found, groups=groups: groups[int(found[1]) - 1], template)  # type: ignore[misc]
+            certain = ":" in text and not pattern.startswith("([a-z]")
+            label = _label(text, meant) if (meant := meant or written) else ""
+            yield Remedy(f"write {written}", swap(case.span, written), label, is_certain=certain)
+
+
+def _label(text: str, meant: str) -> str:
+    """`meant` is what D has for it, whether this kernel has it or not."""
+    provider = text.partition(":")[0]
+    if provider in _OF_BPFTRACE:
+        return f"{provider} is a word of bpftrace; D has {meant}"
+    return "a description is provider:module:function:name"
+
+
+_OF_BPFTRACE = frozenset((
+    "kprobe", "kretprobe", "kfunc", "kretfunc", "fentry", "fexit", "tracepoint", "rawtracepoint", "interval",
+    "uretprobe", "software", "hardware",
+))  # fmt: skip
+
+
+def process(case: Case) -> Iterator[Remedy]:
+    """`pid:::entry`, where a shell may have taken $target away between double quotes."""
+    text = case.layout.of(case.span)
+    if text.startswith("pid:"):
+        words = "write pid$target, in single quotes so that the shell leaves it alone"
+        yield Remedy(words, swap(case.span, "pid$target" + text[3:]), "the provider has no process", is_certain=True)
+
+
+def fields_left_out(case: Case) -> Iterator[Remedy]:
+    """Three fields of four, or the name left out."""
+    text = case.layout.of(case.span)
+    fields = text.split(":")
+    if len(fields) > _FIELD_COUNT:
+        yield from _too_many(case, [field for field in fields if field])
+        return
+    candidates: list[list[str]] = []
+    if len(fields) == _FIELD_COUNT - 1:
+        candidates += [[fields[0], "", *fields[1:]], [*fields[:2], "", fields[2]], [*fields, "entry"], [*fields, ""]]
+    if len(fields) == _FIELD_COUNT - 2:
+        candidates += [[fields[0], "", fields[1], "entry"], [fields[0], "", "", fields[1]]]
+    if len(fields) == _FIELD_COUNT and not fields[3]:
+        candidates += [[*fields[:3], "entry"]]
+    if len(fields) == _FIELD_COUNT and not fields[2]:
+        candidates += [[fields[0], "", fields[1], fields[3]], [fields[0], fields[1], fields[3], "entry"]]
+    if len(fields) == _FIELD_COUNT and fields[1]:
+        candidates += [[fields[0], "", *fields[2:]]]
+    for each in candidates:
+        yield _written(case, each, "a description has four fields, provider:module:function:name")
+
+
+def _too_many(case: Case, filled: list[str]) -> Iterator[Remedy]:
+    label = "a description has four fields, provider:module:function:name"
+    if len(filled) == _FIELD_COUNT - 1:
+        yield _written(case, [filled[0], "", *filled[1:]], label)
+    if len(filled) == _FIELD_COUNT:
+        yield _written(case, filled, label)
+        yield _written(case, [filled[0], "", *filled[2:]], label)
+    if len(filled) > _FIELD_COUNT:
+        yield _written(case, filled[:_FIELD_COUNT], label)
+        yield _written(case, [filled[0], "", filled[2], filled[3]], label)
+
+
+def _written(case: Case, fields: list[str], label: str) -> Remedy:
+    text = ":".join(fields)
+    return Remedy(f"write {text}", swap(case.span, text), label)
+
+
+def field_words(case: Case) -> Iterator[Remedy]:
+    """`enter` for `entry`, `exit` for `return` and the like; a separator that is none; units of timers."""
+    text = case.layout.of(case.span)
+    fields = text.split(":")
+    changed = [*fields[:-1], FIELDS.get(fields[-1].lower(), fields[-1])]
+    changed[0] = FIELDS.get(changed[0].lower(), changed[0])
+    if changed != fields:
+        yield _written(case, changed, "no probe is called so")
+        if len(changed) == _FIELD_COUNT - 1:
+            yield _written(case, [changed[0], "", *changed[1:]], "no probe is called so")
+        if len(changed) == _FIELD_COUNT:
+            yield _written(case, [changed[0], "", *changed[2:]], "no probe is called so")
+    if text.strip(":") != text and text.strip(":"):
+        stripped = text.strip(":")
+        yield _written(case, stripped.split(":"), "no field stands behind the last colon")
+    if text.lower() != text:
+        yield _written(case, text.lower().split(":"), "names have small letters")
+    timer = re.fullmatch(r"((?:profile:::)?(?:tick|profile)-?)(\d+)(?:\.\d+)?\s*-?([a-zA-Z]*)", text)
+    if timer:
+        yield from _timer(case, timer)
+    if "." in text and ":" not in text:
+        yield _written(case, text.replace(".", "::", 1).replace(".", ":").split(":"), "fields are divided by colons")
+
+
+_UNITS = {"h": "hz", "m": "ms", "s": "s", "u": "us", "n": "ns"}
+
+
+def _timer(case: Case, match: re.Match[str]) -> Iterator[Remedy]:
+    head = match[1] if match[1].endswith("-") else f"{match[1]}-"
+    label = "a timer is tick-N or profile-N, N a rate or a time with a unit"
+    unit = _UNITS.get(match[3][:1].lower(), "")
+    for written in (f"{head}{match[2]}{unit}", f"{head}{match[2]}", f"{head}1s"):
+        yield Remedy(f"write {written}", swap(case.span, written), label)
+
+
+def spelling(case: Case) -> Iterator[Remedy]:
+    """The names that the providers have, the nearest first."""
+    label = ""
+    if case.error.hint and not case.error.hint.startswith("list "):
+        label = case.error.hint.split(";")[0].splitlines()[0]
+    for name in case.error.names:
+        yield Remedy(f"did you mean {name}?", swap(case.span, name), label)
+
+
+def process_advice(case: Case) -> tuple[str, tuple[Label, ...], str]:
+    """For a process that is not there."""
+    text = case.layout.of(case.span)
+    if "$target" in text and "pid0" in case.error.text:
+        words = "give the process: -c 'COMMAND' starts one, -p PID takes one that runs"
+        return "$target has no process", (), words
+    return "", (), ""

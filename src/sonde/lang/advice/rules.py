@@ -1,0 +1,56 @@
+"""Which rules look at a mistake, in which order, and what is told where none of their changes compiles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from sonde.lang.advice import aggregations, calls, descriptions, foreign, names, operators, signs, statements, values
+from sonde.lang.advice.finding import Case, Label, Remedy
+
+Rule = Callable[[Case], Iterator[Remedy]]
+
+_DESCRIPTIONS: tuple[Rule, ...] = (
+    statements.heads, signs.opening_slash, statements.braces, descriptions.foreign_words, descriptions.process,
+    descriptions.fields_left_out, descriptions.field_words, descriptions.spelling,
+)  # fmt: skip
+_SYNTAX: tuple[Rule, ...] = (
+    signs.foreign_signs, signs.foreign_operators, signs.comments, signs.quotes, signs.brackets, signs.superfluous,
+    statements.loops, statements.variables, statements.types, statements.heads, statements.braces, statements.leaving,
+    statements.calls_without_brackets, values.numbers, values.slices, values.conditional, signs.missing,
+    signs.opening_slash,
+)  # fmt: skip
+_NAMES: tuple[Rule, ...] = (
+    names.own, names.variables, names.functions, names.members, names.spelling, names.quoted,
+)  # fmt: skip
+_REST: tuple[Rule, ...] = (
+    operators.comparison, operators.member_operator, operators.quotes, operators.strings, aggregations.maps,
+    aggregations.functions, aggregations.uses, calls.formats, calls.counts, calls.strings, calls.bare_functions,
+    calls.forms,
+)  # fmt: skip
+
+_BY_TAG: tuple[tuple[tuple[str, ...], tuple[Rule, ...]], ...] = (
+    (("D_PDESC_", "D_PROC_"), _DESCRIPTIONS),
+    (("D_SYNTAX", "D_STR_", "D_CHR_", "D_PRAG", "D_INT_", "D_MACRO_"), (*_SYNTAX, calls.conversions, names.macros)),
+    (("D_IDENT_UNDEF", "D_FUNC_UNDEF", "D_VAR_UNDEF", "D_TYPE_MEMBER"), (*_NAMES, *_REST)),
+)
+
+
+def remedies(case: Case) -> Iterator[Remedy]:
+    """Changes that may help, the likeliest first. None has been tried."""
+    rules = next((rules for tags, rules in _BY_TAG if case.error.tag.startswith(tags)), (*_REST, *_NAMES))
+    for rule in rules:
+        yield from rule(case)
+
+
+def advice(case: Case) -> tuple[str, tuple[Label, ...], str]:
+    """A label for the place, other parts that belong to it, and words of help, each of which may be missing."""
+    word = case.word
+    if word is not None and word.text in foreign.NOTHING_LIKE_IT:
+        return "", (), foreign.NOTHING_LIKE_IT[word.text]
+    if case.error.tag == "D_SYNTAX":
+        return signs.unclosed_label(case)
+    if "undefined aggregation" in case.error.text:
+        return "nothing is aggregated there", (), aggregations.FILLED
+    if case.error.tag.startswith("D_PROC_") or "valid pid" in case.error.text:
+        return descriptions.process_advice(case)
+    return "", (), ""

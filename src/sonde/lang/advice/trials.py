@@ -1,0 +1,95 @@
+"""Changes are tried before they are told: which of them make a mistake go away without making another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from sonde.lang.advice.finding import Case, Remedy, Trial, replaced
+from sonde.lang.advice.layout import Layout
+from sonde.lang.advice.words import Span
+from sonde.lang.errors import DError
+from sonde.typed import NamedTuple
+
+MOST = 16
+"""So many changes are tried for one mistake."""
+
+_OF_NAMES = ("D_IDENT_UNDEF", "D_FUNC_UNDEF", "D_VAR_UNDEF", "D_TYPE_MEMBER", "D_MACRO_UNDEF", "D_PDESC_ZERO")
+_WHILE_READING = ("D_SYNTAX", "D_STR_NL", "D_CHR_NL", "D_INT_", "D_CHR_", "D_STR_")
+
+
+class Tried(NamedTuple):
+    """`remedy` is the first change after which the mistake is gone, and none is left in the same statement, else the
+    first that leaves another in it which was hidden. Where there is none, `refused` are the words of one that is
+    meant though it does not compile, and why it does not."""
+
+    remedy: Remedy | None = None
+    refused: str = ""
+
+
+def first_that_helps(case: Case, remedies: Iterable[Remedy], trial: Trial) -> Tried:
+    """Try them in their order."""
+    hidden: Remedy | None = None
+    refused = ""
+    seen: set[str] = set()
+    for remedy in remedies:
+        text = replaced(case.text, remedy.edits)
+        if text in seen or text == case.text:
+            continue
+        if len(seen) == MOST:
+            break
+        seen.add(text)
+        left = trial(text)
+        if left is None or _is_elsewhere(case, remedy, text, left):
+            return Tried(remedy)
+        if remedy.is_certain and not refused:
+            reason = left.hint or left.text
+            refused = f"{remedy.words}; that fails here: {reason}"
+        if hidden is None and _was_hidden(case, remedy, text, left):
+            hidden = remedy
+    return Tried(hidden, refused)
+
+
+def _is_elsewhere(case: Case, remedy: Remedy, text: str, left: DError) -> bool:
+    if left.position is None or left.position.line_directive:
+        return left.text != case.error.text
+    layout = Layout(text)
+    offset = layout.offset(left.position)
+    if left.tag.startswith("D_PDESC") and not _is_description(case, layout, offset):
+        return False
+    start, end = _changed(case, remedy, layout)
+    if left.tag.startswith(_WHILE_READING):
+        # Reading stopped there: what comes before has been understood.
+        return offset >= end and case.error.tag.startswith(_WHILE_READING)
+    return not start <= offset < end
+
+
+def _is_description(case: Case, layout: Layout, offset: int) -> bool:
+    """Whether a description that matches nothing is one that the user wrote as such."""
+    written = {case.layout.of(span) for item in case.layout.items for span in item.descriptions}
+    item = layout.item(offset)
+    return item is not None and any(layout.of(span) in written for span in item.descriptions if offset in range(*span))
+
+
+def _changed(case: Case, remedy: Remedy, layout: Layout) -> Span:
+    """The statements of the changed text that changes are in."""
+    parts = [layout.statement(max(_moved(each.span.start, remedy), 0)) for each in remedy.edits]
+    parts.append(layout.statement(_moved(case.offset, remedy)))
+    return Span(min(part.start for part in parts), max(part.end for part in parts))
+
+
+def _moved(offset: int, remedy: Remedy) -> int:
+    """Where a place of the text is after the changes."""
+    moved = offset
+    for edit in remedy.edits:
+        if edit.span.end <= offset:
+            moved += len(edit.text) - (edit.span.end - edit.span.start)
+    return moved
+
+
+def _was_hidden(case: Case, remedy: Remedy, text: str, left: DError) -> bool:
+    """Whether a mistake in the same statement is one that the first did not let the compiler come to."""
+    if left.position is None or left.text == case.error.text:
+        return False
+    if case.error.tag.startswith(_WHILE_READING):
+        return left.tag in _OF_NAMES
+    return not left.tag.startswith(_WHILE_READING) and Layout(text).offset(left.position) > _moved(case.offset, remedy)

@@ -1,0 +1,130 @@
+"""What beginners write, and what they are told: the place, the cause, and a remedy that compiles when it is pasted."""
+
+from pathlib import Path
+
+import pytest
+from running import run
+
+from sonde.cli.libraries import libraries
+from sonde.lang.advice.findings import findings
+from sonde.lang.check.checker import Checker
+from sonde.lang.d.source import Macros, command_line_source
+from sonde.lang.errors import DError
+from sonde.options import OptionTable
+from sonde.probes.registry import Registry
+from sonde.target.machine import current_target
+
+REGISTRY = Registry(current_target())
+
+
+def trial(text):
+    """The first mistake of a program, as the command compiles it."""
+    checker = Checker(REGISTRY)
+    checker.use_libraries(lambda: libraries(OptionTable()))
+    try:
+        checker.add_text(command_line_source(text), Macros(arguments=("sonde",)))
+    except DError as error:
+        return error
+    return None
+
+
+def told(program):
+    first = trial(program)
+    assert first is not None, "this compiles"
+    return findings(first, program, trial)
+
+
+def blocks():
+    """The marked program, the cause and the repaired program of each block of mistakes.txt."""
+    text = (Path(__file__).parent / "mistakes.txt").read_text(encoding="utf-8")
+    for block in text.split("\n\n")[1:]:
+        marked, cause, repaired = block.strip("\n").split("\n")
+        yield marked.replace("⏎", "\n"), cause.strip(), repaired.replace("⏎", "\n")
+
+
+@pytest.mark.parametrize(("marked", "cause", "repaired"), list(blocks()))
+def test_a_mistake_is_told_with_its_place_its_cause_and_a_remedy_that_compiles(marked, cause, repaired):
+    start, end = marked.index("«"), marked.index("»") - 1
+    program = marked.replace("«", "").replace("»", "")
+    error = trial(program)
+    found = findings(error, program, trial)
+    first = found.listed[0]
+    assert first.error is error
+    assert (first.span.start, max(first.span.end - 1, first.span.start + 1)) == (start, max(end - 1, start + 1))
+    assert cause in (first.label, first.remedy.words)
+    assert found.repaired.rstrip() == repaired
+    assert trial(found.repaired) is None
+
+
+def test_up_to_five_mistakes_are_told_and_none_that_comes_from_another():
+    clauses = [f"syscall::read:entry {{ trace(unknown_{number}); }}\n" for number in range(7)]
+    found = told("".join(clauses))
+    assert [each.error.text.split()[3] for each in found.listed] == [f"unknown_{number}:" for number in range(5)]
+    # What is set where something is wrong is not missing elsewhere.
+    found = told("BEGIN { self->x = unknown; @a = count(unknown); }\nEND { trace(self->x); printa(@a); }\n")
+    assert len(found.listed) == 1
+
+
+def test_a_clause_that_cannot_be_read_does_not_hide_the_next():
+    found = told("BEGIN { x = * ; }\nsyscall::raed:entry { trace(1); }\nEND { trace(unknown_name); }\n")
+    assert [each.error.tag for each in found.listed] == ["D_SYNTAX", "D_PDESC_ZERO", "D_IDENT_UNDEF"]
+
+
+def test_a_bracket_that_is_not_closed_is_shown_where_it_was_opened():
+    done = run("-e", "-n", "BEGIN\n{\n  trace((1 + 2);\n}\n")
+    assert "opened here" in done.stderr
+    done = run("-e", "-n", "BEGIN {\n  trace(1);\nEND { trace(2); }\n")
+    assert "   1 | BEGIN {\n" in done.stderr
+    assert "- opened here\n" in done.stderr
+
+
+def test_the_program_is_not_printed_twice():
+    program = "".join(f"syscall::read:entry {{ trace({number}); }}\n" for number in range(100)) + "END { trace(x); }"
+    done = run("-e", "-n", program)
+    assert len(done.stderr.splitlines()) < 10
+    assert done.stderr.startswith("sonde: invalid probe specifier: in action list: failed to resolve x: ")
+    tested = run("-e", "-n", program, _DTRACE_TESTING="t")
+    assert tested.stderr.startswith(f"sonde: invalid probe specifier {program}: in action list: failed to resolve x: ")
+
+
+def test_a_repaired_script_is_shown_by_the_lines_that_change(tmp_path):
+    script = tmp_path / "a.d"
+    script.write_text("BEGIN\n{\n\ttrace(comm);\n\ttrace(nsecs);\n}\n")
+    done = run("-e", "-s", str(script))
+    assert done.stderr.endswith("     3 |     trace(execname);\n     4 |     trace(timestamp);\n")
+
+
+def test_a_file_that_is_no_text_is_told_to_be_none():
+    done = run("-e", "-s", "/bin/ls")
+    assert done.stderr.endswith("\n  this is no text: -s takes a program in D\n")
+    assert len(done.stderr.splitlines()) == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "told", "line"),
+    [
+        (["--flmae", "x.html", "-n", "BEGIN"], "did you mean --flame?", "sonde --flame x.html -n BEGIN"),
+        (["--pid", "12", "-n", "BEGIN"], "did you mean -p?", "sonde -p 12 -n BEGIN"),
+        (["--pid=12", "-n", "BEGIN"], "did you mean -p?", "sonde -p 12 -n BEGIN"),
+        (["--quite", "-n", "BEGIN { x }"], "did you mean -q?", "sonde -q -n 'BEGIN { x }'"),
+        (["--folde=x", "-n", "BEGIN"], "did you mean --folded?", "sonde --folded=x -n BEGIN"),
+        (["-help"], "did you mean --help?", "sonde --help"),
+        (["-xbufsiz=4m", "-n", "BEGIN"], "did you mean bufsize", "help: write -x bufsize=4m"),
+        (["-xstrsize=1kb", "-n", "BEGIN"], "a number of bytes", "help: write -x strsize=1k"),
+        (["-b", "4MB", "-n", "BEGIN"], "a number of bytes", "help: write -b 4m"),
+        (["-xswitchrate=1sek", "-n", "BEGIN"], "it takes a time", "help: write -x switchrate=1s"),
+        (["-xrings=cpus", "-n", "BEGIN"], "it takes cpu, one", "help: write -x rings=cpu"),
+    ],
+)  # fmt: skip
+def test_a_misspelt_option_is_told_with_the_right_one(words, told, line):
+    done = run(*words)
+    assert done.returncode in (1, 2)
+    assert told in done.stderr
+    assert line in done.stderr.splitlines()[-1]
+    assert "Usage" not in done.stderr
+
+
+def test_tests_of_dtrace_see_the_usage_and_no_help():
+    done = run("--flmae", "x", _DTRACE_TESTING="t")
+    assert "Usage" in done.stderr
+    assert "help" not in done.stderr.partition("Usage")[0]
