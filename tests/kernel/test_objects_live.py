@@ -460,6 +460,20 @@ def test_uprobes_and_timers(compiler, program):
     assert int(found["timers"]) > 0
 
 
+@pytest.mark.parametrize(("body", "reason"), [
+    ("c[14] = 7; return 0;", "may change registers of what it probes"),
+    ("bpf_send_signal(9); return 0;", "calls bpf_send_signal"),
+    ("return c[14] & 1;", ""),
+])  # fmt: skip
+@pytest.mark.skipif(not shutil.which("bpf-gcc"), reason="bpf-gcc is not installed")
+def test_what_changes_a_process_needs_permission(program, body, reason):
+    signal = "static long (*bpf_send_signal)(u32 number) = (void *)109;"
+    source = f'{signal}\nSEC("uprobe/{program}:work") int entry(u64 *c) {{ {body} }}'
+    done = run(source, "gcc", workload=str(program), status=1 if reason else 0)
+    assert reason in done.stderr
+    assert ("Destructive actions not allowed" in done.stderr) == bool(reason)
+
+
 def test_an_offset_that_is_no_instruction_is_refused(program):
     source = f'SEC("uprobe/{program}:work+1") int entry(void *c) {{ return 0; }}'
     name = next(each.values[0] for each in BOTH if not each.marks[0].args[0])

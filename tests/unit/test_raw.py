@@ -7,6 +7,7 @@ import struct
 import pytest
 from records import Session, conversions, integer, record
 
+from sonde.consume import raw
 from sonde.consume.consumer import Consumer
 from sonde.consume.options import Options
 from sonde.consume.raw import RawBlocks, RawFile, RawFileError, Recorder, Replay, replay
@@ -124,3 +125,25 @@ def test_looks_at_aggregations_are_repeated_as_they_were():
         )
         # Shown with another aggrate it may differ, but ends.
         assert unlike or again.printed() == text
+
+
+@pytest.mark.parametrize("portion", [1, 40, 100, 1 << 20])
+def test_what_is_read_at_once_may_be_several_blocks(portion, monkeypatch):
+    """No record is divided, and what is shown is the same."""
+    monkeypatch.setattr(raw, "_PORTION", portion)
+    session = Session(LAYOUTS[:1], [], (b"zero", b"one"), quiet=True)
+    file = io.BytesIO()
+    recorder = Recorder(session.tracing, session.spec, RawFile(file).block)
+    consumer = Consumer(session.spec, recorder, session.report, session.options, lambda name, value: None)
+    session.tracing.feed(*(record(1, struct.pack("<II", number, number % 2)) for number in range(101)))
+    consumer.poll()
+    text = session.printed()
+    assert text.count("n ") == 101
+    blocks = [payload for kind, payload in RawBlocks(io.BytesIO(file.getvalue())) if kind == 2]
+    assert len(blocks) == {1: 101, 40: 51, 100: 26, 1 << 20: 1}[portion]
+    tracing = Replay(RawBlocks(io.BytesIO(file.getvalue())))
+    again = Session(quiet=True)
+    report = TextReport(tracing.spec, again.options, again.file.fileno(), again.errors)
+    done = replay(tracing, Consumer(tracing.spec, tracing, report, again.options, lambda name, value: None))
+    assert done == (101, "")
+    assert again.printed() == text + "\n"
