@@ -290,6 +290,11 @@ def from_environment(environment: Mapping[str, str]) -> dict[str, str | None]:
     return {key[len(prefix) :].lower(): text or None for key, text in environment.items() if key.startswith(prefix)}
 
 
+def names() -> tuple[str, ...]:
+    """Of all options."""
+    return tuple(sorted((*_COMPILE, *_RUN, *_DYNAMIC)))
+
+
 _WANTED = {
     _SIZE: "it takes a number of bytes, or with k, m, g or t",
     _COUNT: "it takes a number",

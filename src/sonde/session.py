@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from sonde.captures.file import CaptureFile
     from sonde.captures.sink import Captures
     from sonde.consume.raw import Replay, WriteBlock
+    from sonde.consume.replaying import Replayed
     from sonde.consume.store import Key
     from sonde.consume.words import Words
     from sonde.report.commands import Act
@@ -139,7 +140,10 @@ def display_options(options: OptionTable, shown: Options) -> Options:
 
 
 class Watcher(Protocol):
-    """Looks at aggregations while they are counted in: pictures are made of that."""
+    """Looks at aggregations while they are counted in: pictures are made of that. Those that are `drawn` are printed
+    where the program says so, and not besides at the end."""
+
+    drawn: frozenset[int]
 
     def begin(self, look: Callable[[int], dict[Key, Words]]) -> None:
         """Tracing is about to begin; `look` gives all that an aggregation has counted, cleared or not."""
@@ -218,6 +222,7 @@ class Session:
     def run(self) -> Result:
         """From BEGIN to END and the last line of output."""
         signals = Signals()
+        self._tracing.heed(lambda: signals.asked)
         try:
             self._prepare_unwinding()
             source = self._tracing.process_events() if self._names else None
@@ -393,7 +398,7 @@ class Session:
         self._finish_samples()
         if signals.asked and not self._shown.testing:
             self._report.blank_line()
-        self._consumer.finish()
+        self._consumer.finish(self._watcher.drawn if self._watcher is not None else ())
         _tell_waiting(self._spec, self._source.read_map, self._report)
         losses = self._packet_losses()
         if self._captures is not None:
@@ -470,11 +475,13 @@ def packet_losses(contents: Iterable[tuple[bytes, bytes]]) -> dict[int, int]:
 def show_recorded(
     recorded: Replay, options: OptionTable, output: int, program_name: str, symbolizer: Symbolizer | None = None,
     packets: CaptureFile | None = None, show_samples: Callable[[SampleLines], None] | None = None, *, act: Act,
-) -> int:  # fmt: skip
-    """Show a recording as its session was shown, but for `options`; returns exit()'s argument. `show_samples` is given
-    what prints samples among the rest; `act` deals with system() and the like. Raises RawFileError."""
-    from sonde.consume.raw import replay
+) -> tuple[int, Replayed]:  # fmt: skip
+    """Show a recording as its session was shown, but for `options`; returns exit()'s argument, and what was shown.
+    `show_samples` is given what prints samples among the rest; `act` deals with system() and the like. Where the file
+    is damaged all is shown that stands before."""
+    from sonde.consume.replaying import replay
 
+    rate = recorded.options.aggrate
     shown = display_options(options, recorded.options)
 
     def set_option(name: str, value: str) -> str | None:
@@ -492,11 +499,17 @@ def show_recorded(
         show_samples(report.sample_lines())
     captures = _captured(recorded.spec, report, packets, False)
     consumer = Consumer(recorded.spec, recorded, captures or report, shown, set_option, report.label, float("inf"))
-    replay(recorded, consumer)
-    if recorded.has_map(WAITING):
-        _tell_waiting(recorded.spec, recorded.read_map, report)
-    if captures is not None:
-        is_whole = recorded.has_map(PACKET_LOSSES)
-        captures.finish(packet_losses(recorded.read_map(PACKET_LOSSES)) if is_whole else None)
+
+    def end(is_whole: bool) -> None:
+        if is_whole and recorded.has_map(WAITING):
+            _tell_waiting(recorded.spec, recorded.read_map, report)
+        if captures is not None:
+            tells = is_whole and recorded.has_map(PACKET_LOSSES)
+            captures.finish(packet_losses(recorded.read_map(PACKET_LOSSES)) if tells else None)
+        # Looked at at other times aggregations may be in the file more often than they are asked for.
+        if is_whole and shown.aggrate == rate:
+            recorded.require_end()
+
+    replayed = replay(recorded, consumer, end)
     report.close()
-    return consumer.exit_status or 0
+    return consumer.exit_status or 0, replayed

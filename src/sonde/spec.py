@@ -66,8 +66,9 @@ FAULTS = {
     11: "index out of bounds",
     12: "library-level fault",
     13: "more iterations than maxloop allows",
+    14: "loops took longer than a second",
 }
-"""DTRACEFLT_* codes, and one of ours, 13; any other is an unknown fault."""
+"""DTRACEFLT_* codes, and two of ours, 13 and 14; any other is an unknown fault."""
 
 FAULT_CLAUSE = 0
 """The clause number of the record that reports a fault: after the header u32 clause, u32 probe, i64 pc, u64 code, u64

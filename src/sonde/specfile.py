@@ -81,8 +81,7 @@ class SpecFile(NamedTuple):
 
 def to_text(content: SpecFile) -> str:
     """The file's text."""
-    data = to_plain(content)
-    return show({"format": FORMAT, "version": VERSION, "checksum": _checksum(data), **data}) + "\n"
+    return show(signed(to_plain(content))) + "\n"
 
 
 def from_text(text: str) -> SpecFile:
@@ -111,6 +110,12 @@ def _outer(text: str) -> dict[str, Any]:
     if not isinstance(data, dict) or data.pop("format", None) != FORMAT or type(data.get("version")) is not int:
         raise SpecFileError("it is no spec file")
     return data
+
+
+def signed(data: dict[str, Any]) -> dict[str, Any]:
+    """The object that a file's JSON is, with the checksum of what is in it, as `from_text` wants it."""
+    rest = {name: value for name, value in data.items() if name not in ("format", "version", "checksum")}
+    return {"format": FORMAT, "version": VERSION, "checksum": _checksum(rest), **rest}
 
 
 def _checksum(data: Any) -> str:

@@ -1,6 +1,5 @@
 """The command without tracing: what needs no privilege."""
 
-import re
 import subprocess
 
 import packages
@@ -25,7 +24,7 @@ def test_an_illegal_option_is_a_usage_message():
 def test_help_goes_to_the_output():
     done = run("--help")
     assert (done.returncode, done.stderr) == (0, "")
-    assert "sonde doctor" in done.stdout
+    assert "  doctor " in done.stdout
     assert all(len(line) < 80 for line in done.stdout.splitlines())
 
 
@@ -203,13 +202,6 @@ def test_libraries_must_not_need_each_other(tmp_path):
     )  # fmt: skip
     (tmp_path / "b.d").write_text("inline int answer = 42;\n")
     assert run("-e", f"-L{tmp_path}", "-n", "BEGIN { trace(answer) }").returncode == 0
-
-
-def test_doctor_fits_a_terminal():
-    done = run("doctor")
-    assert all(len(line) < 80 for line in done.stdout.splitlines())
-    assert "CAP_BPF" in done.stdout
-    assert re.search(r"^bpf_loop +(yes|no|refused) +loops, and most subroutines", done.stdout, re.MULTILINE)
 
 
 def test_raw_refuses_other_files(tmp_path):

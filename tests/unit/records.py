@@ -6,7 +6,7 @@ import io
 import os
 import struct
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from sonde.bpf.maps import ARRAY
 from sonde.consume.consumer import Consumer
@@ -71,6 +71,9 @@ class FakeTracing:
         self.maps.setdefault(name, {})[key] = value
 
     def adopt_descendants(self, pid: int) -> None:
+        pass
+
+    def heed(self, is_ending: Callable[[], bool]) -> None:
         pass
 
     def attach(self) -> None:

@@ -18,6 +18,7 @@ ALLOWED = {
     "location": {"typed"},
     "options": set(),
     "signals": set(),
+    "resources": set(),
     "traced": {"typed"},
     "visible": set(),
     "samples": {"typed", "formats"},
@@ -28,7 +29,7 @@ ALLOWED = {
     "specfile": {"typed", "buckets", "conversion", "plain", "probe", "spec"},
     "formats": {"typed"},
     "target": {"typed"},
-    "symbols": {"typed", "location", "target", "spec", "lang.types"},
+    "symbols": {"typed", "location", "resources", "target", "spec", "lang.types"},
     "lang": {"typed", "conversion", "location", "probe"},
     "probes": {
         "typed", "location", "probe", "spec", "bpf", "symbols", "target", "lang.catalog", "lang.types", "lang.errors",
@@ -47,9 +48,10 @@ ALLOWED = {
         "typed", "conversion", "plain", "probe", "spec", "formats", "target", "consume.events", "consume.decode",
     },
     "pictures": {
-        "typed", "buckets", "spec", "formats", "consume.events", "consume.options", "consume.stacks", "consume.store",
+        "typed", "buckets", "resources", "spec", "formats", "consume.events",
+        "consume.options", "consume.stacks", "consume.store",
         "consume.words",
-        "report.stack", "report.symbolizer",
+        "report.stack", "report.symbolizer", "target.private_files",
     },
     "objects": {"typed", "probe", "spec", "bpf", "symbols", "target", "probes.kernel_types",
         "probes.functions", "probes.pattern", "probes.static_sites", "lang.types", "location", "codegen.convention",
@@ -64,7 +66,7 @@ ALLOWED = {
 }  # fmt: skip
 """For each part what it may import besides itself; only the command line may import everything."""
 
-FREE = {"cli", "__init__"}
+FREE = {"cli", "__init__", "__main__"}
 
 EVERYWHERE = {"visible"}
 """What every part may import: whoever shows text, or says it in an error, escapes it by the same functions."""

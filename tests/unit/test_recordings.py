@@ -12,6 +12,7 @@ import subprocess
 import packages
 import pytest
 from damage import damaged
+from example_counts import count_of
 from recordings import TRAILER, Recording, timed
 from records import conversions, integer
 
@@ -197,7 +198,7 @@ def test_a_damaged_file_is_shown_or_refused_in_words(tmp_path, capfd):
     record_some(tmp_path / "p.data")
     whole = (tmp_path / "p.data").read_bytes()
     chance = random.Random(6)
-    for _ in range(400):
+    for _ in range(count_of(400)):
         (tmp_path / "damaged").write_bytes(damaged(whole, [(0, 120), (120, len(whole) - 120)], chance))
         with contextlib.suppress(FatalError):
             read(tmp_path / "damaged", capfd)

@@ -5,13 +5,13 @@ import struct
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sonde.target.seccomp import filter_for
+from sonde.target.seccomp import INSTALLS, MARKS, PRCTL, SECCOMP, WANTED, filter_for, new_mark
 
 NATIVE, I386, X32 = 0xC000003E, 0x40000003, 1 << 30
 ALLOW, TRACE, NOTIFY = 0x7FFF0000, 0x7FF00000, 0x7FC00000
 
 
-def run(program, architecture, number):
+def run(program, architecture, number, first=0):
     """Documentation/networking/filter.rst of the kernel, as much as such filters need."""
     instructions = list(struct.iter_unpack("=HBBI", program))
     accumulator = place = 0
@@ -20,7 +20,7 @@ def run(program, architecture, number):
         place += 1
         match code:
             case 0x20:
-                accumulator = {0: number, 4: architecture}[constant]
+                accumulator = {0: number, 4: architecture, 16: first}[constant]
             case 0x15:
                 place += yes if accumulator == constant else no
             case 0x35:
@@ -52,10 +52,11 @@ def test_what_is_wanted_is_traced_and_all_else_allowed(calls):
 
 @given(TABLES, st.frozensets(st.integers(0, 1023)))
 def test_what_is_notified_is_not_traced(calls, chosen):
-    notified = chosen & set(calls)
-    program = filter_for(calls, notified)
-    for number in range(1024):
-        expected = NOTIFY if number in notified else TRACE | calls[number] if number in calls else ALLOW
+    notified = chosen & set(calls) - {PRCTL, SECCOMP}
+    mark = new_mark()
+    program = filter_for(calls, notified, mark)
+    for number in set(range(1024)) - {SECCOMP if notified else None}:
+        expected = NOTIFY if number in notified else TRACE | mark | calls[number] if number in calls else ALLOW
         assert run(program, NATIVE, number) == expected
         assert run(program, I386, number) == ALLOW
 
@@ -69,3 +70,21 @@ def test_calls_of_other_architectures_are_allowed(calls, number):
 
 def test_every_call_alike_takes_few_instructions():
     assert len(filter_for(dict.fromkeys(range(460), 3))) // 8 < 10
+
+
+@given(TABLES, st.integers(0, 1023))
+def test_with_notifications_what_installs_a_filter_is_traced(calls, other):
+    notified = {other} - {PRCTL, SECCOMP}
+    program = filter_for({**calls, other: 1}, notified, 0xA000)
+    wanted = {**calls, other: 1}
+    if notified:
+        assert run(program, NATIVE, SECCOMP) == TRACE | 0xA000 | INSTALLS | wanted.get(SECCOMP, 0)
+        assert run(program, NATIVE, PRCTL, 22) == TRACE | 0xA000 | INSTALLS | wanted.get(PRCTL, 0)
+    assert run(program, NATIVE, PRCTL, 21) == (TRACE | 0xA000 | wanted[PRCTL] if PRCTL in wanted else ALLOW)
+
+
+def test_a_mark_leaves_the_other_bits_alone():
+    marks = {new_mark() for _ in range(100)}
+    assert len(marks) > 20
+    assert all(mark & ~MARKS == 0 and mark > 4096 for mark in marks)
+    assert MARKS | INSTALLS | WANTED == 0xFFFF

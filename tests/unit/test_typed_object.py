@@ -1,6 +1,9 @@
 """print()'s layout: types, names, what is left out and where it is cut."""
 
 import struct
+import time
+
+import pytest
 
 from sonde.report.typed_object import object_text
 from sonde.spec import MemberSpec, TypeSpec
@@ -128,3 +131,21 @@ def test_what_is_nested_too_deep_is_not_shown():
     lines = shown(b"\1\0\0\0", *kinds)
     assert lines[10:12] == [" " * 10 + ".in = (struct s) {", " " * 11 + "..."]
     assert len(lines) == 11 + 1 + 11
+
+
+@pytest.mark.parametrize("kind", ["struct", "array"])
+def test_a_description_that_multiplies_itself_ends_soon(kind):
+    """A recording's types are whatever its writer likes: 300 members to the power of nine, or elements without size."""
+    types = [TypeSpec("integer", "int", 1), TypeSpec("opaque", "nothing", 0)]
+    for level in range(9):
+        below = 0 if level == 0 else len(types) - 1
+        members = tuple(MemberSpec(f"m{number}", below, 0) for number in range(300))
+        if kind == "array":
+            types.append(TypeSpec("array", "a", 4096, element=1))
+            members = tuple(MemberSpec(f"m{number}", (below, len(types) - 1)[number % 2], 0) for number in range(300))
+        types.append(TypeSpec("struct", "s", 1, members=members))
+    begin = time.monotonic()
+    text = object_text(types, len(types) - 1, b"\1" * 4096, 1, 8192)
+    assert time.monotonic() - begin < 3
+    assert b"...\n" in text
+    assert len(text) < 20_000_000

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
+from operator import add
 
 from sonde import __version__
 from sonde.captures.columns import PROBE_WORD, by_column, is_all
@@ -89,7 +90,17 @@ class Captures:
         if shown is not None:
             self._report.run(shown, data, stride)
 
+    def _require_whole(self, layout: RecordLayout, data: memoryview, stride: int) -> None:
+        """Raises ValueError if a packet does not end within its record, as in a file it may."""
+        words, step = data.cast("I"), stride // 4
+        place = (RING_HEADER + self._captures[layout.number].data.offset) // 4
+        begins, sizes = words[place::step].tolist(), words[place + 1 :: step].tolist()
+        if any(map((stride - RING_HEADER).__lt__, map(add, begins, sizes))):
+            raise ValueError("a packet is longer than the record it is in")
+
     def _write(self, layout: RecordLayout, data: memoryview, stride: int) -> None:
+        if self._started is None:
+            self._require_whole(layout, data, stride)
         probes = data.cast("I")[PROBE_WORD :: stride // 4]
         if is_all(probes, probes[0]):
             self._count(probes[0], len(probes))

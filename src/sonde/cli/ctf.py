@@ -5,6 +5,7 @@ A file is a header, then types one behind the other, numbered from 1, then the s
 
 from __future__ import annotations
 
+import os
 import struct
 from collections.abc import Iterable
 
@@ -30,6 +31,7 @@ from sonde.lang.types import (
     size_of,
 )
 from sonde.options import OptionTable
+from sonde.target.private_files import create_named
 
 _MAGIC, _VERSION = 0xDFF2, 4
 _HEADER_WORDS = 12
@@ -171,7 +173,7 @@ def write_types(options: OptionTable, checker: Checker) -> None:
         for kind in kinds:
             writer.add(kind)
         try:
-            with open(options.text(option), "wb") as file:
+            with open(create_named(options.text(option), os.O_TRUNC), "wb") as file:
                 file.write(writer.file())
         except OSError as error:
             raise FatalError(f"failed to write {option} to '{options.text(option)}': {error.strerror}") from None

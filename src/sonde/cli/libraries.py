@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Mapping
 
-from sonde import lang
+from sonde import resources
 from sonde.cli.messages import FatalError
 from sonde.lang.d.source import Source
 from sonde.options import OptionTable
@@ -15,7 +15,8 @@ from sonde.untrusted import read_regular, text_of
 _LARGEST = 4 << 20
 """Bytes of a library."""
 
-OWN = os.path.join(os.path.dirname(lang.__file__), "library")
+_OWN = ("lang", "library")
+"""The directory of the package."""
 
 
 def libraries(options: OptionTable) -> list[Source]:
@@ -23,16 +24,22 @@ def libraries(options: OptionTable) -> list[Source]:
     if options.on("nolibs"):
         return []
     found: dict[str, Source] = {}
-    for directory in (OWN, *options.texts("libdir")):
+    for name in sorted(filter(_is_library, resources.names(*_OWN))):
+        found[name] = Source(resources.read_text(*_OWN, name), os.path.join(resources.PLACE, *_OWN, name))
+    for directory in options.texts("libdir"):
         for name in _names(directory):
             found[name] = _read(os.path.join(directory, name))
     _check_dependencies({name: _dependencies(source.text) for name, source in found.items()})
     return list(found.values())
 
 
+def _is_library(name: str) -> bool:
+    return name.endswith(".d")
+
+
 def _names(directory: str) -> list[str]:
     try:
-        return sorted(name for name in os.listdir(directory) if name.endswith(".d"))
+        return sorted(filter(_is_library, os.listdir(directory)))
     except FileNotFoundError:
         # As with -I, a directory that is not there has nothing to offer.
         return []

@@ -14,59 +14,7 @@ from sonde.cli.output import show
 # What a command does not need it does not import: the start of a one-liner is short because of that. So the modules
 # that trace, list, explain or show are imported where the command line has asked for them.
 
-USAGE = """\
-Usage: {name} [-BCeFGhHlqSvVwZ] [-b bufsz] [-c cmd] [-D name[=def]] [-I path]
-       [-L path] [-o output] [-p pid] [-s script] [-U name] [-x opt[=val]]
-       [-X a|c|s|t]
-       [-P provider [[ predicate ] action ]]
-       [-m [ provider: ] module [[ predicate ] action ]]
-       [-f [[ provider: ] module: ] func [[ predicate ] action ]]
-       [-n [[[ provider: ] module: ] func: ] name [[ predicate ] action ]]
-       [-i probe-id [[ predicate ] action ]]
-       [-k btf] [--save file] [--raw file] [--disasm] [--dry-run]
-       [--engine kernel|embedded|auto] [ args ... ]
-       [--flame file.html|.svg [--flame-diff file]] [--heatmap file.html|.svg]
-       [--folded file] [--speedscope file] [--pprof file]
-       --spec file [-c cmd] [-p pid] [-o output] [-Fqw] [-x opt[=val]]
-       --object file [-c cmd] [-p pid] [-o output] [-D name=val] [-evw]
-       [--dump] [--disasm]
-"""
-
-EXPLANATION = """
-  -n, -f, -m, -P, -i  trace these probes; -s takes a program from a file
-  -l                  list the probes instead, with -v their arguments too
-  -c, -p              trace a command, a process: its pid is $target
-  -e                  compile, then exit
-  -h, -G              for programs with probes of their own: a header from the
-                      definition of their provider, and an object to link
-  -q -F -o file       only what the program prints; indented by function;
-                      appended to a file (packets into one named *.pcapng)
-  -w                  allow destructive actions
-  -Z                  allow descriptions that match no probe
-  -x opt[=val]        set an option, as `#pragma D option` does
-  -C -D -U -I -H      preprocess the program with cpp
-  -v -S --disasm      show stability; the intermediate form; eBPF beside D
-  --dry-run           compile everything, load nothing
-  -k btf              compile for the kernel with this BTF, not for this one
-  --save, --spec file write what was compiled to a file; run such a file
-  --engine name       run in the kernel, in sonde itself (embedded: no
-                      privilege, for -c and -p), or where it can (auto)
-  --object file       run the programs of an object that gcc or clang made;
-                      --dump shows its variables and maps at the end
-  --raw file          write the records to a file as well, for `{name} raw file`
-  --flame file        a flame graph of aggregations keyed by stack(), ustack();
-                      --flame-diff: compared with an earlier profile;
-                      --folded, --speedscope, --pprof: for other viewers
-  --heatmap file      a quantize, lquantize or llquantize over time
-
-Other commands: `{name} doctor` tells what this kernel and this user can do,
-`{name} raw FILE` shows a file written by --raw (--act -w: and does what it did),
-`{name} record ... [-g] [-o file] [-- command]` writes a perf.data file as well,
-with samples that sample() lets through, which perf and `{name} read FILE` show,
-`{name} verify [-v] FILE` has the embedded engine's verifier look at what a
-script compiles to,
-`{name} vars [--struct] OBJECT FUNCTION|FILE@LINE` lists the variables there.
-"""
+_WITH_MANUAL = (["doctor"], ["raw"], ["record"], ["read"], ["verify"], ["vars"], ["completion"])
 
 _UNSUPPORTED = {
     "anonymous": "-A: anonymous tracing does not exist on Linux",
@@ -106,7 +54,9 @@ def _tell_usage(error: UsageError, words: Sequence[str], messages: Messages) -> 
         hint = misspelt.hint(error.word, LONG_OPTIONS, words, messages.program)
     messages.error(error.text, hint)
     if not hint:
-        messages.plain(USAGE.format(name=messages.program))
+        from sonde.cli.manual.asked import usage
+
+        messages.plain(usage(words, messages.program))
 
 
 def _occupy_standard_files() -> None:
@@ -128,7 +78,27 @@ def _open_nothing(flags: int) -> int:
         return os.open("/", os.O_RDONLY)
 
 
+def _asks_for_help(words: list[str], messages: Messages) -> bool:
+    """Whether a command's manual is wanted: -h alone is one's, too, but to `dtrace`, which writes headers."""
+    if messages.program != "dtrace" and words == ["-h"]:
+        return True
+    before = words[: words.index("--")] if "--" in words else words
+    return words[:1] != ["help"] and words[:1] in _WITH_MANUAL and bool({"--help", "-h"} & set(before))
+
+
 def _command(words: list[str], messages: Messages) -> int:
+    if _asks_for_help(words, messages):
+        from sonde.cli.manual.asked import show_manual
+
+        return show_manual([word for word in words[:1] if word != "-h"], messages.program)
+    if words[:1] == ["help"]:
+        from sonde.cli.manual.asked import show_manual
+
+        return show_manual(words[1:], messages.program)
+    if words[:1] == ["completion"]:
+        from sonde.cli.manual.asked import show_completion
+
+        return show_completion(words[1:])
     if words[:1] == ["doctor"]:
         from sonde.cli.doctor import doctor
 
@@ -155,10 +125,13 @@ def _command(words: list[str], messages: Messages) -> int:
         return read_file(words[1:], messages)
     arguments = parse(words)
     if "help" in arguments.flags:
-        show((USAGE + EXPLANATION).format(name=messages.program))
-        return 0
+        from sonde.cli.manual.asked import show_manual
+
+        return show_manual((), messages.program)
     if arguments.is_empty and not arguments.operands:
-        messages.plain(USAGE.format(name=messages.program))
+        from sonde.cli.manual.asked import usage
+
+        messages.plain(usage(words, messages.program))
         return 2
     return _trace_or_list(arguments, messages)
 

@@ -55,6 +55,10 @@ class Names:
     def remember(self, pid: int) -> bool:
         return self._system().remember(pid)
 
+    def refused(self) -> list[tuple[str, str]]:
+        """The paths of files that could not be read to the end as it takes too much, and why."""
+        return self._made.refused() if self._made else []
+
     def close(self) -> None:
         if self._made is not None:
             self._made.close()

@@ -9,7 +9,7 @@ from sonde.cli.arguments import Arguments, ProgramText
 from sonde.cli.messages import FatalError
 from sonde.untrusted import read_start
 
-COMMANDS = ("doctor", "raw", "record", "read", "verify", "vars", "help")
+COMMANDS = ("doctor", "raw", "record", "read", "verify", "vars", "help", "completion")
 
 _EXAMPLE = "sonde {given} -n 'syscall:::entry /pid == $target/ {{ @[probefunc] = count(); }}'"
 _INTERNAL = ("BEGIN", "END", "ERROR")

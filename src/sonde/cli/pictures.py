@@ -17,7 +17,7 @@ from sonde.pictures.saved import LARGEST, read_profile
 from sonde.report.symbolizer import Symbolizer
 from sonde.session import display_options
 from sonde.spec import TracingSpec
-from sonde.target.private_files import create, empty
+from sonde.target.private_files import STANDARD_OUTPUT, create_named, empty
 from sonde.untrusted import read_named
 
 
@@ -92,9 +92,9 @@ class OutputFiles:
         self._open: dict[str, int] = {}
         self._made: set[str] = set()
         for task in wanted:
-            is_new = not os.path.exists(task.path)
+            is_new = task.path != STANDARD_OUTPUT and not os.path.exists(task.path)
             try:
-                self._open[task.path] = create(task.path)
+                self._open[task.path] = create_named(task.path)
             except OSError as error:
                 self.close()
                 raise FatalError(f"failed to open {NAMES[task.kind]} '{task.path}': {error.strerror}") from None
@@ -106,7 +106,8 @@ class OutputFiles:
         descriptor = self._open.pop(path)
         self._made.discard(path)
         try:
-            empty(descriptor)
+            if path != STANDARD_OUTPUT:
+                empty(descriptor)
             view = memoryview(data)
             while view:
                 view = view[os.write(descriptor, view) :]

@@ -17,10 +17,11 @@ def show_file(words: Sequence[str], messages: Messages) -> int:
     if arguments.pictures or arguments.flame_diff:
         text = "raw makes no pictures: the names of what has run are known only while it is traced"
         raise FatalError(text, hint="give --flame, --heatmap and the like to the command that traces")
-    from sonde.cli.acting import act_of, tell
+    from sonde.cli.acting import act_of
     from sonde.cli.names import Names
     from sonde.cli.run import capture_file, is_capture, opened, require_written
     from sonde.cli.settings import option_table
+    from sonde.cli.showing import bounded_memory, conclude
     from sonde.consume.raw import RawBlocks, RawFileError, Replay
     from sonde.session import show_recorded
 
@@ -28,16 +29,22 @@ def show_file(words: Sequence[str], messages: Messages) -> int:
     options = option_table(arguments)
     act = act_of(arguments, options)
     try:
-        with open_named_file(path) as file:
-            recorded = Replay(RawBlocks(file))
+        opened_file = open_named_file(path)
+    except OSError as error:
+        raise FatalError(f"failed to open {path}: {error.strerror}") from None
+    try:
+        with opened_file as file, bounded_memory(file):
+            blocks = RawBlocks(file)
+            recorded = Replay(blocks)
             plain = None if is_capture(arguments.output) else arguments.output
             captures = arguments.output if plain is None else None
             with opened(plain, "output file ") as output, capture_file(captures, recorded.spec) as packets:
-                status = show_recorded(recorded, options, output, messages.program, Names(options), packets, act=act)
-                tell(act, path, messages)
+                names = Names(options)
+                status, replayed = show_recorded(recorded, options, output, messages.program, names, packets, act=act)
+                conclude(path, replayed, blocks.cut, act, messages)
                 require_written(packets, captures)
                 return status
     except RawFileError as error:
         raise FatalError(f"{path}: {error}") from None
-    except OSError as error:
-        raise FatalError(f"failed to open {path}: {error.strerror}") from None
+    except MemoryError:
+        raise FatalError(f"{path}: it takes more memory than a file of its size may take") from None

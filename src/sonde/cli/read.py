@@ -49,8 +49,6 @@ def read_file(words: Sequence[str], messages: Messages) -> int:
         raise FatalError(f"{path} cannot be read: {error}") from None
     except _SENSELESS as error:
         raise FatalError(f"{path} cannot be read: it is damaged: {error}") from None
-    except OSError as error:
-        raise FatalError(f"failed to open {path}: {error.strerror}") from None
     finally:
         names.close()
 
@@ -65,8 +63,9 @@ def _require_trusted(path: str, descriptor: int) -> None:
 
 
 def _show(path: str, arguments: Arguments, options: OptionTable, names: SystemSymbolizer, messages: Messages) -> int:
-    from sonde.cli.acting import act_of, tell
+    from sonde.cli.acting import act_of
     from sonde.cli.run import capture_file, is_capture, opened, require_written
+    from sonde.cli.showing import bounded_memory, conclude
     from sonde.consume.raw import Replay
     from sonde.recording.passed import Passed
     from sonde.recording.reading import RecordedFile
@@ -75,7 +74,11 @@ def _show(path: str, arguments: Arguments, options: OptionTable, names: SystemSy
     plain = None if is_capture(arguments.output) else arguments.output
     captures = arguments.output if plain is None else None
     act = act_of(arguments, options)
-    with open_file(path) as file:
+    try:
+        opened_file = open_file(path)
+    except OSError as error:
+        raise FatalError(f"failed to open {path}: {error.strerror}") from None
+    with opened_file as file, bounded_memory(file):
         if not arguments.operands:
             _require_trusted(path, file.fileno())
         recorded, passed = RecordedFile(file), Passed()
@@ -86,21 +89,20 @@ def _show(path: str, arguments: Arguments, options: OptionTable, names: SystemSy
 
         replay = Replay(recorded, recorded.blocks(passed))
         with opened(plain, "output file ") as output, capture_file(captures, replay.spec) as packets:
-            status = show_recorded(replay, options, output, messages.program, names, packets, show_samples, act=act)
-            tell(act, path, messages)
-            for sentence in _remarks(recorded):
-                messages.error(f"{path}: {sentence}")
+            status, replayed = show_recorded(
+                replay, options, output, messages.program, names, packets, show_samples, act=act
+            )
+            if recorded.lost:
+                messages.error(f"{path}: {recorded.lost} records were lost when it was recorded")
+            if recorded.damage and not recorded.reader.is_cut:
+                replayed = replayed._replace(damage=replayed.damage or recorded.damage)
+            conclude(path, replayed, _end(recorded), act, messages)
             require_written(packets, captures)
             return status
 
 
-def _remarks(recorded: RecordedFile) -> list[str]:
-    """What its reader should know of the file."""
-    remarks = []
-    if recorded.damage:
-        remarks.append(f"{recorded.damage}; what stands before that was shown")
-    elif not recorded.reader.is_finished:
-        remarks.append("the recording was not ended properly: what it had written by then was shown")
-    if recorded.lost:
-        remarks.append(f"{recorded.lost} records were lost when it was recorded")
-    return remarks
+def _end(recorded: RecordedFile) -> str:
+    """What ended the file early, "" if nothing did."""
+    if recorded.damage or recorded.reader.is_finished:
+        return recorded.damage
+    return "the recording was not ended properly"

@@ -19,7 +19,7 @@ from sonde.options import OptionTable
 from sonde.session import Session, Traced
 from sonde.spec import PERF_RINGS, TracingSpec
 from sonde.target.launch import CommandError
-from sonde.target.private_files import create
+from sonde.target.private_files import STANDARD_OUTPUT, create_named
 from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 
 _RECORD_OVERHEAD = 40
 """Bytes that dtrace needs in a buffer for a record besides the record itself."""
+
+_MOST_TOLD = 10
+"""Objects that are told of which names are missing."""
 
 
 def run(
@@ -45,6 +48,7 @@ def run(
             "the command gets a seccomp filter, and no_new_privs with it: setuid programs do not change user, and a "
             "filter of its own cannot notify (-xseccomp=no: no filter)"
         )
+    _require_apart(arguments)
     names = Names(options)
     pictures = _pictures(arguments, spec, names, options, messages)
     text, captures = (None, arguments.output) if is_capture(arguments.output) else (arguments.output, None)
@@ -73,9 +77,19 @@ def run(
         except OSError as error:
             raise FatalError(f"processing aborted: {error.strerror}") from None
         finally:
+            _tell_refused(names, messages)
             names.close()
             if pictures is not None:
                 pictures.close()
+
+
+def _tell_refused(names: Names, messages: Messages) -> None:
+    """Say of which objects names are missing, as reading them takes too much."""
+    refused = names.refused()
+    for path, reason in refused[:_MOST_TOLD]:
+        messages.error(f"{path}: {reason}: names in it are missing")
+    if len(refused) > _MOST_TOLD:
+        messages.error(f"so it is with {len(refused) - _MOST_TOLD} more objects")
 
 
 def _pictures(
@@ -95,6 +109,13 @@ def _check_enabling(spec: TracingSpec, options: OptionTable) -> None:
     if options.is_set("bufsize") and options.number("bufsize", 0) < needed:
         text = "could not enable tracing: Enabling exceeds size of buffer"
         raise FatalError(text, hint=f"a record takes {needed} bytes: give -b a greater size")
+
+
+def _require_apart(arguments: Arguments) -> None:
+    """Records and text do not go to one standard output. Raises FatalError."""
+    if arguments.raw == STANDARD_OUTPUT and arguments.output in (None, STANDARD_OUTPUT):
+        text = "--raw -: what is printed goes to the standard output, too"
+        raise FatalError(text, hint="give what is printed a file with -o")
 
 
 def is_capture(path: str | None) -> bool:
@@ -128,13 +149,13 @@ def require_written(packets: CaptureFile | None, path: str | None) -> None:
 
 @contextmanager
 def opened(path: str | None, what: str, flags: int = os.O_APPEND) -> Iterator[int]:
-    """The descriptor to write to: the standard output where there is no path. A file that is made is for its owner.
-    Raises FatalError."""
+    """The descriptor to write to: the standard output where there is no path or `-`. A file that is made is for its
+    owner. Raises FatalError."""
     if path is None:
         yield 1
         return
     try:
-        descriptor = create(path, flags)
+        descriptor = create_named(path, flags)
     except OSError as error:
         raise FatalError(f"failed to open {what}'{path}': {error.strerror}") from None
     try:

@@ -19,7 +19,7 @@ from sonde.probe import StaticProbe, Uprobe
 from sonde.probes.registry import Registry
 from sonde.spec import TracingSpec
 from sonde.specfile import CompiledFor, Fact, Part, Setting, SpecFile, SpecFileError, from_text, to_text
-from sonde.target.private_files import create
+from sonde.target.private_files import create_named
 from sonde.untrusted import read_named
 
 _NAMED = 3
@@ -49,7 +49,7 @@ def save(
         spec,
     )
     try:
-        with open(create(path, os.O_TRUNC), "w", encoding="utf-8") as file:
+        with open(create_named(path, os.O_TRUNC), "w", encoding="utf-8") as file:
             file.write(to_text(content))
     except OSError as error:
         raise FatalError(f"failed to write spec file '{path}': {error.strerror}") from None
@@ -61,7 +61,19 @@ def run_file(arguments: Arguments, messages: Messages) -> int:
     assert path is not None
     if arguments.programs or arguments.operands or arguments.save or arguments.btf:
         raise FatalError("--spec runs a program that is compiled already: it takes no other, and no macro arguments")
+    from sonde.consume.replaying import SENSELESS  # who saves a program shows none
+
     content = _read(path)
+    try:
+        return _run(path, content, arguments, messages)
+    except SENSELESS as error:
+        # The programs have been proved harmless, not to record what the file says that they do.
+        detail = f"{type(error).__name__}: {error}"
+        text = f"{path} cannot be used: it is damaged: what it has does not fit what it says of it ({detail})"
+        raise FatalError(text) from None
+
+
+def _run(path: str, content: SpecFile, arguments: Arguments, messages: Messages) -> int:
     options = _options(arguments, content)
     only_shows = bool(arguments.flags & {"compile_only", "dry_run"})
     engine = _engine(content.compiled_for, options, messages, only_shows)

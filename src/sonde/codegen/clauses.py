@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sonde.codegen import clock, commits, deferral, loops, records, region
+from sonde.codegen.faults import packed
 from sonde.codegen.generation import Fault, Generation
 from sonde.codegen.integers import can_be_forgotten, forgotten
 from sonde.codegen.ir import Imm, Operand
@@ -192,8 +193,8 @@ def _report(g: Generation, clause: Clause) -> None:
     if clause.is_hidden:
         # The program did not write it, and could not make anything of the fault.
         return
-    fault = g.fault
     which = epid(g, clause)
-    g.b.call_local(ERROR_ROUTINE, g.ctx, g.b.in_register(which), fault.pc, fault.code, fault.value)
+    budget = g.address(g.turns) if g.turns is not None else Imm(0)
+    g.b.call_local(ERROR_ROUTINE, g.ctx, g.b.in_register(which), g.b.in_register(packed(g)), g.fault.value, budget)
     state = g.b.map_value(g.shared.maps.state())
     g.b.branch("ne", g.b.load(state, 0, 4), Imm(g.activity), g.exit)

@@ -29,6 +29,7 @@ from sonde.codegen.parts import Divider, records
 from sonde.codegen.program import frames_of, generate, generate_error_routine
 from sonde.codegen.routines.catalog import routine
 from sonde.codegen.settings import Settings
+from sonde.codegen.turns import has_loops
 from sonde.codegen.type_table import TypeTable
 from sonde.codegen.uses import captures, gather_keys, gather_replaceable, reads_member, samples
 from sonde.codegen.variables import assign_storage
@@ -84,6 +85,7 @@ class Compilation:
             dict.fromkeys(program.scratch, True), {}, kernel_type,
             name_width((p for c in program.clauses for p in c.probes), settings), TypeTable(settings),
             frames_of(p for c in program.clauses for p in c.probes), _has_functions(self.groups),
+            has_loops(c for c in program.clauses if ERROR in c.probes),
         )  # fmt: skip
         self._add_maps(settings)
         assign_storage(self.shared, program.variables)

@@ -16,6 +16,7 @@ OUT_OF_SCRATCH = 5
 BAD_SIZE = 10
 BAD_INDEX = 11
 LONG_LOOP = 13
+LONG_TIME = 14
 
 ABSENT = 0x100
 """Set in the code of a fault that `deferral.py` may make good: a page of the process may be missing."""
@@ -28,6 +29,18 @@ def fault(g: Generation, code: int, value: Operand) -> None:
     g.b.move(g.fault.value, value)
     g.b.move(g.fault.pc, g.b.here())
     g.b.jump(g.fault.label)
+
+
+def packed(g: Generation) -> Operand:
+    """The fault's code and place as one parameter of the ERROR routine, which can have no more than five."""
+    assert g.fault is not None
+    return g.b.alu("or", g.b.alu("lsh", g.fault.code, Imm(32)), g.b.extend(g.fault.pc, 4, False))
+
+
+def unpacked(g: Generation) -> tuple[Operand, Operand, Operand]:
+    """In the ERROR routine: the fault's place, code and value."""
+    _, _, both, value, _ = g.parameters
+    return g.b.extend(both, 4, False), g.b.alu("rsh", both, Imm(32)), value
 
 
 def fault_if(g: Generation, op: str, left: Operand, right: Operand, code: int, value: Operand) -> None:

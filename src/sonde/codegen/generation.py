@@ -92,7 +92,8 @@ class Shared(NamedTuple):
     """What all programs of one compilation have in common. `scratch` has the ids of variables that hold pointers into
     scratch memory. `variables` has the map and offset of each, `aggregations` the map of each and, if that is an array
     of maps, the index there. `frames` is how many scratch frames a CPU has.
-    `has_functions`: there are probes of kernel functions, and other programs that may call those."""
+    `has_functions`: there are probes of kernel functions, and other programs that may call those. `error_loops`: there
+    are loops in clauses of ERROR."""
 
     target: Target
     settings: Settings
@@ -109,6 +110,7 @@ class Shared(NamedTuple):
     types: TypeTable
     frames: int
     has_functions: bool
+    error_loops: bool
 
 
 class Generation:
@@ -146,6 +148,7 @@ class Generation:
         self.parameters: tuple[Reg, ...] = self.b.function.parameters
         self.finish = 0
         self.loop: Loop | None = None
+        self.turns: Memory | None = None
         self.subprograms: dict[str, Generation] = {}
         self.shares_clock = False
         self.clock: Reg | None = None

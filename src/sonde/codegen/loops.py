@@ -1,8 +1,8 @@
 """Loops: bpf_loop() calls the body, which is a function of its own, again and again.
 
 The verifier looks at such a function once, however often it will run, so neither the number of iterations nor what the
-body does multiplies its work, as it does where a program jumps backwards. The kernel stops after a number of
-iterations, `maxloop`, so every loop ends; one that would go on then is a fault.
+body does multiplies its work, as it does where a program jumps backwards. All loops of a firing end, since they share a
+number of turns (`turns.py`); one that would go on then is a fault.
 
 What body and surrounding code share is in memory. Pointers that the verifier must know as such are in a stack slot of
 the outermost function, whose address bpf_loop() passes on; numbers are in the scratch frame, where it does not follow
@@ -15,8 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
-from sonde.codegen import clock
-from sonde.codegen.faults import LONG_LOOP, fault
+from sonde.codegen import clock, turns
 from sonde.codegen.generation import Fault, Generation, Loop, Scratch
 from sonde.codegen.ir import CallArgument, FunctionAddress, Imm, Reg, SlotAddress
 from sonde.codegen.kernels import require_loops
@@ -116,13 +115,13 @@ def _function(
     """The function of one iteration, (number, environment): 1 to stop, 0 to go on. Gives its name."""
     name = f"{g.b.function.name}_loop{len(g.subprograms) + 1}"
     body = Generation(name, g.context, g.shared, g.handlers, parameters=2)
-    count, environment = body.b.function.parameters
+    _, environment = body.b.function.parameters
     _inherit(g, body, environment, memory)
     assert body.loop is not None
     if reads_clock:
         body.clock = body.b.in_register(body.b.load(body.loop.memory.base, memory.offset + _CLOCK, 8))
     _restore(body, body.loop.memory)
-    _iteration(body, part, parts, count)
+    _iteration(body, part, parts)
     _ends(body)
     g.scratch.size = max(g.scratch.size, body.scratch.size)
     g.subprograms.update(body.subprograms)
@@ -141,6 +140,8 @@ def _inherit(g: Generation, body: Generation, environment: Reg, memory: Memory) 
     body.locals = {v: Memory(base, place.offset) for v, place in g.locals.items() if isinstance(place, Memory)}
     body.fault = Fault(body.b.label(), body.b.register(), body.b.register(), body.b.register())
     body.finish = body.b.label()
+    if g.turns is not None:
+        body.turns = Memory(body.parameters[4], 0) if g.is_error_routine else Memory(base, g.turns.offset)
     body.may_sleep = g.may_sleep
     body.deferral, body.resumed = g.deferral, g.resumed
     body.lacks = g.lacks
@@ -168,17 +169,14 @@ def _inherit_region(g: Generation, body: Generation) -> None:
     body.region = g.region._replace(memory=memory, address=address, top=body.b.register())
 
 
-def _iteration(g: Generation, part: Looping, parts: Callable[[Generation, Parts], None], count: Reg) -> None:
+def _iteration(g: Generation, part: Looping, parts: Callable[[Generation, Parts], None]) -> None:
     assert g.loop is not None
-    begin, long, inside = g.b.label(), g.b.label(), g.b.label()
     if part.statement.test is not None:
+        begin = g.b.label()
         g.branch(part.statement.test, begin, g.loop.stop)
         g.b.place(begin)
         g.release_temporaries()
-    g.b.branch("ge", count, Imm(g.shared.settings.maxloop), long, inside)
-    g.b.place(long)
-    fault(g, LONG_LOOP, Imm(g.shared.settings.maxloop))
-    g.b.place(inside)
+    turns.charge(g, part.statement)
     parts(g, part.body)
     g.b.place(g.loop.step)
     parts(g, part.step)

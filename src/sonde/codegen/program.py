@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from sonde.bpf import maps as kinds
-from sonde.codegen import clauses, deferral, kernels, loops, records
+from sonde.codegen import clauses, deferral, kernels, loops, records, turns
 from sonde.codegen.access import zero
 from sonde.codegen.clauses import ERROR_ROUTINE, Planned
+from sonde.codegen.faults import unpacked
 from sonde.codegen.generation import Context, Generation, Shared
 from sonde.codegen.handlers import HANDLERS
 from sonde.codegen.ir import Atomic, Imm, MapDescriptor, Operand, Reg, SlotAddress
@@ -50,6 +51,7 @@ def generate(
     # What the program returns: whether the perf event's own handler runs as well (bpf_overflow_handler,
     # kernel/events/core.c).
     g.sampled = g.b.copy(Imm(0)) if samples(clause for clause, _ in planned) else None
+    turns.reserve(g, [clause for clause, _ in planned])
     _check_activity(g)
     g.probe_index = context.enter(g)
     g.b.jump(setup)
@@ -68,9 +70,11 @@ def generate(
 
 
 def generate_error_routine(context: Context, planned: Sequence[Planned], shared: Shared) -> Generation:
-    """The subprogram (ctx, epid, pc, code, value) that a fault calls: ERROR clauses, then the fault's own record."""
+    """The subprogram (ctx, epid, code and pc, value, turns) that a fault calls: ERROR clauses, then the fault's own
+    record."""
     g = Generation(ERROR_ROUTINE, context, shared, HANDLERS, parameters=5)
     g.is_error_routine = True
+    turns.reserve(g, ())
     setup, body = g.b.label(), g.b.label()
     g.b.jump(setup)
     g.b.place(body)
@@ -78,8 +82,7 @@ def generate_error_routine(context: Context, planned: Sequence[Planned], shared:
     for item in planned:
         clauses.generate(g, item, None)
     g.b.place(g.exit)
-    parameters = g.b.function.parameters
-    records.submit_fault(g, parameters[1], parameters[2:])
+    records.submit_fault(g, g.parameters[1], unpacked(g))
     _leave(g)
     _set_up(g, setup, body, variables)
     _place_leave(g)
@@ -141,6 +144,7 @@ def _set_up(g: Generation, setup: int, body: int, variables: Sequence[Variable])
         _take_frame(g)
     if g.shared.has_functions:
         g.b.atomic_add(_running(g), 0, Imm(1))
+    turns.begin(g)
     for variable in variables:
         place = g.locals[variable]
         if isinstance(place, Held):

@@ -14,12 +14,14 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import struct
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 
 from sonde import spec as specification
-from sonde.consume.consumer import Consumer
 from sonde.consume.options import Options
+from sonde.consume.runs import record_size
 from sonde.conversion import Conversion
 from sonde.engines.base import ProcessEvents, Ring, Tracing
 from sonde.probe import Internal, Probe
@@ -36,6 +38,15 @@ Block: TypeAlias = "tuple[int, bytes]"
 """Its kind and content."""
 _SIZE = struct.Struct("<I")
 _MOST_RINGS = 1 << 16
+_LARGEST = {_DESCRIPTION: 64 << 20, _RING: 256 << 20, _MAP: 1 << 30}
+"""Bytes of a block of each kind; what is read of a ring at once is divided where there is more."""
+_PORTION = 64 << 20
+
+_HIGHEST = {"aggsortkeypos": 1 << 16, "aggsortpos": 1 << 16, "printsize": 1 << 30, "stackindent": 1 << 12,
+            "strsize": 16 << 20}  # fmt: skip
+"""Of options that decide how much is shown; any number will do for the others."""
+_LAST = (specification.PACKET_LOSSES, specification.WAITING)
+"""Maps that are read when all else is over, by whoever asks."""
 
 _CLASSES = {
     one.__name__: one
@@ -77,7 +88,7 @@ def _describe(spec: TracingSpec, rings: int, options: Options) -> bytes:
     # How a probe is fired does not matter any more, and what it says may be private.
     probes = tuple(probe._replace(firing=Internal("")) for probe in spec.probes)
     shown = tuple((name, getattr(options, name)) for name in Options.__slots__)
-    maps = tuple(each for each in spec.maps if each.name == SPECULATIONS)
+    maps = tuple(each for each in spec.maps if each.name in (SPECULATIONS, specification.WAITING))
     parts = (spec.records, spec.aggregations, spec.strings, probes, rings, shown, spec.types, maps)
     return json.dumps([_encode(part) for part in parts]).encode()
 
@@ -91,9 +102,21 @@ class _RecordedRing:
 
     def read(self) -> memoryview:
         data = self._ring.read()
-        if len(data):
-            self._recorder.block(_RING, _SIZE.pack(self._number), data)
+        for portion in _portions(data):
+            self._recorder.block(_RING, _SIZE.pack(self._number), portion)
         return data
+
+
+def _portions(data: memoryview) -> Iterator[memoryview]:
+    """Ring bytes in parts of whole records, which are not too large for a block."""
+    start = at = 0
+    while len(data) - start > _PORTION:
+        while at - start < _PORTION:
+            at += record_size(_SIZE.unpack_from(data, at)[0])
+        yield data[start:at]
+        start = at
+    if len(data) > start:
+        yield data[start:]
 
 
 class WriteBlock(Protocol):
@@ -124,6 +147,7 @@ class Recorder:
         self.block = block
         self.rings: Sequence[Ring] = [_RecordedRing(ring, number, self) for number, ring in enumerate(tracing.rings)]
         self.attach = tracing.attach
+        self.heed = tracing.heed
         self.run = tracing.run
         self.write_map = tracing.write_map
         self.adopt_descendants = tracing.adopt_descendants
@@ -170,27 +194,35 @@ class _ReplayedRing:
 
 
 class RawBlocks:
-    """The blocks of a raw file, as far as they are whole. Raises RawFileError for a file that is none."""
+    """The blocks of a raw file, as far as they are whole. Raises RawFileError for a file that is none.
+
+    `cut` says that the file ends within a block, as that of a session that was killed does; "" if it does not.
+    """
 
     def __init__(self, file: BinaryIO) -> None:
+        """`file` can be sought in."""
         if file.read(len(MAGIC)) != MAGIC:
             raise RawFileError("not a raw file of sonde")
         self._file = file
+        self._size = file.seek(0, os.SEEK_END)
+        self.cut = ""
 
     def __iter__(self) -> Iterator[Block]:
+        """Raises RawFileError where something else than a block begins."""
         position = len(MAGIC)
-        while True:
+        while position < self._size:
             # There may be several readers.
             self._file.seek(position)
             header = self._file.read(_BLOCK.size)
-            if len(header) < _BLOCK.size:
+            kind, length = _BLOCK.unpack(header) if len(header) == _BLOCK.size else (0, self._size)
+            if position + _BLOCK.size + length > self._size and (kind in _LARGEST or len(header) < _BLOCK.size):
+                self.cut = f"it is cut off in the block at byte {position}"
                 return
-            kind, length = _BLOCK.unpack(header)
-            payload = self._file.read(length)
-            if len(payload) < length:
-                return
-            position += len(header) + length
-            yield kind, payload
+            if kind not in _LARGEST or length > _LARGEST[kind]:
+                what = f"a block of {length} bytes" if kind in _LARGEST else f"a block of the unknown kind {kind}"
+                raise RawFileError(f"it is damaged at byte {position}: {what}")
+            yield kind, self._file.read(length)
+            position += _BLOCK.size + length
 
 
 class Replay:
@@ -203,7 +235,9 @@ class Replay:
         """`source` may be iterated more than once. `blocks` are its blocks for this reader, which asks for each when
         the one before the one before it has been dealt with."""
         self._blocks = iter(source) if blocks is None else blocks
-        self._next = next(self._blocks, (0, b""))
+        self._position = self._ahead = len(MAGIC) if isinstance(source, RawBlocks) else 0
+        self._failure: RawFileError | None = None
+        self._next = self._read_on()
         kind, payload = self._take()
         if kind != _DESCRIPTION:
             raise RawFileError("the description is missing")
@@ -211,32 +245,69 @@ class Replay:
             records, aggregations, strings, probes, rings, shown, types, maps = _decode(json.loads(payload))
             self.options = Options()
             for name, value in shown:
-                if type(value) is not type(getattr(self.options, name)):
+                is_kind = type(value) is type(getattr(self.options, name))
+                if not is_kind or not 0 <= value <= _HIGHEST.get(name, value):
                     raise RawFileError(f"the description is damaged: option {name}")
                 setattr(self.options, name, value)
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise RawFileError(f"the description is damaged: {error}") from error
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+            raise RawFileError(f"the description is damaged: {error}") from None
         if not (type(rings) is int and 0 <= rings <= _MOST_RINGS):
             raise RawFileError("the description is damaged: the number of rings")
         self.spec = _checked(TracingSpec(maps, (), records, aggregations, strings, probes, types=types))
         self.rings: Sequence[Ring] = [_ReplayedRing(number, self) for number in range(rings)]
         self._counters_left = _count_counters(source) if self.options.aggrate else 0
 
-    def _take(self) -> tuple[int, bytes]:
-        block, self._next = self._next, next(self._blocks, (0, b""))
+    def _take(self) -> Block:
+        """Raises RawFileError where the file's damage has been come to."""
+        if self._failure is not None:
+            raise self._failure
+        block, self._position = self._next, self._ahead
+        self._ahead += (_BLOCK.size + len(block[1])) if self._position else 0
+        self._next = self._read_on()
         return block
+
+    def _read_on(self) -> Block:
+        """The block behind the next one. What is wrong with it is told when what stands before has been shown."""
+        try:
+            return next(self._blocks, (0, b""))
+        except RawFileError as error:
+            self._failure = error
+            return 0, b""
+
+    @property
+    def place(self) -> str:
+        """Where in the file that stands which was taken last, for messages; "" if that is not known."""
+        return f"in the block at byte {self._position}: " if self._position else ""
+
+    def require_end(self) -> None:
+        """Raises RawFileError if something is left that was not asked for."""
+        if self._failure is not None:
+            raise self._failure
+        kind, payload = self._next
+        if kind and not any(self.has_map(name) for name in _LAST):
+            name = payload[:40].partition(b"\n")[0].decode(errors="replace")
+            what = "ring bytes" if kind == _RING else f"a map called {name}"
+            raise self._wrong(f"it is damaged: {what} where nothing of the kind is expected")
 
     @property
     def has_ring(self) -> bool:
         """Whether ring bytes were read next. Raises RawFileError if they are of no ring described."""
         kind, payload = self._next
-        if kind == _RING and _SIZE.unpack_from(payload)[0] >= len(self.rings):
-            raise RawFileError("ring bytes of an unknown ring")
+        if kind == _RING and (len(payload) < _SIZE.size or _SIZE.unpack_from(payload)[0] >= len(self.rings)):
+            raise self._wrong("it is damaged: ring bytes of an unknown ring")
         return kind == _RING
 
     def has_map(self, name: str) -> bool:
-        """Whether this map was read next."""
-        return _is_map(self._next, name)
+        """Whether this map was read next. Raises RawFileError if that does not say which it is."""
+        try:
+            return _is_map(self._next, name)
+        except ValueError:
+            raise self._wrong("it is damaged: a map without a name") from None
+
+    def _wrong(self, text: str) -> RawFileError:
+        """The error that the next block is."""
+        self._position = self._ahead
+        return RawFileError(text)
 
     @property
     def has_refresh(self) -> bool:
@@ -260,6 +331,8 @@ class Replay:
             return []
         self._counters_left -= name == "counters"
         parts = list(_sized(self._take()[1].partition(b"\n")[2]))
+        if not all(parts[1::2]):
+            raise RawFileError("it is damaged: an element of a map without a value")
         return list(zip(parts[::2], parts[1::2], strict=True))
 
     replace_map = read_map
@@ -275,6 +348,9 @@ class Replay:
 
     def pause(self, seconds: float, others: Sequence[int] = ()) -> list[int]:
         return []
+
+    def heed(self, is_ending: Callable[[], bool]) -> None:
+        """Nothing is executed."""
 
     def attach(self) -> None:
         pass
@@ -313,8 +389,12 @@ def _checked(spec: TracingSpec) -> TracingSpec:
 
 
 def _count_counters(source: Iterable[Block]) -> int:
-    """How often counters were read in all."""
-    return sum(_is_map(block, "counters") for block in source)
+    """How often counters were read in all, as far as the file is in order."""
+    count = 0
+    with suppress(RawFileError, ValueError):
+        for block in source:
+            count += _is_map(block, "counters")
+    return count
 
 
 def _is_map(block: Block, name: str) -> bool:
@@ -329,18 +409,3 @@ def _sized(data: bytes) -> Iterator[bytes]:
         position += _SIZE.size
         yield data[position : position + size]
         position += size
-
-
-def replay(file: Replay, consumer: Consumer) -> None:
-    """Let a consumer of `file`, made with an infinite `status_rate`, show the whole recording."""
-    while True:
-        if file.has_ring:
-            consumer.poll()
-        elif file.has_map(specification.SPECULATION_COUNTS):
-            # It was looked at although the rings were empty.
-            consumer.poll()
-        elif file.has_map("counters"):
-            consumer.report_drops()
-        elif not (file.has_refresh and consumer.refresh()):
-            break
-    consumer.finish()

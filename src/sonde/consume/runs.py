@@ -14,6 +14,7 @@ _LENGTH = DISCARD - 1
 
 _LAYOUT = RING_HEADER // 4
 _SPECULATION = _LAYOUT + 3
+_MOST_ZEROS = 1 << 18
 _LONGEST = 16384
 """Records handed over at once: bounds the memory of the text made of them."""
 
@@ -35,9 +36,9 @@ def spans(data: memoryview) -> Iterator[Span]:
     position, end, chunk = 0, len(words), 16
     while position < end:
         length = words[position]
-        step = ((length & _LENGTH) + RING_HEADER + 7) >> 3 << 1
+        step = record_size(length) >> 2
         if length & DISCARD or length < HEADER_SIZE:
-            position += step
+            position = position + step if length else _behind_zeros(words, position)
             continue
         layout, speculation = words[position + _LAYOUT], words[position + _SPECULATION]
         count, following = 1, position + step
@@ -48,6 +49,18 @@ def spans(data: memoryview) -> Iterator[Span]:
         stop = position + count * step
         yield layout, speculation, position * 4, stop * 4, step * 4
         position = stop
+
+
+def record_size(word: int) -> int:
+    """The bytes of a record in a ring, whose header begins with that word, with the header and the padding."""
+    return (word & _LENGTH) + RING_HEADER + 7 & ~7
+
+
+def _behind_zeros(words: memoryview, position: int) -> int:
+    """Behind a record that is not one. Raises ValueError where no record comes at all: no ring has so many of them."""
+    if position + _MOST_ZEROS <= len(words) and not any(words[position : position + _MOST_ZEROS : 2]):
+        raise ValueError("there are zeros in the place of records")
+    return position + 2
 
 
 def _equal(words: memoryview, start: int, step: int, limit: int, expected: tuple[int, int, int]) -> int:

@@ -6,7 +6,7 @@ engine made them, so the consumer above does not know which one runs.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from sonde.spec import TracingSpec
 from sonde.typed import TYPE_CHECKING, Protocol
@@ -67,6 +67,9 @@ class Tracing(Protocol):
     @property
     def rings(self) -> Sequence[Ring]:
         """The rings, in the order of the spec."""
+
+    def heed(self, is_ending: Callable[[], bool]) -> None:
+        """Cut loops short from when this says that the session is to end, if this process executes programs."""
 
     def attach(self) -> None:
         """Attach every program whose probes the system fires."""

@@ -33,7 +33,7 @@ class PerfDataReader:
     """Raises PerfDataError for what cannot be read at all.
 
     `note` is sonde's, None in files that others wrote. `damage` says what ended the reading of `records` early, "" if
-    nothing did. `is_finished`: whoever wrote the file came to its end.
+    nothing did; `is_cut`: that the file ends there. `is_finished`: whoever wrote the file came to its end.
     """
 
     def __init__(self, file: BinaryIO) -> None:
@@ -49,8 +49,12 @@ class PerfDataReader:
         self.events: tuple[Event, ...] = perf_data.parse_events(self.header, before)
         self.is_finished = bool(self.header.features)
         self.damage = ""
+        self.is_cut = False
 
     def _at(self, offset: int, size: int) -> bytes:
+        """What there is of it."""
+        if offset > self._size:
+            return b""
         self._file.seek(offset)
         return self._file.read(size)
 
@@ -71,6 +75,7 @@ class PerfDataReader:
     def pieces(self) -> Iterator[bytes]:
         """The same, whole records many at a time."""
         self.damage = ""
+        self.is_cut = False
         position, end = self.header.data.offset, self._end
         waiting = b""
         while position < end:
@@ -85,6 +90,7 @@ class PerfDataReader:
             position, waiting = position + used, waiting[used:]
             if not more:
                 if waiting or self.is_finished:
+                    self.is_cut = True
                     self.damage = f"it is cut off at byte {position + len(waiting)}"
                 return
 

@@ -54,6 +54,7 @@ class Album:
         rate: int = HEAT_RATE,
     ) -> None:
         self._tasks = tasks
+        self.drawn = frozenset(number for task in tasks if task.kind != HEATMAP for number in task.aggregations)
         self._specs = specs
         self._frames = Frames(symbolizer, options)
         self._exporter = exporter

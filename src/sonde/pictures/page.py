@@ -14,8 +14,8 @@ import time
 import zlib
 from collections.abc import Mapping
 from html import escape
-from importlib.resources import files
 
+from sonde.resources import read_text
 from sonde.typed import Any, NamedTuple
 
 _PLAIN = 128 << 10
@@ -34,7 +34,7 @@ class Static(NamedTuple):
 
 def packaged(name: str) -> str:
     """A file of page/."""
-    return files("sonde.pictures").joinpath("page", name).read_text(encoding="utf-8")
+    return read_text("pictures", "page", name)
 
 
 def data_element(data: Mapping[str, Any]) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from sonde.consume.words import HISTOGRAMS
 from sonde.pictures.profiles import has_stack
 from sonde.spec import AggregationSpec
+from sonde.target.private_files import STANDARD_OUTPUT
 from sonde.typed import NamedTuple
 
 FLAME, FOLDED, SPEEDSCOPE, PPROF, HEATMAP = "flame", "folded", "speedscope", "pprof", "heatmap"
@@ -55,7 +56,7 @@ def request(kind: str, text: str) -> Request:
         name, _, path = text[1:].partition(":")
     if not path:
         raise RequestError(f"--{kind} needs the name of a file")
-    if kind in (FLAME, HEATMAP) and not path.lower().endswith(_PICTURES):
+    if kind in (FLAME, HEATMAP) and path != STANDARD_OUTPUT and not path.lower().endswith(_PICTURES):
         raise RequestError(f"--{kind} {path}: the file's name has to end in .html or .svg")
     return Request(kind, path, name)
 
@@ -80,7 +81,8 @@ def tasks(requests: Iterable[Request], specs: Sequence[AggregationSpec], not_dra
         found += _files(each, fitting, specs)
     twice = {task.path for place, task in enumerate(found) for other in found[:place] if other.path == task.path}
     if twice:
-        raise RequestError(f"two outputs would be written to {min(twice)}")
+        where = "the standard output" if STANDARD_OUTPUT in twice else min(twice)
+        raise RequestError(f"two outputs would be written to {where}")
     return found
 
 
@@ -122,6 +124,11 @@ def _files(asked: Request, fitting: list[int], specs: Sequence[AggregationSpec])
     if len(fitting) == 1 or asked.kind == SPEEDSCOPE:
         yield Task(asked.kind, asked.path, tuple(fitting))
         return
+    if asked.path == STANDARD_OUTPUT:
+        names = ", ".join(f"@{name_of(specs[number])}" for number in fitting)
+        raise RequestError(
+            f"--{asked.kind} -: there are several aggregations for it: {names}", f"--{asked.kind} @NAME:-"
+        )
     for number in fitting:
         yield Task(asked.kind, _inserted(asked.path, name_of(specs[number]) or "_"), (number,))
 

@@ -42,6 +42,8 @@ def fault_text(fault: Fault) -> str:
         text += f" ({fault.value - (fault.value >> 63 << 64)})"
     if fault.pc >= 0:
         text += f" at BPF pc {fault.pc}"
+    if fault.code == _LONG_LOOP:
+        text += " (-xmaxloop=N allows more)"
     return f"{_where(fault.clause, fault.probe)}: {text}"
 
 

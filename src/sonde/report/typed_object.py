@@ -22,6 +22,9 @@ _INDENT = 44
 """Columns before an object: those that stand before a record's data."""
 
 _DEEPEST = 10
+_MOST_PLACES = 1 << 16
+"""Members and elements looked at of one object, unions' and unset ones included: more than any has of those that can be
+recorded."""
 
 
 def object_text(types: Sequence[TypeSpec], number: int, data: bytes, address: int | None, limit: int) -> bytes:
@@ -48,6 +51,8 @@ class _Writer:
         self._lines: list[bytes] = []
         self._open: list[tuple[int, bytes]] = []
         self._is_cut = False
+        self._places = 0
+        self._names: dict[int, dict[int, str]] = {}
 
     def finish(self) -> list[bytes]:
         """All lines."""
@@ -57,9 +62,10 @@ class _Writer:
     def visit(self, member: MemberSpec, offset: int, depth: int, even_zero: bool = False) -> None:
         """An object at `offset` bits; one within another is not shown if it is zero."""
         spec = self._types[member.type]
+        self._places += 1
         if self._is_cut or not (spec.size or spec.kind == "string"):
             return
-        if (offset + (member.bits or 8 * _needed(spec)) + 7) // 8 > len(self._data):
+        if self._places > _MOST_PLACES or (offset + (member.bits or 8 * _needed(spec)) + 7) // 8 > len(self._data):
             self._cut(depth)
             return
         if depth and not even_zero and not self._is_set(spec, offset, member.bits):
@@ -112,12 +118,17 @@ class _Writer:
             case "pointer":
                 return b"0x%x" % value
             case "enum":
-                names = {number: name for name, number in reversed(spec.values)}
-                return visible(names.get(value, f"{value}")).encode()
+                return visible(self._enumerators(spec).get(value, f"{value}")).encode()
             case "integer":
                 return b"%d" % value
             case _:
                 return b""
+
+    def _enumerators(self, spec: TypeSpec) -> dict[int, str]:
+        """The first name of each number."""
+        if id(spec) not in self._names:
+            self._names[id(spec)] = {number: name for name, number in reversed(spec.values)}
+        return self._names[id(spec)]
 
     def _number(self, spec: TypeSpec, offset: int, bits: int) -> int:
         if not bits:
@@ -131,7 +142,10 @@ class _Writer:
         return self._data[offset // 8 : offset // 8 + size]
 
     def _is_set(self, spec: TypeSpec, offset: int, bits: int) -> bool:
-        return self._number(spec, offset, bits) != 0 if bits else any(self._bytes(offset, spec.size))
+        if bits:
+            return self._number(spec, offset, bits) != 0
+        here = self._bytes(offset, spec.size)
+        return here.count(0) < len(here)
 
     def _cut(self, depth: int) -> None:
         self._line(depth, b"...")

@@ -9,7 +9,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 
+from sonde.symbols.costs import Costs
 from sonde.symbols.elf import ElfError, ElfFile
+from sonde.symbols.errors import CostError
 from sonde.target.private_files import is_trusted
 from sonde.typed import NamedTuple
 
@@ -35,7 +37,7 @@ def find_debug_file(
 
     `root` is where the directories are looked up, "/proc/PID/root" for a process in another mount namespace; `path`
     begins with it already. `cache` is debuginfod's, by default where its clients keep it. Raises ElfError if the
-    object itself is damaged.
+    object itself is damaged, CostError where looking for it takes too much.
     """
     if has_debug_information(elf):
         return _with_shared(path, elf, root, directories), ()
@@ -44,7 +46,7 @@ def find_debug_file(
         if candidate in tried:
             continue
         tried.append(candidate)
-        found = open_regular(candidate)
+        found = open_regular(candidate, elf.costs)
         if found is not None and _matches(elf, found, checksum):
             return _with_shared(candidate, found, root, directories), tuple(tried)
     return None, tuple(tried)
@@ -55,11 +57,14 @@ def has_debug_information(elf: ElfFile) -> bool:
     return any(each.name in (".debug_info", ".zdebug_info") and each.kind != 8 and each.size for each in elf.sections)
 
 
-def open_regular(path: str) -> ElfFile | None:
-    """The ELF file at a path, None if it is missing, no ELF file, or no file at all (a FIFO would block)."""
+def open_regular(path: str, costs: Costs | None = None) -> ElfFile | None:
+    """The ELF file at a path, None if it is missing, no ELF file, or no file at all (a FIFO would block); `costs` are
+    those of the object that it belongs to."""
     try:
-        elf = ElfFile.open(path)
+        elf = ElfFile.open(path, costs)
         elf.check()
+    except CostError:
+        raise
     except (OSError, ElfError, ValueError):
         return None
     return elf
@@ -67,7 +72,7 @@ def open_regular(path: str) -> ElfFile | None:
 
 def debug_link(elf: ElfFile) -> tuple[str, int] | None:
     """The name and the CRC-32 in .gnu_debuglink. A name with a directory in it is no link."""
-    data = elf.section(".gnu_debuglink") or b""
+    data = elf.section(".gnu_debuglink", 2 * _LARGEST_NAME) or b""
     end = data.find(b"\0", 0, _LARGEST_NAME)
     at = end + 4 & ~3
     if end <= 0 or b"/" in data[:end] or len(data) < at + 4:
@@ -77,7 +82,7 @@ def debug_link(elf: ElfFile) -> tuple[str, int] | None:
 
 def shared_link(elf: ElfFile) -> tuple[str, str] | None:
     """The path and the build id, in hexadecimal, in .gnu_debugaltlink, which dwz makes."""
-    data = elf.section(".gnu_debugaltlink") or b""
+    data = elf.section(".gnu_debugaltlink", 2 * _LARGEST_NAME) or b""
     end = data.find(b"\0", 0, _LARGEST_NAME)
     return (os.fsdecode(data[:end]), data[end + 1 :].hex()) if end > 0 else None
 
@@ -133,6 +138,8 @@ def _matches(elf: ElfFile, found: ElfFile, checksum: int | None) -> bool:
         if elf.build_id and found.build_id:
             return elf.build_id == found.build_id
         return checksum is not None and found.checksum() == checksum
+    except CostError:
+        raise
     except ElfError:
         return False
 
@@ -148,7 +155,7 @@ def _with_shared(path: str, elf: ElfFile, root: str, directories: Sequence[str])
     if build_id:
         places += [_by_build_id(root + directory, build_id) for directory in directories]
     for place in places:
-        shared = open_regular(place)
+        shared = open_regular(place, elf.costs)
         if shared is not None and shared.build_id in (None, build_id):
             return DebugFile(path, elf, shared, place)
     return DebugFile(path, elf, missing=name)

@@ -6,6 +6,7 @@ import os
 import sys
 from signal import SIGINT
 
+from sonde.resources import read_text
 from sonde.symbols.rust_names import demangle as rust_name
 
 _LONGEST = 2048
@@ -60,7 +61,8 @@ class Demangler:
 class _Worker:
     def __init__(self) -> None:
         """Raises OSError."""
-        script = os.path.join(os.path.dirname(__file__), "cxx_worker.py")
+        # As text: in a zip file it is no file that Python could run.
+        script = read_text("symbols", "cxx_worker.py")
         theirs_in, self._requests = os.pipe2(os.O_CLOEXEC)
         self._answers, theirs_out = os.pipe2(os.O_CLOEXEC)
         self._rest = b""
@@ -70,7 +72,7 @@ class _Worker:
                 (os.POSIX_SPAWN_DUP2, theirs_out, 1),
                 (os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0),
             )
-            words = [sys.executable, "-I", "-S", script]
+            words = [sys.executable, "-I", "-S", "-c", script]
             # An interrupt is for whoever asks.
             self._pid = os.posix_spawn(sys.executable, words, {}, file_actions=actions, setsigmask=[SIGINT])
         except OSError:

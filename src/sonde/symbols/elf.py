@@ -9,7 +9,9 @@ from __future__ import annotations
 import struct
 from functools import cached_property
 
-from sonde.symbols.file_bytes import FileBytes
+from sonde.symbols.costs import Costs
+from sonde.symbols.errors import ElfError as ElfError
+from sonde.symbols.file_bytes import FileBytes, Part
 from sonde.symbols.symbol_table import ElfSymbol, SymbolTable
 from sonde.typed import NamedTuple
 from sonde.untrusted import open_regular
@@ -19,17 +21,21 @@ _SHT_SYMTAB, _SHT_NOTE, _SHT_DYNSYM, _SHT_NOBITS = 2, 7, 11, 8
 _PT_LOAD, _PT_TLS = 1, 7
 _DT_FLAGS_1, _DF_1_PIE = 0x6FFFFFFB, 0x08000000
 _NT_GNU_BUILD_ID = 3
-_CHUNK, _LARGEST_CHECKED = 1 << 24, 1 << 32
+_SECTION_SIZE = 400
+"""Bytes of memory that a section takes, about."""
+
+_CHUNK, _LARGEST_CHECKED = 1 << 20, 1 << 32
 _LARGEST_HEADER = 64
-_LONGEST_NAME = 1 << 14
+_LONGEST_NAME = 1 << 10
 """Bytes of a section's name that are looked at."""
 
-_LARGEST_TABLE = 1 << 28
-"""Bytes of a symbol table, or of its strings, that are read: a file with holes may claim to have any number."""
+_LONGEST_BUILD_ID = 64
+_LARGEST_DYNAMIC = 1 << 20
+_LARGEST_TABLE = 48 << 20
+"""Bytes of a symbol table that are read, two million entries; the rest of a larger one is left out."""
 
-
-class ElfError(Exception):
-    """The file is not little-endian ELF, or it is cut off."""
+LARGE = 4 << 20
+"""A section of more bytes is read where it is looked at, not as a whole, if who asks can do with that."""
 
 
 class Segment(NamedTuple):
@@ -71,8 +77,9 @@ _LAYOUTS = {
 class ElfFile:
     """An ELF file of either class, little-endian."""
 
-    def __init__(self, data: bytes | FileBytes) -> None:
-        """Raises ElfError."""
+    def __init__(self, data: bytes | FileBytes, costs: Costs | None = None) -> None:
+        """`costs` are those of a file that is read already. Raises ElfError."""
+        self.costs = data.costs if isinstance(data, FileBytes) else costs or Costs()
         start = data[:_LARGEST_HEADER]
         if len(start) < 20 or start[:4] != b"\x7fELF" or start[4] not in _LAYOUTS or start[5] != 1:
             raise ElfError("not a little-endian ELF file")
@@ -91,9 +98,9 @@ class ElfFile:
         return self._wide
 
     @classmethod
-    def open(cls, path: str) -> ElfFile:
-        """The ELF file at a path. Raises OSError or ElfError."""
-        return cls(FileBytes(open_regular(path)))
+    def open(cls, path: str, costs: Costs | None = None) -> ElfFile:
+        """The ELF file at a path; `costs` are those of the object that it belongs to. Raises OSError or ElfError."""
+        return cls(FileBytes(open_regular(path), costs))
 
     @cached_property
     def segments(self) -> tuple[Segment, ...]:
@@ -111,7 +118,7 @@ class ElfFile:
     @property
     def is_position_independent_program(self) -> bool:
         """Whether its dynamic section says so, which distinguishes it from a library (DF_1_PIE of DT_FLAGS_1)."""
-        data = self.section(".dynamic") or b""
+        data = self.section(".dynamic", _LARGEST_DYNAMIC) or b""
         pairs = struct.iter_unpack("<QQ", data[: len(data) // 16 * 16])
         return self._wide and any(tag == _DT_FLAGS_1 and value & _DF_1_PIE for tag, value in pairs)
 
@@ -149,16 +156,18 @@ class ElfFile:
             self._unpack(self._layout.section, self._sections + index * size) for index in range(self._section_count)
         ]
         names = raw[self._names][4] if self._names < len(raw) else 0
-        return tuple(
+        found = tuple(
             Section(self._string(names + name), kind, address, offset, size, link, entry_size, flags, info)
             for name, kind, flags, address, offset, size, link, info, _, entry_size in raw
         )
+        self.costs.take(sum(len(each.name) + _SECTION_SIZE for each in found))
+        return found
 
-    def section(self, name: str) -> bytes | None:
-        """The bytes of a section, None if the file has none of that name."""
+    def section(self, name: str, most: int | None = None) -> bytes | None:
+        """The bytes of a section, the first `most` of them, None if the file has none of that name."""
         for section in self.sections:
             if section.name == name and section.kind != _SHT_NOBITS:
-                return self.contents(section)
+                return self.contents(section, most)
         return None
 
     def read(self, offset: int, size: int) -> bytes:
@@ -175,6 +184,7 @@ class ElfFile:
         found = 0
         for start in range(0, len(self._data), _CHUNK):
             found = crc32(self._data[start : start + _CHUNK], found)
+            self.costs.check()
         return found
 
     def check(self) -> None:
@@ -193,7 +203,7 @@ class ElfFile:
             if section.kind == _SHT_NOTE and section.name == ".note.gnu.build-id":
                 name_size, size, kind = self._unpack(struct.Struct("<III"), section.offset)
                 start = section.offset + 12 + (name_size + 3 & ~3)
-                if kind == _NT_GNU_BUILD_ID:
+                if kind == _NT_GNU_BUILD_ID and size <= _LONGEST_BUILD_ID:
                     return self._data[start : start + size].hex()
         return None
 
@@ -242,7 +252,7 @@ class ElfFile:
                     if section.link >= len(self.sections):
                         raise ElfError("a symbol table without strings")
                     return self._symbol_table(section)
-        return SymbolTable(b"", b"", self._wide)
+        return SymbolTable(b"", b"", self._wide, self.costs)
 
     def dynamic_name(self, number: int) -> str:
         """The name of a symbol of the dynamic table, "" if there is none of that number."""
@@ -253,16 +263,23 @@ class ElfFile:
         for section in self.sections:
             if section.kind == _SHT_DYNSYM and section.link < len(self.sections):
                 return self._symbol_table(section)
-        return SymbolTable(b"", b"", self._wide)
+        return SymbolTable(b"", b"", self._wide, self.costs)
 
     def _symbol_table(self, section: Section) -> SymbolTable:
-        strings = self.sections[section.link]
-        table, names = (self.read(each.offset, min(each.size, _LARGEST_TABLE)) for each in (section, strings))
-        return SymbolTable(table, names, self._wide)
+        table = self.contents(section, _LARGEST_TABLE)
+        self.costs.take(len(table))
+        return SymbolTable(table, self.part(self.sections[section.link]), self._wide, self.costs)
 
-    def contents(self, section: Section) -> bytes:
-        """The bytes of a section, as far as the file has them."""
-        return self._data[section.offset : section.offset + section.size]
+    def contents(self, section: Section, most: int | None = None) -> bytes:
+        """The bytes of a section, as far as the file has them, the first `most` of them. Raises CostError."""
+        size = section.size if most is None else min(section.size, most)
+        return self._data[section.offset : section.offset + size]
+
+    def part(self, section: Section) -> Part:
+        """The bytes of a section that may be large: those of one that is are read when they are asked for."""
+        if not isinstance(self._data, FileBytes) or section.size <= LARGE:
+            return self.contents(section)
+        return self._data.window(section.offset, section.size)
 
     def _string(self, offset: int) -> str:
         if offset >= len(self._data):

@@ -15,6 +15,7 @@ _OF_SYMBOLS = frozenset((1, 6, 7))
 """R_X86_64_64, GLOB_DAT and JUMP_SLOT."""
 
 _RELA = 4
+_PIECE = _RELOCATION.size << 12
 
 ReadWord = Callable[[int], int | None]
 """The 64 bits at an address of the process, None if they cannot be read."""
@@ -67,10 +68,12 @@ def relocations(file: ElfFile) -> Iterator[tuple[int, int, int, int]]:
     """Offset, type, number of the dynamic symbol and addend of each that the dynamic linker applies."""
     for section in file.sections:
         if section.kind == _RELA:
-            data = file.contents(section)
-            whole = data[: len(data) // _RELOCATION.size * _RELOCATION.size]
-            for offset, info, addend in _RELOCATION.iter_unpack(whole):
-                yield offset, info & 0xFFFFFFFF, info >> 32, addend
+            data = file.part(section)
+            whole = len(data) // _RELOCATION.size * _RELOCATION.size
+            for start in range(0, whole, _PIECE):
+                file.costs.check()
+                for offset, info, addend in _RELOCATION.iter_unpack(data[start : min(start + _PIECE, whole)]):
+                    yield offset, info & 0xFFFFFFFF, info >> 32, addend
 
 
 def _is_code(file: ElfFile, address: int) -> bool:

@@ -12,7 +12,7 @@ import os
 import stat
 import zlib
 
-from sonde.symbols.dwarf.unwind_rows import ROW, SECTION, unwind_rows
+from sonde.symbols.dwarf.unwind_rows import LARGEST, ROW, SECTION, unwind_rows
 from sonde.symbols.elf import ElfFile
 from sonde.untrusted import open_file
 
@@ -38,7 +38,7 @@ def kept_rows(file: ElfFile, base: int, directory: str | None = None) -> bytes:
     from hashlib import blake2b  # an import for this alone
 
     where = directory or _directory()
-    made_of = blake2b(file.contents(section), digest_size=20, salt=b"", person=VERSION)
+    made_of = blake2b(file.contents(section, LARGEST), digest_size=20, salt=b"", person=VERSION)
     made_of.update(f" {section.address} {base}".encode())
     path = os.path.join(where, made_of.hexdigest())
     found = _read(path)

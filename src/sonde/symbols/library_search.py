@@ -19,6 +19,9 @@ USUAL = tuple(
 _DYNAMIC = 6
 _ENTRY = struct.Struct("<QQ")
 _RPATH, _RUNPATH = 15, 29
+_LARGEST = 16 << 20
+"""Bytes of a section that are looked at."""
+
 _MOST_WORDS = 1 << 20
 """Bytes of a process's arguments, or of its environment, that are looked at."""
 
@@ -80,7 +83,7 @@ def run_paths(file: ElfFile) -> list[str]:
     found: list[str] = []
     for section in file.sections:
         if section.kind == _DYNAMIC and section.link < len(file.sections):
-            data, strings = file.contents(section), file.contents(file.sections[section.link])
+            data, strings = file.contents(section, _LARGEST), file.contents(file.sections[section.link], _LARGEST)
             for tag, value in _ENTRY.iter_unpack(data[: len(data) // _ENTRY.size * _ENTRY.size]):
                 if tag in (_RPATH, _RUNPATH):
                     text = strings[value : strings.find(b"\0", value)]
@@ -93,7 +96,7 @@ def _texts(file: ElfFile, name: str) -> Iterator[str]:
     pattern = re.compile(rb"[\x21-\x7e]*/" + re.escape(os.fsencode(name)) + rb"[\x21-\x7e]*\0")
     for section in file.sections:
         if section.name == ".rodata":
-            for found in pattern.finditer(file.contents(section)):
+            for found in pattern.finditer(file.contents(section, _LARGEST)):
                 yield os.fsdecode(found[0][:-1])
 
 

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from sonde.symbols.costs import Costs
 from sonde.symbols.elf import ElfError, ElfFile
 from sonde.symbols.plt import Linkage
 
-_MOST = 1 << 18
+_MOST = 1 << 16
 """Answers kept of one object."""
+
+_WORTH, _INLINED_WORTH = 0.001, 0.02
+"""Seconds of reading that the answers for an address may take beside what preparing them takes."""
 
 
 class ObjectNames:
@@ -19,6 +23,9 @@ class ObjectNames:
         self._path = path
         self._inlines_at: Callable[[int], tuple[str, ...]] | None = None
         self._inlined: dict[int, tuple[str, ...]] = {}
+        self.costs = file.costs
+        # Debug information that costs too much does not cost the names of symbols as well.
+        self.inline_costs = Costs()
         self._linkage = Linkage(file)
         self._symbols = tuple(symbols)
         self._known: dict[int, tuple[str, int] | None] = {}
@@ -28,7 +35,9 @@ class ObjectNames:
         if address not in self._known:
             if len(self._known) >= _MOST:
                 self._known.clear()
-            self._known[address] = self._find(address)
+            self.costs.allow(_WORTH)
+            with self.costs:
+                self._known[address] = self._find(address)
         return self._known[address]
 
     def inlined(self, address: int) -> tuple[str, ...]:
@@ -36,16 +45,21 @@ class ObjectNames:
         if self._inlines_at is None:
             from sonde.symbols.dwarf.inlines import open_inlines  # an import that most runs do without
 
-            found = open_inlines(self._path) if self._path else None
+            found = open_inlines(self._path, self.inline_costs) if self._path else None
             self._inlines_at = found.at if found else lambda address: ()
         if address not in self._inlined:
             if len(self._inlined) >= _MOST:
                 self._inlined.clear()
-            self._inlined[address] = self._inlines_at(address)
+            self.inline_costs.allow(_INLINED_WORTH)
+            with self.inline_costs:
+                self._inlined[address] = self._inlines_at(address)
         return self._inlined[address]
 
     def _find(self, address: int) -> tuple[str, int] | None:
-        found = self._linkage.symbolize(address)
+        try:
+            found = self._linkage.symbolize(address)
+        except ElfError:
+            found = None
         for symbols in () if found else self._symbols:
             try:
                 found = symbols.symbolize(address)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from collections import OrderedDict
 
 from sonde.symbols.elf import ElfError, ElfFile
 from sonde.symbols.mappings import DELETED, VDSO, Mapping
@@ -16,6 +17,14 @@ _LARGEST_VDSO = 1 << 20
 
 KEPT = 400
 """Files that are opened before anybody asks for a name in them: each takes a descriptor."""
+
+_MOST_OPEN = KEPT + 100
+"""Files that are open; the ones that have not been asked for longest are closed, and opened again where they still
+are."""
+
+_MOST_UNREADABLE = 1 << 14
+_MOST_HELD = 128 << 20
+"""Bytes of the tables of all objects that are kept beside those of the one that is read."""
 
 
 class _Key(NamedTuple):
@@ -37,23 +46,31 @@ class Objects:
 
     def __init__(self, proc: str = "/proc") -> None:
         self._proc = proc
-        self._opened: dict[_Key, ElfFile | None] = {}
+        self._opened: OrderedDict[_Key, ElfFile] = OrderedDict()
+        self._unreadable: set[_Key] = set()
         self._symbols: dict[_Key, tuple[ElfFile, ...]] = {}
         self._paths: dict[_Key, str] = {}
         self._names: dict[_Key, ObjectNames] = {}
-        self._kept = 0
+        self._refused: dict[str, str] = {}
 
     def file(self, pid: int, mapping: Mapping) -> ElfFile | None:
         """The file of a mapping of a process, None if it cannot be read or is not ELF."""
         key = _key(mapping)
-        if key not in self._opened:
-            self._opened[key] = self._open(pid, mapping)
-        return self._opened[key]
+        found = self._opened.get(key)
+        if found is not None:
+            self._opened.move_to_end(key)
+        elif key not in self._unreadable:
+            found = self._open(pid, mapping)
+            if found is not None:
+                self._opened[key] = found
+                self._make_room()
+            elif len(self._unreadable) < _MOST_UNREADABLE:
+                self._unreadable.add(key)
+        return found
 
     def keep(self, pid: int, mapping: Mapping) -> None:
         """Open the file of a mapping while the process still runs and the file is there, unless many are open."""
-        if mapping.path.startswith("/") and self._kept < KEPT and _key(mapping) not in self._opened:
-            self._kept += 1
+        if mapping.path.startswith("/") and len(self._opened) < KEPT:
             self.file(pid, mapping)
 
     def keep_foreign(self, pid: int, mapping: Mapping) -> None:
@@ -67,7 +84,10 @@ class Objects:
         key = _key(mapping)
         if key not in self._symbols:
             file = self.file(pid, mapping)
-            self._symbols[key] = self._with_symbols(pid, key, file) if file else ()
+            if file is None:
+                return ()
+            with file.costs:
+                self._symbols[key] = self._with_symbols(pid, key, file)
         return self._symbols[key]
 
     def _with_symbols(self, pid: int, key: _Key, file: ElfFile) -> tuple[ElfFile, ...]:
@@ -86,7 +106,37 @@ class Objects:
             if file is None:
                 return None
             found = self._names[key] = ObjectNames(file, self.symbols(pid, mapping), self._paths.get(key, ""))
+            self._make_room()
         return found
+
+    def refused(self) -> list[tuple[str, str]]:
+        """The paths of the objects that could not be read to the end as it takes too much, and why."""
+        for key, file in self._opened.items():
+            self._note(key, file)
+        return list(self._refused.items())
+
+    def _note(self, key: _Key, file: ElfFile) -> None:
+        names = self._names.get(key)
+        reason = file.costs.reason or (names.inline_costs.reason if names else "")
+        if reason and len(self._refused) < _MOST_UNREADABLE:
+            self._refused[key.path] = reason
+
+    def _held(self, key: _Key) -> int:
+        names = self._names.get(key)
+        return self._opened[key].costs.taken + (names.inline_costs.taken if names else 0)
+
+    def _make_room(self) -> None:
+        """Close the files that have not been asked for longest, but not the last one."""
+        held = sum(map(self._held, self._opened))
+        while len(self._opened) > _MOST_OPEN or (held > _MOST_HELD and len(self._opened) > 1):
+            key, gone = next(iter(self._opened.items()))
+            taken = self._held(key)
+            self._note(key, gone)
+            del self._opened[key]
+            held -= taken
+            self._symbols.pop(key, None)
+            self._names.pop(key, None)
+            self._paths.pop(key, None)
 
     def _open(self, pid: int, mapping: Mapping) -> ElfFile | None:
         if mapping.path == VDSO:
@@ -94,7 +144,8 @@ class Objects:
         for path in self._candidates(pid, mapping):
             try:
                 file = ElfFile.open(path)
-                file.check()
+                with file.costs:
+                    file.check()
             except (OSError, ElfError):
                 continue
             self._paths[_key(mapping)] = path

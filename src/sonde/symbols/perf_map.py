@@ -11,18 +11,31 @@ from __future__ import annotations
 import os
 import stat
 import time
+from array import array
 from bisect import bisect_right
 from collections import OrderedDict
 
+from sonde.symbols.costs import Costs
+from sonde.symbols.errors import CostError
 from sonde.symbols.images import split
 from sonde.symbols.objects import root_of
 from sonde.typed import NamedTuple
-from sonde.untrusted import open_regular, read_kernel
+from sonde.untrusted import lines, open_regular, read_kernel
 from sonde.visible import visible
 
 MOST_BYTES = 64 << 20
+"""Of a map; the rest of a longer one is left out."""
+
+_MOST_ENTRIES = 1 << 20
+"""Of a map; those of large programs have some hundred thousand."""
+
+_ENTRY_SIZE = 12
+_HELD = 96 << 20
+"""Bytes of all maps that are kept; the ones that have not been asked for longest go."""
+
 _BLOCK = 1 << 20
 _LONGEST_NAME = 1024
+_LONGEST_LINE = _LONGEST_NAME + 64
 _PATIENCE, _SHORTEST = 20, 0.01
 """A map is not looked at again before so many times the time has passed that reading it took, and so many seconds."""
 
@@ -30,6 +43,9 @@ _SHORTEST_LOOK = 0.2
 _MOST_HOMES, _MOST_MAPS = 4096, 200
 _NEIGHBOURS = 64
 """How many entries before an address are tried: code that starts nearer may end before it."""
+
+_PLACE = 32
+_PLACES = (1 << _PLACE) - 1
 
 
 class Home(NamedTuple):
@@ -59,10 +75,30 @@ class PerfMap:
         self._home = home
         self._path = f"{home.root}/tmp/perf-{home.number}.map"
         self._inode = 0
+        self._costs = Costs(size=MOST_BYTES + _MOST_ENTRIES * _ENTRY_SIZE)
+        self._forget()
+
+    def _forget(self) -> None:
         self._offset = 0
-        self._starts: list[int] = []
-        self._entries: list[tuple[int, int, int, bytes]] = []
-        """Start, end, number in the file, name: sorted like `_starts`."""
+        self._text = bytearray()
+        """Whole lines."""
+        self._starts: array[int] = array("Q")
+        self._places: array[int] = array("I")
+        """Where in the text the lines are whose code begins at `_starts`, which are sorted, then by their order."""
+
+    @property
+    def held(self) -> int:
+        """Bytes of memory, about."""
+        return len(self._text) + _ENTRY_SIZE * len(self._starts)
+
+    @property
+    def refused(self) -> str:
+        """Why the rest of the map is left out, "" if it is not."""
+        return self._costs.reason
+
+    @property
+    def path(self) -> str:
+        return self._path
 
     def refresh(self) -> bool:
         """Read what the file has got since the last time; whether there was anything."""
@@ -77,44 +113,71 @@ class PerfMap:
             if found.st_mode & stat.S_IWOTH:
                 return False
             if found.st_ino != self._inode or found.st_size < self._offset:
-                self._inode, self._offset, self._entries = found.st_ino, 0, []
-            return self._read(descriptor)
+                self._inode = found.st_ino
+                self._forget()
+            with self._costs:
+                return self._read(descriptor)
         except OSError:
             return False
         finally:
             os.close(descriptor)
 
     def _read(self, descriptor: int) -> bool:
-        added: list[tuple[int, int, int, bytes]] = []
-        rest = b""
-        first = len(self._entries)
-        while self._offset < MOST_BYTES:
-            data = os.pread(descriptor, _BLOCK, self._offset + len(rest))
-            if not data:
-                break
-            *lines, last = (rest + data).split(b"\n")
-            self._offset += len(rest) + len(data) - len(last)
-            rest = last if len(last) <= _LONGEST_NAME + 64 else b""
-            self._offset += len(last) - len(rest)
-            added += [
-                entry for number, line in enumerate(lines) if (entry := _parse(line, first + len(added) + number))
-            ]
+        added: list[int] = []
+        try:
+            while not self._costs.reason:
+                data = os.pread(descriptor, _BLOCK, self._offset)
+                end = data.rfind(b"\n") + 1
+                if not end and len(data) < _LONGEST_LINE:
+                    break
+                # A line without end is none.
+                self._offset += end or len(data)
+                added += self._lines(data[:end])
+                self._bound(len(added))
+        except CostError:
+            pass
         if added:
-            self._entries = sorted(self._entries + added)
-            self._starts = [entry[0] for entry in self._entries]
+            # What was there before is sorted: merging is quick.
+            keys = [start << _PLACE | place for start, place in zip(self._starts, self._places, strict=True)] + added
+            keys.sort()
+            self._starts = array("Q", [key >> _PLACE for key in keys])
+            self._places = array("I", [key & _PLACES for key in keys])
         return bool(added)
+
+    def _bound(self, added: int) -> None:
+        """Raises CostError."""
+        self._costs.check()
+        if len(self._text) > MOST_BYTES:
+            self._costs.refuse(f"it has more than {MOST_BYTES >> 20} MiB")
+        if len(self._starts) + added > _MOST_ENTRIES:
+            self._costs.refuse(f"it has more than {_MOST_ENTRIES:,} entries")
+
+    def _lines(self, data: bytes) -> list[int]:
+        """Start and place of the lines, which are added to the text."""
+        found, place = [], len(self._text)
+        self._text += data
+        for line in lines(data):
+            try:
+                start = int(line.partition(b" ")[0], 16)
+            except ValueError:
+                start = -1
+            if 0 <= start < 1 << 64:
+                found.append(start << _PLACE | place)
+            place += len(line) + 1
+        return found
 
     def symbolize(self, address: int) -> tuple[str, int] | None:
         """The name of the code at an address and the distance from its start; of several the one that was made last."""
         at = bisect_right(self._starts, address)
-        around = [entry for entry in self._entries[max(at - _NEIGHBOURS, 0) : at] if address < entry[1]]
-        if not around:
-            return None
-        start, _, _, name = max(around, key=lambda entry: entry[2])
-        return visible(name.decode(errors="surrogateescape")), address - start
+        for place in sorted(self._places[max(at - _NEIGHBOURS, 0) : at], reverse=True):
+            found = _parse(bytes(self._text[place : place + _LONGEST_LINE]).partition(b"\n")[0])
+            if found is not None and found[0] <= address < found[1]:
+                return visible(found[2].decode(errors="surrogateescape")), address - found[0]
+        return None
 
 
-def _parse(line: bytes, number: int) -> tuple[int, int, int, bytes] | None:
+def _parse(line: bytes) -> tuple[int, int, bytes] | None:
+    """Start, end and name."""
     words = line.split(None, 2)
     if len(words) < 3:
         return None
@@ -124,7 +187,7 @@ def _parse(line: bytes, number: int) -> tuple[int, int, int, bytes] | None:
         return None
     if not 0 <= start < start + size <= 1 << 64:
         return None
-    return start, start + size, number, words[2][:_LONGEST_NAME]
+    return start, start + size, words[2][:_LONGEST_NAME]
 
 
 class CompiledCode:
@@ -168,13 +231,23 @@ class CompiledCode:
         found = self._maps.get(key)
         if found is None:
             found = self._maps[key] = PerfMap(home)
-            if len(self._maps) > _MOST_MAPS:
-                gone, _ = self._maps.popitem(last=False)
-                self._due.pop(gone, None)
+        self._maps.move_to_end(key)
         began = time.monotonic()
         if began >= self._due.get(key, 0):
             self._changes += found.refresh()
             now = time.monotonic()
             self._due[key] = now + max(_SHORTEST, _PATIENCE * (now - began))
+            self._make_room()
         named = found.symbolize(address)
         return (f"perf-{home.number}.map", *named) if named else None
+
+    def _make_room(self) -> None:
+        held = sum(each.held for each in self._maps.values())
+        while len(self._maps) > _MOST_MAPS or (held > _HELD and len(self._maps) > 1):
+            key, gone = self._maps.popitem(last=False)
+            self._due.pop(key, None)
+            held -= gone.held
+
+    def refused(self) -> list[tuple[str, str]]:
+        """The maps of which something is left out, and why."""
+        return [(each.path, each.refused) for each in self._maps.values() if each.refused]

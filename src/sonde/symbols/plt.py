@@ -15,6 +15,8 @@ _JUMP = b"\xff\x25"
 _DISPLACEMENT = struct.Struct("<i")
 _ENTRY = 16
 _IRELATIVE = 37
+_SIZE = 200
+"""Bytes of memory that the name of a word takes besides its characters, about."""
 
 
 class Linkage:
@@ -39,12 +41,15 @@ class Linkage:
     def _names(self) -> dict[int, str]:
         """By the address of the word."""
         try:
-            found = {}
+            found: dict[int, str] = {}
             for at, kind, number, addend in relocations(self._file):
+                if not number and kind != _IRELATIVE:
+                    continue
                 symbol = self._file.symbolize(addend) if kind == _IRELATIVE else None
                 name = symbol[0] if symbol else self._file.dynamic_name(number)
                 if name and not (kind == _IRELATIVE and not symbol):
                     found[at] = name
+                    self._file.costs.take(len(name) + _SIZE)
             return found
         except (ElfError, struct.error):
             return {}

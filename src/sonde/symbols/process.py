@@ -59,6 +59,10 @@ class ProcessNames:
         """Another number each time that an address may have got another name."""
         return self._compiled.changes
 
+    def refused(self) -> list[tuple[str, str]]:
+        """The paths of files that could not be read to the end as it takes too much, and why."""
+        return [*self._objects.refused(), *self._compiled.refused()]
+
     @property
     def forgotten(self) -> int:
         """Processes that have ended whose mappings were given up for want of room."""

@@ -17,6 +17,12 @@ EM_X86_64 = 62
 _OWNER = b"stapsdt\0"
 _NT_STAPSDT = 3
 _EXECUTABLE, _WRITABLE = 1, 2
+_LARGEST = 16 << 20
+"""Bytes of a section that are read: programs with thousands of probes have some hundred KiB."""
+
+_NOTE_SIZE = 600
+"""Bytes of memory that a note takes, about."""
+
 _PAGE = 4096
 _MOST_COUNTER = 1 << 32
 """perf_event_attr.config has 32 bits for it."""
@@ -51,7 +57,10 @@ def notes_of(file: ElfFile) -> list[Note]:
     for section in file.sections:
         if section.name == SECTION:
             try:
-                found.extend(_moved(note, base) for note in notes(file.contents(section)))
+                for note in notes(file.contents(section, _LARGEST)):
+                    file.costs.take(_NOTE_SIZE + len(note.arguments))
+                    file.costs.check()
+                    found.append(_moved(note, base))
             except StapsdtError:
                 continue
     return found

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from sonde.symbols.debug_files import find_debug_file
 from sonde.symbols.elf import ElfError, ElfFile
+from sonde.symbols.errors import CostError
 
+_PIECE = 1 << 20
 _LARGEST = 64 << 20
 """Bytes of a table that was compressed: a small section may claim to be any size."""
 
@@ -27,7 +29,7 @@ def with_symbols(file: ElfFile, path: str, root: str = "") -> tuple[ElfFile, ...
 
 def _compressed(file: ElfFile) -> ElfFile | None:
     """The symbol table that some distributions leave in stripped files (GDB manual, MiniDebugInfo)."""
-    data = file.section(".gnu_debugdata")
+    data = file.section(".gnu_debugdata", _LARGEST)
     if data is None:
         return None
     try:
@@ -36,6 +38,14 @@ def _compressed(file: ElfFile) -> ElfFile | None:
         # Python can be built without it.
         return None
     try:
-        return ElfFile(lzma.LZMADecompressor().decompress(data, _LARGEST))
+        unpacking = lzma.LZMADecompressor(memlimit=_LARGEST)
+        found = bytearray(unpacking.decompress(data, _PIECE))
+        while not unpacking.eof and not unpacking.needs_input and len(found) < _LARGEST:
+            file.costs.check()
+            found += unpacking.decompress(b"", _PIECE)
+        file.costs.take(len(found))
+        return ElfFile(bytes(found), file.costs)
+    except CostError:
+        raise
     except (lzma.LZMAError, EOFError, ElfError):
         return None

@@ -11,6 +11,8 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterator
 from functools import cached_property
 
+from sonde.symbols.costs import Costs
+from sonde.symbols.file_bytes import Part
 from sonde.typed import NamedTuple
 
 STT_NOTYPE, STT_OBJECT, STT_FUNC, STT_GNU_IFUNC = 0, 1, 2, 10
@@ -21,7 +23,7 @@ _KINDS = frozenset((STT_NOTYPE, STT_OBJECT, STT_FUNC, STT_GNU_IFUNC))
 _NOT_DEFINED = frozenset((_SHN_UNDEF, _SHN_ABS))
 _SHIFT = 32
 _INDEX = (1 << _SHIFT) - 1
-_MOST_SYMBOLS = 1 << 22
+_MOST_SYMBOLS = 1 << 21
 """The rest of a larger table is left out."""
 
 _LONGEST_NAME = 1 << 14
@@ -32,6 +34,21 @@ _NEIGHBOURS = 16
 
 _FEW = 8
 """Names that are searched for before an index of all is made."""
+
+_MOST_INDEXED = 1 << 19
+"""Of so many entries an index of all names is made."""
+
+_NAME_SIZE = 160
+"""Bytes of memory that a name in a table of all takes besides its characters, about."""
+
+_KEY_SIZE = 44
+"""Bytes of memory that an address takes among all of them."""
+
+_LOOK = 1 << 10
+"""Names that are made before it is asked what that has taken."""
+
+_PIECE = 1 << 16
+"""Entries that are passed before it is asked what that has taken."""
 
 _WIDE, _NARROW = struct.Struct("<IBBHQQ"), struct.Struct("<IIIBBH")
 """Elf64_Sym and Elf32_Sym."""
@@ -56,7 +73,8 @@ class _Entry(NamedTuple):
 class SymbolTable:
     """`table` are its entries, `strings` the section of their names; `wide` those of ELF's class of 64 bits."""
 
-    def __init__(self, table: bytes, strings: bytes, wide: bool) -> None:
+    def __init__(self, table: bytes, strings: Part, wide: bool, costs: Costs | None = None) -> None:
+        self._costs = costs or Costs()
         self._layout = _WIDE if wide else _NARROW
         size = self._layout.size
         self._table = table[: min(len(table) // size, _MOST_SYMBOLS) * size]
@@ -84,7 +102,9 @@ class SymbolTable:
         """The symbols of a name, in their order: more than one where files of the program have a static of that name
         each, or the name has versions (`memcpy@GLIBC_2.2.5`)."""
         self._asked += 1
-        numbers = self._search(name) if self._asked <= _FEW else self._by_name.get(name.partition("@")[0], [])
+        is_large = len(self._table) // self._layout.size > _MOST_INDEXED
+        is_searched = self._asked <= _FEW or is_large
+        numbers = self._search(name) if is_searched else self._by_name.get(name.partition("@")[0], [])
         entered = sorted((each.symbol.address, each) for number in numbers if (each := self._entry(number)))
         found = [each.symbol for _, each in entered]
         return [each for each in found if each.name == name or each.name.startswith(f"{name}@")]
@@ -103,14 +123,24 @@ class SymbolTable:
         """The entries by name, without versions."""
         found: dict[str, list[int]] = {}
         for number, (start, *_) in enumerate(self._layout.iter_unpack(self._table)):
-            found.setdefault(_text_at(self._strings, start).partition("@")[0], []).append(number)
+            name = _text_at(self._strings, start).partition("@")[0]
+            self._keep(number, name)
+            found.setdefault(name, []).append(number)
         return found
+
+    def _keep(self, number: int, name: str) -> None:
+        """Count what a table of names takes. Raises CostError."""
+        self._costs.take(len(name) + _NAME_SIZE)
+        if not number % _LOOK:
+            self._costs.check()
 
     def names(self, kinds: Collection[int]) -> Iterator[tuple[str, int]]:
         """All names of symbols of some types, without their versions, and the addresses they have."""
-        for start, kind, address in self._defined():
+        for number, (start, kind, address) in enumerate(self._defined()):
             if kind & 15 in kinds:
-                yield _text_at(self._strings, start).partition("@")[0], address
+                name = _text_at(self._strings, start).partition("@")[0]
+                self._keep(number, name)
+                yield name, address
 
     def before(self, address: int, kinds: Collection[int]) -> Iterator[int]:
         """The addresses, at or before one, at which symbols of some types begin, the nearest first."""
@@ -157,19 +187,24 @@ class SymbolTable:
     def _keys(self) -> list[int]:
         """Address and index of each defined symbol, packed in one integer, sorted: nothing else is made of them until
         they are asked for."""
-        entries = enumerate(self._layout.iter_unpack(self._table))
-        if self._wide:
-            found = [
-                address << _SHIFT | number
-                for number, (_, kind, _, index, address, _) in entries
-                if kind & 15 in _KINDS and index not in _NOT_DEFINED
-            ]
-        else:
-            found = [
-                address << _SHIFT | number
-                for number, (_, address, _, kind, _, index) in entries
-                if kind & 15 in _KINDS and index not in _NOT_DEFINED
-            ]
+        found: list[int] = []
+        size = self._layout.size
+        for first in range(0, len(self._table) // size, _PIECE):
+            entries = enumerate(self._layout.iter_unpack(self._table[first * size : (first + _PIECE) * size]), first)
+            if self._wide:
+                found += [
+                    address << _SHIFT | number
+                    for number, (_, kind, _, index, address, _) in entries
+                    if kind & 15 in _KINDS and index not in _NOT_DEFINED
+                ]
+            else:
+                found += [
+                    address << _SHIFT | number
+                    for number, (_, address, _, kind, _, index) in entries
+                    if kind & 15 in _KINDS and index not in _NOT_DEFINED
+                ]
+            self._costs.check()
+        self._costs.take(_KEY_SIZE * len(found))
         found.sort()
         return found
 
@@ -203,7 +238,7 @@ class SymbolTable:
         return _Entry(_rank(symbol, kind >> 4), symbol)
 
 
-def _places(strings: bytes, wanted: bytes) -> Iterator[int]:
+def _places(strings: Part, wanted: bytes) -> Iterator[int]:
     """Where a name begins among strings, also within others: linkers let names that end alike share their ends."""
     place = strings.find(wanted)
     while place >= 0:
@@ -211,7 +246,7 @@ def _places(strings: bytes, wanted: bytes) -> Iterator[int]:
         place = strings.find(wanted, place + 1)
 
 
-def _text_at(strings: bytes, start: int) -> str:
+def _text_at(strings: Part, start: int) -> str:
     end = strings.find(b"\0", start, start + _LONGEST_NAME)
     return strings[start : end if end >= 0 else start + _LONGEST_NAME].decode(errors="replace")
 

@@ -10,7 +10,7 @@ from sonde.symbols.kallsyms import Kallsyms
 from sonde.symbols.process import ProcessNames
 from sonde.symbols.process_events import ProcessEvent
 
-_MOST = 1 << 20
+_MOST = 1 << 18
 """Answers kept."""
 
 _PATIENCE = 0.05
@@ -98,6 +98,10 @@ class SystemSymbolizer:
         if found:
             self._processes.keep_foreign(pid)
         return found
+
+    def refused(self) -> list[tuple[str, str]]:
+        """The paths of files that could not be read to the end as it takes too much, and why."""
+        return self._processes.refused()
 
     def close(self) -> None:
         """End what was started to find names."""

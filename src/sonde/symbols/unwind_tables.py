@@ -139,8 +139,11 @@ class UnwindTables:
     def _add(self, file: ElfFile) -> _Rows:
         try:
             base = min((segment.address for segment in file.segments), default=0)
-            rows = kept_rows(file, base)
+            with file.costs:
+                rows = kept_rows(file, base)
         except ElfError:
+            # Nobody shall take what is missing for what the program has not.
+            self.lost += bool(file.costs.reason)
             return _Rows(0, 0, 0)
         count = len(rows) // ROW.size
         if not self._rows.has_room(count):

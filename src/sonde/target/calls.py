@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from sonde.target import ptrace, stops
+from sonde.target import own_filters, ptrace, seccomp, stops
 from sonde.target.plan import ENTRY, HOLD_ENTRY, HOLD_RETURN, RETURN
 from sonde.target.threads import Threads
 
 NATIVE = 0xC000003E
 """AUDIT_ARCH_X86_64 (include/uapi/linux/audit.h)."""
 
-_OPERATION, _NUMBER, _DATA = 0, 3, 10
-"""Words of struct ptrace_syscall_info: operation and, 32 bits up, architecture; a call's number; a filter's data."""
+_OPERATION, _NUMBER = 0, 3
+"""Words of struct ptrace_syscall_info: operation and, 32 bits up, architecture; a call's number."""
 
 
 _RESTART = 219
@@ -19,11 +19,12 @@ _RESTART = 219
 
 def filtered(threads: Threads, tid: int) -> None:
     """A filter stopped the thread at a system call: the filter's data says what is wanted of it."""
-    if not threads.tracing or threads.ptrace(ptrace.GET_SYSCALL_INFO, tid, ptrace.INFO_SIZE, threads.info) < 0:
-        threads.ptrace(ptrace.CONT, tid, 0, 0)
+    data = own_filters.data_of_stop(threads, tid)
+    if data is None or not threads.tracing:
+        threads.proceed(tid)
         return
     words = threads.writer.info_words
-    wanted = words[_DATA] & 0xF
+    wanted = data & seccomp.WANTED
     if wanted & RETURN:
         threads.inside[tid] = words[_NUMBER] << 4 | wanted
     if threads.repeating and words[_NUMBER] in (threads.repeating.pop(tid, -1), _RESTART):
@@ -38,6 +39,8 @@ def called(threads: Threads, tid: int) -> None:
     """The thread enters or leaves a system call."""
     if tid == threads.notifications.awaited:
         threads.notifications.look(tid, threads.plan.notified)
+    if tid in threads.amended:
+        own_filters.restore(threads, tid)
     wanted = threads.inside.pop(tid, None)
     if (
         wanted == 0

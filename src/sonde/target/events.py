@@ -176,6 +176,7 @@ def _ended(threads: Threads, tid: int, status: int) -> None:
     threads.forget_hold(tid)
     for known in (threads.requests, threads.inside, threads.announced, threads.breakpoints, threads.repeating):
         known.pop(tid, None)
+    threads.amended.pop(tid, None)
     for group in (threads.starting, threads.waiting, threads.asked, threads.standing):
         group.discard(tid)
     threads.early.pop(tid, 0)

@@ -10,7 +10,7 @@ import os
 import signal
 from contextlib import suppress
 
-from sonde.target import events, ptrace
+from sonde.target import events, own_filters, ptrace
 from sonde.target.threads import Threads
 
 _WAIT = 0x40000000
@@ -43,6 +43,10 @@ def outlive(threads: Threads, tid: int, status: int) -> None:
 
 def _stopped(threads: Threads, tid: int, status: int) -> None:
     event, number = status >> 16, status >> 8 & 0xFF
+    if event == ptrace.EVENT_SECCOMP:
+        own_filters.data_of_stop(threads, tid)
+    elif number == signal.SIGTRAP | 0x80 and tid in threads.amended:
+        own_filters.restore(threads, tid)
     if event == ptrace.EVENT_EXEC:
         threads.notifications.awaited = 0
     elif number == signal.SIGTRAP | 0x80 and tid == threads.notifications.awaited:
@@ -82,7 +86,7 @@ def _made(threads: Threads, tid: int, made: int) -> None:
 def _let_go(threads: Threads, tid: int, deliver: int) -> None:
     """The stopped thread runs on: for good if there is no filter."""
     request = threads.requests.get(tid, ptrace.CONT)
-    if tid == threads.notifications.awaited:
+    if tid == threads.notifications.awaited or tid in threads.amended:
         # It may have got its filter, and wait for ever if nobody reads the listener.
         threads.ptrace(ptrace.SYSCALL, tid, 0, deliver)
     else:

@@ -14,7 +14,7 @@ ENTRY, RETURN, HOLD_ENTRY, HOLD_RETURN = 1, 2, 4, 8
 NUMBERS = 1024
 """More than there are system call numbers."""
 
-_LAYOUT = struct.Struct("=BBHHBx")
+_LAYOUT = struct.Struct("=BBHHBxH")
 _NOTIFIED = 16
 _FETCH = struct.Struct("=HHIi")
 
@@ -50,7 +50,7 @@ class Plan(NamedTuple):
     `held` are held. START, EXEC and END are always told. `registers`: held stops come with the thread's registers.
     `seccomp`: for a command, stop at the wanted system calls only, by a filter. `fetches`: by system call, what is read
     at its entry, where that is told and not held. `notify`: records of entries may come without sp; `notified`: calls
-    of which the command's filter notifies (notifications.py).
+    of which the command's filter notifies (notifications.py); `mark`: what all data of its stops have (seccomp.MARKS).
     """
 
     calls: dict[int, int] = {}
@@ -61,6 +61,7 @@ class Plan(NamedTuple):
     fetches: dict[int, tuple[Fetch, ...]] = {}
     notify: bool = True
     notified: frozenset[int] = frozenset()
+    mark: int = 0
 
 
 def to_bytes(plan: Plan) -> bytes:
@@ -68,14 +69,14 @@ def to_bytes(plan: Plan) -> bytes:
     for number, wanted in plan.calls.items():
         calls[number] = wanted | (number in plan.notified) * _NOTIFIED
     return (
-        _LAYOUT.pack(plan.registers, plan.seccomp, _bits(plan.events), _bits(plan.held), plan.notify)
+        _LAYOUT.pack(plan.registers, plan.seccomp, _bits(plan.events), _bits(plan.held), plan.notify, plan.mark)
         + calls
         + b"".join(_FETCH.pack(number, *fetch) for number, fetches in plan.fetches.items() for fetch in fetches)
     )
 
 
 def from_bytes(data: bytes) -> Plan:
-    registers, seccomp, events, held, notify = _LAYOUT.unpack_from(data)
+    registers, seccomp, events, held, notify, mark = _LAYOUT.unpack_from(data)
     end = _LAYOUT.size + NUMBERS
     table = data[_LAYOUT.size : end]
     calls = {number: wanted & ~_NOTIFIED for number, wanted in enumerate(table) if wanted}
@@ -83,7 +84,7 @@ def from_bytes(data: bytes) -> Plan:
     fetches: dict[int, tuple[Fetch, ...]] = {}
     for number, *fetch in _FETCH.iter_unpack(data[end:]):
         fetches[number] = (*fetches.get(number, ()), Fetch(*fetch))
-    return Plan(calls, _set(events), _set(held), bool(registers), bool(seccomp), fetches, bool(notify), notified)
+    return Plan(calls, _set(events), _set(held), bool(registers), bool(seccomp), fetches, bool(notify), notified, mark)
 
 
 def _bits(kinds: frozenset[int]) -> int:

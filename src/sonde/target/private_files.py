@@ -12,6 +12,10 @@ import os
 import stat
 
 MODE = 0o600
+
+STANDARD_OUTPUT = "-"
+"""What stands for it where the name of a file to write is expected."""
+
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
@@ -44,6 +48,11 @@ def create(path: str | bytes, flags: int = 0, access: int = os.O_WRONLY) -> int:
         os.close(descriptor)
         raise
     return descriptor
+
+
+def create_named(path: str, flags: int = 0) -> int:
+    """As create, for what the user has named: `-` is a descriptor of the standard output, as it is."""
+    return os.dup(1) if path == STANDARD_OUTPUT else create(path, flags)
 
 
 def empty(descriptor: int) -> None:

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 from mmap import mmap
 
-from sonde.target import calls, ptrace, stops
+from sonde.target import calls, ptrace, seccomp, stops
 from sonde.target.plan import ENTRY, HOLD_ENTRY, HOLD_RETURN, RETURN
 from sonde.target.threads import Threads
 from sonde.typed import NamedTuple
@@ -89,10 +89,11 @@ def _filtered(
 
     def filtered(tid: int) -> None:
         at = look(tid)
-        wanted = words[at + _DATA] & 0xF if at else HOLD_ENTRY
+        # Another filter's data has not the mark, which leaves more bits than those of what is wanted.
+        wanted = words[at + _DATA] & 0xFFFF ^ threads.plan.mark if at else HOLD_ENTRY
         if wanted == ENTRY:
             tell(tid, at, entry, 0, go)
-        elif wanted & HOLD_ENTRY:
+        elif wanted & HOLD_ENTRY or wanted > seccomp.WANTED:
             calls.filtered(threads, tid)
         else:
             inside[tid] = words[at + _NUMBER] << 4 | wanted
@@ -116,6 +117,9 @@ def _called(
 
     def called(tid: int) -> None:
         wanted = inside.get(tid, -1)
+        if threads.amended and tid in threads.amended:
+            calls.called(threads, tid)
+            return
         if wanted == 0 and not asked and threads.tracing:
             del inside[tid]
             ask(requests.get(tid, go), tid, 0, 0)

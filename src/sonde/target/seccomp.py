@@ -27,26 +27,57 @@ _WAIT_KILLABLE = 1 << 5
 
 _LOAD, _JUMP, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x05, 0x15, 0x35, 0x06
 _ALLOW, _TRACE, _NOTIFY = 0x7FFF0000, 0x7FF00000, 0x7FC00000
-_NUMBER, _ARCHITECTURE = 0, 4
+_NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT = 0, 4, 16
 _NATIVE = 0xC000003E
 """AUDIT_ARCH_X86_64: calls of i386 are allowed, as those of x32 are, whose numbers have bit 30 set."""
+
+INSTALLS = 16
+"""In a stop's data, besides what is wanted of the call: it installs a filter."""
+
+WANTED = 15
+MARKS = 0xFFE0
+"""The bits of a stop's data that tell sonde's filter from those of others."""
+
+_LARGE = 0x8000
+"""Others number their stops from 0 or 1 on."""
+
+PRCTL, _PR_SET_SECCOMP = 157, 22
+_INSTALLS_OR_NOT = -1
 
 _Instruction = tuple[int, int, int, int]
 _FAR = 255
 
 
-def filter_for(calls: dict[int, int], notified: Set[int] = frozenset()) -> bytes:
-    """The filter's instructions (struct sock_filter): call number -> what its stop carries as data, 16 bits, not 0.
+def new_mark() -> int:
+    """Bits of MARKS that no filter of others is likely to have."""
+    return int.from_bytes(os.urandom(2), "little") & MARKS | _LARGE
 
-    It notifies of the calls `notified`.
+
+def filter_for(calls: dict[int, int], notified: Set[int] = frozenset(), mark: int = 0) -> bytes:
+    """The filter's instructions (struct sock_filter): call number -> what is wanted of it, 4 bits, not 0, which its
+    stop carries as data together with `mark`, of the bits MARKS.
+
+    It notifies of the calls `notified`; then calls that install filters stop too.
     """
-    actions = {number: _NOTIFY if number in notified else _TRACE | data for number, data in calls.items()}
+    actions = {number: _NOTIFY if number in notified else _TRACE | mark | data for number, data in calls.items()}
+    prctl = actions.get(PRCTL, _ALLOW)
+    if notified:
+        actions[SECCOMP] = _TRACE | mark | INSTALLS | calls.get(SECCOMP, 0)
+        actions[PRCTL] = _INSTALLS_OR_NOT
+    leaves = {
+        _INSTALLS_OR_NOT: [
+            (_LOAD, 0, 0, _FIRST_ARGUMENT),
+            (_EQUAL, 0, 1, _PR_SET_SECCOMP),
+            (_RETURN, 0, 0, _TRACE | mark | INSTALLS | calls.get(PRCTL, 0)),
+            (_RETURN, 0, 0, prctl),
+        ]
+    }
     program = [
         (_LOAD, 0, 0, _ARCHITECTURE),
         (_EQUAL, 1, 0, _NATIVE),
         (_RETURN, 0, 0, _ALLOW),
         (_LOAD, 0, 0, _NUMBER),
-        *_search(_ranges(actions)),
+        *_search(_ranges(actions), leaves),
     ]
     return b"".join(struct.pack("=HBBI", *instruction) for instruction in program)
 
@@ -66,12 +97,13 @@ def _ranges(actions: dict[int, int]) -> list[tuple[int, int]]:
     return merged
 
 
-def _search(ranges: list[tuple[int, int]]) -> list[_Instruction]:
-    """Binary search for the run that the number in the accumulator is in."""
+def _search(ranges: list[tuple[int, int]], leaves: dict[int, list[_Instruction]]) -> list[_Instruction]:
+    """Binary search for the run that the number in the accumulator is in; `leaves` are those that look further."""
     if len(ranges) == 1:
-        return [(_RETURN, 0, 0, ranges[0][1])]
+        action = ranges[0][1]
+        return leaves.get(action, [(_RETURN, 0, 0, action)])
     middle = len(ranges) // 2
-    below, above = _search(ranges[:middle]), _search(ranges[middle:])
+    below, above = _search(ranges[:middle], leaves), _search(ranges[middle:], leaves)
     pivot = ranges[middle][0]
     if len(below) <= _FAR:
         return [(_AT_LEAST, len(below), 0, pivot), *below, *above]

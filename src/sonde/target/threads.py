@@ -38,6 +38,7 @@ class Threads:
     `standing`: asked to stop and wait, too. `repeating`: they have left a system call only to be stopped, and make it
     again: its number. `breakpoints`: address and the word that was there. `asked`: sonde wants them stopped.
     `stopped`: whose stop is being handled, until it goes on. `notes`: the words of the notifier's ring.
+    `amended`: places and words of the filters' programs that threads in a system call install (own_filters.py).
     """
 
     def __init__(
@@ -63,6 +64,7 @@ class Threads:
         self.asked: set[int] = set()
         self.standing: set[int] = set()
         self.repeating: dict[int, int] = {}
+        self.amended: dict[int, list[tuple[int, int]]] = {}
         self.breakpoints: dict[int, tuple[int, int]] = {}
         self._answering = answering
         self._listen = listen
@@ -128,6 +130,8 @@ class Threads:
         if not self.tracing:
             request = ptrace.SYSCALL if tid == self.notifications.awaited else ptrace.CONT
         elif tid in self.inside:
+            request = ptrace.SYSCALL
+        if tid in self.amended:
             request = ptrace.SYSCALL
         if tid == self.stopped:
             self.stopped = 0

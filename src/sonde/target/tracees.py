@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from mmap import mmap
 
-from sonde.target import commands, guardian, merging, notifications, obstacles, plan, proc, seccomp, stops
+from sonde.target import commands, guardian, merging, notifications, obstacles, own_filters, plan, proc, seccomp, stops
 from sonde.target.held_command import HeldCommand
 from sonde.target.launch import CommandError
 from sonde.target.memory import ProcessMemory
@@ -91,13 +91,16 @@ class Tracees:
 
     def begin(self, wanted: Plan, evaluation: str = "exec") -> None:
         """Bring the commands to where they wait for go(), exec or else their entry points. Raises CommandError."""
+        if wanted.seccomp and own_filters.are_inherited():
+            wanted = wanted._replace(seccomp=False)
         if len(self._held) == 1:
             # There is one listener.
             self._notified = notifications.notified(wanted)
-        data = plan.to_bytes(wanted._replace(notified=self._notified))
+        mark = seccomp.new_mark()
+        data = plan.to_bytes(wanted._replace(notified=self._notified, mark=mark))
         self._send(commands.PLAN, 0, len(data), data)
-        filter_ = seccomp.filter_for(wanted.calls) if wanted.seccomp else b""
-        notifying = seccomp.filter_for(wanted.calls, self._notified) if self._notified else b""
+        filter_ = seccomp.filter_for(wanted.calls, mark=mark) if wanted.seccomp else b""
+        notifying = seccomp.filter_for(wanted.calls, self._notified, mark) if self._notified else b""
         for pid in list(self._held):
             self._send(commands.SEIZE_COMMAND, pid)
             self._seized(pid, f"failed to trace the command, {self._held[pid].name}")

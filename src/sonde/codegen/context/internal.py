@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sonde.bpf import programs
 from sonde.codegen.context.cookies import numbered
+from sonde.codegen.faults import unpacked
 from sonde.codegen.generation import Generation, Unsupported
 from sonde.codegen.ir import Imm, Operand
 from sonde.codegen.places import Place
@@ -43,7 +44,7 @@ class InternalContext:
             return g.b.alu("rsh", parameters[1], Imm(32))
         if number == 2:
             return g.b.alu("sub", g.b.extend(parameters[1], 4, False), Imm(1))
-        return parameters[number - 1]
+        return unpacked(g)[number - 3]
 
     def typed_argument(self, g: Generation, number: int, type_: Type) -> Operand | Place:
         raise Unsupported("args[] of this probe", _NOWHERE)

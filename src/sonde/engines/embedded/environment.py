@@ -83,6 +83,8 @@ class Environment:
         """What can be fetched where the program was fired."""
         self.now = 0
         """When it fired, in ns of CLOCK_MONOTONIC; 0: while the program runs."""
+        self.is_ending: Callable[[], bool] = _is_not_ending
+        """Whether the session is to end: then time limits have passed."""
         self.tail_calls = 0
         """How many the run has made."""
         self.packet: Any = None
@@ -93,6 +95,10 @@ class Environment:
         """Device and inode of the pid namespace whose numbers tasks have, as stat(2) shows them."""
         self.send_signal: Callable[[Task, int, bool], int] = _send_no_signal
         """(task, number, whether only to the thread) -> 0 or -errno."""
+
+
+def _is_not_ending() -> bool:
+    return False
 
 
 def _send_no_signal(task: Task, number: int, thread: bool) -> int:

@@ -9,9 +9,9 @@ from sonde.probe import Internal, PerfEvent, Probe, RawTracepoint, Syscall, Time
 
 _PROVIDERS = ("dtrace", "syscall", "profile", "rawtp", "proc", "sched", "cpc", "perf")
 
-FEATURES = frozenset(("raw_tp_cookie", "perf_cookie", "ringbuf", "syscalls_apart"))
-"""What it offers to programs, as `sonde doctor` names it of kernels; and that a program attached to system calls is run
-for those alone, so that what one of them needs is no burden of the others."""
+FEATURES = frozenset(("raw_tp_cookie", "perf_cookie", "ringbuf", "syscalls_apart", "interpreted"))
+"""What it offers to programs, as `sonde doctor` names it of kernels. Besides: a program attached to system calls is run
+for those alone, so that what one of them needs is no burden of the others; and sonde executes the programs, slowly."""
 
 _CLOCKS = (0, 1)
 """PERF_COUNT_SW_CPU_CLOCK and PERF_COUNT_SW_TASK_CLOCK, which are the same of a thread that is looked at as it runs."""

@@ -37,13 +37,13 @@ def _try() -> tuple[Row, Row]:
         try:
             ptrace.call(ptrace.SEIZE, pid)
         except OSError as error:
-            why = f"{purpose}: {error.strerror} (ptrace)"
-            return Row("embedded", "refused", why, "see ptrace_scope; in a container add CAP_SYS_PTRACE"), _no_memory()
+            remedy = "see ptrace_scope; in a container add CAP_SYS_PTRACE"
+            return Row("embedded", "refused", purpose, f"ptrace: {error.strerror}", remedy), _no_memory()
         row = Row("embedded", "yes", f"the embedded engine: {purpose}")
         try:
             ProcessMemory().read(pid, id(survey), 8)
         except OSError as error:
-            return row, Row("process_vm_readv", "refused", f"copyin() and ustack(): {error.strerror}")
+            return row, Row("process_vm_readv", "refused", "copyin() and ustack()", str(error.strerror))
         return row, Row("process_vm_readv", "yes", "copyin() and ustack() of the embedded engine")
     finally:
         os.kill(pid, signal.SIGKILL)
@@ -51,7 +51,7 @@ def _try() -> tuple[Row, Row]:
 
 
 def _no_memory() -> Row:
-    return Row("process_vm_readv", "no", "copyin() and ustack(): nothing can be traced")
+    return Row("process_vm_readv", "no", "copyin() and ustack()", "nothing can be traced")
 
 
 def _seccomp() -> Row:
@@ -62,7 +62,7 @@ def _seccomp() -> Row:
     purpose = "a command of -c stops at probed system calls only"
     if has_trace:
         return Row("seccomp", "yes", purpose)
-    return Row("seccomp", "no", f"{purpose}: the kernel has no filters", "-xseccomp=no: slower, but works")
+    return Row("seccomp", "no", purpose, "the kernel has no filters", "-xseccomp=no: slower, but works")
 
 
 def _yama() -> Row:
@@ -71,7 +71,7 @@ def _yama() -> Row:
         return Row("ptrace_scope", "yes", "no Yama: processes of one's own can be traced, by -p and -c")
     able = "sys_ptrace" in machine.capabilities()
     state = "yes" if scope == 0 or (able and scope < 3) else "refused"
-    return Row(
-        "ptrace_scope", state, f"who may be traced: kernel.yama.ptrace_scope = {scope}: {_YAMA.get(scope, '')}",
-        "" if state == "yes" else "0, for -p of one's own processes",
-    )  # fmt: skip
+    setting = f"kernel.yama.ptrace_scope = {scope}: {_YAMA.get(scope, '')}"
+    if state == "yes":
+        return Row("ptrace_scope", state, f"who may be traced: {setting}")
+    return Row("ptrace_scope", state, "who may be traced", setting, "0, for -p of one's own processes")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from sonde.engines.base import EngineError
@@ -156,6 +156,10 @@ class EmbeddedTracing:
             if ring.query(AVAIL_DATA) * 2 > ring.spec.max_entries:
                 return True
         return False
+
+    def heed(self, is_ending: Callable[[], bool]) -> None:
+        """Cut loops short from when this says that the session is to end."""
+        self._environment.is_ending = is_ending
 
     def attach(self) -> None:
         """Get the processes to where they wait to be traced. Raises CommandError."""

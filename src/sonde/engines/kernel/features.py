@@ -49,6 +49,10 @@ class MissingError(EngineError):
     """The kernel does not have it."""
 
 
+class HiddenError(MissingError):
+    """The kernel does not have it, or not for users without a capability: it says the same of both."""
+
+
 def _try(kind: int, code: list[i.Instruction], attach_type: int = 0) -> None:
     """Load a program and forget it."""
     os.close(commands.load_program(Code("feature", kind, attach_type, i.encode(code))))
@@ -70,7 +74,7 @@ def _helper(kind: int, name: str) -> Callable[[], None]:
             if not text:
                 raise
             if b"unknown func" in text or b"invalid func" in text or b"cannot use helper" in text:
-                raise MissingError(f"the kernel has no bpf_{name} for programs of this type") from None
+                raise HiddenError(f"the kernel has no bpf_{name} for programs of this type") from None
 
     return check
 
@@ -204,12 +208,23 @@ def _tcx() -> None:
 
 
 def _hardware_counters() -> None:
-    os.close(perf_events.open_cycles(online_cpus()[0]))
+    try:
+        os.close(perf_events.open_cycles(online_cpus()[0]))
+    except FileNotFoundError:
+        raise MissingError("this machine, or its hypervisor, has none") from None
 
 
 def _readable(path: str) -> Callable[[], None]:
     def check() -> None:
         os.close(open_regular(path))
+
+    return check
+
+
+def _listable(path: str) -> Callable[[], None]:
+    def check() -> None:
+        if not os.listdir(path):
+            raise MissingError("it is not mounted")
 
     return check
 
@@ -263,9 +278,10 @@ FEATURES = (
     Feature("uprobe_sleep", "memory that is not resident, in pid and USDT probes", "6.0", _sleepable_uprobe, _NEWER),
     Feature("tcx", "packet probes that other programs cannot displace", "6.6", _tcx,
             "none needed: sockets with a filter see the packets"),
-    Feature("cycles", "cpc probes", "2.6.31", _hardware_counters, "a machine, or hypervisor, with hardware counters"),
+    Feature("cycles", "events of the processor, for cpc and perf probes", "2.6.31", _hardware_counters,
+            "a machine, or hypervisor, with hardware counters"),
     Feature("btf_vmlinux", "types of the kernel", "5.4", _readable(VMLINUX_BTF), "a kernel with CONFIG_DEBUG_INFO_BTF"),
-    Feature("tracefs", "sdt probes and their arguments", "4.1", _readable(f"{TRACEFS}/events"),
+    Feature("tracefs", "sdt probes and their arguments", "4.1", _listable(f"{TRACEFS}/events"),
             f"as root: mount -t tracefs none {TRACEFS}"),
     Feature("kallsyms", "names of kernel addresses", "2.6", _kernel_symbols, "as root: sysctl kernel.kptr_restrict=1"),
 )  # fmt: skip

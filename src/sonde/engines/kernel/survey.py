@@ -4,41 +4,85 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 from collections.abc import Callable, Iterator
 
 from sonde.engines.base import EngineError
 from sonde.engines.kernel.failures import reason
-from sonde.engines.kernel.features import FEATURES, Feature, MissingError
+from sonde.engines.kernel.features import FEATURES, Feature, HiddenError, MissingError
 from sonde.target import machine
 from sonde.typed import NamedTuple
 
 
 class Row(NamedTuple):
-    """One line: `state` is `yes`, `no` (not there) or `refused` (there, but not for this user or machine); `why` tells
-    what it is for or why not, `remedy` what would help, "" where nothing is wrong."""
+    """One line: `state` is `yes`, `no` (not there) or `refused` (there, but not for this user or machine).
+
+    `purpose` tells what it is for, `cause` why it is not so, `remedy` what would help; "" where nothing is wrong. What
+    could not be tried for want of a capability `lacks` it.
+    """
 
     name: str
     state: str
-    why: str
+    purpose: str
+    cause: str = ""
     remedy: str = ""
+    lacks: str = ""
+
+    @property
+    def why(self) -> str:
+        """What it is for and, if it is not so, why."""
+        return f"{self.purpose}: {self.cause}" if self.cause else self.purpose
 
 
 def survey() -> list[Row]:
     """Everything, settings first. Takes a fraction of a second."""
-    return [*_settings(), *(_feature(feature) for feature in FEATURES)]
+    lacking = _lacking()
+    return [*_settings(), *(_feature(feature, lacking) for feature in FEATURES)]
 
 
-def _feature(feature: Feature) -> Row:
+def _lacking() -> str:
+    """The capabilities that programs need and this user has not."""
+    held = machine.capabilities()
+    return " and ".join(f"CAP_{name.upper()}" for name in ("bpf", "perfmon") if not held & {name, "sys_admin"})
+
+
+_OF_ROOT = {"functions", "tracefs", "kallsyms", "btf_vmlinux"}
+"""Files that root may read, whatever capabilities others have."""
+
+
+def _feature(feature: Feature, lacking: str) -> Row:
+    row = Row(feature.name, "no", feature.purpose, "", feature.remedy)
     try:
         feature.check()
+    except HiddenError as error:
+        return _not_permitted(row, lacking) if lacking else row._replace(cause=_since(str(error), feature))
     except MissingError as error:
-        return Row(feature.name, "no", f"{feature.purpose}: {error.text}; Linux {feature.since}", feature.remedy)
+        return row._replace(cause=_since(str(error), feature))
     except EngineError as error:
-        return Row(feature.name, "no", f"{feature.purpose}: {error.text}", feature.remedy)
+        # Maps, which cannot be made without the capability for programs.
+        return _not_permitted(row, lacking) if lacking else row._replace(cause=str(error))
     except OSError as error:
-        state = "refused" if error.errno in (errno.EPERM, errno.EACCES) else "no"
-        return Row(feature.name, state, f"{feature.purpose}: {reason(error)}; Linux {feature.since}", feature.remedy)
+        if error.errno not in (errno.EPERM, errno.EACCES):
+            return row._replace(cause=_since(reason(error), feature))
+        if lacking or os.geteuid():
+            return _not_permitted(row, lacking)
+        return row._replace(state="refused", cause=reason(error))
     return Row(feature.name, "yes", feature.purpose)
+
+
+def _not_permitted(row: Row, lacking: str) -> Row:
+    """Whether the kernel has it is not known then, so a newer one is no remedy."""
+    if row.name in _OF_ROOT:
+        return row._replace(state="refused", cause="this user may not read it", remedy="run as root")
+    if not lacking:
+        return row._replace(state="refused", cause="not permitted to this user", remedy="run as root")
+    return row._replace(state="refused", cause=f"not tried without {lacking}", remedy="", lacks=lacking)
+
+
+def _since(text: str, feature: Feature) -> str:
+    """Since when there is such a thing, if that is after this kernel."""
+    running, first = (tuple(map(int, re.findall(r"\d+", name)[:2])) for name in (os.uname().release, feature.since))
+    return f"{text}; there since Linux {feature.since}" if running < first else text
 
 
 def _settings() -> Iterator[Row]:
@@ -75,23 +119,27 @@ def _capabilities(held: frozenset[str]) -> Iterator[Row]:
         if name in held or ("sys_admin" in held and name in ("bpf", "perfmon")):
             yield Row(f"CAP_{name.upper()}", "yes", purpose)
         else:
-            yield Row(f"CAP_{name.upper()}", "no", purpose, "run as root")
+            yield Row(f"CAP_{name.upper()}", "no", purpose, "this user lacks it", "run as root")
 
 
 def _setting(name: str, area: str, good: Callable[[int], bool], purpose: str, better: str) -> Row:
     value = machine.setting(f"{area}/{name}")
     path = f"{area.replace('/', '.')}.{name}"
     if value is None:
-        return Row(name, "no", f"{path} is not there or not readable")
+        return Row(name, "no", purpose, f"{path} is not there or not readable")
     if good(value):
         return Row(name, "yes", f"{purpose}: {path} = {value}")
-    return Row(name, "refused", f"{purpose}: {path} = {value}", better)
+    return Row(name, "refused", purpose, f"{path} = {value}", better)
 
 
 def _lockdown() -> Row:
     mode = machine.lockdown()
     if mode == "confidentiality":
         return Row(
-            "lockdown", "refused", "the kernel is locked down: no reading of its memory", "boot without lockdown"
+            "lockdown",
+            "refused",
+            "reading of the kernel's memory",
+            "the kernel is locked down",
+            "boot without lockdown",
         )
     return Row("lockdown", "yes", f"kernel lockdown: {mode or 'not there'}")

@@ -134,6 +134,9 @@ class KernelTracing:
         self._descriptors.append(descriptor)
         return descriptor
 
+    def heed(self, is_ending: Callable[[], bool]) -> None:
+        """Nothing: the kernel executes programs, and all of them end soon."""
+
     def attach(self) -> None:
         """Attach every program whose probes the system fires, in the order of the spec. Raises EngineError."""
         takes = self._request is not None and self._request.take is not None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from sonde.symbols.dwarf import forms
 from sonde.symbols.dwarf.errors import DebugInfoError
 from sonde.symbols.dwarf.forms import Sizes, fixed_size, sleb128, uleb128
+from sonde.symbols.file_bytes import Part
 from sonde.typed import NamedTuple
 
 (
@@ -55,7 +56,7 @@ class Abbreviation(NamedTuple):
     at: int
 
 
-def read_abbreviations(data: bytes, at: int, sizes: Sizes) -> dict[int, Abbreviation]:
+def read_abbreviations(data: Part, at: int, sizes: Sizes) -> dict[int, Abbreviation]:
     """The table at an offset of .debug_abbrev, by code. Raises DebugInfoError."""
     table: dict[int, Abbreviation] = {}
     try:
@@ -68,7 +69,7 @@ def read_abbreviations(data: bytes, at: int, sizes: Sizes) -> dict[int, Abbrevia
     return table
 
 
-def one_abbreviation(data: bytes, at: int, sizes: Sizes, wanted: int) -> dict[int, Abbreviation]:
+def one_abbreviation(data: Part, at: int, sizes: Sizes, wanted: int) -> dict[int, Abbreviation]:
     """As much of the table as it takes to find one code: that of a unit's first entry is often the first."""
     try:
         code, at = uleb128(data, at)
@@ -82,7 +83,7 @@ def one_abbreviation(data: bytes, at: int, sizes: Sizes, wanted: int) -> dict[in
     return {}
 
 
-def _read(data: bytes, start: int, sizes: Sizes) -> tuple[Abbreviation, int]:
+def _read(data: Part, start: int, sizes: Sizes) -> tuple[Abbreviation, int]:
     """One declaration, and the offset behind it."""
     tag, at = uleb128(data, start)
     has_children, at = data[at] != 0, at + 1

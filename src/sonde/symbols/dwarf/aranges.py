@@ -6,18 +6,19 @@ import struct
 from collections.abc import Iterator
 
 from sonde.symbols.dwarf.unit_addresses import Range
+from sonde.symbols.file_bytes import Part
 
 _PAIRS = {4: struct.Struct("<II"), 8: struct.Struct("<QQ")}
 
 
-def told_ranges(data: bytes) -> Iterator[Range]:
+def told_ranges(data: Part) -> Iterator[Range]:
     """The ranges of units, as far as the section makes sense: what is missing is looked for in the units themselves."""
     for unit, start, end, size in _sets(data):
         for low, length in _PAIRS[size].iter_unpack(data[start:end]):
             yield low, low + length, unit
 
 
-def _sets(data: bytes) -> Iterator[tuple[int, int, int, int]]:
+def _sets(data: Part) -> Iterator[tuple[int, int, int, int]]:
     """For each unit with addresses its offset, where its pairs begin and end, and the size of an address."""
     at = 0
     while at + 12 <= len(data):

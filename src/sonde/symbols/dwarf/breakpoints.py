@@ -48,7 +48,7 @@ def line_tables(information: DebugInformation, file: str) -> list[tuple[Unit, Li
         offset = head.statements
         if offset is None or head.tag == TAG_PARTIAL_UNIT:
             continue
-        table = LineTable(main.sections, offset, head.directory, shared)
+        table = LineTable(main.sections, offset, head.directory, shared, main.costs)
         numbers = frozenset(at for at, path in enumerate(table.files) if path == file or path.endswith(f"/{file}"))
         if numbers:
             found.append((unit, table, numbers))

@@ -9,40 +9,43 @@ from importlib import import_module
 
 from sonde.symbols.dwarf.errors import DebugInfoError
 from sonde.symbols.elf import ElfFile
+from sonde.symbols.file_bytes import Part
 
 _SHF_COMPRESSED = 0x800
 _ZLIB, _ZSTD = 1, 2
 _SHT_NOBITS = 8
 _SEVERAL = (".debug_info.dwo", ".debug_types.dwo")
 """Sections of which a .dwo file has one for each type."""
-LARGEST = 192 << 20
+LARGEST = 128 << 20
 """Bytes that the compressed sections of one file may have together: a few bytes can claim any size, and while they are
 unpacked twice as much is used."""
 
-LARGEST_PLAIN = 384 << 20
-"""Bytes that all sections may have as they are in the file."""
+IN_MEMORY = 32 << 20
+"""Bytes of sections that are read as a whole, if all of them have no more; others are read where they are looked at."""
 
 
-def debug_sections(elf: ElfFile, wanted: Callable[[str], bool]) -> dict[str, bytes]:
+def debug_sections(elf: ElfFile, wanted: Callable[[str], bool]) -> dict[str, Part]:
     """The sections whose name is wanted, unpacked, those of one name put together; those of .zdebug_x are named
     .debug_x. Raises DebugInfoError."""
-    found: dict[str, bytes] = {}
-    left, plain = LARGEST, LARGEST_PLAIN
+    found: dict[str, Part] = {}
+    left, plain = LARGEST, IN_MEMORY
     for section in elf.sections:
         name = section.name.replace(".zdebug_", ".debug_", 1)
         if not wanted(name) or (name in found and name not in _SEVERAL) or section.kind == _SHT_NOBITS:
             continue
-        plain -= section.size
-        if plain < 0:
-            raise DebugInfoError(f"the debug information has more than {LARGEST_PLAIN >> 20} MiB, too much to be read")
-        data = elf.contents(section)
-        if section.flags & _SHF_COMPRESSED:
-            data = _unpack(data, elf.is_64_bit, name, left)
+        is_packed = bool(section.flags & _SHF_COMPRESSED)
+        if is_packed or name != section.name:
+            _check_size(section.size, name, left)
+            packed = elf.contents(section)
+            data: Part = _unpack(packed, elf.is_64_bit, name, left) if is_packed else _unpack_zdebug(packed, name, left)
             left -= len(data)
-        elif name != section.name:
-            data = _unpack_zdebug(data, name, left)
-            left -= len(data)
-        found[name] = found.get(name, b"") + data
+        else:
+            data = elf.contents(section) if section.size <= plain else elf.part(section)
+        if isinstance(data, bytes):
+            plain -= len(data)
+            elf.costs.take(len(data))
+            elf.costs.check()
+        found[name] = found[name][:] + data[:] if name in found else data
     return found
 
 
@@ -90,7 +93,9 @@ def _unpack_zstd(data: bytes, size: int, name: str, left: int) -> bytes:
     try:
         package = import_module("zstandard")
     except ImportError:
-        text = "is compressed by zstd, which this Python cannot read: install sonde[zstd], or the package zstandard"
+        text = (
+            "is compressed by zstd, which this Python cannot read: install sonde-trace[zstd], or the package zstandard"
+        )
         raise DebugInfoError(f"section {name} {text}") from None
     try:
         with package.ZstdDecompressor().stream_reader(data) as stream:
@@ -101,7 +106,10 @@ def _unpack_zstd(data: bytes, size: int, name: str, left: int) -> bytes:
 
 def _check_size(size: int, name: str, left: int) -> None:
     if size > left:
-        raise DebugInfoError(f"section {name} is too large: more than {LARGEST >> 20} MiB of compressed sections")
+        raise DebugInfoError(
+            f"section {name} is too large: more than {LARGEST >> 20} MiB of compressed sections; "
+            "objcopy --decompress-debug-sections makes a file that is read where it is looked at"
+        )
 
 
 def _checked(data: bytes, size: int, name: str) -> bytes:

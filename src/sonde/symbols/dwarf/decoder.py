@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from types import ModuleType
 
+from sonde.symbols.file_bytes import Part, Window
 from sonde.typed import Any
 
 _PARAMETERS = {
@@ -25,13 +26,13 @@ _STANDARD = {"DW_FORM_GNU_str_index": "DW_FORM_strx", "DW_FORM_GNU_addr_index": 
 """Forms of GNU's split units of version 4, which pyelftools does not read, by those of DWARF 5 that mean the same."""
 
 
-def open_dwarf(sections: Mapping[str, bytes], address_size: int, shared: Any = None) -> Any:
+def open_dwarf(sections: Mapping[str, Part], address_size: int, shared: Any = None) -> Any:
     """A DWARFInfo over sections by their names; `shared` is that of the file that dwz made for several."""
     with _without_debugging_aids():
         from elftools.dwarf.dwarfinfo import DebugSectionDescriptor, DwarfConfig, DWARFInfo
 
     given = {
-        parameter: DebugSectionDescriptor(io.BytesIO(sections[name]), name, None, len(sections[name]), 0)
+        parameter: DebugSectionDescriptor(_stream(sections[name]), name, None, len(sections[name]), 0)
         if name in sections
         else None
         for parameter, name in _PARAMETERS.items()
@@ -40,6 +41,30 @@ def open_dwarf(sections: Mapping[str, bytes], address_size: int, shared: Any = N
     dwarf: Any = DWARFInfo(config=config, **given, **dict.fromkeys(_ABSENT))
     dwarf.supplementary_dwarfinfo = shared
     return dwarf
+
+
+class _WindowStream:
+    """As much of a binary file as pyelftools asks for."""
+
+    def __init__(self, window: Window) -> None:
+        self._window = window
+        self._at = 0
+
+    def seek(self, at: int, whence: int = 0) -> int:
+        self._at = at + (0, self._at, len(self._window))[whence]
+        return self._at
+
+    def tell(self) -> int:
+        return self._at
+
+    def read(self, size: int = -1) -> bytes:
+        found = self._window[self._at : self._at + size] if size >= 0 else self._window[self._at :]
+        self._at += len(found)
+        return found
+
+
+def _stream(data: Part) -> Any:
+    return _WindowStream(data) if isinstance(data, Window) else io.BytesIO(data)
 
 
 @contextlib.contextmanager

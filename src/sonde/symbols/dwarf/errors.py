@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-
-class DebugInfoError(Exception):
-    """There is no debug information, it is damaged, or it is of a kind that cannot be read."""
+from sonde.symbols.errors import DebugInfoError as DebugInfoError
 
 
 @contextmanager

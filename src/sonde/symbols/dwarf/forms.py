@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sonde.symbols.dwarf.errors import DebugInfoError
+from sonde.symbols.file_bytes import Part
 from sonde.typed import NamedTuple
 
 ADDR, BLOCK2, BLOCK4, DATA2, DATA4, DATA8, STRING, BLOCK, BLOCK1, DATA1, FLAG, SDATA, STRP, UDATA = (
@@ -49,7 +50,7 @@ def fixed_size(form: int, sizes: Sizes) -> int | None:
     return _FIXED.get(form)
 
 
-def uleb128(data: bytes, at: int) -> tuple[int, int]:
+def uleb128(data: Part, at: int) -> tuple[int, int]:
     """An unsigned number and the offset behind it. Raises IndexError at the end of the data."""
     byte = data[at]
     at += 1
@@ -66,7 +67,7 @@ def uleb128(data: bytes, at: int) -> tuple[int, int]:
             return value & (1 << 64) - 1, at
 
 
-def sleb128(data: bytes, at: int) -> tuple[int, int]:
+def sleb128(data: Part, at: int) -> tuple[int, int]:
     """A signed number and the offset behind it. Raises IndexError at the end of the data."""
     value = shift = 0
     while True:
@@ -83,7 +84,7 @@ def sleb128(data: bytes, at: int) -> tuple[int, int]:
     return value - (value >> 63 << 64), at
 
 
-def skip(form: int, data: bytes, at: int, sizes: Sizes) -> int:
+def skip(form: int, data: Part, at: int, sizes: Sizes) -> int:
     """The offset behind a value. Raises DebugInfoError for a form that is not known, IndexError at the end."""
     size = fixed_size(form, sizes)
     if size is not None:
@@ -107,7 +108,7 @@ def skip(form: int, data: bytes, at: int, sizes: Sizes) -> int:
     raise DebugInfoError(f"attribute form {form:#x} is not known")
 
 
-def number(form: int, data: bytes, at: int, sizes: Sizes) -> int:
+def number(form: int, data: Part, at: int, sizes: Sizes) -> int:
     """The value of a form that is a number, a reference, an offset or an index."""
     size = fixed_size(form, sizes)
     if size is not None:

@@ -6,10 +6,18 @@ from bisect import bisect_right
 from collections.abc import Iterator
 
 from sonde.location import MASK, Constant, Register, Value, binary
+from sonde.symbols.costs import Costs
 from sonde.symbols.dwarf.errors import DebugInfoError
 from sonde.symbols.dwarf.forms import sleb128, uleb128
 from sonde.symbols.dwarf.frame_table import FrameTable
-from sonde.typed import NamedTuple
+from sonde.symbols.file_bytes import Part
+from sonde.typed import NamedTuple, TypeAlias
+
+_FOUND_SIZE = 300
+"""Bytes of memory that a description takes, about."""
+
+_LOOK = 64
+"""Of so many places of descriptions one is used to ask what passing them has taken."""
 
 _PE_OMIT, _PE_PCREL, _PE_FORMATS = 0xFF, 0x10, {0: 8, 4: 8, 0xC: 8, 2: 2, 0xA: 2, 3: 4, 0xB: 4}
 
@@ -29,8 +37,16 @@ class Rule(NamedTuple):
 class Frames:
     """The frame descriptions of one section, `address` is where it is loaded (0 for .debug_frame)."""
 
-    def __init__(self, data: bytes, address: int, is_eh: bool, table: FrameTable | None = None) -> None:
+    def __init__(
+        self,
+        data: Part,
+        address: int,
+        is_eh: bool,
+        table: FrameTable | None = None,
+        costs: Costs | None = None,
+    ) -> None:
         """`table` says where descriptions are, of .eh_frame."""
+        self._costs = costs or Costs()
         self._data = data
         self._address = address
         self._is_eh = is_eh
@@ -89,6 +105,7 @@ class Frames:
             try:
                 for at, end, common in self._descriptions():
                     every.append(_Found(*self._range(at, common), end, common))
+                    self._costs.take(_FOUND_SIZE)
             except (IndexError, DebugInfoError) as error:
                 passed.error = error
             # Of those that begin at one address the first is the one that counts.
@@ -109,6 +126,8 @@ class Frames:
         commons = self._passed.commons
         while at + 8 <= len(self._data):
             start, length = at, self._number(at, 4)
+            if not start % _LOOK:
+                self._costs.check()
             at += 4
             if length == 0xFFFFFFFF:
                 raise DebugInfoError("frame descriptions of 64-bit DWARF are not supported")
@@ -224,7 +243,7 @@ class _Passed:
         self.error: Exception | None = None
 
 
-Code = tuple[bytes, int, int]
+Code: TypeAlias = "tuple[Part, int, int]"
 """Instructions: the bytes that they are in, where they begin and where they end."""
 
 
@@ -253,7 +272,7 @@ _IN_ANOTHER_WAY = (0x07, 0x09, 0x10, 0x14, 0x15, 0x16)
 class _Machine:
     """Runs the instructions for the rule of the frame address, and for where other registers are kept."""
 
-    def __init__(self, data: bytes, common: _Common, rule: Rule) -> None:
+    def __init__(self, data: Part, common: _Common, rule: Rule) -> None:
         self._data = data
         self._factor = common.code
         self._data_factor = common.data

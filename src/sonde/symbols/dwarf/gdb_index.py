@@ -10,6 +10,7 @@ import struct
 from collections.abc import Iterator
 
 from sonde.symbols.dwarf.unit_addresses import Range
+from sonde.symbols.file_bytes import Part
 
 SECTION = ".gdb_index"
 
@@ -19,11 +20,11 @@ _UNIT = struct.Struct("<QQ")
 _RANGE = struct.Struct("<QQI")
 
 
-def indexed_ranges(data: bytes) -> Iterator[Range]:
+def indexed_ranges(data: Part) -> Iterator[Range]:
     """The ranges of units in .debug_info; none of an index that makes no sense or is of another version."""
     if len(data) < _HEADER.size:
         return
-    version, units, types, addresses, symbols, _ = _HEADER.unpack_from(data)
+    version, units, types, addresses, symbols, _ = _HEADER.unpack(data[: _HEADER.size])
     if version not in _VERSIONS or not _HEADER.size <= units <= types <= addresses <= symbols <= len(data):
         return
     offsets = [offset for offset, _ in _UNIT.iter_unpack(data[units : units + (types - units) // 16 * 16])]

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 
+from sonde.symbols.costs import Costs
 from sonde.symbols.debug_files import DIRECTORIES, find_debug_file
 from sonde.symbols.dwarf.aranges import told_ranges
 from sonde.symbols.dwarf.attributes import ranges_of
@@ -22,6 +23,12 @@ from sonde.symbols.elf import ElfError, ElfFile
 from sonde.typed import Any
 
 _EXECUTABLE = 1
+_FEW = 1 << 10
+_MOST_RANGES = 1 << 20
+"""Of all units: about 150 bytes each."""
+
+_WORTH = 0.25
+"""Seconds of reading that a question may take beside what preparing for all takes."""
 
 
 class DebugInformation:
@@ -31,6 +38,7 @@ class DebugInformation:
         self.path = path
         self.elf = elf
         self.main = main
+        self.costs = elf.costs
         self._split = split
         self._content_of: dict[int, Source | None] = {}
         self._missing: list[str] = []
@@ -57,6 +65,7 @@ class DebugInformation:
 
         For the forms of names see names.functions_named. Raises DebugInfoError.
         """
+        self.costs.allow(_WORTH)
         found = []
         for source in self._sources():
             for offset in sorted(functions_named(source, name)):
@@ -90,6 +99,7 @@ class DebugInformation:
 
         `likely` is a unit that is looked at first.
         """
+        self.costs.allow(_WORTH)
         for source, unit in self._content(likely) if likely is not None else ():
             found = source.function_at(unit, address)
             if found is not None:
@@ -115,11 +125,21 @@ class DebugInformation:
 
     def _told_ranges(self) -> Iterator[Range]:
         """What indexes tell; what is in none of them is looked for in the units."""
-        yield from told_ranges(self.main.sections.get(".debug_aranges", b""))
-        yield from indexed_ranges(self.main.sections.get(GDB_INDEX, b""))
+        yield from self._counted(told_ranges(self.main.sections.get(".debug_aranges", b"")))
+        yield from self._counted(indexed_ranges(self.main.sections.get(GDB_INDEX, b"")))
+
+    def _counted(self, ranges: Iterable[Range]) -> Iterator[Range]:
+        """Raises CostError."""
+        for number, each in enumerate(ranges):
+            if not number % _FEW:
+                self.costs.check()
+                if number > _MOST_RANGES:
+                    self.costs.refuse(f"it has more than {_MOST_RANGES:,} ranges of addresses")
+            yield each
 
     def _unit_ranges(self) -> Iterator[Range]:
         for unit in self.main.units:
+            self.costs.check()
             for start, end in self.main.code_ranges(unit, self.main.head(unit).attributes):
                 yield start, end, unit.offset
 
@@ -145,21 +165,34 @@ class DebugInformation:
 
 
 def open_information(
-    path: str, root: str = "", debug_directories: tuple[str, ...] = DIRECTORIES, cache: str | None = None
+    path: str,
+    root: str = "",
+    debug_directories: tuple[str, ...] = DIRECTORIES,
+    cache: str | None = None,
+    costs: Costs | None = None,
 ) -> DebugInformation:
     """The debug information of the object at a path. Raises OSError, ElfError, or DebugInfoError if there is none.
 
-    For `root`, `debug_directories` and `cache` see debug_files.find_debug_file.
+    For `root`, `debug_directories` and `cache` see debug_files.find_debug_file; `costs` are those of the object, which
+    are its own if they are not given.
     """
-    elf = ElfFile.open(path)
+    costs = costs or Costs()
+    with costs:
+        return _opened(path, root, debug_directories, cache, costs)
+
+
+def _opened(
+    path: str, root: str, debug_directories: tuple[str, ...], cache: str | None, costs: Costs
+) -> DebugInformation:
+    elf = ElfFile.open(path, costs)
     elf.check()
     if elf.kind not in (2, 3):
         raise ElfError("neither an executable nor a library")
     found, tried = find_debug_file(path, elf, root, debug_directories, cache)
     if found is None:
         raise DebugInfoError(_without(path, tried))
-    shared = Source(found.shared_path, debug_sections(found.shared, _is_debug)) if found.shared else None
-    main = Source(found.path, debug_sections(found.elf, _is_debug), shared)
+    shared = Source(found.shared_path, debug_sections(found.shared, _is_debug), costs=costs) if found.shared else None
+    main = Source(found.path, debug_sections(found.elf, _is_debug), shared, costs=costs)
     # A symbolic link of another root directory leads elsewhere in ours.
     places = [path, found.path] if root else [path, os.path.realpath(path), os.path.realpath(found.path)]
     packages = tuple(dict.fromkeys(f"{each}.dwp" for each in places))

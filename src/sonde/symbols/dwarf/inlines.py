@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sonde.symbols.costs import Costs
 from sonde.symbols.dwarf.attributes import chain, name_of, ranges_of, source_of, text
 from sonde.symbols.dwarf.errors import DebugInfoError, damaged
 from sonde.symbols.dwarf.information import DebugInformation, open_information
@@ -50,10 +51,11 @@ class Inlines:
         return self._children[key]
 
 
-def open_inlines(path: str) -> Inlines | None:
-    """Those of the object at a path, None if it has no debug information that can be read."""
+def open_inlines(path: str, costs: Costs | None = None) -> Inlines | None:
+    """Those of the object at a path, None if it has no debug information that can be read; `costs` are
+    those of the object."""
     try:
         with damaged(path, OSError, ElfError):
-            return Inlines(open_information(path))
+            return Inlines(open_information(path, costs=costs))
     except (OSError, ElfError, DebugInfoError):
         return None

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from sonde.symbols.costs import Costs
 from sonde.symbols.dwarf import forms
 from sonde.symbols.dwarf.errors import DebugInfoError
 from sonde.symbols.dwarf.forms import Sizes, sleb128, uleb128
+from sonde.symbols.file_bytes import Part
 from sonde.typed import NamedTuple
 
 _PATH, _DIRECTORY = 1, 2
 _MOST_ROWS = 1 << 20
+_PIECE = 1 << 12
+"""Bytes of a program that are run before it is asked what that has taken."""
 _STRINGS = {forms.STRP: ".debug_str", forms.LINE_STRP: ".debug_line_str"}
 
 
@@ -26,7 +30,7 @@ class Row(NamedTuple):
     ends_prologue: bool
 
 
-def tables_naming(sections: Mapping[str, bytes], name: bytes, shared: Mapping[str, bytes]) -> list[int]:
+def tables_naming(sections: Mapping[str, Part], name: bytes, shared: Mapping[str, Part]) -> list[int]:
     """Where the line tables are that may have a file whose path ends in `name`: its bytes, or the offset of such a
     string, are in the header. Raises DebugInfoError."""
     data = sections.get(".debug_line", b"")
@@ -46,7 +50,7 @@ def tables_naming(sections: Mapping[str, bytes], name: bytes, shared: Mapping[st
     return found
 
 
-def _ends(data: bytes, pattern: bytes) -> Iterator[int]:
+def _ends(data: Part, pattern: bytes) -> Iterator[int]:
     """Where the strings begin that end in a pattern, which has a NUL at its end."""
     where = data.find(pattern)
     while where >= 0:
@@ -58,12 +62,15 @@ def _ends(data: bytes, pattern: bytes) -> Iterator[int]:
 class LineTable:
     """The header is read at once, the rows when they are asked for. Raises DebugInfoError, also for the rows."""
 
-    def __init__(self, sections: Mapping[str, bytes], at: int, directory: str, shared: Mapping[str, bytes]) -> None:
+    def __init__(
+        self, sections: Mapping[str, Part], at: int, directory: str, shared: Mapping[str, Part], costs: Costs
+    ) -> None:
         """`directory` is the unit's compilation directory, `shared` the sections of dwz's file."""
         self._data = sections.get(".debug_line", b"")
         self._sections = sections
         self._shared = shared
         self._directory = directory
+        self._costs = costs
         try:
             self._header(at)
         except (IndexError, ValueError):
@@ -112,6 +119,7 @@ class LineTable:
             raise DebugInfoError("a line table makes no sense")
         found = []
         for _ in range(total):
+            self._costs.check()
             name, directory = "", 0
             for content, form in formats:
                 if content == _PATH:
@@ -153,7 +161,13 @@ class LineTable:
         new, append, base, span, unit = tuple.__new__, found.append, self._line_base, self._line_range, self._unit
         first, end = self._opcode_base, self._end
         advance = (255 - first) // span * unit
+        look = at + _PIECE
         while at < end:
+            if at >= look:
+                look = at + _PIECE
+                self._costs.check()
+                if len(found) > _MOST_ROWS:
+                    raise DebugInfoError("a line table has more rows than can be kept")
             opcode, at = data[at], at + 1
             if opcode >= first:
                 opcode -= first
@@ -165,8 +179,6 @@ class LineTable:
                 size, at = uleb128(data, at)
                 kind, following = data[at] if size else 0, at + size
                 if kind == 1:
-                    if len(found) > _MOST_ROWS:
-                        raise DebugInfoError("a line table has more rows than can be kept")
                     append(new(Row, (address, file, line, False, True, False, False)))
                     address, file, line, is_statement, discriminator, prologue = 0, 1, 1, self._is_statement, 0, False
                 elif kind == 2:

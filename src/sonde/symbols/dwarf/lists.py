@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 
 from sonde.symbols.dwarf.errors import DebugInfoError
 from sonde.symbols.dwarf.forms import uleb128
+from sonde.symbols.file_bytes import Part
 from sonde.typed import NamedTuple
 
 EVERYWHERE = (0, 1 << 64)
@@ -29,7 +30,7 @@ class ListReader(NamedTuple):
     """What lists of one unit are read with: the section, its name, the size of addresses, what offsets count from
     unless the list says another, and the address with an index in .debug_addr."""
 
-    data: bytes
+    data: Part
     name: str
     size: int
     base: int

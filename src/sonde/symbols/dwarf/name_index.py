@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from sonde.symbols.dwarf import forms
 from sonde.symbols.dwarf.errors import DebugInfoError
 from sonde.symbols.dwarf.forms import Sizes, uleb128
+from sonde.symbols.file_bytes import Part
 from sonde.typed import NamedTuple
 
 SECTION = ".debug_names"
@@ -41,7 +42,7 @@ class _Index(NamedTuple):
 class NameIndex:
     """The indexes of one section, as far as they make sense: `units` are those of which they tell."""
 
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, data: Part) -> None:
         self._data = data
         self._indexes = list(_indexes(data))
         self.units = frozenset(unit for each in self._indexes for unit in each.units)
@@ -81,7 +82,7 @@ class NameIndex:
         return set(index.units)
 
 
-def _indexes(data: bytes) -> Iterator[_Index]:
+def _indexes(data: Part) -> Iterator[_Index]:
     at = 0
     while at + 4 <= len(data):
         width, length, at = 4, _number(data, at, 4), at + 4
@@ -95,7 +96,7 @@ def _indexes(data: bytes) -> Iterator[_Index]:
         at = end
 
 
-def _index(data: bytes, at: int, end: int, width: int) -> _Index | None:
+def _index(data: Part, at: int, end: int, width: int) -> _Index | None:
     """The index behind its length, None for one that makes no sense or has units of types elsewhere."""
     if at + 32 > end or _number(data, at, 2) != _VERSION:
         return None
@@ -115,9 +116,9 @@ def _index(data: bytes, at: int, end: int, width: int) -> _Index | None:
     return _Index(offsets, names, strings, entries, pool, end, width, declarations)
 
 
-def _declarations(data: bytes, at: int, end: int) -> dict[int, Declaration] | None:
+def _declarations(data: Part, at: int, end: int) -> dict[int, Declaration] | None:
     """By their codes, and of each the tag left out; None where they make no sense."""
-    read: Callable[[bytes, int], tuple[int, int]] = uleb128
+    read: Callable[[Part, int], tuple[int, int]] = uleb128
     found: dict[int, Declaration] = {}
     try:
         while at < end:
@@ -138,5 +139,5 @@ def _declarations(data: bytes, at: int, end: int) -> dict[int, Declaration] | No
     return found
 
 
-def _number(data: bytes, at: int, width: int) -> int:
+def _number(data: Part, at: int, width: int) -> int:
     return int.from_bytes(data[at : at + width], "little")

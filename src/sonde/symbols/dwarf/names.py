@@ -100,7 +100,7 @@ def call_sites(source: Source, origins: set[int]) -> list[int]:
 
 
 def _everywhere(source: Source, unit: Unit, tag: int) -> list[Scanned]:
-    return scan(source.info, unit, source.table(unit), frozenset((tag,)), _NONE)
+    return scan(source.info, unit, source.table(unit), frozenset((tag,)), _NONE, source.costs)
 
 
 def _declared(source: Source, name: str, look: Look) -> set[int]:
@@ -232,6 +232,7 @@ def _units_with(source: Source, pattern: bytes) -> set[int]:
     found = set()
     where = source.info.find(pattern)
     while where >= 0:
+        source.costs.check()
         unit = source.unit_at(where)
         found.add(unit.offset)
         where = source.info.find(pattern, unit.end)
@@ -253,6 +254,7 @@ class _Spelling:
             where = strings.find(pattern)
             while where >= 0:
                 found.add(where)
+                source.costs.check()
                 where = strings.find(pattern, where + 1)
         return found
 

@@ -19,6 +19,10 @@ from sonde.typed import Any
 _FLOATS = ("DW_ATE_float", 4, 3)
 
 
+_LARGEST = 64 << 20
+"""Bytes of a section of frames that are read."""
+
+
 class Places:
     """Evaluates places in one object; frame descriptions are read once."""
 
@@ -89,7 +93,7 @@ class Places:
     def _frame_table(self) -> FrameTable | None:
         elf = self._information.elf
         address = next((each.address for each in elf.sections if each.name == frame_table.SECTION), None)
-        data = elf.section(frame_table.SECTION) if address is not None else None
+        data = elf.section(frame_table.SECTION, _LARGEST) if address is not None else None
         return FrameTable(data, address) if data and address is not None else None
 
     @cached_property
@@ -97,12 +101,12 @@ class Places:
         found, elf = [], self._information.elf
         for section in elf.sections:
             if section.name == ".eh_frame":
-                data = elf.section(section.name)
+                data = elf.section(section.name, _LARGEST)
                 if data:
-                    found.append(Frames(data, section.address, True, self._frame_table))
-        data = self._information.main.sections.get(".debug_frame")
-        if data:
-            found.append(Frames(data, 0, False))
+                    found.append(Frames(data, section.address, True, self._frame_table, elf.costs))
+        other = self._information.main.sections.get(".debug_frame")
+        if other:
+            found.append(Frames(other, 0, False, costs=elf.costs))
         return found
 
 

@@ -118,7 +118,7 @@ class Points:
             return ""
         source = source_of(unit)
         shared = source.shared.sections if source.shared else {}
-        table = LineTable(source.sections, offset, text(unit, "DW_AT_comp_dir"), shared)
+        table = LineTable(source.sections, offset, text(unit, "DW_AT_comp_dir"), shared, source.costs)
         rows = sorted(each for each in table.rows() if each.line)
         first = max((each.address for each in rows if each.address <= low), default=low)
         found = [each for each in rows if first <= each.address < high and not each.ends]

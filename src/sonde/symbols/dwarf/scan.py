@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from sonde.symbols.costs import Costs
 from sonde.symbols.dwarf import abbreviations as at
 from sonde.symbols.dwarf import forms
 from sonde.symbols.dwarf.abbreviations import Abbreviation
 from sonde.symbols.dwarf.errors import DebugInfoError
 from sonde.symbols.dwarf.units import Unit
+from sonde.symbols.file_bytes import Part
 from sonde.typed import NamedTuple, TypeAlias
 
 TAG_MEMBER, TAG_INLINED, TAG_SUBPROGRAM, TAG_VARIABLE, TAG_NAMESPACE, TAG_PARTIAL_UNIT = (
@@ -21,6 +23,11 @@ TAGS_OF_TYPES = (0x02, 0x04, 0x13, 0x17)
 """Those of classes, enumerations, structures and unions."""
 _NONE: frozenset[int] = frozenset()
 _DEEPEST = 512
+_PIECE = 1 << 16
+"""Bytes of entries that are passed before it is asked what that has taken."""
+
+SCANNED_SIZE = 450
+"""Bytes of memory that an entry takes that was looked for, about."""
 
 Attributes = Mapping[int, tuple[int, int]]
 """Where the value of an attribute is, and its form."""
@@ -39,7 +46,7 @@ class Passed(NamedTuple):
 
 
 def pass_over(
-    info: bytes, unit: Unit, table: Mapping[int, Abbreviation], start: int = 0, closed: frozenset[int] | None = _NONE
+    info: Part, unit: Unit, table: Mapping[int, Abbreviation], start: int = 0, closed: frozenset[int] | None = _NONE
 ) -> Iterator[Passed]:
     """The entries of a unit from one on, and the ends of lists. Raises DebugInfoError where they make no sense.
 
@@ -79,7 +86,7 @@ def pass_over(
         raise DebugInfoError(f"the unit at {unit.offset:#x} of .debug_info is cut off")
 
 
-def reference(info: bytes, unit: Unit, attributes: Attributes, attribute: int) -> int:
+def reference(info: Part, unit: Unit, attributes: Attributes, attribute: int) -> int:
     """The offset in .debug_info an attribute refers to, 0 if it is missing; ~offset if it is one of dwz's file."""
     if attribute not in attributes:
         return 0
@@ -102,7 +109,12 @@ class Scanned(NamedTuple):
 
 
 def scan(
-    info: bytes, unit: Unit, table: Mapping[int, Abbreviation], tags: frozenset[int], closed: frozenset[int]
+    info: Part,
+    unit: Unit,
+    table: Mapping[int, Abbreviation],
+    tags: frozenset[int],
+    closed: frozenset[int],
+    costs: Costs,
 ) -> list[Scanned]:
     """The entries of a unit with one of the tags, except for those inside of entries with `closed` tags.
 
@@ -112,9 +124,13 @@ def scan(
     found: list[Scanned] = []
     around: Around = ()
     position, depth, end = unit.entries, 0, unit.end
+    look = position + _PIECE
     try:
         while position < end:
             offset = position
+            if position >= look:
+                look = position + _PIECE
+                _require(costs, found)
             code = info[position]
             if code < 0x80:
                 position += 1
@@ -158,6 +174,13 @@ def scan(
     return found
 
 
+def _require(costs: Costs, found: list[Scanned]) -> None:
+    """Raises CostError where there are too many, or it takes too long."""
+    costs.check()
+    costs.take(SCANNED_SIZE * len(found))
+    costs.give_back(SCANNED_SIZE * len(found))
+
+
 def _sizes(table: Mapping[int, Abbreviation], wanted: frozenset[int]) -> tuple[dict[int, int], dict[int, int]]:
     """How many bytes the entries of a code have where all have as many: those without children, and those with."""
     plain = [(code, kind) for code, kind in table.items() if not kind.gaps and kind.tag not in wanted]
@@ -165,7 +188,7 @@ def _sizes(table: Mapping[int, Abbreviation], wanted: frozenset[int]) -> tuple[d
     return leaves, {code: kind.tail for code, kind in plain if kind.has_children}
 
 
-def _passed(info: bytes, unit: Unit, kind: Abbreviation, position: int) -> int:
+def _passed(info: Part, unit: Unit, kind: Abbreviation, position: int) -> int:
     """The offset behind an entry whose attributes begin there."""
     for size, form in kind.gaps:
         position += size
@@ -178,7 +201,7 @@ def _passed(info: bytes, unit: Unit, kind: Abbreviation, position: int) -> int:
     return position + kind.tail
 
 
-def _attributes(info: bytes, unit: Unit, kind: Abbreviation, position: int) -> tuple[Attributes, int]:
+def _attributes(info: Part, unit: Unit, kind: Abbreviation, position: int) -> tuple[Attributes, int]:
     """The wanted attributes of an entry, and the offset behind it."""
     attributes: dict[int, tuple[int, int]] = {}
     for passed, attribute, form, size in kind.steps:
@@ -189,7 +212,7 @@ def _attributes(info: bytes, unit: Unit, kind: Abbreviation, position: int) -> t
     return attributes, position + kind.rest
 
 
-def attributes_at(info: bytes, unit: Unit, table: Mapping[int, Abbreviation], offset: int) -> Attributes:
+def attributes_at(info: Part, unit: Unit, table: Mapping[int, Abbreviation], offset: int) -> Attributes:
     """The wanted attributes of one entry. Raises DebugInfoError."""
     try:
         code, position = forms.uleb128(info, offset)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from operator import itemgetter
 
+from sonde.symbols.costs import Costs
 from sonde.symbols.dwarf import abbreviations as at
 from sonde.symbols.dwarf import forms
 from sonde.symbols.dwarf.abbreviations import Abbreviation, one_abbreviation, read_abbreviations
@@ -25,6 +26,7 @@ from sonde.symbols.dwarf.lists import (
 from sonde.symbols.dwarf.name_index import SECTION as NAME_INDEX
 from sonde.symbols.dwarf.name_index import NameIndex
 from sonde.symbols.dwarf.scan import (
+    SCANNED_SIZE,
     TAG_MEMBER,
     TAG_SUBPROGRAM,
     TAG_VARIABLE,
@@ -36,10 +38,18 @@ from sonde.symbols.dwarf.scan import (
     scan,
 )
 from sonde.symbols.dwarf.units import UT_SPLIT_TYPE, UT_TYPE, Unit, read_units, unit_at
+from sonde.symbols.file_bytes import Part
 from sonde.typed import Any
 
 _FEW = 4
 """Units that have a number as an address, of which there is one as a rule."""
+_MOST_DECODED = 50_000
+"""Entries that are decoded before all of them are given up: about 2 KB each."""
+
+_MOST_CACHED = 96 << 20
+_ABBREVIATION_SIZE, _HEAD_SIZE = 600, 1000
+"""Bytes of memory, about."""
+
 _BODIES = frozenset((TAG_SUBPROGRAM,))
 _TYPES = frozenset((TAG_SUBPROGRAM, *TAGS_OF_TYPES))
 
@@ -51,12 +61,15 @@ class Source:
     def __init__(
         self,
         path: str,
-        sections: Mapping[str, bytes],
+        sections: Mapping[str, Part],
         shared: Source | None = None,
         bases: Mapping[str, int] | None = None,
         are_types: bool = False,
         type_source: Callable[[int], Source | None] | None = None,
+        costs: Costs | None = None,
     ) -> None:
+        self.costs = costs or Costs()
+        self._cached = self._decoded = 0
         self.path = path
         self.sections = sections
         self.shared = shared
@@ -73,7 +86,8 @@ class Source:
     @cached_property
     def units(self) -> tuple[Unit, ...]:
         """Raises DebugInfoError."""
-        return read_units(self.info, self._are_types)
+        with self.costs:
+            return read_units(self.info, self.costs, self._are_types)
 
     @cached_property
     def dwarf(self) -> Any:
@@ -104,8 +118,26 @@ class Source:
     def entry(self, offset: int) -> Any:
         """The decoded entry at an offset of .debug_info, a DIE of pyelftools. Raises DebugInfoError."""
         unit = self.unit_at(offset)
-        with damaged(self.path):
+        self._decoded += 1
+        if self._decoded > _MOST_DECODED:
+            self._forget()
+        with self.costs, damaged(self.path):
+            self.costs.check()
             return self._decoder(unit).get_DIE_from_refaddr(offset)
+
+    def _keep(self, size: int) -> None:
+        """So many more bytes are kept of what has been read: all that was is given up where it becomes too much."""
+        if self._cached + size > _MOST_CACHED:
+            self._forget()
+        self.costs.take(size)
+        self._cached += size
+
+    def _forget(self) -> None:
+        for each in (self._tables, self._decoders, self._heads, self._code, self._found):
+            each.clear()
+        self.__dict__.pop("dwarf", None)
+        self.costs.give_back(self._cached)
+        self._cached = self._decoded = 0
 
     def type_entry(self, signature: int) -> Any:
         """The type that a reference by signature means (DWARF 5, section 7.5.1.3). Raises DebugInfoError."""
@@ -122,7 +154,9 @@ class Source:
         data = self.sections.get(".debug_types")
         if not data or self._are_types:
             return ()
-        return (Source(self.path, {**self.sections, ".debug_info": data}, self.shared, self.bases, True),)
+        return (
+            Source(self.path, {**self.sections, ".debug_info": data}, self.shared, self.bases, True, costs=self.costs),
+        )
 
     def first_entry(self, unit: Unit) -> Any:
         """The entry of the unit itself."""
@@ -142,7 +176,10 @@ class Source:
         """The abbreviations of a unit."""
         table = self._tables.get(unit.offset)
         if table is None:
-            table = read_abbreviations(self.sections.get(".debug_abbrev", b""), unit.abbreviations, unit.sizes)
+            with self.costs:
+                self.costs.check()
+                table = read_abbreviations(self.sections.get(".debug_abbrev", b""), unit.abbreviations, unit.sizes)
+            self._keep(_ABBREVIATION_SIZE * len(table))
             self._tables[unit.offset] = table
         return table
 
@@ -159,12 +196,17 @@ class Source:
     def _scanned(self, unit: Unit, tag: int, closed: frozenset[int] = _BODIES) -> list[Scanned]:
         key = unit.offset, tag, closed
         if key not in self._found:
-            self._found[key] = scan(self.info, unit, self.table(unit), frozenset((tag,)), closed)
+            table = self.table(unit)
+            with self.costs:
+                found = scan(self.info, unit, table, frozenset((tag,)), closed, self.costs)
+            self._keep(SCANNED_SIZE * len(found))
+            self._found[key] = found
         return self._found[key]
 
     def head(self, unit: Unit) -> Head:
         """What the first entry of a unit says. Raises DebugInfoError."""
         if unit.offset not in self._heads:
+            self.costs.check()
             table = self._tables.get(unit.offset)
             if table is None:
                 with damaged(self.path):
@@ -172,6 +214,7 @@ class Source:
                 table = one_abbreviation(self.sections.get(".debug_abbrev", b""), unit.abbreviations, unit.sizes, code)
             attributes = attributes_at(self.info, unit, table, unit.entries)
             tag = next(iter(table.values())).tag if len(table) == 1 else self.tag_at(unit, unit.entries)
+            self._keep(_HEAD_SIZE)
             self._heads[unit.offset] = Head(self, unit, tag, attributes)
         return self._heads[unit.offset]
 

@@ -8,11 +8,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping
 
+from sonde.symbols.costs import Costs
 from sonde.symbols.debug_files import open_regular
 from sonde.symbols.dwarf.compression import debug_sections
 from sonde.symbols.dwarf.errors import DebugInfoError
 from sonde.symbols.dwarf.source import Source
 from sonde.symbols.dwarf.units import UT_SKELETON, Unit
+from sonde.symbols.file_bytes import Part
 
 _LISTS_HEADERS = {4: 12, 8: 20}
 """The size of the header before the offsets of a split unit's .debug_loclists and .debug_rnglists."""
@@ -44,7 +46,7 @@ class SplitUnits:
         self._directories = directories
         self._root = root
         self._packages = packages
-        self._opened: dict[str, dict[str, bytes]] = {}
+        self._opened: dict[str, dict[str, Part]] = {}
 
     def source(self, unit: Unit) -> Source:
         """Raises DebugInfoError where there is nothing or what does not belong to the skeleton."""
@@ -67,7 +69,7 @@ class SplitUnits:
             raise DebugInfoError(f"{path} is not of the same build as {self._main.path}")
         return source
 
-    def _made(self, unit: Unit, path: str, sections: Mapping[str, bytes]) -> Source:
+    def _made(self, unit: Unit, path: str, sections: Mapping[str, Part]) -> Source:
         head, main = self._main.head(unit), self._main
         own = main.number(unit, head.attributes, 0x2132)
         header = _LISTS_HEADERS[unit.sizes.offset]
@@ -80,7 +82,9 @@ class SplitUnits:
             "DW_AT_rnglists_base": header,
         }
         shared = {each: main.sections[each] for each in _OF_MAIN if each in main.sections}
-        return Source(path, {**sections, **shared}, main.shared, bases, type_source=self._types_of(path, bases))
+        return Source(
+            path, {**sections, **shared}, main.shared, bases, type_source=self._types_of(path, bases), costs=main.costs
+        )
 
     def _types_of(self, path: str, bases: Mapping[str, int]) -> Callable[[int], Source | None]:
         """What finds the unit of a type in a package, where each has abbreviations of its own."""
@@ -89,15 +93,15 @@ class SplitUnits:
         def find(signature: int) -> Source | None:
             if signature not in opened:
                 parts = package_parts(self._sections(path), _TYPES, signature)
-                opened[signature] = None if parts is None else _of_type(path, parts, bases, find)
+                opened[signature] = None if parts is None else _of_type(path, parts, bases, find, self._main.costs)
             return opened[signature]
 
         return find
 
-    def _sections(self, path: str) -> dict[str, bytes]:
+    def _sections(self, path: str) -> dict[str, Part]:
         """Those of a file by their names without .dwo, none if there is no such file."""
         if path not in self._opened:
-            elf = open_regular(path)
+            elf = open_regular(path, self._main.costs)
             found = {}
             if elf is not None:
                 found = debug_sections(elf, lambda each: each.startswith(".debug_") and _is_split(each))
@@ -106,24 +110,28 @@ class SplitUnits:
 
 
 def _of_type(
-    path: str, parts: dict[str, bytes], bases: Mapping[str, int], others: Callable[[int], Source | None]
+    path: str,
+    parts: dict[str, Part],
+    bases: Mapping[str, int],
+    others: Callable[[int], Source | None],
+    costs: Costs,
 ) -> Source:
     are_old = ".debug_types" in parts
     if are_old:
         parts[".debug_info"] = parts[".debug_types"]
-    return Source(path, parts, None, bases, are_old, others)
+    return Source(path, parts, None, bases, are_old, others, costs)
 
 
 def _is_split(name: str) -> bool:
     return name.endswith((".dwo", "_index"))
 
 
-def package_parts(sections: Mapping[str, bytes], index: str, signature: int) -> dict[str, bytes] | None:
+def package_parts(sections: Mapping[str, Part], index: str, signature: int) -> dict[str, Part] | None:
     """The sections of one unit, or of one type, in a package; None if its index has it not. Raises DebugInfoError."""
     data = sections.get(index)
     if not data:
         return None
-    rows = _Index(data)
+    rows = _Index(data[:])
     row = rows.row(signature)
     if row is None:
         return None

@@ -5,11 +5,17 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 
+from sonde.symbols.costs import Costs
 from sonde.symbols.dwarf.errors import DebugInfoError
 from sonde.symbols.dwarf.forms import Sizes
+from sonde.symbols.file_bytes import Part
 from sonde.typed import NamedTuple
 
 UT_COMPILE, UT_TYPE, UT_PARTIAL, UT_SKELETON, UT_SPLIT_COMPILE, UT_SPLIT_TYPE = 1, 2, 3, 4, 5, 6
+
+_FEW = 1 << 8
+_UNIT_SIZE = 400
+"""Bytes of memory that a unit takes, about."""
 
 
 class Unit(NamedTuple):
@@ -27,7 +33,7 @@ class Unit(NamedTuple):
     type_offset: int = 0
 
 
-def read_units(info: bytes, are_types: bool = False) -> tuple[Unit, ...]:
+def read_units(info: Part, costs: Costs, are_types: bool = False) -> tuple[Unit, ...]:
     """The units of .debug_info, or with `are_types` those of .debug_types (DWARF 4, section 7.5.1.2).
 
     Raises DebugInfoError where a header makes no sense.
@@ -36,6 +42,9 @@ def read_units(info: bytes, are_types: bool = False) -> tuple[Unit, ...]:
     while at < len(info):
         found.append(_unit(info, at, are_types))
         at = found[-1].end
+        if not len(found) % _FEW:
+            costs.take(_FEW * _UNIT_SIZE)
+            costs.check()
     return tuple(found)
 
 
@@ -45,7 +54,7 @@ def unit_at(units: Sequence[Unit], offset: int) -> Unit | None:
     return units[index] if index >= 0 and offset < units[index].end else None
 
 
-def _unit(info: bytes, start: int, is_type: bool) -> Unit:
+def _unit(info: Part, start: int, is_type: bool) -> Unit:
     width = 4
     length = _number(info, start, 4)
     at = start + 4
@@ -74,7 +83,7 @@ def _unit(info: bytes, start: int, is_type: bool) -> Unit:
     return Unit(start, at, end, abbreviations, Sizes(address, width, version), kind, dwo_id, type_offset)
 
 
-def _number(data: bytes, at: int, width: int) -> int:
+def _number(data: Part, at: int, width: int) -> int:
     if at + width > len(data):
         raise DebugInfoError("section .debug_info is cut off")
     return int.from_bytes(data[at : at + width], "little")

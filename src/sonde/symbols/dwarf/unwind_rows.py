@@ -15,6 +15,8 @@ from sonde.symbols.dwarf.errors import DebugInfoError
 from sonde.symbols.dwarf.forms import sleb128, uleb128
 from sonde.symbols.dwarf.frames import Code, Description, Frames
 from sonde.symbols.elf import ElfFile
+from sonde.symbols.errors import CostError
+from sonde.symbols.file_bytes import Part
 from sonde.typed import NamedTuple
 
 SECTION = ".eh_frame"
@@ -31,6 +33,15 @@ BY_FRAME_ADDRESS, BY_RBP = 1, 2
 _RBP, _RSP, _RETURN = 6, 7, 16
 _DEREFERENCE = 0x06
 _MOST = 1 << 32
+LARGEST = 16 << 20
+"""Bytes of the section that are read; large programs have 3 to 10 MiB."""
+
+_WORTH = 1e-6
+"""Seconds that a byte of it may take beside what the object may take anyway: a file of 100 MB takes 2."""
+
+_ROW_SIZE = 110
+"""Bytes of memory that a row takes while all are made, about."""
+
 _RANGE = 1 << 31
 
 
@@ -57,13 +68,24 @@ def unwind_rows(file: ElfFile, base: int) -> bytes:
     section = next((each for each in file.sections if each.name == SECTION and each.kind != 8), None)
     if section is None:
         return b""
+    data = file.contents(section, LARGEST)
+    file.costs.allow(len(data) * _WORTH)
     found: list[tuple[int, _Rule]] = []
+    rules: dict[_Rule, _Rule] = {_NOTHING: _NOTHING}
     try:
-        for description in Frames(file.contents(section), section.address, True).descriptions():
+        for description in Frames(data, section.address, True).descriptions():
+            file.costs.check()
             if 0 <= description.start - base < _MOST - description.length:
-                found += _rows(description, base)
+                rows = _rows(description, base)
+                file.costs.take(_ROW_SIZE * len(rows))
+                # Few of them are different, and many are alike.
+                found += [(address, rules.setdefault(rule, rule)) for address, rule in rows]
+    except CostError:
+        raise
     except DebugInfoError:
         pass
+    finally:
+        file.costs.give_back(_ROW_SIZE * len(found))
     return _joined(found)
 
 
@@ -152,7 +174,7 @@ class _Machine:
         if register == _RBP:
             self._state = self._state._replace(saved=self._initial.saved, saved_by=self._initial.saved_by)
 
-    def _define(self, data: bytes, opcode: int, at: int) -> int:
+    def _define(self, data: Part, opcode: int, at: int) -> int:
         state = self._state
         if opcode == 0x0A:
             self._kept.append(state)
@@ -176,7 +198,7 @@ class _Machine:
             at = self._other(data, opcode, at)
         return at
 
-    def _other(self, data: bytes, opcode: int, at: int) -> int:
+    def _other(self, data: Part, opcode: int, at: int) -> int:
         register = 0
         if opcode != 0x2E:
             register, at = uleb128(data, at)

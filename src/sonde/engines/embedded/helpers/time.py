@@ -1,4 +1,7 @@
-"""Clocks (kernel/bpf/helpers.c). The time of a firing is when it happened, not when its program comes to run."""
+"""Clocks (kernel/bpf/helpers.c). The time of a firing is when it happened, not when its program comes to run.
+
+But for the boot clock: it goes on while a program runs, so that programs can limit how long they do.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,9 @@ from sonde.engines.embedded.environment import Environment
 
 _CLOCK_MONOTONIC_COARSE = 6
 """include/uapi/linux/time.h"""
+
+_END_OF_TIME = (1 << 63) - 1
+"""What a clock shows whose program is to end."""
 
 
 def make(environment: Environment) -> dict[str, Callable[..., int]]:
@@ -23,6 +29,9 @@ def make(environment: Environment) -> dict[str, Callable[..., int]]:
 
         return read
 
+    def ktime_get_boot_ns() -> int:
+        return _END_OF_TIME if environment.is_ending() else clock_gettime_ns(CLOCK_BOOTTIME)
+
     tick = round(clock_getres(_CLOCK_MONOTONIC_COARSE) * 1e9)
     first = -300 * 10**9 // tick & 0xFFFF_FFFF
 
@@ -36,7 +45,7 @@ def make(environment: Environment) -> dict[str, Callable[..., int]]:
 
     return {
         "ktime_get_ns": ktime_get_ns,
-        "ktime_get_boot_ns": other(CLOCK_BOOTTIME),
+        "ktime_get_boot_ns": ktime_get_boot_ns,
         "ktime_get_coarse_ns": ktime_get_coarse_ns,
         "ktime_get_tai_ns": other(CLOCK_TAI),
         "jiffies64": jiffies64,

@@ -1,0 +1,20 @@
+"""`python -m sonde`, and where a zip file of the package starts (python -m zipapp -m sonde.__main__:start)."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from sonde.cli.main import main
+from sonde.typed import NoReturn
+
+
+def start() -> NoReturn:
+    """Ends with the command's status, which the start of a zip file would not hand on. The file's name without its
+    suffix is the command's: sonde.pyz, dtrace.pyz."""
+    name = os.path.basename(sys.argv[0]).partition(".")[0]
+    sys.exit(main(["sonde" if name == "__main__" else name, *sys.argv[1:]]))
+
+
+if __name__ == "__main__":
+    start()

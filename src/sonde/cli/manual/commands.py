@@ -1,0 +1,137 @@
+"""The manual of every command."""
+
+from __future__ import annotations
+
+from sonde.cli.manual.entries import FILE, Command, Example, Option, Section
+from sonde.cli.manual.tracing import TRACING
+
+_RECORDED = (
+    Option(("-q",), "", "only what the program printed"),
+    Option(("-F",), "", "indent by function entry and return"),
+    Option(("-o",), "FILE", "append the output to it; packets replace one named *.pcapng", (FILE,)),
+    Option(("-x",), "NAME[=VALUE]", "set an option of those that matter when records are shown", ("setting",)),
+    Option(("--act",), "", "with -w: do what the program did, system() and freopen(), instead of telling it"),
+    Option(("-w",), "", "allow that"),
+)
+
+DOCTOR = Command(
+    "doctor",
+    "what this kernel and this user can do",
+    ("[-v]",),
+    (
+        "First what works, then what does not and what would help; with -v every feature. The exit status is 0 if "
+        "programs can run in the kernel, else 1.",
+    ),
+    (Section("Options", (Option(("-v",), "", "every feature and setting, also what is as it should be"),)),),
+)
+
+RAW = Command(
+    "raw",
+    "show a file of --raw",
+    ("FILE [OPTIONS]",),
+    ("What was recorded is printed as it was then. The exit status is the argument of exit().",),
+    (Section("Options", _RECORDED),),
+    (Example("sonde raw calls.raw", "what `sonde --raw calls.raw ...` has recorded"),),
+    (FILE,),
+)
+
+RECORD = Command(
+    "record",
+    "trace, and write a perf.data file as well",
+    ("[OPTIONS] -n PROGRAM [-g] [-o FILE] [-- COMMAND ...]", "[OPTIONS] -s SCRIPT.d [-g] [-o FILE] [-- COMMAND ...]"),
+    (
+        "The samples that sample() lets through, what processes map, execute and start, and what the program records "
+        "go to a file that perf and `sonde read` show. All options of tracing are there, but -o names that file.",
+    ),
+    (
+        Section(
+            "Options",
+            (
+                Option(("-g",), "", "samples with their callers"),
+                Option(("-o",), "FILE", "the file, perf.data without it", (FILE,)),
+                Option(("--",), "COMMAND ...", "start it, as -c does, and record until it ends"),
+            ),
+        ),
+    ),
+    (
+        Example(
+            "sonde record -g -n 'profile-997 /arg0/ { sample(); }' -- make", "what a build does in the kernel, for perf"
+        ),
+    ),
+    (FILE,),
+)
+
+READ = Command(
+    "read",
+    "show a file of `sonde record`",
+    ("[FILE] [OPTIONS]",),
+    ("What was printed, and the samples as lines between it; perf.data without a name.",),
+    (Section("Options", _RECORDED),),
+    (),
+    (FILE,),
+)
+
+VERIFY = Command(
+    "verify",
+    "prove that a program does no harm, without loading it",
+    ("FILE [OPTIONS]", "-n PROGRAM [OPTIONS]"),
+    (
+        "FILE is a D script or a BPF object. The embedded engine's verifier looks at each program that it becomes. The "
+        "exit status is 0 if all are accepted, else 1.",
+    ),
+    (
+        Section(
+            "Options",
+            (
+                Option(("-v",), "", "each program with what is known before each instruction"),
+                Option(("-n",), "DESCRIPTION", "a program instead of a file; -s, -f, -m, -P and -i as well"),
+                Option(("-x",), "NAME[=VALUE]", "set an option", ("setting",)),
+                Option(("--engine",), "NAME", "compile for that engine", ("kernel", "embedded")),
+            ),
+        ),
+    ),
+    (),
+    (FILE,),
+)
+
+VARS = Command(
+    "vars",
+    "list the variables at a point of a program",
+    ("[--struct] OBJECT FUNCTION|FILE@LINE [VARIABLE ...]", "[--struct] kernel FUNCTION [VARIABLE ...]"),
+    (
+        "The parameters and variables of a function, or what can be named at a line of the source, with their types "
+        "and where each is live. The program needs debug information (-g).",
+    ),
+    (
+        Section(
+            "Options",
+            (Option(("--struct",), "", "the C structure that the variables are fetched into for a BPF object"),),
+        ),
+    ),
+    (Example("sonde vars ./server parse.c@120", "what locals-> has at that line"),),
+    (FILE,),
+)
+
+HELP = Command(
+    "help",
+    "show how a command is used",
+    ("[COMMAND]",),
+    ("`sonde COMMAND --help` is the same.",),
+    operands=("doctor", "raw", "record", "read", "verify", "vars", "completion"),
+)
+
+COMPLETION = Command(
+    "completion",
+    "print what completes sonde's command line in bash",
+    ("bash",),
+    ("Put `source <(sonde completion bash)` into ~/.bashrc. In zsh run `bashcompinit` before that.",),
+    operands=("bash",),
+)
+
+OTHERS = (DOCTOR, RAW, RECORD, READ, VERIFY, VARS, HELP, COMPLETION)
+ALL = (TRACING, *OTHERS)
+
+
+def command(name: str) -> Command | None:
+    """The one of that name, "" for tracing."""
+    return next((each for each in ALL if each.name == name), None)

@@ -1,0 +1,42 @@
+"""What the manual consists of: one description of each command, from which --help, the man page and completions are
+made."""
+
+from __future__ import annotations
+
+from sonde.typed import NamedTuple
+
+FILE, DIRECTORY, PROCESS = "file", "directory", "process"
+"""What a value is, where the shell can complete it."""
+
+
+class Option(NamedTuple):
+    """`names` as they are typed; `value` is what stands behind them, "" for nothing. `choices` are all values that
+    there are, or one of FILE, DIRECTORY and PROCESS."""
+
+    names: tuple[str, ...]
+    value: str
+    text: str
+    choices: tuple[str, ...] = ()
+
+
+class Section(NamedTuple):
+    title: str
+    options: tuple[Option, ...]
+
+
+class Example(NamedTuple):
+    line: str
+    text: str
+
+
+class Command(NamedTuple):
+    """`name` is "" for tracing. `usage` are lines behind the command's name; `text` paragraphs about it as a whole.
+    `operands` are what words that are no options can be: FILE, or names."""
+
+    name: str
+    summary: str
+    usage: tuple[str, ...]
+    text: tuple[str, ...] = ()
+    sections: tuple[Section, ...] = ()
+    examples: tuple[Example, ...] = ()
+    operands: tuple[str, ...] = ()
