@@ -46,7 +46,9 @@ class Given(NamedTuple):
         if self.is_script:
             return f"script '{self.name}'"
         probes = re.match(rf"(?:{SLASHES}|[^{{/;])*", self.name)
-        return f"description '{probes[0] if probes else ''}'"
+        # What is written on several lines is told on one.
+        shown = re.sub(r"\s*\n\s*", " ", probes[0]) if probes else ""
+        return f"description '{shown}'"
 
     @property
     def failure(self) -> str:
