@@ -6,6 +6,8 @@ import sys
 import pytest
 from command import sonde, start, table
 
+pytestmark = pytest.mark.every_kernel
+
 COUNT = "syscall::getpgid:entry /progenyof($target)/ { @[tid == pid] = count(); }"
 
 FUNCTIONS = """
