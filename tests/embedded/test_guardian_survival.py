@@ -15,8 +15,9 @@ from targets import program
 from test_guardian_signals import SLEEPER
 
 from sonde.target import proc, stops
+from sonde.target.launch import GuardianError
 from sonde.target.plan import ENTRY, HOLD_ENTRY, RETURN, Plan
-from sonde.target.tracees import GuardianError, Tracees
+from sonde.target.tracees import Tracees
 
 RUNS = os.environ.get("SONDE_SURVIVAL_RUNS", "15")
 TOOL = Path(__file__).parent.parent.parent / "tools" / "survival.py"
@@ -226,3 +227,28 @@ def test_it_may_be_told_of_what_has_ended():
     traced = type("Traced", (), {"stops": found})
     assert len(of_kind(traced, stops.END)) == 4
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 3
+
+
+@pytest.mark.parametrize(
+    ("moment", "message"),
+    [("begin", "processing aborted: "), ("start", "processing aborted: "), ("go", "processing aborted: ")],
+)
+def test_the_command_line_says_that_the_guardian_was_killed(moment, message, monkeypatch, capfd):
+    from sonde.cli.main import main
+
+    real = getattr(Tracees, moment)
+
+    def killed_first(tracees, *arguments):
+        os.kill(tracees.guardian, signal.SIGKILL)
+        os.waitid(os.P_PID, tracees.guardian, os.WEXITED | os.WNOWAIT)
+        return real(tracees, *arguments)
+
+    monkeypatch.setattr(Tracees, moment, killed_first)
+    words = ["-q", "--engine", "embedded", "-n", "syscall:::entry { @ = count(); }", "-c", "sleep 5"]
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGPIPE)}
+    try:
+        assert main(["sonde", *words]) == 1
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    assert f"sonde: {message}the guardian, which traces the processes, was killed" in capfd.readouterr().err

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from sonde.cli.arguments import LONG_OPTIONS, Arguments, parse
 from sonde.cli.messages import FatalError, Messages, UsageError
 from sonde.cli.output import show
+from sonde.target.launch import open_nothing
 
 # What a command does not need it does not import: the start of a one-liner is short because of that. So the modules
 # that trace, list, explain or show are imported where the command line has asked for them.
@@ -62,20 +63,12 @@ def _tell_usage(error: UsageError, words: Sequence[str], messages: Messages) -> 
 def _occupy_standard_files() -> None:
     """Where a standard file is closed nothing else may get its number and then the output. What is written to the
     standard output is refused then, so that no result is lost in silence; messages go nowhere."""
-    while (number := _open_nothing(os.O_RDONLY)) <= 2:
+    while (number := open_nothing(os.O_RDONLY)) <= 2:
         if number == 2:
             os.close(number)
-            _open_nothing(os.O_WRONLY)
+            open_nothing(os.O_WRONLY)
         os.set_inheritable(number, True)
     os.close(number)
-
-
-def _open_nothing(flags: int) -> int:
-    try:
-        return os.open(os.devnull, flags)
-    except OSError:
-        # Without /dev a directory refuses as well.
-        return os.open("/", os.O_RDONLY)
 
 
 def _asks_for_help(words: list[str], messages: Messages) -> bool:

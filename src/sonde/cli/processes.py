@@ -45,13 +45,13 @@ def processes(arguments: Arguments, options: OptionTable, engine: str) -> Iterat
 @contextmanager
 def _followed(arguments: Arguments, options: OptionTable) -> Iterator[Sequence[Traced]]:
     from sonde.engines.embedded.followed import FollowedGroup
-    from sonde.target.launch import CommandError
+    from sonde.target.launch import CommandError, GuardianError
 
     evaluation = options.text("evaltime", "postinit")
     pids = [_number(pid) for pid in arguments.pids]
     try:
         group = FollowedGroup(arguments.commands, pids, evaluation, has_filter(options))
-    except CommandError as error:
+    except (CommandError, GuardianError) as error:
         raise FatalError(str(error)) from None
     except OSError as error:
         raise FatalError(f"failed to control the process: {error.strerror}", hint=_PTRACE) from None

@@ -18,7 +18,7 @@ from sonde.engines.base import EngineError
 from sonde.options import OptionTable
 from sonde.session import Session, Traced
 from sonde.spec import PERF_RINGS, TracingSpec
-from sonde.target.launch import CommandError
+from sonde.target.launch import CommandError, GuardianError
 from sonde.target.private_files import STANDARD_OUTPUT, create_named
 from sonde.typed import TYPE_CHECKING
 
@@ -74,6 +74,8 @@ def run(
             raise engine_error(error) from None
         except CommandError as error:
             raise FatalError(str(error)) from None
+        except GuardianError as error:
+            raise FatalError(f"processing aborted: {error}") from None
         except OSError as error:
             raise FatalError(f"processing aborted: {error.strerror}") from None
         finally:

@@ -95,7 +95,7 @@ def _fork_notifier(notes: mmap, listener: int, ends: Ends) -> int:
 
 def _close_others(kept: list[int]) -> None:
     """Keep nothing of sonde's open: what reads its output, say, waits for the end of all who hold it."""
-    nothing = os.open(os.devnull, os.O_RDWR)
+    nothing = launch.open_nothing(os.O_RDWR)
     for descriptor in (0, 1, 2):
         os.dup2(nothing, descriptor)
     first = 3

@@ -12,6 +12,10 @@ class CommandError(Exception):
     """The command cannot be started, or the process is not there."""
 
 
+class GuardianError(Exception):
+    """The guardian (guardian.py), which traces the processes, has failed or was killed; what it says of it."""
+
+
 def words(text: str) -> list[str]:
     """A command's arguments. Raises CommandError."""
     try:
@@ -31,6 +35,15 @@ def fork(arguments: list[str], prepare: Callable[[], object]) -> tuple[int, int]
         _become(arguments, prepare, writer)
     os.close(writer)
     return pid, reader
+
+
+def open_nothing(flags: int) -> int:
+    """A descriptor in the place of one that is closed or unwanted: of /dev/null, or else of the root directory, which
+    refuses to be read and written."""
+    try:
+        return os.open(os.devnull, flags)
+    except OSError:
+        return os.open("/", os.O_RDONLY)
 
 
 _IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)

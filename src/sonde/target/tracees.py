@@ -12,7 +12,7 @@ from mmap import mmap
 
 from sonde.target import commands, guardian, merging, notifications, obstacles, own_filters, plan, proc, seccomp, stops
 from sonde.target.held_command import HeldCommand
-from sonde.target.launch import CommandError
+from sonde.target.launch import CommandError, GuardianError
 from sonde.target.memory import ProcessMemory
 from sonde.target.plan import Plan
 from sonde.target.ring import RecordReader
@@ -27,10 +27,6 @@ _PARTING = 0.2
 """Seconds: how long sonde waits for a guardian that has nothing left to look after."""
 
 _SLOTS = 1 << 14
-
-
-class GuardianError(Exception):
-    """The guardian has failed or was killed; what it says of it."""
 
 
 class Tracees:

@@ -13,7 +13,7 @@ from sonde.engines.embedded.machine.memory import AccessError
 from sonde.engines.embedded.sources.stops import Handler
 from sonde.engines.embedded.sources.timers import TimerSource
 from sonde.target import stops
-from sonde.target.tracees import GuardianError
+from sonde.target.launch import GuardianError
 
 _BATCH = 256
 """Records taken up between two looks at the clock and at what else may have come."""

@@ -1,0 +1,26 @@
+"""A share of what tools/kills.py and tools/environments.py do, always the same."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+TOOLS = Path(__file__).parent.parent.parent / "tools"
+
+
+def run(*words):
+    done = subprocess.run([sys.executable, *words], cwd=TOOLS.parent, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_sonde_is_ended_at_random_moments():
+    runs = os.environ.get("SONDE_KILLS", "6")
+    assert f"{runs} runs, 0 with a problem" in run(TOOLS / "kills.py", runs, "7")
+
+
+@pytest.mark.parametrize("some", ["closed", "ulimit -n", "no /", "full"])
+def test_environments_where_something_is_missing(some):
+    assert " environments, 0 runs with a problem" in run(TOOLS / "environments.py", some)
