@@ -1,6 +1,9 @@
 """Programs larger than one instruction, or one map for each thing, can reach."""
 
+import random
+
 import pytest
+from clause_programs import program as clause_program
 from command import sonde
 from d_run import Run
 
@@ -80,3 +83,10 @@ def test_what_is_set_on_one_of_two_paths_does_not_double_them(form):
     used = " ".join(f"if (this->x{i} == 1) {{ more += {1 << i}; }}" for i in NUMBERS)
     with Run(f"int g; int more; BEGIN {{ g = 7; }} BEGIN {{ {set_} {used} }}") as run:
         assert run.begin().globals()["more"] == (1 << 7) - 1
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_random_clauses_are_taken(seed):
+    """Those of which the embedded engine's verifier is shown that it copes with them."""
+    with Run(clause_program(random.Random(seed))) as run:
+        assert run.spec.programs

@@ -124,6 +124,7 @@ def _quantize(g: Generation, a: Aggregation, at: Reg, value: Operand, increment:
 def _lquantize(g: Generation, a: Aggregation, at: Reg, value: Operand, increment: Operand) -> None:
     base, _, step = a.parameters
     levels = words(a) - 2
+    value = g.b.unlinked(value)
 
     def inside() -> Operand:
         distance = g.b.alu("sub", value, g.b.in_register(Imm(base)))

@@ -111,6 +111,32 @@ class Builder:
         self.emit(ir.Alu(dst, op, self.in_register(left), right, bits))
         return dst
 
+    def unlinked(self, value: Operand) -> Operand:
+        """The same number, of which the verifier does not know that it is.
+
+        What a comparison shows of a register it knows of all copies from then on, and each way that the comparison goes
+        is followed to the program's end if the number is used again. Complemented twice it is another number.
+        """
+        if isinstance(value, Imm):
+            return value
+        result = self.copy(self.alu("xor", value, Imm(-1)))
+        # Set twice, so that it is no common subexpression with another one of the same value.
+        self.move(result, self.alu("xor", result, Imm(-1)))
+        return result
+
+    def forgotten(self, value: Reg, is_signed: bool) -> Operand:
+        """An integer of at most four bytes, of which the verifier no longer knows what it is on which path.
+
+        Where paths come together it would go on with each of them: a register that holds 1 on one and 2 on the other,
+        and is compared later, makes two ways of all that follows, and twenty such registers a million. What is read
+        from the middle of a stack slot it takes for unknown (check_stack_read_fixed_off, kernel/bpf/verifier.c).
+        """
+        slot = self.slot(8)
+        self.store(slot, 0, 8, self.alu("lsh", value, Imm(32)))
+        result = self.load(slot, 4, 4, is_signed)
+        self.release(slot)
+        return result
+
     def negate(self, value: Operand) -> Operand:
         return self.alu("sub", ZERO, value)
 

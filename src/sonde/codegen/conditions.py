@@ -62,7 +62,8 @@ def _compare(g: Generation, e: tree.Binary, then: int, otherwise: int) -> None:
     if e.op in COMPARISONS:
         left, right = compared(g, e.left), compared(g, e.right)
     else:
-        left, right = g.value(e.left), g.value(e.right)
+        # Neither of the two ways covers the other: with numbers that are used again they would double all that follows.
+        left, right = g.b.unlinked(g.value(e.left)), g.b.unlinked(g.value(e.right))
     signed = is_signed(e.left.type) and not isinstance(resolve(e.left.type), Pointer)
     op = COMPARISONS.get(e.op) or (_SIGNED if signed else _UNSIGNED)[e.op]
     g.b.branch(op, left, right, then, otherwise)

@@ -92,17 +92,8 @@ def truth_value(g: Generation, e: tree.Expr) -> Operand:
 
 
 def forgotten(g: Generation, value: Reg, is_signed_: bool) -> Operand:
-    """An integer of at most four bytes, of which the verifier no longer knows what it is on which path.
-
-    Where paths come together it would go on with each of them: a register that holds 1 on one and 2 on the other, and
-    is compared later, makes two ways of all that follows, and twenty such registers a million. What is read from the
-    middle of a stack slot it takes for unknown (check_stack_read_fixed_off, kernel/bpf/verifier.c).
-    """
-    slot = g.b.slot(8)
-    g.b.store(slot, 0, 8, g.b.alu("lsh", value, Imm(32)))
-    result = g.b.load(slot, 4, 4, is_signed_)
-    g.b.release(slot)
-    return result
+    """The same integer of at most four bytes, unknown to the verifier (`Builder.forgotten`)."""
+    return g.b.forgotten(value, is_signed_)
 
 
 def can_be_forgotten(type_: Type) -> bool:

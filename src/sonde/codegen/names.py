@@ -48,7 +48,7 @@ def name_text(g: Generation, name: str) -> Memory:
     element (bpf_map_direct_read, kernel/bpf/verifier.c), and refuses the load from any other.
     """
     number = g.b.slot(8)
-    g.b.store(number, 0, 4, probe_name(g, name))
+    g.b.store(number, 0, 8, probe_name(g, name))
     texts = g.shared.maps.add(MapSpec(_TEXTS, kinds.ARRAY, 4, g.shared.name_width, 1, kinds.F_RDONLY_PROG))
     found = g.call("map_lookup_elem", MapDescriptor(texts), SlotAddress(number))
     g.b.release(number)

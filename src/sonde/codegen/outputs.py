@@ -107,7 +107,7 @@ def ring(g: Generation, missing: int) -> MapDescriptor | Reg:
     if not g.shared.settings.rings_per_cpu:
         return MapDescriptor(RING)
     cpu = g.b.slot(8)
-    g.b.store(cpu, 0, 4, g.call("get_smp_processor_id", pure="cpu"))
+    g.b.store(cpu, 0, 8, g.call("get_smp_processor_id", pure="cpu"))
     found = g.call("map_lookup_elem", MapDescriptor("rings"), SlotAddress(cpu))
     g.b.release(cpu)
     g.b.branch("eq", found, Imm(0), missing)
@@ -124,7 +124,7 @@ def write_image(
     The kernel appends as many bytes of the packet that the program was run for, or of `skb`, as `appended` says.
     """
     key = g.b.slot(8)
-    g.b.store(key, 0, 4, Imm(0))
+    g.b.store(key, 0, 8, Imm(0))
     writing = g.call("map_lookup_elem", MapDescriptor(WRITING), SlotAddress(key))
     g.b.release(key)
     g.b.branch("eq", writing, Imm(0), missing)

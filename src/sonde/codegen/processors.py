@@ -32,7 +32,7 @@ def _chip(g: Generation, cpu: Operand) -> Operand:
     """The physical package, from a table that the engine fills in."""
     table = g.shared.maps.add(MapSpec("chips", kinds.ARRAY, 4, 8, 1, kinds.F_RDONLY_PROG, by_cpu="chip"))
     key = g.b.slot(8)
-    g.b.store(key, 0, 4, cpu)
+    g.b.store(key, 0, 8, cpu)
     found = g.call("map_lookup_elem", MapDescriptor(table), SlotAddress(key))
     g.b.release(key)
     return g.b.choose("ne", found, Imm(0), lambda: g.b.load(found, 0, 4), lambda: Imm(0))

@@ -162,7 +162,7 @@ def _set_up(g: Generation, setup: int, body: int, variables: Sequence[Variable])
 def _running(g: Generation) -> Reg:
     """The address of the number of this session's programs that run on this CPU (never NULL, but to be tested)."""
     key = g.b.slot(8)
-    g.b.store(key, 0, 4, Imm(0))
+    g.b.store(key, 0, 8, Imm(0))
     name = g.shared.maps.add(MapSpec("running", kinds.PERCPU_ARRAY, 4, 8, 1))
     running = g.call("map_lookup_elem", MapDescriptor(name), SlotAddress(key))
     g.b.release(key)

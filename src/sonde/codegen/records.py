@@ -86,7 +86,7 @@ def _count_packet_loss(g: Generation) -> None:
     """The same for the probe, whose packet it was."""
     losses = MapDescriptor(g.shared.maps.add(_PACKET_LOSSES))
     key, zero = g.b.slot(8), g.b.slot(8)
-    g.b.store(key, 0, 4, probe_id(g))
+    g.b.store(key, 0, 8, probe_id(g))
     g.b.store(zero, 0, 8, Imm(0))
     g.call("map_update_elem", losses, SlotAddress(key), SlotAddress(zero), Imm(kinds.NOEXIST))
     found = g.call("map_lookup_elem", losses, SlotAddress(key))
@@ -113,7 +113,7 @@ def append_string(g: Generation, text: Memory, size: int, field: Memory) -> None
 
 def _spare(g: Generation, size: int) -> Operand:
     key = g.b.slot(8)
-    g.b.store(key, 0, 4, g.call("get_smp_processor_id", pure="cpu"))
+    g.b.store(key, 0, 8, g.call("get_smp_processor_id", pure="cpu"))
     spec = MapSpec("spare", kinds.ARRAY, 4, size, 1, by_cpu="any")
     g.shared.maps.add(spec)
     if g.shared.maps.specs["spare"].value_size < size:

@@ -94,7 +94,7 @@ def look_up(g: Generation, name: str, number: Operand, missing: int) -> Reg:
     """The speculation's element of one of the maps."""
     _maps(g)
     key = g.b.slot(8)
-    g.b.store(key, 0, 4, number)
+    g.b.store(key, 0, 8, number)
     found = g.call("map_lookup_elem", MapDescriptor(name), SlotAddress(key))
     g.b.release(key)
     g.b.branch("eq", found, Imm(0), missing)

@@ -10,7 +10,7 @@ from sonde.codegen.ir import Function, Imm, Operand, Reg
 def quantize_bucket() -> Function:
     """Bucket of a signed value: the highest bit of its size, found by halving."""
     b = Builder("quantize_bucket")
-    value = b.function.parameters[0]
+    value = b.in_register(b.unlinked(b.function.parameters[0]))
     positive, negative = b.label(), b.label()
     with b.when("eq", value, Imm(0)):
         b.ret(Imm(QUANTIZE_ZERO))
@@ -28,13 +28,15 @@ def quantize_bucket() -> Function:
 
 
 def _highest_bit(b: Builder, value: Reg) -> Operand:
-    rest = b.copy(value)
-    bit = b.copy(Imm(0))
-    for step in (32, 16, 8, 4, 2, 1):
-        shifted = b.alu("rsh", rest, Imm(step))
-        with b.when("ne", shifted, Imm(0)):
-            b.move(rest, shifted)
-            b.move(bit, b.alu("add", bit, Imm(step)))
+    """Without a branch: the verifier would follow all 64 ways, with what comes behind each."""
+    rest: Operand = value
+    bit: Operand = Imm(0)
+    for step in (5, 4, 3, 2, 1, 0):
+        shifted = b.alu("rsh", rest, Imm(1 << step))
+        is_high = b.alu("rsh", b.alu("or", shifted, b.negate(shifted)), Imm(63))
+        distance = b.alu("lsh", is_high, Imm(step))
+        rest = b.alu("rsh", rest, distance)
+        bit = b.alu("add", bit, distance)
     return bit
 
 
@@ -44,11 +46,11 @@ def llquantize_bucket(name: str, factor: int, low: int, high: int, steps: int) -
     value = b.function.parameters[0]
     bounds = [*llquantize_values(factor, low, high, steps), factor ** (high + 1)]
     middle = len(bounds)
-    size = b.choose("slt", value, Imm(0), lambda: b.negate(value), lambda: value)
+    # All bits where it is negative: the verifier follows no way for each sign.
+    sign = b.alu("arsh", value, Imm(63))
+    size = b.in_register(b.alu("sub", b.alu("xor", value, sign), sign))
     number = _search(b, size, bounds)
-    with b.when("slt", value, Imm(0)):
-        b.ret(b.alu("sub", Imm(middle), number))
-    b.ret(b.alu("add", number, Imm(middle)))
+    b.ret(b.alu("add", b.alu("sub", b.alu("xor", number, sign), sign), Imm(middle)))
     return b.function
 
 
@@ -71,4 +73,5 @@ def _search(b: Builder, size: Reg, bounds: list[int]) -> Reg:
 
     among(0, len(bounds))
     b.place(end)
-    return result
+    # Here all ways come together for the verifier too, if it does not know the number.
+    return b.in_register(b.forgotten(result, False))

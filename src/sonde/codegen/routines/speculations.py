@@ -19,7 +19,7 @@ def speculation(name: str, count: int) -> Function:
     key = b.slot(8)
     b.place(loop)
     b.branch("gt", number, Imm(count), none)
-    b.store(key, 0, 4, number)
+    b.store(key, 0, 8, number)
     state = b.call(NUMBERS["map_lookup_elem"], MapDescriptor(SPECULATIONS), SlotAddress(key))
     b.branch("eq", state, Imm(0), none)
     before = _exchange(b, state, FREE, CLAIMED)

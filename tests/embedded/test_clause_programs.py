@@ -1,0 +1,65 @@
+"""Whole D programs are proved harmless in a bounded number of steps: by the verifier's count, whatever the machine."""
+
+import random
+
+import pytest
+from clause_programs import DECLARED, program
+
+from sonde.codegen.compiler import Compilation
+from sonde.codegen.settings import Settings
+from sonde.engines.embedded.offer import FEATURES, Offer
+from sonde.engines.embedded.verification import verify_here
+from sonde.lang.check.checker import compile_sources
+from sonde.lang.check.options import CheckOptions
+from sonde.lang.d.source import Source
+from sonde.probes.registry import Registry
+from sonde.target.machine import current_target
+
+MOST_STEPS = 100_000
+"""A tenth of what the verifier, like the kernel's, goes through before it gives up."""
+
+
+def steps(text):
+    """How many instructions the verifier goes through for each program of a D program. Raises Refusal."""
+    target = current_target(FEATURES)._replace(initial_namespace=True)
+    found = Registry(target, tracefs="/nowhere", offer=Offer())
+    checked = compile_sources([Source(text)], found, CheckOptions())
+    made = Compilation(
+        checked, Settings(), target, found.tagged_type, found.fields, {None: text.splitlines()}, found.signature
+    ).spec()
+    maps = {each.name: each for each in made.maps}
+    return [verify_here(each, maps).steps for each in made.programs]
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_random_programs_are_accepted(seed):
+    assert max(steps(program(random.Random(seed)))) < MOST_STEPS
+
+
+def test_buckets_of_strings():
+    """Three aggregations by bucket of a number that all of them use, among subroutines that have many ways."""
+    buckets = " ".join(f"@{n}[basename(copyinstr(arg1))] = llquantize(arg2, 10, 0, 6, 20);" for n in "abc")
+    rest = 'trace(strtok(copyinstr(arg0), "/")); trace(strchr(copyinstr(arg0), 65));'
+    assert max(steps(f"syscall:::entry {{ {buckets} {rest} }}")) < 20_000
+
+
+FORMS = {
+    "bucket of one number": "@a{n} = llquantize(arg0, 10, 0, 6, 20);",
+    "bucket of many numbers": "@a{n} = llquantize(a[{n}], 10, 0, 6, 20); @b{n} = quantize(a[{n}]);",
+    "linear buckets": "@a{n} = lquantize(arg{m}, {n}, 100, 3);",
+    "substrings": "@a{n}[basename(copyinstr(arg{m}))] = max(arg{m});",
+    "tokens": 'this->s = strtok(copyinstr(arg{m}), "/"); @a{n}[this->s] = quantize(arg{m});',
+    "conditions": "this->n = arg{m} > {n} ? arg{m} : {n}; @a{n} = quantize(this->n);",
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_steps_grow_with_the_statements(form):
+    """Twice the statements are not four times the work."""
+
+    def of(count):
+        body = " ".join(FORMS[form].format(n=n, m=n % 6) for n in range(count))
+        return sum(steps(f"{DECLARED.replace('a[string]', 'a[long]')} syscall:::entry {{ {body} }}"))
+
+    few, some, many = of(6), of(12), of(24)
+    assert many - some < 3 * (some - few) + 500
