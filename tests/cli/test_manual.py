@@ -61,9 +61,9 @@ def test_the_manual_of_tracing():
         assert f"  {name}" in shown or f", {name}" in shown
 
 
-def test_options_behind_two_dashes_are_the_commands_own():
+def test_options_behind_two_dashes_are_the_commands_own(tmp_path):
     """What is recorded may have a --help of its own."""
-    done = run("record", "-o", "/dev/null", "-e", "--", "ls", "--help")
+    done = run("record", "-o", str(tmp_path / "file"), "-e", "--", "ls", "--help")
     assert "Usage" not in done.stdout
 
 
@@ -83,6 +83,14 @@ def test_a_wrong_command_line_is_told_how_it_is_written(words, heading):
     assert first.startswith("sonde: ")
     assert second.startswith(f"Usage: {heading}")
     assert last.endswith("--help` tells more.")
+
+
+@pytest.mark.parametrize(("word", "takes"), [("-n", "-n DESCRIPTION"), ("-c", "-c COMMAND"), ("--raw", "--raw FILE")])
+def test_an_option_without_its_value_says_what_it_takes(word, takes):
+    done = run(word)
+    assert done.returncode == 2
+    assert takes in done.stderr.splitlines()[1]
+    assert "Usage" not in done.stderr
 
 
 def test_the_manual_page_is_the_manual():

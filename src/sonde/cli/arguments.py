@@ -168,7 +168,7 @@ def _long(word: str, remaining: list[str], collected: _Collected) -> None:
         else:
             collected.values[_LONG[name]] = text
     else:
-        raise UsageError(f"option requires an argument -- {word[2:]}")
+        raise UsageError(f"option requires an argument -- {word[2:]}", option=word)
 
 
 def _bundle(word: str, remaining: list[str], collected: _Collected) -> None:
@@ -176,14 +176,14 @@ def _bundle(word: str, remaining: list[str], collected: _Collected) -> None:
     try:
         _letters(word, remaining, collected)
     except UsageError as error:
-        raise UsageError(error.text, word) from None
+        raise error if error.option else UsageError(error.text, word) from None
 
 
 def _letters(word: str, remaining: list[str], collected: _Collected) -> None:
     for index, letter in enumerate(word[1:], 2):
         if letter in _WITH_VALUE:
             if index == len(word) and not remaining:
-                raise UsageError(f"option requires an argument -- {letter}")
+                raise UsageError(f"option requires an argument -- {letter}", option=f"-{letter}")
             collected.option(letter, word[index:] or remaining.pop())
             return
         collected.option(letter, None)

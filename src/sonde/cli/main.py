@@ -47,12 +47,16 @@ def main(words: Sequence[str] | None = None) -> int:
 
 
 def _tell_usage(error: UsageError, words: Sequence[str], messages: Messages) -> None:
-    """What is wrong with the command line: for people, if an option is misspelt, the right one instead of all."""
+    """What is wrong with the command line: for people, if it is one option, what is right there instead of all."""
     hint = ""
     if error.word and messages.has_hints:
         from sonde.cli import misspelt
 
         hint = misspelt.hint(error.word, LONG_OPTIONS, words, messages.program)
+    if error.option and messages.has_hints:
+        from sonde.cli.manual.asked import what_it_takes
+
+        hint = what_it_takes(error.option)
     messages.error(error.text, hint)
     if not hint:
         from sonde.cli.manual.asked import usage

@@ -24,11 +24,12 @@ class FatalError(Exception):
 
 
 class UsageError(FatalError):
-    """The command line makes no sense; `word` is the word that is not known."""
+    """The command line makes no sense; `word` is the word that is not known, `option` the one that lacks its value."""
 
-    def __init__(self, text: str, word: str = "") -> None:
+    def __init__(self, text: str, word: str = "", option: str = "") -> None:
         super().__init__(text, 2)
         self.word = word
+        self.option = option
 
 
 class Messages:

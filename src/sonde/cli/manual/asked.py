@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from textwrap import dedent
 
 from sonde.cli.manual import text
 from sonde.cli.manual.commands import ALL, OTHERS, command
@@ -29,6 +30,13 @@ def show_completion(words: Sequence[str]) -> int:
 
     show(bash(ALL, names()))
     return 0
+
+
+def what_it_takes(option: str) -> str:
+    """The manual's lines about an option of tracing, "" for another command's."""
+    found = (each for section in TRACING.sections for each in section.options if option in each.names)
+    # A hint is indented as these lines are.
+    return dedent("".join(map(text.entry, found))).strip()
 
 
 def usage(words: Sequence[str], program: str) -> str:

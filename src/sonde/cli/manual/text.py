@@ -27,7 +27,7 @@ def manual(of: Command, others: tuple[Command, ...], program: str) -> str:
         parts.append("Examples:\n" + "".join(f"  {each.line}\n      {each.text}\n" for each in of.examples))
     if others:
         parts.append("Commands:\n" + "".join(_entry(each.name, each.summary) for each in others))
-    parts += [f"{each.title}:\n" + "".join(map(_option, each.options)) for each in of.sections]
+    parts += [f"{each.title}:\n" + "".join(map(entry, each.options)) for each in of.sections]
     return "\n".join(filter(None, parts))
 
 
@@ -35,7 +35,8 @@ def _paragraph(text: str) -> str:
     return "".join(f"{line}\n" for line in wrapped(text, _WIDTH))
 
 
-def _option(option: Option) -> str:
+def entry(option: Option) -> str:
+    """An option and what it does."""
     return _entry(f"{', '.join(option.names)} {option.value}".rstrip(), option.text)
 
 
