@@ -57,10 +57,15 @@ def record_size(word: int) -> int:
 
 
 def _behind_zeros(words: memoryview, position: int) -> int:
-    """Behind a record that is not one. Raises ValueError where no record comes at all: no ring has so many of them."""
-    if position + _MOST_ZEROS <= len(words) and not any(words[position : position + _MOST_ZEROS : 2]):
-        raise ValueError("there are zeros in the place of records")
-    return position + 2
+    """Behind headers that are zero. Raises ValueError where too many of them come one behind the other for any ring."""
+    start, looked = position, 16
+    while position < len(words) and not words[position]:
+        column = words[position : position + looked : 2].tobytes()
+        position += (len(column) - len(column.lstrip(b"\0"))) // 4 * 2
+        looked = min(4 * looked, _MOST_ZEROS)
+        if position - start >= _MOST_ZEROS:
+            raise ValueError("there are zeros in the place of records")
+    return position
 
 
 def _equal(words: memoryview, start: int, step: int, limit: int, expected: tuple[int, int, int]) -> int:
