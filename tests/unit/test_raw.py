@@ -9,8 +9,9 @@ from records import Session, conversions, integer, record
 
 from sonde.consume import raw
 from sonde.consume.consumer import Consumer
+from sonde.consume.description import RawFileError
 from sonde.consume.options import Options
-from sonde.consume.raw import RawBlocks, RawFile, RawFileError, Recorder, Replay
+from sonde.consume.raw import RawBlocks, RawFile, Recorder, Replay
 from sonde.consume.replaying import replay
 from sonde.report.text import TextReport
 from sonde.spec import (

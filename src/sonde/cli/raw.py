@@ -22,7 +22,8 @@ def show_file(words: Sequence[str], messages: Messages) -> int:
     from sonde.cli.run import capture_file, is_capture, opened, require_written
     from sonde.cli.settings import option_table
     from sonde.cli.showing import bounded_memory, conclude
-    from sonde.consume.raw import RawBlocks, RawFileError, Replay
+    from sonde.consume.description import RawFileError
+    from sonde.consume.raw import RawBlocks, Replay
     from sonde.session import show_recorded
 
     path = arguments.operands[0]

@@ -33,7 +33,7 @@ def read_file(words: Sequence[str], messages: Messages) -> int:
         text = "read makes no pictures: aggregations are looked at while they are counted"
         raise FatalError(text, hint="give --flame, --heatmap and the like to the command that records")
     from sonde.cli.settings import option_table
-    from sonde.consume.raw import RawFileError
+    from sonde.consume.description import RawFileError
     from sonde.formats.perf_data import PerfDataError
     from sonde.symbols.process import ProcessNames
     from sonde.symbols.symbolizer import SystemSymbolizer

@@ -4,15 +4,14 @@ A raw file keeps what the consumer read, in that order: ring bytes and contents 
 consumer reading the same bytes, so every printa, clear and drop message comes out as it did or would have.
 
 The file: 8 bytes magic, then blocks of {u32 kind, u32 length, `length` bytes}, all little-endian:
-  1  the description, first and once: JSON of the records, aggregations, strings, probes (`_encode`), the number of
-     rings, the options that decide how it is shown and the types that print() shows
+  1  the description (`description.py`), first and once: JSON of the records, aggregations, strings, probes, the number
+     of rings, the options that decide how it is shown and the types that print() shows
   2  ring bytes: u32 ring number, then records as they stood in the ring, each behind its 8-byte header
   3  a map that was read or replaced: JSON name and newline, then {u32 size, key, u32 size, value} for each element
 """
 
 from __future__ import annotations
 
-import base64
 import json
 import os
 import struct
@@ -20,13 +19,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 
 from sonde import spec as specification
+from sonde.consume.description import RawFileError, checked, decode, describe
 from sonde.consume.options import Options
 from sonde.consume.runs import record_size
-from sonde.conversion import Conversion
 from sonde.engines.base import ProcessEvents, Ring, Tracing
-from sonde.probe import Internal, Probe
-from sonde.spec import SPECULATIONS, MapSpec, TracingSpec
-from sonde.typed import TYPE_CHECKING, Any, BinaryIO, Protocol, TypeAlias
+from sonde.spec import TracingSpec
+from sonde.typed import TYPE_CHECKING, BinaryIO, Protocol, TypeAlias
 
 if TYPE_CHECKING:
     from sonde.samples import Samples
@@ -47,50 +45,6 @@ _HIGHEST = {"aggsortkeypos": 1 << 16, "aggsortpos": 1 << 16, "printsize": 1 << 3
 """Of options that decide how much is shown; any number will do for the others."""
 _LAST = (specification.PACKET_LOSSES, specification.WAITING)
 """Maps that are read when all else is over, by whoever asks."""
-
-_CLASSES = {
-    one.__name__: one
-    for one in (
-        specification.Field, specification.TraceAction, specification.TracememAction, specification.PrintfAction,
-        specification.PrintAction, specification.PrintaAction, specification.ExitAction, specification.ClearAction,
-        specification.TruncAction,
-        specification.NormalizeAction, specification.SetOptionAction, specification.CommandAction,
-        specification.OtherAction, specification.PacketAction, specification.CaptureAction, specification.RecordLayout,
-        specification.AggregationSpec, Conversion, Probe, Internal, specification.TypeSpec, specification.MemberSpec,
-        MapSpec,
-    )
-}  # fmt: skip
-
-
-class RawFileError(Exception):
-    """The file is not a raw file of this format, or it is damaged."""
-
-
-def _encode(value: Any) -> Any:
-    """A value of the spec as JSON: named tuples as {"class": name, "values": [...]}, bytes as {"bytes": base64}."""
-    if isinstance(value, tuple):
-        items = [_encode(item) for item in value]
-        return {"class": type(value).__name__, "values": items} if hasattr(value, "_fields") else items
-    return {"bytes": base64.b64encode(value).decode()} if isinstance(value, bytes) else value
-
-
-def _decode(value: Any) -> Any:
-    if isinstance(value, list):
-        return tuple(_decode(item) for item in value)
-    if not isinstance(value, dict):
-        return value
-    if "bytes" in value:
-        return base64.b64decode(value["bytes"])
-    return _CLASSES[value["class"]](*_decode(value["values"]))
-
-
-def _describe(spec: TracingSpec, rings: int, options: Options) -> bytes:
-    # How a probe is fired does not matter any more, and what it says may be private.
-    probes = tuple(probe._replace(firing=Internal("")) for probe in spec.probes)
-    shown = tuple((name, getattr(options, name)) for name in Options.__slots__)
-    maps = tuple(each for each in spec.maps if each.name in (SPECULATIONS, specification.WAITING))
-    parts = (spec.records, spec.aggregations, spec.strings, probes, rings, shown, spec.types, maps)
-    return json.dumps([_encode(part) for part in parts]).encode()
 
 
 class _RecordedRing:
@@ -152,7 +106,7 @@ class Recorder:
         self.write_map = tracing.write_map
         self.adopt_descendants = tracing.adopt_descendants
         self.close = tracing.close
-        self.block(_DESCRIPTION, _describe(spec, len(self.rings), options or Options()))
+        self.block(_DESCRIPTION, describe(spec, len(self.rings), options or Options()))
 
     def process_events(self) -> ProcessEvents | None:
         return self._tracing.process_events()
@@ -242,7 +196,7 @@ class Replay:
         if kind != _DESCRIPTION:
             raise RawFileError("the description is missing")
         try:
-            records, aggregations, strings, probes, rings, shown, types, maps = _decode(json.loads(payload))
+            records, aggregations, strings, probes, rings, shown, types, maps = decode(json.loads(payload))
             self.options = Options()
             for name, value in shown:
                 is_kind = type(value) is type(getattr(self.options, name))
@@ -253,7 +207,7 @@ class Replay:
             raise RawFileError(f"the description is damaged: {error}") from None
         if not (type(rings) is int and 0 <= rings <= _MOST_RINGS):
             raise RawFileError("the description is damaged: the number of rings")
-        self.spec = _checked(TracingSpec(maps, (), records, aggregations, strings, probes, types=types))
+        self.spec = checked(TracingSpec(maps, (), records, aggregations, strings, probes, types=types))
         self.rings: Sequence[Ring] = [_ReplayedRing(number, self) for number in range(rings)]
         self._counters_left = _count_counters(source) if self.options.aggrate else 0
 
@@ -366,26 +320,6 @@ class Replay:
 
     def close(self) -> None:
         pass
-
-
-def _checked(spec: TracingSpec) -> TracingSpec:
-    """The same, if every value in it is of the kind that it should be and in its bounds: code is generated of it.
-
-    Raises RawFileError.
-    """
-    from sonde.plain import PlainError, from_plain, to_plain
-    from sonde.specfile import SpecFileError, check_layouts
-
-    try:
-        found: TracingSpec = from_plain(TracingSpec, to_plain(spec))
-        check_layouts(found)
-    except SpecFileError as error:
-        raise RawFileError(str(error)) from None
-    except PlainError as error:
-        raise RawFileError(f"the description is damaged: {error}") from None
-    except (ValueError, LookupError, TypeError, AttributeError, StopIteration, RecursionError) as error:
-        raise RawFileError(f"the description is damaged: {error or 'a value that does not fit'}") from None
-    return found
 
 
 def _count_counters(source: Iterable[Block]) -> int:

@@ -11,7 +11,8 @@ from contextlib import suppress
 
 from sonde import spec as specification
 from sonde.consume.consumer import Consumer
-from sonde.consume.raw import RawFileError, Replay
+from sonde.consume.description import RawFileError
+from sonde.consume.raw import Replay
 from sonde.typed import NamedTuple
 
 SENSELESS = (
