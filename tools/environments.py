@@ -20,6 +20,7 @@ SONDE = [sys.executable, "-c", "import sys; sys.path[:0] = sys.argv.pop(1).split
          "from sonde.cli.start import main; sys.exit(main())"]  # fmt: skip
 PROGRAM = 'BEGIN { printf("hello\\n"); x[1] = 2; exit(3); } END { @[pid] = count(); }'
 
+SLOW = "it has taken"
 WORKS, TOLD, MUTE = "works", "works or says why not", "may end without a word"
 
 CLOSED = ["0<&-", "1>&-", "2>&-", "0<&- 1>&-", "0<&- 2>&-", "1>&- 2>&-", "0<&- 1>&- 2>&-"]
@@ -134,7 +135,7 @@ def run(script, asked, before, words, directory):
     if "Traceback" in said or "Fatal Python error" in said:
         return said
     if lasted > PATIENCE:
-        return f"it has taken {lasted:.1f} s"
+        return f"{SLOW} {lasted:.1f} s"
     worked = process.returncode == 3 and b"hello" in output
     if asked == MUTE or worked:
         return ""
@@ -155,6 +156,9 @@ def main(word):
                 unreadable.mkdir(mode=0)
                 space = ["unshare", "-m", *before] if mounts else before
                 problem = run(script, asked, space, words, directory)
+                if problem.startswith(SLOW):
+                    # Others may have had the machine.
+                    problem = run(script, asked, space, words, directory)
             if problem:
                 failed += 1
                 outcomes.append(f"{name} ({engine}; {asked}): {problem}")

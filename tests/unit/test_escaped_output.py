@@ -267,3 +267,10 @@ def test_messages_about_probes_are_one_line(is_terminal):
     assert said.count("\n") == 3
     assert all(line.startswith("sonde: ") for line in said.splitlines())
     assert not is_terminal or not HARMFUL.search(said)
+
+
+def test_a_type_of_debug_information_is_one_line_of_a_message():
+    from sonde.lang.check.kinds import spell
+    from sonde.lang.types import Pointer, Struct
+
+    assert "\n" not in spell(Pointer(Struct("struct", NASTY, 8)))

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from sonde.formats import pcapng
 from sonde.probe import Probe
 from sonde.typed import NamedTuple
+from sonde.visible import visible
 
 DIRECTIONS = {"ingress": pcapng.INBOUND, "egress": pcapng.OUTBOUND}
 """Of a packet, by the function of the probe that captured it."""
@@ -60,7 +61,7 @@ class Interfaces(dict[int, Place]):
 
     def _describe(self, name: str, link: int) -> int:
         """The number of a new interface."""
-        self._write(pcapng.interface_description(name, link, LONGEST))
+        self._write(pcapng.interface_description(visible(name), link, LONGEST))
         self.names.append(name)
         return len(self.names) - 1
 

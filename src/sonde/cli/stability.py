@@ -15,7 +15,6 @@ from sonde.lang.d.syntax import Identifier, ProbeClause, ScopedVariable
 from sonde.lang.program import Argument, Builtin, Clause, KernelObject
 from sonde.probe import Probe
 from sonde.probes.registry import Registry
-from sonde.visible import single_line
 
 
 def _attributes(text: str) -> Attributes:
@@ -56,7 +55,7 @@ def arguments_report(probe: Probe, registry: Registry) -> str:
     """The block that follows a probe in a verbose listing."""
     arguments = registry.arguments(probe)
     if arguments:
-        names = [single_line(spell(each.shown)) for each in arguments]
+        names = [spell(each.shown) for each in arguments]
         types = "".join(f"\t\targs[{number}]: {name}\n" for number, name in enumerate(names))
     else:
         types = "\t\tNone\n"

@@ -18,6 +18,7 @@ from sonde.lang.types import (
     resolve,
     size_of,
 )
+from sonde.visible import single_line
 
 
 def is_integer(kind: Type) -> bool:
@@ -103,8 +104,9 @@ def pointer_like(kind: Type, target: Type) -> Pointer:
 
 
 def spell(kind: Type) -> str:
-    """The type's name as messages show it; an anonymous structure has an empty tag."""
-    return name_of(kind).replace("(anon)", "")
+    """The type's name as messages show it; an anonymous structure has an empty tag. Debug information of what is traced
+    may have names of any characters."""
+    return single_line(name_of(kind).replace("(anon)", ""))
 
 
 def compatible(left: Type, right: Type) -> bool:
