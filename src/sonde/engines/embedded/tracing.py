@@ -33,6 +33,7 @@ from sonde.engines.embedded.threads import Threads
 from sonde.engines.kernel.ring import KernelRing
 from sonde.spec import PERF_RINGS, SKIPPED, TracingSpec, element_name, has_samples, has_user_addresses
 from sonde.target import proc
+from sonde.target.address_space import own_address_space
 from sonde.target.memory import ProcessMemory
 from sonde.typed import TYPE_CHECKING
 
@@ -99,7 +100,7 @@ class EmbeddedTracing:
         self._buffers = buffers = Buffers(self._memory)
         remote = self._followed.tracees.memory if self._followed else ProcessMemory()
         self._plan = plan_of(spec, self._followed is not None and self._followed.seccomp)
-        walk = walker(buffers.registers, remote.read)
+        walk = walker(buffers.registers, remote.read, own_address_space().user_end)
         if self._followed is not None and (has_user_addresses(spec) or has_samples(spec)):
             from sonde.engines.embedded.sources.images import ImageEvents, with_images  # most runs do without
 

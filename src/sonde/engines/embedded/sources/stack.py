@@ -16,12 +16,13 @@ _WORD = struct.Struct("=Q")
 _FRAME = struct.Struct("=QQ")
 """The caller's frame pointer, the return address."""
 
-_USER_END = 0x7FFF_FFFF_F000
 _PAGE = 4096
 
 
-def walker(registers: bytearray, read: Callable[[int, int, int], bytes]) -> Callable[[int, int], Sequence[int]]:
-    """A function (thread, depth) -> addresses."""
+def walker(
+    registers: bytearray, read: Callable[[int, int, int], bytes], user_end: int
+) -> Callable[[int, int], Sequence[int]]:
+    """A function (thread, depth) -> addresses; processes have memory below `user_end`."""
 
     def walk(tid: int, depth: int) -> Sequence[int]:
         (counter,) = _WORD.unpack_from(registers, _OFFSETS["ip"])
@@ -29,7 +30,7 @@ def walker(registers: bytearray, read: Callable[[int, int, int], bytes]) -> Call
         if not counter:
             return ()
         found, pages = [counter], _Pages(tid, read)
-        while len(found) < depth and 0 < frame <= _USER_END - _FRAME.size:
+        while len(found) < depth and 0 < frame <= user_end - _FRAME.size:
             data = pages.read(frame)
             if data is None:
                 break
