@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from sonde.cli.main import main
+from sonde.cli.start import main
 from sonde.typed import NoReturn
 
 
@@ -13,7 +13,8 @@ def start() -> NoReturn:
     """Ends with the command's status, which the start of a zip file would not hand on. The file's name without its
     suffix is the command's: sonde.pyz, dtrace.pyz."""
     name = os.path.basename(sys.argv[0]).partition(".")[0]
-    sys.exit(main(["sonde" if name == "__main__" else name, *sys.argv[1:]]))
+    sys.argv[0] = "sonde" if name == "__main__" else name
+    sys.exit(main())
 
 
 if __name__ == "__main__":

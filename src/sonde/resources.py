@@ -11,7 +11,7 @@ PLACE = os.path.dirname(__file__)
 """Where the package is: a directory, or a path into a zip file, which names its files in messages."""
 
 
-def read_text(*path: str) -> str:
+def text(*path: str) -> str:
     """A file by its path below the package; undecodable bytes are surrogates. Raises OSError."""
     try:
         with open(os.path.join(PLACE, *path), "rb") as file:

@@ -95,7 +95,7 @@ def test_the_distribution_has_another_name_than_the_command(wheel):
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
         points = next(name for name in names if name.endswith("/entry_points.txt"))
-        assert "sonde = sonde.cli.main:main" in archive.read(points).decode()
+        assert "sonde = sonde.cli.start:main" in archive.read(points).decode()
     assert {name.split("/")[0] for name in names} == {"sonde", f"sonde_trace-{__version__}.dist-info"}
 
 

@@ -12,15 +12,16 @@ ROOT = Path(sonde.__file__).parent
 
 JUSTIFIED = {
     "bpf.btf.Btf.open": "maps a file of sysfs, which the kernel alone writes",
-    "cli.main._occupy_standard_files": "/dev/null",
+    "cli.main._open_nothing": "/dev/null",
+    "cli.showing.bounded_memory": "a short text of /proc",
     "cli.preprocess.preprocess": "memory of its own",
     "engines.embedded.maps.base.allocate": "memory of its own",
     "engines.embedded.maps.ring_buffer.RingBuffer.__init__": "memory of its own",
     "engines.kernel.event_ring._mapped": "a ring of the kernel's",
     "engines.kernel.perf_rings._map": "a ring of the kernel's",
     "engines.kernel.ring.KernelRing.__init__": "a ring of the kernel's",
-    "pictures.page.packaged": "a part of the package",
     "recording.file.PerfDataFile.complete": "the file that it has made itself",
+    "resources.text": "a part of the package",
     "symbols.code_objects.CodeObjects.behind": "a process's memory, of which it reads words",
     "symbols.objects.Objects._vdso": "a process's memory, of which it reads so much as it says",
     "target.events.remove_copy": "a process's memory, to be written",

@@ -140,7 +140,7 @@ def _help(finding: Finding, hint: str) -> list[str]:
     if finding.remedy is not None:
         return [f"help: {visible(finding.remedy.words)}"]
     said = finding.advice or hint
-    return [f"help: {said}" if finding.advice else said] if "\n" not in said and said else said.splitlines()
+    return [f"help: {said}" if finding.advice else said] if "\n" not in said and said else said.split("\n")
 
 
 def _repaired(found: Findings, text: str) -> list[str]:

@@ -25,7 +25,7 @@ def libraries(options: OptionTable) -> list[Source]:
         return []
     found: dict[str, Source] = {}
     for name in sorted(filter(_is_library, resources.names(*_OWN))):
-        found[name] = Source(resources.read_text(*_OWN, name), os.path.join(resources.PLACE, *_OWN, name))
+        found[name] = Source(resources.text(*_OWN, name), os.path.join(resources.PLACE, *_OWN, name))
     for directory in options.texts("libdir"):
         for name in _names(directory):
             found[name] = _read(os.path.join(directory, name))

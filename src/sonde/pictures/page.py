@@ -15,7 +15,7 @@ import zlib
 from collections.abc import Mapping
 from html import escape
 
-from sonde.resources import read_text
+from sonde.resources import text as resource
 from sonde.typed import Any, NamedTuple
 
 _PLAIN = 128 << 10
@@ -34,7 +34,7 @@ class Static(NamedTuple):
 
 def packaged(name: str) -> str:
     """A file of page/."""
-    return read_text("pictures", "page", name)
+    return resource("pictures", "page", name)
 
 
 def data_element(data: Mapping[str, Any]) -> str:

@@ -127,7 +127,7 @@ def spelling(case: Case) -> Iterator[Remedy]:
     """The names that the providers have, the nearest first."""
     label = ""
     if case.error.hint and not case.error.hint.startswith("list "):
-        label = case.error.hint.split(";")[0].splitlines()[0]
+        label = case.error.hint.split(";")[0].partition("\n")[0]
     for name in case.error.names:
         yield Remedy(f"did you mean {name}?", swap(case.span, name), label)
 
