@@ -68,4 +68,4 @@ def test_deep_nesting():
 
 
 def test_a_directory_is_no_script(tmp_path):
-    assert run("-e", "-s", str(tmp_path)).stderr == f"sonde: failed to open {tmp_path}: Is a directory\n"
+    assert run("-e", "-s", str(tmp_path)).stderr == f"sonde: failed to open {tmp_path}: it is a directory\n"

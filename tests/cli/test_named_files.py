@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import packages
 import pytest
 
 from sonde.objects.reading import LARGEST as LARGEST_OBJECT
@@ -51,7 +52,7 @@ def test_what_cannot_be_read_is_one_message(reader, kind, tmp_path):
     assert 1 <= len(done.stderr.strip().split("\n")) <= 5
 
 
-@pytest.mark.parametrize("option", ["-s", "-C"])
+@pytest.mark.parametrize("option", ["-s", pytest.param("-C", marks=packages.needs("cpp"))])
 def test_a_program_is_read_from_a_pipe(option):
     words = ["-S", *(["-C"] if option == "-C" else []), "-s", "/dev/stdin"]
     assert sonde(*words, given=PROGRAM).returncode == 0

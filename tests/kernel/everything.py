@@ -35,6 +35,8 @@ PACKETS = {name: [] for name in ("__packet_headers", "__packet_number", "__packe
 
 SPECIAL = {
     **PACKETS,
+    # At a probe whose argument is a task.
+    "__adopt": [],
     "inet_ntop": ["inet_ntop(2, alloca(16))"],
     "link_ntop": ["link_ntop(1, alloca(16))"],
     "copyout": ["copyout(copyin(arg1, 4), arg1, 4)"],

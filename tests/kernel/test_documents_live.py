@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import packages
 import pytest
 from access import needs
 from command import environment
@@ -75,9 +76,9 @@ def workplace(tmp_path_factory):
     (place / "random").write_bytes(os.urandom(1 << 18))
     (place / "Makefile").write_text("all:\n\tsleep 0.1\n")
     for program, (source, compiler) in BUILT.items():
-        if shutil.which(compiler):
+        if not packages.missing(compiler):
             subprocess.run([compiler, "-g", "-O0", "-o", program, source], cwd=place, check=True)
-    if shutil.which("bpf-gcc"):
+    if not packages.missing("bpf-gcc"):
         subprocess.run(["bpf-gcc", "-O2", "-gbtf", "-c", "examples/reads.c"], cwd=place, check=True)
     return place
 
@@ -85,19 +86,15 @@ def workplace(tmp_path_factory):
 def missing(command, place):
     """What this machine lacks for the command, "" if nothing."""
     words = set(re.findall(r"\./\w+", command)) & set(BUILT)
-    if any(not (place / word).exists() for word in words):
-        return "no compiler"
-    if "gcc" in command.split() and not shutil.which("gcc"):
-        return "no compiler"
-    if ("bpf-gcc" in command or "reads.o" in command) and not shutil.which("bpf-gcc"):
-        return "no gcc for BPF"
+    tools = [BUILT[word][1] for word in words]
+    tools += [tool for tool in ("bpf-gcc", "gcc") if tool in command.split()] + ["bpf-gcc"] * ("reads.o" in command)
+    tools += [tool for tool in ("find", "gzip", "make", "tar") if re.search(rf"(-- |-c '?){tool}\b", command)]
+    if packages.missing(*tools):
+        return packages.missing(*tools)
     if re.search(r"\bfbt::|file-bytes", command) and not readable(FUNCTIONS):
         return "the kernel does not let its functions be probed"
     if "python$target" in command and not python_has_probes():
         return "this Python has no static probes"
-    for tool in ("make", "gzip", "tar", "find"):
-        if re.search(rf"(-- |-c '?){tool}\b", command) and not shutil.which(tool):
-            return f"no {tool}"
     if command.startswith("apt "):
         return "packages are not installed by tests"
     return ""

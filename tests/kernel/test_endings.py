@@ -135,7 +135,7 @@ def test_a_closed_output_is_one_message():
     """No file of sonde's own takes its place."""
     words = ["sh", "-c", '"$0" -qn "BEGIN { trace(1); exit(0); }" >&-', SONDE]
     done = subprocess.run(words, capture_output=True, text=True, timeout=20, env=environment())
-    assert (done.returncode, done.stderr) == (1, "sonde: processing aborted: Bad file descriptor\n")
+    assert (done.returncode, done.stderr) == (1, "sonde: processing aborted: the standard output is closed\n")
 
 
 def test_sizes_that_no_kernel_allows_are_one_message():
