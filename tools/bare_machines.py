@@ -28,8 +28,8 @@ ROOT = Path(__file__).resolve().parent.parent
 RELEASES = ("bookworm", "trixie")
 PACKAGES = "python3,python3-venv,git"
 HOMES = {"root": "/root", "ordinary": "/home/ordinary"}
-"""Directories of mode 0700; the checkout is in CHECKOUT below."""
-CHECKOUT = "closed/sonde"
+"""Directories of mode 0700; the checkout is in CHECKOUT below, whose name has a space."""
+CHECKOUT = "a place/sonde"
 
 KERNEL = ("/proc", "/sys", "/dev")
 CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE")
@@ -118,7 +118,7 @@ def script(root: Path, user: str, command: str, settings: Settings) -> str:
         **settings.environment,
     }  # fmt: skip
     words = [f"{name}={value}" for name, value in variables.items()]
-    inside = f"cd {HOMES[user]}/{CHECKOUT} && {command}"
+    inside = f"cd {shlex.quote(f'{HOMES[user]}/{CHECKOUT}')} && {command}"
     who = "root" if user == "root" else user
     return "\n".join([*lines, shlex.join(["exec", "chroot", f"--userspec={who}", str(root), "env", "-i", *words,
                                           "sh", "-c", inside])])  # fmt: skip

@@ -224,7 +224,7 @@ def test_an_output_that_takes_no_more_is_one_message(words):
 
 def test_a_reader_that_goes_away_is_no_message():
     done = subprocess.run(
-        f"{SONDE} --engine kernel -l | head -1", shell=True, capture_output=True, text=True, env=environment()
+        f"'{SONDE}' --engine kernel -l | head -1", shell=True, capture_output=True, text=True, env=environment()
     )
     assert done.stdout.count("\n") == 1
     assert done.stderr == ""

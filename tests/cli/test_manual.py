@@ -109,7 +109,7 @@ def test_the_manual_page_is_correct():
 def completed(*words, directory="."):
     """What the last word can become."""
     script = f"""
-source <({SONDE} completion bash)
+source <('{SONDE}' completion bash)
 COMP_WORDS=(sonde {" ".join(f"'{word}'" for word in words)})
 COMP_CWORD={len(words)}
 compopt() {{ :; }}

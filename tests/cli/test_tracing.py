@@ -132,7 +132,7 @@ def test_a_second_signal_leaves_at_once():
 
 def test_an_ignored_interrupt_stays_ignored():
     process = subprocess.Popen(
-        ["sh", "-c", f"trap '' INT; exec {SONDE} -qn 'BEGIN {{ printf(\"ready\\n\") }} tick-1s {{ exit(4) }}'"],
+        ["sh", "-c", f"trap '' INT; exec \"{SONDE}\" -qn 'BEGIN {{ printf(\"ready\\n\") }} tick-1s {{ exit(4) }}'"],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(),
     )  # fmt: skip
     read_line(process)
@@ -163,7 +163,12 @@ def test_a_line_comes_through_a_pipe_within_200_ms():
 def test_a_reader_that_goes_away_ends_it_quietly():
     program = 'tick-50ms { printf("line\\n"); }'
     done = subprocess.run(
-        f"{SONDE} -qn '{program}' | head -1", shell=True, capture_output=True, text=True, timeout=20, env=environment()
+        f"\"{SONDE}\" -qn '{program}' | head -1",
+        shell=True,
+        capture_output=True,
+        text=True,
+        timeout=20,
+        env=environment(),
     )
     assert (done.stdout, done.stderr) == ("line\n", "")
 

@@ -13,7 +13,7 @@ ENGINE = ("--engine", "embedded", "-q")
 
 def python(text):
     """A command for -c that runs these lines."""
-    return f'{sys.executable} -S -c "{textwrap.dedent(text)}"'
+    return f'"{sys.executable}" -S -c "{textwrap.dedent(text)}"'
 
 
 def traced(command, program, *words, **options):

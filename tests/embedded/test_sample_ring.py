@@ -84,7 +84,7 @@ def test_what_finds_the_ring_full_is_counted_and_told():
     assert ring.ring.lost == 2
 
 
-WORKING = f"""{sys.executable} -S -c "
+WORKING = f"""'{sys.executable}' -S -c "
 import os, time
 for _ in range(2):
     if not os.fork():

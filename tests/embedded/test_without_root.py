@@ -120,7 +120,7 @@ def test_memory_of_the_process_is_changed(tmp_path):
     text = 'syscall::getpgid:entry { printf("%s", copyinstr(arg0)); copyoutstr("after!", arg0, 7); }'
     script = tmp_path / "program.py"
     script.write_text(program)
-    done = sonde("-wqn", text, "-o", str(tmp_path / "out"), "-c", f"{sys.executable} {script}")
+    done = sonde("-wqn", text, "-o", str(tmp_path / "out"), "-c", f"'{sys.executable}' {script}")
     assert (done.stdout, (tmp_path / "out").read_text().strip()) == ("after!\n", "before")
 
 
@@ -143,7 +143,7 @@ def test_a_process_ends_as_it_would_and_is_let_go_by_an_early_exit(tmp_path):
     text = "syscall::getpgid:entry /++n == 3/ { exit(5); }"
     program, out = tmp_path / "program.py", tmp_path / "out"
     program.write_text(RUNS_ON)
-    sonde("-qn", text, "-c", f"{sys.executable} {program} {out}", status=5)
+    sonde("-qn", text, "-c", f"'{sys.executable}' {program} {out}", status=5)
     pid, _, rest = comes(lambda: (parts := out.read_text().partition("\n"))[2] and parts)
     assert int(pid) > 1
     assert rest == "True the end\n"

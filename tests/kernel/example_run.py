@@ -21,7 +21,7 @@ def run(example, workload, tmp_path, *words):
     """What the script prints while a process does the workload, which may use ctypes, os, signal, time."""
     program = tmp_path / "workload.py"
     program.write_text(BEGINNING + workload)
-    command = [SONDE, "-s", str(EXAMPLES / example), "-c", f"{sys.executable} {program}", *words]
+    command = [SONDE, "-s", str(EXAMPLES / example), "-c", f"'{sys.executable}' {program}", *words]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=tmp_path, errors="replace")
     assert done.returncode == 0, done.stderr
     assert "rror" not in done.stderr, done.stderr

@@ -32,7 +32,7 @@ def touching(tmp_path, monkeypatch):
     script = tmp_path / "touching.py"
     script.write_text(TOUCHING)
     monkeypatch.setenv("PLACE", str(tmp_path / "place"))
-    return f"{sys.executable} {script}", tmp_path / "place"
+    return f"'{sys.executable}' {script}", tmp_path / "place"
 
 
 @pytest.mark.parametrize("probe", ["cpc:::page_faults-user-1", "perf:software::minor-faults-1"])
@@ -61,7 +61,7 @@ def test_a_period_is_how_many_happen_between_two_firings(touching):
 
 def test_user_and_kernel_time_are_counted_apart():
     """A process that only computes has next to none in the kernel."""
-    spin = f"{sys.executable} -c 'sum(range(4000000))'"
+    spin = f"'{sys.executable}' -c 'sum(range(4000000))'"
     text = """cpc:::task_clock-user-500000 { @["user", arg0 != 0] = count(); }
               cpc:::task_clock-kernel-500000 { @["kernel", arg0 != 0] = count(); }"""
     seen = table(sonde("-qn", text, "-c", spin).stdout)
@@ -97,6 +97,6 @@ def test_an_event_that_takes_no_samples_is_refused_in_words():
 
 def test_an_event_that_is_about_no_address_has_none():
     """Not what happened to be in memory, which is what the kernel gives where nobody has asked for it."""
-    spin = f"{sys.executable} -c 'sum(range(2000000))'"
+    spin = f"'{sys.executable}' -c 'sum(range(2000000))'"
     seen = table(sonde("-xscope=processes", "-qn", "profile-997 { @[args[0]->addr] = count(); }", "-c", spin).stdout)
     assert set(seen) == {("0",)}

@@ -98,7 +98,7 @@ def words(script, tmp_path):
 
 @pytest.mark.parametrize("script", FAMILY)
 def test_of_a_command(script, tmp_path):
-    command = f"{sys.executable} {WORK} mine 0.3"
+    command = f"'{sys.executable}' '{WORK}' mine 0.3"
     done = subprocess.run(
         [*words(script, tmp_path), "-c", command], input="go\n", capture_output=True, text=True, timeout=60,
         cwd=tmp_path,

@@ -92,7 +92,7 @@ def neighbour():
 def test_of_a_command(engine, tmp_path):
     """Orphans, orphans of orphans, their threads, and what they execute."""
     (tmp_path / "command.py").write_text(COMMAND)
-    output = sonde("--engine", engine, "-qn", COUNT, "-c", f"{sys.executable} {tmp_path / 'command.py'}").stdout
+    output = sonde("--engine", engine, "-qn", COUNT, "-c", f"'{sys.executable}' {tmp_path / 'command.py'}").stdout
     assert table(output) == {("1",): 3 + 5 + 7 + 11 + 17, ("0",): 13}
 
 
@@ -119,7 +119,7 @@ def test_saved_programs_ask_for_the_process_of_their_run(tmp_path):
     (tmp_path / "command.py").write_text(COMMAND)
     saved = str(tmp_path / "saved")
     sonde("-qn", COUNT, "--save", saved)
-    output = sonde("-q", "--spec", saved, "-c", f"{sys.executable} {tmp_path / 'command.py'}").stdout
+    output = sonde("-q", "--spec", saved, "-c", f"'{sys.executable}' {tmp_path / 'command.py'}").stdout
     assert table(output) == {("1",): 3 + 5 + 7 + 11 + 17, ("0",): 13}
 
 
@@ -127,5 +127,5 @@ def test_of_other_numbers_there_are_the_parents_of_the_moment(tmp_path):
     """An orphan is another's child."""
     (tmp_path / "command.py").write_text(COMMAND)
     program = "syscall::getpgid:entry /progenyof($target + 0 * tid)/ { @[1] = count(); }"
-    output = sonde("-qn", program, "-c", f"{sys.executable} {tmp_path / 'command.py'}").stdout
+    output = sonde("-qn", program, "-c", f"'{sys.executable}' {tmp_path / 'command.py'}").stdout
     assert table(output) == {("1",): 3 + 5}

@@ -13,7 +13,7 @@ from bpf_objects import BOTH, COMPILERS, HEADERS, compiled
 
 from sonde.bpf.btf import Btf
 
-GETPPIDS = f"{sys.executable} -c 'import os; [os.getppid() for _ in range(37)]'"
+GETPPIDS = f"'{sys.executable}' -c 'import os; [os.getppid() for _ in range(37)]'"
 
 MINE = """
 const volatile u32 target;
@@ -128,7 +128,7 @@ def test_only_the_prints_of_this_object_are_shown(compiler):
     SEC("tracepoint/syscalls/sys_enter_getppid") int event(void *c) { if (mine()) bpf_printk("%s here"); return 0; }
     """
     # A command runs when all is attached: it says so, and calls when both have.
-    work = f"{sys.executable} -c 'import os; print(1, flush=True); input(); [os.getppid() for _ in range(20)]'"
+    work = f"'{sys.executable}' -c 'import os; print(1, flush=True); input(); [os.getppid() for _ in range(20)]'"
     pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
     started = []
     for name in ("one", "two"):
@@ -219,7 +219,7 @@ def by_helper():
 def test_fields_are_found_where_the_kernel_has_them(compiler, source):
     """Declared in another order than the kernel's and with other members between."""
     packages.require(COMPILERS[compiler][0])
-    work = f"{sys.executable} -c 'import os; print(os.getpid(), os.getppid(), flush=True)'"
+    work = f"'{sys.executable}' -c 'import os; print(os.getpid(), os.getppid(), flush=True)'"
     done = run(source, compiler, "--dump", workload=work)
     pid, parent = next(each for each in done.stdout.splitlines() if each[:1].isdigit()).split()
     found = values(done)
@@ -465,7 +465,7 @@ def test_uprobes_and_timers(compiler, program):
     ("bpf_send_signal(9); return 0;", "calls bpf_send_signal"),
     ("return c[14] & 1;", ""),
 ])  # fmt: skip
-@pytest.mark.skipif(not shutil.which("bpf-gcc"), reason="bpf-gcc is not installed")
+@packages.needs("bpf-gcc")
 def test_what_changes_a_process_needs_permission(program, body, reason):
     signal = "static long (*bpf_send_signal)(u32 number) = (void *)109;"
     source = f'{signal}\nSEC("uprobe/{program}:work") int entry(u64 *c) {{ {body} }}'
@@ -486,7 +486,7 @@ def test_counts_agree_with_bpftrace(compiler):
     code = "import os; print(os.getpid(), flush=True); input(); [os.getppid() for _ in range(1234)]"
     words = [command.SONDE, "--object", compiled(MINE + COUNTS, compiler), "--dump", "-D", "target=$target"]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-    mine = subprocess.Popen([*words, "-c", f"{sys.executable} -c '{code}'"], **pipes)
+    mine = subprocess.Popen([*words, "-c", f"'{sys.executable}' -c '{code}'"], **pipes)
     pid = int(mine.stdout.readline())
     script = f"""
         BEGIN {{ printf("ready\\n"); }}

@@ -181,7 +181,7 @@ def test_packets_and_losses_are_all_that_passed(tmp_path, output):
     script = tmp_path / "send.py"
     script.write_text(DATAGRAMS)
     with network("ou") as net:
-        command = f"{sys.executable} {script} {ADDRESSES[4][1]} 7300 1300 10"
+        command = f"'{sys.executable}' {script} {ADDRESSES[4][1]} 7300 1300 10"
         words = ["-b4k", "-xswitchrate=300ms", f"-xoutput={output}", "-c", command]
         words = ["ip", "netns", "exec", net.left, SONDE, "-qn", SIZES.format(name=net.left), *words]
         done = subprocess.run(words, capture_output=True, text=True, timeout=60, env=environment(), check=True)

@@ -24,7 +24,7 @@ for _ in range(3):
 def family(tmp_path):
     script = tmp_path / "family.py"
     script.write_text(FAMILY)
-    return f"{sys.executable} -IS {script}"
+    return f"'{sys.executable}' -IS {script}"
 
 
 class Sampled:

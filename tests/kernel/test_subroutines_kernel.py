@@ -31,7 +31,7 @@ def paths_of(directory, names, *options):
     """For each file what /proc calls it and what d_path() does, in a process that opens them all."""
     script = directory / "reader.py"
     script.write_text(READER)
-    command = f"{sys.executable} {script} {' '.join(map(str, names))}"
+    command = f"'{sys.executable}' {script} {' '.join(map(str, names))}"
     found = directory / "found"
     done = sonde("-qc", command, "-o", str(found), *options, "-n", f'{OPENED} {{ printf("%s\\n", {PATH}); }}')
     expected, traced = ([line for line in text.splitlines() if line] for text in (done.stdout, found.read_text()))
