@@ -12,7 +12,6 @@ ROOT = Path(sonde.__file__).parent
 
 JUSTIFIED = {
     "bpf.btf.Btf.open": "maps a file of sysfs, which the kernel alone writes",
-    "cli.main._open_nothing": "/dev/null",
     "cli.showing.bounded_memory": "a short text of /proc",
     "cli.preprocess.preprocess": "memory of its own",
     "engines.embedded.maps.base.allocate": "memory of its own",
@@ -25,7 +24,7 @@ JUSTIFIED = {
     "symbols.code_objects.CodeObjects.behind": "a process's memory, of which it reads words",
     "symbols.objects.Objects._vdso": "a process's memory, of which it reads so much as it says",
     "target.events.remove_copy": "a process's memory, to be written",
-    "target.guardian._close_others": "/dev/null",
+    "target.launch.open_nothing": "/dev/null",
     "target.held_command._is_foreground": "the terminal",
     "target.held_command._wait": "a pipe from sonde itself",
     "target.launch.problem": "a pipe from a child that is still sonde's",
