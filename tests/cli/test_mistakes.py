@@ -8,6 +8,7 @@ from running import run
 from sonde.cli.libraries import libraries
 from sonde.lang.advice.findings import findings
 from sonde.lang.check.checker import Checker
+from sonde.lang.check.options import DEFAULTS
 from sonde.lang.d.source import Macros, command_line_source
 from sonde.lang.errors import DError
 from sonde.options import OptionTable
@@ -17,9 +18,9 @@ from sonde.target.machine import current_target
 REGISTRY = Registry(current_target())
 
 
-def trial(text):
+def trial(text, explained=True):
     """The first mistake of a program, as the command compiles it."""
-    checker = Checker(REGISTRY)
+    checker = Checker(REGISTRY, DEFAULTS._replace(explained=explained))
     checker.use_libraries(lambda: libraries(OptionTable()))
     try:
         checker.add_text(command_line_source(text), Macros(arguments=("sonde",)))
@@ -122,6 +123,12 @@ def test_a_misspelt_option_is_told_with_the_right_one(words, told, line):
     assert told in done.stderr
     assert line in done.stderr.splitlines()[-1]
     assert "Usage" not in done.stderr
+
+
+def test_scratch_memory_that_is_used_up_names_its_option():
+    done = run("-q", "-n", "BEGIN { x = alloca(200); y = alloca(200); } ERROR { exit(0); }")
+    assert "-xscratchsize=N" in done.stderr
+    assert "-xscratchsize=N" in run("-e", "-n", "BEGIN { x = alloca(20000); }").stderr
 
 
 def test_tests_of_dtrace_see_the_usage_and_no_help():

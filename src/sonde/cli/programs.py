@@ -146,8 +146,8 @@ def _libraries(options: OptionTable) -> list[Source]:
     return libraries(options)
 
 
-def _checker(options: OptionTable, registry: Registry, target: int | None) -> Checker:
-    checker = Checker(registry, check_options(options, target))
+def _checker(options: OptionTable, registry: Registry, target: int | None, explained: bool = True) -> Checker:
+    checker = Checker(registry, check_options(options, target)._replace(explained=explained))
     if options.is_set("libdir"):
         found = _libraries(options)
         checker.use_libraries(lambda: found)
@@ -171,9 +171,9 @@ def _trial(
         return None
     before = given[: given.index(wrong)]
 
-    def trial(text: str) -> DError | None:
+    def trial(text: str, explained: bool) -> DError | None:
         # What a text sets by pragma is forgotten with it.
-        checker = _checker(options.copy(), registry, variables.target)
+        checker = _checker(options.copy(), registry, variables.target, explained)
         try:
             for each in before:
                 checker.add_text(each.source, _own(each, variables, name))

@@ -6,7 +6,7 @@ from sonde.consume.events import Drop, Fault, Record
 from sonde.probe import Probe
 from sonde.spec import FAULTS
 
-_BAD_ADDRESS, _BAD_INDEX, _LONG_LOOP = 1, 11, 13
+_BAD_ADDRESS, _NO_SCRATCH, _BAD_INDEX, _LONG_LOOP = 1, 5, 11, 13
 _WITH_ADDRESS = (_BAD_ADDRESS, 2, 9, 10)
 _NO_ADDRESS = (1 << 64) - 1
 
@@ -52,7 +52,10 @@ _PROCESS_MEMORY = range(1 << 16, 1 << 56)
 
 
 def absence_text(fault: Fault) -> str:
-    """Why memory of a process was out of reach, and what to do; "" where the fault is about something else."""
+    """Why memory of a process was out of reach, or scratch memory used up, and what to do; "" where the fault is about
+    something else."""
+    if fault.code == _NO_SCRATCH:
+        return "alloca() and copyin() share scratchsize bytes in each firing: -xscratchsize=N gives more"
     if fault.code != _BAD_ADDRESS or fault.value not in _PROCESS_MEMORY:
         return ""
     if fault.probe.provider == "syscall" and fault.probe.name == "entry":

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from sonde.lang.advice.finding import Case, Edit, Remedy, insert, of_word, swap
 from sonde.lang.advice.foreign import FUNCTIONS
-from sonde.lang.advice.words import AGGREGATION, Span, Word
+from sonde.lang.advice.words import AGGREGATION, NAME, Span, Word
 
 _AGGREGATING = ("avg", "count", "llquantize", "lquantize", "max", "min", "quantize", "stddev", "sum")
 FILLED = "a clause has to fill it before, as in @name = count();"
@@ -29,6 +29,9 @@ def functions(case: Case) -> Iterator[Remedy]:
     elif statement[3] == "+=" and value:
         yield _assigned(case, target, "count()" if value == "1" else f"sum({value})", label)
         yield _assigned(case, target, f"sum({value})", label)
+    elif statement[3] == "=" and (added := re.fullmatch(rf"{re.escape(target)}\s*([-+])\s*(.+)", value)):
+        amount = added[2] if added[1] == "+" else f"-({added[2]})"
+        yield _assigned(case, target, "count()" if amount == "1" else f"sum({amount})", label)
     elif statement[3] == "-=" and value:
         yield _assigned(case, target, f"sum(-({value}))", label)
     elif value in _AGGREGATING or value in FUNCTIONS:
@@ -76,6 +79,19 @@ def _second_subscripts(case: Case) -> Iterator[Remedy]:
         if first.text == "]" and second and second[0].text == "[" and index in case.layout.brackets.partner:
             span = Span(first.start, second[0].end)
             yield Remedy("write [..., ...]", swap(span, ", "), "keys are divided by commas", span)
+
+
+def keys(case: Case) -> Iterator[Remedy]:
+    """`@("a")` and `@{"a"}`: keys stand between square brackets."""
+    for number in case.layout.within(case.part):
+        word = case.layout.words[number]
+        partner = case.layout.brackets.partner.get(number + 1)
+        is_named = word.kind == AGGREGATION or (word.kind == NAME and case.text[word.end : word.end + 1] == "{")
+        if partner is None or not is_named or case.layout.words[number + 1].text not in ("(", "{"):
+            continue
+        opening, end = case.layout.words[number + 1], case.layout.words[partner]
+        edits = (Edit(of_word(opening), "["), Edit(of_word(end), "]"))
+        yield Remedy("write [...]", edits, "keys stand between square brackets", Span(opening.start, end.end))
 
 
 def uses(case: Case) -> Iterator[Remedy]:

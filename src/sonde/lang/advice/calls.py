@@ -15,6 +15,9 @@ _ADDRESSES = re.compile(r"arg\d|args\[\d+\]|args->\w+|uregs\[\w+\]")
 _OF_PROCESSES = ("syscall:", "pid", "uprobe:", "usdt:")
 
 
+SCRATCH = "-xscratchsize=N gives more, or #pragma D option scratchsize=N"
+
+
 def formats(case: Case) -> Iterator[Remedy]:
     """Conversions that are not for the argument."""
     match = _NUMBER.search(case.error.text)
@@ -30,6 +33,9 @@ def formats(case: Case) -> Iterator[Remedy]:
     letter = case.text[conversion.end - 1]
     if letter in "sS":
         yield from _as_text(case, argument, text, kind, conversion)
+    if text == "walltimestamp":
+        label = "this is a time"
+        yield Remedy("write %Y", swap(Span(conversion.end - 1, conversion.end), "Y"), label, argument)
     wanted = "s" if kind == "string" or "char [" in kind else "k" if kind == "stack" else "d"
     for other in dict.fromkeys((wanted, "d", "s", "a", "k", "p")):
         swapped = swap(Span(conversion.end - 1, conversion.end), other)
@@ -176,6 +182,17 @@ def strings(case: Case) -> Iterator[Remedy]:
         yield Remedy("write trace", swap(of_word(case.word), "trace") if case.word else (), "print() shows structures")
 
 
+def _last_argument(case: Case) -> Iterator[Remedy]:
+    """`args[7]` where there are fewer."""
+    number = re.search(r"index (\d+) is out of range", case.error.text)
+    brackets = re.compile(r"args\s*\[\s*(\d+)\s*\]").search(case.text, case.part.start)
+    if number is None or brackets is None or int(number[1]) > 16:
+        return
+    span = Span(brackets.start(1), brackets.end(1))
+    for other in range(int(number[1]) - 1, -1, -1):
+        yield Remedy(f"write args[{other}], the last there is", swap(span, str(other)), "there are fewer", span)
+
+
 def _signal(text: str, argument: Span) -> Iterator[Remedy]:
     """The number of a signal that is given by its name."""
     from signal import Signals
@@ -238,6 +255,10 @@ def forms(case: Case) -> Iterator[Remedy]:
         yield Remedy("leave * out", swap(of_word(word), ""), "this is no pointer", case.span)
     if case.error.tag == "D_ADDROF_VAR" and word is not None and word.text == "&":
         yield Remedy("leave & out", swap(of_word(word), ""), "a variable of D has no address", case.span)
+    if word is not None and word.text == "," and "operator ," in case.error.text:
+        yield Remedy("write ;", swap(of_word(word), ";"), "actions are divided by semicolons", of_word(word))
+    if case.error.tag == "D_ARGS_IDX" or " is out of range for " in case.error.text:
+        yield from _last_argument(case)
     if case.error.tag == "D_ARR_LOCAL":
         for index in case.layout.within(case.part):
             each = case.layout.words[index]

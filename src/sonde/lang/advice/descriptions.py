@@ -92,9 +92,11 @@ def field_words(case: Case) -> Iterator[Remedy]:
     """`enter` for `entry`, `exit` for `return` and the like; a separator that is none; units of timers."""
     text = case.layout.of(case.span)
     fields = text.split(":")
-    changed = [*fields[:-1], FIELDS.get(fields[-1].lower(), fields[-1])]
-    changed[0] = FIELDS.get(changed[0].lower(), changed[0])
-    if changed != fields:
+    heads = FIELDS.get(fields[0].lower(), ()) or (fields[0],)
+    for name in FIELDS.get(fields[-1].lower(), ()) or (fields[-1],):
+        changed = [heads[0], *fields[1:-1], name] if len(fields) > 1 else [name]
+        if changed == fields:
+            continue
         yield _written(case, changed, "no probe is called so")
         if len(changed) == _FIELD_COUNT - 1:
             yield _written(case, [changed[0], "", *changed[1:]], "no probe is called so")

@@ -9,8 +9,8 @@ from sonde.lang.advice.words import Span, Word
 from sonde.lang.errors import DError
 from sonde.typed import NamedTuple
 
-Trial = Callable[[str], DError | None]
-"""Compiles a program and gives its first mistake."""
+Trial = Callable[[str, bool], DError | None]
+"""Compiles a program and gives its first mistake; the flag asks for its hints, which may take long to find."""
 
 
 class Edit(NamedTuple):

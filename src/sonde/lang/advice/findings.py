@@ -96,7 +96,7 @@ def findings(first: DError, text: str, trial: Trial) -> Findings:
             _go_on(draft, case, tried.remedy)
         if len(text) > _LARGE:
             break
-        error = trial(draft.text)
+        error = trial(draft.text, True)
     return Findings(tuple(found), draft.text if error is None and not draft.is_cut else None)
 
 

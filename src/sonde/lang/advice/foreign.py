@@ -32,6 +32,7 @@ VARIABLES: dict[str, tuple[str, ...]] = {
     "common_comm": ("execname",),
     "common_cpu": ("cpu",),
     "cpuid": ("cpu",),
+    "cpu_id": ("cpu",),
     "thread": ("tid",),
     "threadid": ("tid",),
     "tgid": ("pid",),
@@ -156,15 +157,15 @@ SIGNS: dict[str, str] = {
 }  # fmt: skip
 """Signs that D has none of, as other languages, word processors and web pages write them."""
 
-_OF_CALLS = "(?:vfs_|do_sys_|ksys_|__x64_sys_|__do_sys_|__se_sys_|sys_|SyS_)"
+OF_CALLS = "(?:vfs_|do_sys_|ksys_|__x64_sys_|__do_sys_|__se_sys_|sys_|SyS_)"
 """What the functions behind system calls begin with."""
 
 PROBES: tuple[tuple[str, tuple[str, ...]], ...] = (
     # bpftrace, with its short forms; perf-probe
     (r"(?:kprobe|k|p|fentry|kfunc|f)(?::\w+)?:([\w.*?]+)", (r"fbt::\1:entry",)),
-    (rf"(?:kprobe|k|p|fentry|kfunc|f)(?::\w+)?:{_OF_CALLS}(\w+)", (r"syscall::\1:entry",)),
+    (rf"(?:kprobe|k|p|fentry|kfunc|f)(?::\w+)?:{OF_CALLS}(\w+)", (r"syscall::\1:entry",)),
     (r"(?:kretprobe|kr|r|fexit|kretfunc|fr)(?::\w+)?:([\w.*?]+)", (r"fbt::\1:return",)),
-    (rf"(?:kretprobe|kr|r|fexit|kretfunc|fr)(?::\w+)?:{_OF_CALLS}(\w+)", (r"syscall::\1:return",)),
+    (rf"(?:kretprobe|kr|r|fexit|kretfunc|fr)(?::\w+)?:{OF_CALLS}(\w+)", (r"syscall::\1:return",)),
     (r"(?:(?:tracepoint|t|tp):)?syscalls:sys_enter_(\w+)", (r"syscall::\1:entry",)),
     (r"(?:(?:tracepoint|t|tp):)?syscalls:sys_exit_(\w+)", (r"syscall::\1:return",)),
     (r"(?:(?:tracepoint|t|tp):)?raw_syscalls:sys_enter", ("syscall:::entry",)),
@@ -194,6 +195,11 @@ PROBES: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"sys_enter_(\w+)|(?:__x64_|__arm64_)?sys_(\w+)", (r"syscall::\1\2:entry",)),
     (r"sys_exit_(\w+)", (r"syscall::\1:return",)),
     (r"([a-z]\w+):(\w+)", (r"sdt:\1::\2", r"\1::\2:entry", r"\1:::\2", r"fbt:\1:\2:entry")),
+    # DTrace on other systems
+    (r"(?:vminfo|vm):::?maj_fault", ("perf:::major-faults-1",)),
+    (r"(?:vminfo|vm):.*", ("perf:::page-faults-1",)),
+    (r"sysinfo:::(?:sysread|readch)", ("syscall::read:return",)),
+    (r"sysinfo:::(?:syswrite|writech)", ("syscall::write:return",)),
     # SystemTap
     (r"syscall\.(\w+)\.return", (r"syscall::\1:return",)),
     (r"syscall\.(\w+)(?:\.entry)?", (r"syscall::\1:entry",)),
@@ -202,11 +208,13 @@ PROBES: tuple[tuple[str, tuple[str, ...]], ...] = (
 )
 """Whole descriptions, as patterns, and D's."""
 
-FIELDS: dict[str, str] = {
-    "enter": "entry", "start": "entry", "begin": "entry", "call": "entry", "entrance": "entry", "in": "entry",
-    "exit": "return", "ret": "return", "returns": "return", "end": "return", "leave": "return", "done": "return",
-    "out": "return", "tracepoint": "sdt", "kprobe": "fbt", "syscalls": "syscall", "sys": "syscall", "kernel": "fbt",
-    "cpu": "sched", "disk": "io", "block": "io", "timer": "profile",
+FIELDS: dict[str, tuple[str, ...]] = {
+    "enter": ("entry", "start"), "start": ("entry",), "begin": ("entry", "start"), "call": ("entry",),
+    "entrance": ("entry",), "in": ("entry",), "exit": ("return", "done"), "ret": ("return",), "returns": ("return",),
+    "end": ("return", "done"), "leave": ("return",), "done": ("return",), "out": ("return",),
+    "finish": ("return", "done"), "tracepoint": ("sdt",), "kprobe": ("fbt",), "syscalls": ("syscall",),
+    "sys": ("syscall",), "kernel": ("fbt",), "cpu": ("sched",), "disk": ("io",), "block": ("io",),
+    "timer": ("profile",),
 }  # fmt: skip
 """Words in a field of a description."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from sonde.lang.advice.finding import Case, Edit, Remedy, of_word, swap
+from sonde.lang.advice.finding import Case, Edit, Remedy, insert, of_word, swap
 from sonde.lang.advice.foreign import FUNCTIONS, VARIABLES
 from sonde.lang.advice.spans import arguments
 from sonde.lang.advice.words import AGGREGATION, MACRO, NAME, STRING, Span, Word
@@ -86,7 +86,10 @@ def functions(case: Case) -> Iterator[Remedy]:
     if word.text in ("str", "copyinstr") and by_name:
         typed = f"stringof(args->{by_name[1]})"
         yield Remedy(f"write {typed}", swap(span, typed), "D has stringof for a typed argument")
+    is_statement = word.start == case.part.start
     for template in FUNCTIONS.get(word.text, ()):
+        if template.startswith("printf") and not is_statement:
+            continue
         written = _filled(template, given)
         if written is not None:
             short = written if len(written) < 40 else written.partition("(")[0]
@@ -95,7 +98,7 @@ def functions(case: Case) -> Iterator[Remedy]:
     if not given:
         for written in VARIABLES.get(word.text, (word.text,)):
             yield Remedy(f"write {written}", swap(span, written), "this is a variable, not a function")
-    if given and "%" in given[0] and given[0].startswith('"'):
+    if given and "%" in given[0] and given[0].startswith('"') and is_statement:
         yield Remedy("write printf", swap(of_word(word), "printf"), "D has printf for this")
 
 
@@ -179,6 +182,26 @@ def _head(case: Case) -> str:
     """The text before the bracket that the word stands behind."""
     before = case.at(-1)
     return case.text[: before.start] if before is not None and before.text == "(" else ""
+
+
+UNSET = "a variable is there when it is first assigned to, as in BEGIN { name = 0; }"
+
+
+def unset_label(case: Case) -> str:
+    return f"nothing sets {case.layout.of(case.span)}" if case.span.end - case.span.start < 40 else ""
+
+
+def undeclared(case: Case) -> Iterator[Remedy]:
+    """`y += 1` where nothing has set y."""
+    word = case.word
+    if word is None or case.error.tag != "D_VAR_UNDEF" or case.item is None or case.at(1) is None:
+        return
+    before = case.at(-1)
+    scoped = before is not None and before.text == "->"
+    if not scoped and word.text not in ("self", "this"):
+        outside = f"int64_t {word.text}; "
+        words = f"declare it before the clause: {outside.strip()}"
+        yield Remedy(words, insert(case.item.span.start, outside), "it has no value yet")
 
 
 def macros(case: Case) -> Iterator[Remedy]:

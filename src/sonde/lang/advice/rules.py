@@ -14,18 +14,19 @@ _DESCRIPTIONS: tuple[Rule, ...] = (
     descriptions.fields_left_out, descriptions.field_words, descriptions.spelling,
 )  # fmt: skip
 _SYNTAX: tuple[Rule, ...] = (
-    signs.foreign_signs, signs.foreign_operators, signs.comments, signs.quotes, signs.brackets, signs.superfluous,
+    signs.foreign_signs, statements.lists, signs.foreign_operators, operators.comparison, signs.comments, signs.quotes,
+    signs.torn, signs.brackets, signs.superfluous, names.variables, aggregations.keys,
     statements.loops, statements.variables, statements.types, statements.heads, statements.braces, statements.leaving,
     statements.calls_without_brackets, values.numbers, values.slices, values.conditional, signs.missing,
     signs.opening_slash,
 )  # fmt: skip
 _NAMES: tuple[Rule, ...] = (
-    names.own, names.variables, names.functions, names.members, names.spelling, names.quoted,
+    names.undeclared, names.own, names.variables, names.functions, names.members, names.spelling, names.quoted,
 )  # fmt: skip
 _REST: tuple[Rule, ...] = (
-    operators.comparison, operators.member_operator, operators.quotes, operators.strings, aggregations.maps,
-    aggregations.functions, aggregations.uses, calls.formats, calls.counts, calls.strings, calls.bare_functions,
-    calls.forms,
+    operators.comparison, operators.member_operator, operators.quotes, operators.strings, aggregations.keys,
+    aggregations.maps, aggregations.functions, aggregations.uses, calls.formats, calls.counts, calls.strings,
+    calls.bare_functions, calls.forms,
 )  # fmt: skip
 
 _BY_TAG: tuple[tuple[tuple[str, ...], tuple[Rule, ...]], ...] = (
@@ -45,10 +46,16 @@ def remedies(case: Case) -> Iterator[Remedy]:
 def advice(case: Case) -> tuple[str, tuple[Label, ...], str]:
     """A label for the place, other parts that belong to it, and words of help, each of which may be missing."""
     word = case.word
-    if word is not None and word.text in foreign.NOTHING_LIKE_IT:
-        return "", (), foreign.NOTHING_LIKE_IT[word.text]
+    first = case.layout.word(case.part.start)
+    for each in (word, first):
+        if each is not None and each.text in foreign.NOTHING_LIKE_IT:
+            return "", (), foreign.NOTHING_LIKE_IT[each.text]
+    if case.error.tag == "D_IDENT_UNDEF" and not case.error.hint and not case.error.names:
+        return names.unset_label(case), (), names.UNSET
     if case.error.tag == "D_SYNTAX":
         return signs.unclosed_label(case)
+    if case.error.tag == "D_ALLOCA_SIZE":
+        return "more than scratchsize", (), calls.SCRATCH
     if "undefined aggregation" in case.error.text:
         return "nothing is aggregated there", (), aggregations.FILLED
     if case.error.tag.startswith("D_PROC_") or "valid pid" in case.error.text:

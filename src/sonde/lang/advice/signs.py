@@ -68,8 +68,8 @@ def comments(case: Case) -> Iterator[Remedy]:
         for found in re.finditer(r"(?m)(?:^|[\s;{}])(//)([^\n\"]*)", case.text)
     ]
     if match[1] == "//" and every:
-        yield Remedy(words, tuple(every), "", span)
-    yield Remedy(words, swap(span, f"/* {match[2].strip()} */"), "", span)
+        yield Remedy(words, tuple(every), "", span, is_certain=True)
+    yield Remedy(words, swap(span, f"/* {match[2].strip()} */"), "", span, is_certain=True)
     behind = re.search(r"[;})][^;})]*$", match[2])
     if behind:
         # Line breaks lost: the comment takes the rest of the program with it.
@@ -103,11 +103,25 @@ def _unclosed_quote(text: str, start: int, end: int) -> int:
     return -1
 
 
+def torn(case: Case) -> Iterator[Remedy]:
+    """An operator with a blank in it, and a format without quotes."""
+    for number in range(max(case.number - 2, 0), min(case.number + 1, len(case.layout.words) - 1)):
+        first, second = case.layout.words[number : number + 2]
+        joined = first.text + second.text
+        if joined in ("==", "!=", "<=", ">=", "&&", "||", "->", "++", "--", "+=", "-=") and first.end < second.start:
+            span = Span(first.start, second.end)
+            yield Remedy(f"write {joined}", swap(span, joined), "this is one operator", span)
+    bare = re.compile(r"\bprintf\(\s*(%[^,()\"]*)").search(case.text, case.part.start)
+    if bare:
+        span = Span(bare.start(1), bare.end(1))
+        yield Remedy(f'write "{bare[1]}"', swap(span, f'"{bare[1]}"'), "a format stands between quotes", span)
+
+
 def brackets(case: Case) -> Iterator[Remedy]:
     """A bracket that is not closed, or is closed by another."""
     layout = case.layout
-    inside = layout.within(Span(case.item.span.start if case.item else 0, len(case.text)))
-    unclosed = [index for index in layout.brackets.unclosed if index in inside and layout.starts[index] <= case.offset]
+    unclosed = [index for index in layout.brackets.unclosed if layout.starts[index] <= case.offset]
+    yield from _wrong_closing(case, unclosed)
     for index in reversed(unclosed):
         opening = layout.words[index]
         sign = closing(opening.text)
@@ -118,6 +132,18 @@ def brackets(case: Case) -> Iterator[Remedy]:
     word = case.word
     if word is not None and word.text in (")", "]", "}") and case.error.text.startswith("extra "):
         yield Remedy(f"take {word.text} out", swap(of_word(word), ""), f"nothing opens this {word.text}", of_word(word))
+
+
+def _wrong_closing(case: Case, unclosed: list[int]) -> Iterator[Remedy]:
+    """`@["a"}`: the last bracket that is open is closed by another's."""
+    word = case.word
+    if word is None or word.text not in (")", "]", "}") or not unclosed:
+        return
+    opening = case.layout.words[unclosed[-1]]
+    sign = closing(opening.text)
+    if sign != word.text:
+        also = (Label(of_word(opening), "opened here"),)
+        yield Remedy(f"write {sign}", swap(of_word(word), sign), f"expected {sign}", of_word(word), also)
 
 
 def _mark(case: Case, place: int) -> Span:
@@ -176,6 +202,8 @@ def missing(case: Case) -> Iterator[Remedy]:
     behind = Span(before.end, before.end)
     here = Span(before.end - 1, before.end)
     depth = _depth(case)
+    if depth and word.text == ";":
+        yield Remedy("write a comma", swap(of_word(word), ","), "arguments are divided by commas", of_word(word))
     if case.layout.text[before.end - 1] in "\"')]" or before.kind in _OPERANDS or before.text in ("++", "--"):
         if depth:
             yield Remedy("insert a comma", swap(behind, ","), "a comma is missing behind this", here)
@@ -203,7 +231,7 @@ def opening_slash(case: Case) -> Iterator[Remedy]:
         return
     start = head.end + len(condition) - len(condition.lstrip())
     end = head.end + len(condition.rstrip())
-    inner = case.text[start:end].strip("/").strip()
+    inner = case.text[start:end].strip("/|").strip()
     if inner.startswith("if"):
         inner = inner[2:].strip()
     span = Span(start, end)

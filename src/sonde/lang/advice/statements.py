@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from sonde.lang.advice.finding import Case, Edit, Remedy, insert, of_word, swap
-from sonde.lang.advice.foreign import TYPES
+from sonde.lang.advice.foreign import OF_CALLS, TYPES
 from sonde.lang.advice.words import NAME, Span
 
 _DECLARED = re.compile(
@@ -79,11 +79,11 @@ def types(case: Case) -> Iterator[Remedy]:
         label = f"there is no type {word.text}"
         if word.text in TYPES:
             yield Remedy(f"write {TYPES[word.text]}", swap(span, TYPES[word.text]), label, span)
+        for name in _alike_types(word.text):
+            yield Remedy(f"did you mean {name}?", swap(span, name), label, span)
         if before != "struct":
             yield Remedy(f"write struct {word.text}", swap(span, f"struct {word.text}"), label, span)
             yield Remedy(f"write union {word.text}", swap(span, f"union {word.text}"), label, span)
-        for name in _alike_types(word.text):
-            yield Remedy(f"did you mean {name}?", swap(span, name), label, span)
         return
 
 
@@ -100,28 +100,48 @@ def heads(case: Case) -> Iterator[Remedy]:
     if item is None or item.body is None:
         return
     head = case.text[item.span.start : item.body.start]
+    yield from _of_systemtap(item.span.start, head)
+    timer = re.match(r"(tick|profile)[\s:]+(\d+\w*)", head)
+    if timer:
+        whole = Span(item.span.start, item.span.start + timer.end())
+        written = f"{timer[1]}-{timer[2]}"
+        yield Remedy(f"write {written}", swap(whole, written), "a timer is tick-N or profile-N", whole)
     word = re.match(r"(\w+)\s+", head)
     if word and word[1] in _FIRST_WORDS:
         span = Span(item.span.start, item.span.start + word.end(1))
         yield Remedy(f"leave {word[1]} out", swap(span, ""), "a clause begins with its probe", span)
-        rest = head[word.end() :].strip()
-        stap = re.fullmatch(r"syscall\.(\w+)(\.return)?", rest)
-        if stap:
-            written = f"syscall::{stap[1]}:{'return' if stap[2] else 'entry'}"
-            whole = Span(item.span.start, item.span.start + len(head.rstrip()))
-            yield Remedy(f"write {written}", swap(whole, written), "this is a probe of SystemTap", whole)
-    stap = re.fullmatch(r'(?:probe\s+)?kernel\.function\("([\w*]+)(?:@[^"]*)?"\)(\.return)?\s*', head)
-    timer = re.fullmatch(r"(?:probe\s+)?timer\.(s|sec|ms|msec|us|hz)\((\d+)\)\s*", head)
     whole = Span(item.span.start, item.span.start + len(head.rstrip()))
-    if stap:
-        written = f"fbt::{stap[1]}:{'return' if stap[2] else 'entry'}"
-        yield Remedy(f"write {written}", swap(whole, written), "this is a probe of SystemTap", whole)
-    if timer:
-        written = f"tick-{timer[2]}{timer[1]}"
-        yield Remedy(f"write {written}", swap(whole, written), "this is a probe of SystemTap", whole)
     called = re.fullmatch(r"\s*(\S+?)\s*\(\s*\)\s*", head)
     if called:
         yield Remedy(f"write {called[1]}", swap(whole, called[1]), "a description has no arguments", whole)
+
+
+def _of_systemtap(start: int, head: str) -> Iterator[Remedy]:
+    """`probe syscall.open`, `probe kernel.function("f").return`, `probe timer.s(1)`."""
+    whole = Span(start, start + len(head.rstrip()))
+    written: list[str] = []
+    call = re.fullmatch(r"(?:probe\s+)?syscall\.(\w+)(\.return)?\s*", head)
+    if call:
+        written.append(f"syscall::{call[1]}:{'return' if call[2] else 'entry'}")
+    function = re.fullmatch(r'(?:probe\s+)?kernel\.function\("([\w*]+)(?:@[^"]*)?"\)(?:\.call)?(\.return)?\s*', head)
+    if function:
+        side = "return" if function[2] else "entry"
+        written += [f"fbt::{function[1]}:{side}", f"syscall::{re.sub(OF_CALLS, '', function[1])}:{side}"]
+    timer = re.fullmatch(r"(?:probe\s+)?timer\.(s|sec|ms|msec|us|hz)\((\d+)\)\s*", head)
+    if timer:
+        written.append(f"tick-{timer[2]}{timer[1]}")
+    for each in written:
+        yield Remedy(f"write {each}", swap(whole, each), "this is a probe of SystemTap", whole, is_certain=True)
+
+
+def lists(case: Case) -> Iterator[Remedy]:
+    """Several descriptions with something else than commas between them."""
+    word, item = case.word, case.item
+    if word is None or item is None or not item.descriptions or word.text not in ("&&", "||", "|", ";", "and", "or"):
+        return
+    if case.offset >= item.descriptions[-1].end and not (item.body and case.offset > item.body.start):
+        span = Span(item.descriptions[-1].end, word.end)
+        yield Remedy("write a comma", swap(span, ","), "descriptions are divided by commas", of_word(word))
 
 
 def loops(case: Case) -> Iterator[Remedy]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from sonde.lang.advice.finding import Case, Remedy, Trial, replaced
@@ -13,7 +14,6 @@ from sonde.typed import NamedTuple
 MOST = 16
 """So many changes are tried for one mistake."""
 
-_OF_NAMES = ("D_IDENT_UNDEF", "D_FUNC_UNDEF", "D_VAR_UNDEF", "D_TYPE_MEMBER", "D_MACRO_UNDEF", "D_PDESC_ZERO")
 _WHILE_READING = ("D_SYNTAX", "D_STR_NL", "D_CHR_NL", "D_INT_", "D_CHR_", "D_STR_")
 
 
@@ -38,7 +38,7 @@ def first_that_helps(case: Case, remedies: Iterable[Remedy], trial: Trial) -> Tr
         if len(seen) == MOST:
             break
         seen.add(text)
-        left = trial(text)
+        left = trial(text, False)
         if left is None or _is_elsewhere(case, remedy, text, left):
             return Tried(remedy)
         if remedy.is_certain and not refused:
@@ -90,6 +90,14 @@ def _was_hidden(case: Case, remedy: Remedy, text: str, left: DError) -> bool:
     """Whether a mistake in the same statement is one that the first did not let the compiler come to."""
     if left.position is None or left.text == case.error.text:
         return False
+    is_read = not left.tag.startswith(_WHILE_READING)
     if case.error.tag.startswith(_WHILE_READING):
-        return left.tag in _OF_NAMES
-    return not left.tag.startswith(_WHILE_READING) and Layout(text).offset(left.position) > _moved(case.offset, remedy)
+        return is_read or remedy.is_certain
+    offset = Layout(text).offset(left.position)
+    return is_read and (left.tag != case.error.tag or offset > _moved(case.offset, remedy) or _later(case.error, left))
+
+
+def _later(first: DError, left: DError) -> bool:
+    """Whether it is about a later argument of the same call."""
+    numbers = [re.search(r"argument #(\d+)", each.text) for each in (first, left)]
+    return all(numbers) and int(numbers[1][1]) > int(numbers[0][1])  # type: ignore[index]

@@ -17,7 +17,8 @@ class CheckOptions(NamedTuple):
     `unused_arguments` (-xargref) allows that some of the command line's arguments are never named.
     `parse_option` turns an option's text into its value and raises ValueError with DTrace's words if it cannot.
     The sizes are those in force before any pragma. `branches`: statements may be conditional and loop. `target` is the
-    process of -c or -p, 0 without one, None where it is known only when the program runs.
+    process of -c or -p, 0 without one, None where it is known only when the program runs. `explained`: a description
+    that matches nothing is told with what is like it, however long that takes to find.
     """
 
     zero_probes: bool = False
@@ -29,6 +30,7 @@ class CheckOptions(NamedTuple):
     amin: str | None = None
     branches: bool = True
     target: int | None = 0
+    explained: bool = True
     parse_option: Callable[[str, str | None], object] = _take_any
 
 

@@ -26,8 +26,10 @@ def matching_probes(spec: ProbeSpec, scope: Scope) -> tuple[Probe, ...]:
     if not found and not scope.options.zero_probes:
         text = f"probe description {':'.join(spec.fields)} does not match any probes"
         reason = scope.catalog.absence(spec.fields[0])
-        hint = "" if reason else scope.catalog.mismatch(*spec.fields)
-        names = () if reason else scope.catalog.alike(*spec.fields)
+        # Without a provider all of them are asked, which takes seconds.
+        is_explained = not reason and (scope.options.explained or spec.fields[0] != "")
+        hint = scope.catalog.mismatch(*spec.fields) if is_explained else ""
+        names = scope.catalog.alike(*spec.fields) if is_explained else ()
         raise DError("D_PDESC_ZERO", f"{text}\n{reason}" if reason else text, spec.position, hint, names)
     return found
 
