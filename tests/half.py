@@ -7,12 +7,13 @@ import json
 import sys
 
 import pytest
-from left_out import TOLD_ELSEWHERE, reasons
+from left_out import TOLD_ELSEWHERE, reason_of
 
 
 class Progress:
-    """A plugin that tells: {"tests": how many there are}, {"begins": test}, {"ends": test, "outcome": ...} and last
-    {"left out": reasons}. A failure before or behind the test itself is an outcome of its own, too."""
+    """A plugin that tells: {"tests": how many there are}, {"begins": test}, {"ends": test, "outcome": ...}, with the
+    "reason" of a skipped one, and last {"all": true}. A failure before or behind the test itself is an outcome of its
+    own, too."""
 
     def __init__(self, path):
         self._file = open(path, "a", buffering=1, encoding="utf-8")  # noqa: SIM115 - as long as pytest runs
@@ -27,18 +28,22 @@ class Progress:
         self._tell(tests=len(session.items))
 
     def pytest_collectreport(self, report):
-        if report.failed:
-            self._tell(ends=report.nodeid, outcome="failed")
+        if not report.passed:
+            self._ends(report)
 
     def pytest_runtest_logstart(self, nodeid):
         self._tell(begins=nodeid)
 
     def pytest_runtest_logreport(self, report):
         if report.when == "call" or report.outcome != "passed":
-            self._tell(ends=report.nodeid, outcome=report.outcome)
+            self._ends(report)
 
-    def pytest_terminal_summary(self, terminalreporter):
-        self._tell(**{"left out": reasons(terminalreporter.stats.get("skipped", []))})
+    def _ends(self, report):
+        reason = {"reason": reason_of(report)} if report.skipped else {}
+        self._tell(ends=report.nodeid, outcome=report.outcome, **reason)
+
+    def pytest_terminal_summary(self):
+        self._tell(all=True)
 
 
 if __name__ == "__main__":

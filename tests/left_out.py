@@ -19,6 +19,7 @@ _REMEDIES = {_PRIVILEGES: "run them as root", _OTHERS: "pytest -rs tells them"}
 
 def summary(reasons):
     """The lines for a run in which tests were skipped for these reasons."""
+    reasons = list(reasons)
     groups = Counter(group for reason in reasons for group in _groups(reason))
     packages = [name for name, _ in sorted(groups.items(), key=lambda item: (-item[1], item[0])) if _is_package(name)]
     room = LINES - sum(name in groups for name in _REMEDIES)
@@ -44,15 +45,15 @@ def _line(name, count, remedy):
     return f"{name}: {count} test{'s' * (count != 1)} left out; {remedy}"
 
 
-def reasons(reports):
-    """Those of pytest's reports of skipped tests."""
-    return [report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr) for report in reports]
+def reason_of(report):
+    """That of pytest's report of a skipped test."""
+    return report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
 
 
 def pytest_terminal_summary(terminalreporter):
     if terminalreporter.config.stash.get(TOLD_ELSEWHERE, False):
         return
-    lines = summary(reasons(terminalreporter.stats.get("skipped", [])))
+    lines = summary(map(reason_of, terminalreporter.stats.get("skipped", [])))
     if lines:
         terminalreporter.section("left out")
         for line in lines:

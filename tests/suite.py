@@ -34,7 +34,7 @@ class Half:
 
     def __init__(self, name, paths, options, directory):
         self.name = name
-        self.tests, self.left_out, self.outcomes = None, None, Counter()
+        self.tests, self.outcomes, self.left_out, self._told_all = None, Counter(), [], False
         self._runs, self._since = "", time.monotonic()
         stem = Path(directory, name.replace(", ", "-"))
         self.output = stem.with_suffix(".txt")
@@ -56,11 +56,13 @@ class Half:
         for line in lines:
             event = json.loads(line)
             self.tests = event.get("tests", self.tests)
-            self.left_out = event.get("left out", self.left_out)
+            self._told_all = event.get("all", self._told_all)
             if "begins" in event:
                 self._runs, self._since = event["begins"], time.monotonic()
             if "ends" in event:
                 self.outcomes[event["outcome"]] += 1
+                if event["outcome"] == "skipped":
+                    self.left_out.append(event["reason"])
                 if event["outcome"] == "failed":
                     failed.append(event["ends"])
         return failed
@@ -83,7 +85,7 @@ class Half:
         status = self.process.returncode
         if status < 0:
             return f"{self.name}: killed by {signal.Signals(-status).name} in {self._runs or 'no test'}"
-        if self.left_out is None or not (status in (0, NO_TESTS) or self.outcomes["failed"]):
+        if not self._told_all or not (status in (0, NO_TESTS) or self.outcomes["failed"]):
             return f"{self.name}: ended with status {status} in {self._runs or 'no test'}"
         return ""
 
@@ -164,7 +166,7 @@ def _told(running):
     statuses = [half.process.returncode for half in running]
     failed = bool(died) or any(status not in (0, NO_TESTS) for status in statuses) or not counts
     print("\n=== left out" if counts["skipped"] else "")
-    for line in summary([reason for half in running for reason in half.left_out or ()]):
+    for line in summary([reason for half in running for reason in half.left_out]):
         print(line)
     for line in died:
         print(line)

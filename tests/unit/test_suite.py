@@ -64,9 +64,11 @@ def test_a_failure_of_either_is_that_of_the_suite(tmp_path, one, two, status, la
 
 
 def test_a_half_that_leaves_without_a_word_has_failed(tmp_path):
-    status, output = run(tmp_path, LEAVES, PASSES)
+    """What it has left out is told all the same."""
+    status, output = run(tmp_path, SKIPS + LEAVES, PASSES)
     assert status == 1, output
     assert "one: ended with status 0 in one/test_one.py::test_leaves" in output
+    assert "gdb: 1 test left out; apt-get install gdb\n" in output
 
 
 def test_both_are_told_one_after_the_other(tmp_path):
