@@ -178,7 +178,7 @@ class Run:
             return "before sonde"
         allowed = STATUSES[self.kind] | {0} | ({0, -15} if self.kind in ("guardian", "target") else set())
         has_come_late = (self.is_attached or self.kind == "target") and re.search(
-            "failed to (grab|trace)|has ended", errors
+            "failed to (grab|trace|run)|has ended", errors
         )
         if status not in allowed and not has_come_late:
             self.problems.append(f"status {status}: {errors!r}")
