@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from access import needs
 from running import run
 
 from sonde.cli.libraries import libraries
@@ -125,6 +126,7 @@ def test_a_misspelt_option_is_told_with_the_right_one(words, told, line):
     assert "Usage" not in done.stderr
 
 
+@needs("CAP_BPF", "CAP_PERFMON")
 def test_scratch_memory_that_is_used_up_names_its_option():
     done = run("-q", "-n", "BEGIN { x = alloca(200); y = alloca(200); } ERROR { exit(0); }")
     assert "-xscratchsize=N" in done.stderr
