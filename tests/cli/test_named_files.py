@@ -63,7 +63,7 @@ def test_a_compressed_profile_that_becomes_too_large_is_told(tmp_path):
     path.write_bytes(gzip.compress(bytes(LARGEST_PROFILE + 1)))
     done = sonde(*READERS["profile"], str(path), cwd=tmp_path)
     assert done.returncode == 1
-    assert "larger than 64 MiB" in done.stderr
+    assert "larger than 16 MiB" in done.stderr
 
 
 def test_an_object_that_is_too_large_is_told(tmp_path):

@@ -23,7 +23,7 @@ _LOCATION_MAPPING, _LOCATION_LINE = 2, 4
 _FUNCTION_NAME, _FUNCTION_SYSTEM_NAME = 2, 3
 
 _INLINED = " [inlined]"
-_LARGEST = 64 << 20
+_LARGEST = 16 << 20
 """Bytes of a message: a few compressed ones can become any number."""
 
 

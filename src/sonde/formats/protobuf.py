@@ -41,11 +41,17 @@ def packed(field: int, numbers: Iterable[int]) -> bytes:
     return piece(field, b"".join(map(varint, numbers)))
 
 
+_LEAST = 1 << 3
+"""The key of a field with number 1."""
+
+
 def fields(data: bytes) -> Iterator[tuple[int, int | bytes]]:
     """The fields of a message in their order, integers as unsigned ones. Raises WireError."""
     position = 0
     while position < len(data):
         key, position = _varint(data, position)
+        if key < _LEAST:
+            raise WireError("a field without a number")
         kind = key & 7
         if kind == _VARINT:
             number, position = _varint(data, position)

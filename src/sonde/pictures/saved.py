@@ -8,7 +8,7 @@ from sonde.formats import folded, pprof, speedscope
 from sonde.formats.profile import Profile, ProfileError
 from sonde.pictures.requests import FLAME, FOLDED, PPROF
 
-LARGEST = 64 << 20
+LARGEST = 32 << 20
 """Bytes of a profile that are read."""
 
 

@@ -94,6 +94,11 @@ class ElfFile:
         self._program_count, self._section_count, self._names = header[9], header[11], header[12]
 
     @property
+    def on_disk(self) -> int:
+        """The bytes of the file that are not holes: so much somebody has really written."""
+        return self._data.on_disk if isinstance(self._data, FileBytes) else len(self._data)
+
+    @property
     def is_64_bit(self) -> bool:
         return self._wide
 

@@ -21,6 +21,9 @@ _BLOCKS = 8
 """What is kept of a file that is asked for a few bytes here and there: hundreds of them are open."""
 
 _PIECE = 1 << 20
+_DISK_BLOCK = 512
+"""st_blocks counts these, whatever the file system has (stat(2))."""
+
 _WINDOW_BLOCK = 1 << 17
 _WINDOW_BLOCKS = 16
 _NEAR = 256
@@ -33,7 +36,10 @@ class FileBytes:
         """Raises OSError."""
         self._descriptor = descriptor
         self._blocks: OrderedDict[int, bytes] = OrderedDict()
-        self._size = os.fstat(descriptor).st_size
+        found = os.fstat(descriptor)
+        self._size = found.st_size
+        self.on_disk = min(found.st_size, found.st_blocks * _DISK_BLOCK)
+        """Bytes that are not holes."""
         self.costs = costs or Costs()
 
     def __len__(self) -> int:

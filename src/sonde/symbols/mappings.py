@@ -11,6 +11,9 @@ from sonde.untrusted import lines
 VDSO = "[vdso]"
 DELETED = " (deleted)"
 
+_MOST = 1 << 18
+"""Mappings of a process that are looked at; by default it has no more than 65,530 (vm.max_map_count)."""
+
 
 class Mapping(NamedTuple):
     """Addresses `start` to `end` hold the file's bytes from `offset` on; `path` is "" for anonymous memory and in
@@ -34,15 +37,20 @@ class Mapping(NamedTuple):
 
 def parse_maps(text: str) -> tuple[Mapping, ...]:
     """The mappings in the text of a maps file, by address."""
-    found = []
-    for line in lines(text):
+    return tuple(found for line in lines(text)[:_MOST] if (found := _parse(line)) is not None)
+
+
+def _parse(line: str) -> Mapping | None:
+    """None for a line that is no mapping: it costs nothing but itself."""
+    try:
         # Spaces alone divide the line: a name may begin or end with any other character.
         addresses, permissions, offset, device, inode, *path = line.split(" ", 5)
         start, _, end = addresses.partition("-")
         name = path[0].lstrip(" ").replace("\\012", "\n") if path else ""
         executable = "x" in permissions
-        found.append(Mapping(int(start, 16), int(end, 16), int(offset, 16), device, int(inode), name, executable))
-    return tuple(found)
+        return Mapping(int(start, 16), int(end, 16), int(offset, 16), device, int(inode), name, executable)
+    except ValueError:
+        return None
 
 
 class MappingTable:

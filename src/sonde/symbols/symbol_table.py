@@ -115,14 +115,21 @@ class SymbolTable:
         places = {*_places(self._strings, wanted + b"\0"), *_places(self._strings, wanted + b"@")}
         if not places:
             return []
-        entries = self._layout.iter_unpack(self._table)
+        entries = self._entries()
         return [number for number, (start, *_) in enumerate(entries) if start in places]
+
+    def _entries(self) -> Iterator[tuple[int, ...]]:
+        """The fields of all entries. Raises CostError."""
+        size = self._layout.size * _PIECE
+        for start in range(0, len(self._table), size):
+            self._costs.check()
+            yield from self._layout.iter_unpack(self._table[start : start + size])
 
     @cached_property
     def _by_name(self) -> dict[str, list[int]]:
         """The entries by name, without versions."""
         found: dict[str, list[int]] = {}
-        for number, (start, *_) in enumerate(self._layout.iter_unpack(self._table)):
+        for number, (start, *_) in enumerate(self._entries()):
             name = _text_at(self._strings, start).partition("@")[0]
             self._keep(number, name)
             found.setdefault(name, []).append(number)
@@ -171,7 +178,7 @@ class SymbolTable:
     def thread_data(self, name: str) -> int | None:
         """Where a thread-local variable is among those of its object; None if there is none of that name."""
         wanted = name.encode() + b"\0"
-        for fields in self._layout.iter_unpack(self._table):
+        for fields in self._entries():
             start, kind, index, address = self._parts(fields)
             if kind & 15 == _STT_TLS and index not in _NOT_DEFINED and self._strings.startswith(wanted, start):
                 return address
@@ -210,7 +217,7 @@ class SymbolTable:
 
     def _defined(self) -> Iterator[tuple[int, int, int]]:
         """Where the name is, the type and binding, and the address of each defined symbol."""
-        for fields in self._layout.iter_unpack(self._table):
+        for fields in self._entries():
             start, kind, index, address = self._parts(fields)
             if index not in _NOT_DEFINED:
                 yield start, kind, address

@@ -13,6 +13,9 @@ from sonde.typed import NamedTuple
 from sonde.untrusted import kernel_lines, lines, read_kernel
 
 _AT_ENTRY = 9
+_MOST_MAPPINGS = 1 << 18
+"""By default a process has no more than 65,530 (vm.max_map_count)."""
+
 _KERNEL_THREAD = 0x00200000
 """PF_KTHREAD (include/linux/sched.h)."""
 
@@ -79,12 +82,22 @@ def children(pid: int, root: str = "/proc") -> list[int]:
 
 def maps(pid: int, root: str = "/proc") -> Iterator[Mapping]:
     """What is mapped, by ascending address. Raises PermissionError for what may not be traced."""
-    for line in lines(read_kernel(f"{root}/{pid}/maps")):
+    for line in lines(read_kernel(f"{root}/{pid}/maps"))[:_MOST_MAPPINGS]:
+        found = _mapping(line)
+        if found is not None:
+            yield found
+
+
+def _mapping(line: bytes) -> Mapping | None:
+    """None for a line that is no mapping: it costs nothing but itself."""
+    try:
         # Spaces alone divide the line: a name may begin or end with any other character.
         addresses, permissions, offset, _, inode, *path = line.split(b" ", 5)
         start, _, end = addresses.partition(b"-")
         name = path[0].lstrip(b" ") if path else b""
-        yield Mapping(int(start, 16), int(end, 16), permissions.decode(), int(offset, 16), int(inode), name)
+        return Mapping(int(start, 16), int(end, 16), permissions.decode(), int(offset, 16), int(inode), name)
+    except ValueError:
+        return None
 
 
 def namespace(pid: int, kind: str, root: str = "/proc") -> tuple[int, int]:

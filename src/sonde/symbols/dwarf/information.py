@@ -27,18 +27,23 @@ _FEW = 1 << 10
 _MOST_RANGES = 1 << 20
 """Of all units: about 150 bytes each."""
 
+_SPEED = 4 << 20
+"""Bytes of a file for which reading its debug information may take a second more."""
+
 _WORTH = 0.25
 """Seconds of reading that a question may take beside what preparing for all takes."""
 
 
 class DebugInformation:
-    """`elf` is the object itself: its segments and frames, which files with debug information have without content."""
+    """`elf` is the object itself: its segments and frames, which files with debug information have without content;
+    `files` are those, which may be the object."""
 
-    def __init__(self, path: str, elf: ElfFile, main: Source, split: SplitUnits) -> None:
+    def __init__(self, path: str, elf: ElfFile, main: Source, split: SplitUnits, files: tuple[ElfFile, ...]) -> None:
         self.path = path
         self.elf = elf
         self.main = main
         self.costs = elf.costs
+        self.files = files
         self._split = split
         self._content_of: dict[int, Source | None] = {}
         self._missing: list[str] = []
@@ -176,9 +181,14 @@ def open_information(
     For `root`, `debug_directories` and `cache` see debug_files.find_debug_file; `costs` are those of the object, which
     are its own if they are not given.
     """
-    costs = costs or Costs()
-    with costs:
-        return _opened(path, root, debug_directories, cache, costs)
+    made = costs or Costs()
+    with made:
+        found = _opened(path, root, debug_directories, cache, made)
+    if costs is None:
+        # Whoever has named the object waits longer for a large one; holes in the file do not make it large.
+        for each in found.files:
+            made.allow(each.on_disk / _SPEED)
+    return found
 
 
 def _opened(
@@ -197,7 +207,8 @@ def _opened(
     places = [path, found.path] if root else [path, os.path.realpath(path), os.path.realpath(found.path)]
     packages = tuple(dict.fromkeys(f"{each}.dwp" for each in places))
     directories = tuple(dict.fromkeys(os.path.dirname(each) for each in reversed(places)))
-    return DebugInformation(path, elf, main, SplitUnits(main, directories, root, packages))
+    files = (found.elf, *([found.shared] if found.shared else ()))
+    return DebugInformation(path, elf, main, SplitUnits(main, directories, root, packages), files)
 
 
 def _is_debug(name: str) -> bool:

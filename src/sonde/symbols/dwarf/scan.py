@@ -124,6 +124,9 @@ def scan(
     found: list[Scanned] = []
     around: Around = ()
     position, depth, end = unit.entries, 0, unit.end
+    # The unit's own bytes, of which nearly each is looked at.
+    base = unit.offset
+    data = info[base:end]
     look = position + _PIECE
     try:
         while position < end:
@@ -131,7 +134,7 @@ def scan(
             if position >= look:
                 look = position + _PIECE
                 _require(costs, found)
-            code = info[position]
+            code = data[position - base]
             if code < 0x80:
                 position += 1
             else:
@@ -161,7 +164,7 @@ def scan(
                         position = sibling
                         continue
                 else:
-                    position = _passed(info, unit, kind, position)
+                    position = _passed(data, unit, kind, position - base) + base
                 if kind.has_children:
                     around = offset, around
                     depth += 1
