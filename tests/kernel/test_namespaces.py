@@ -29,14 +29,14 @@ SHOWN = '{ printf("%d %d %d %d %d\\n", pid, tid, ppid, $target, $pid); }'
 def test_a_command_has_the_numbers_of_the_namespace(options):
     """sonde is 2 there and its command 3: in predicates, printed, as keys, and with /proc mounted anew or not."""
     program = f"BEGIN {SHOWN} syscall::exit_group:entry /pid == $target && ppid == $pid/ {SHOWN}"
-    out = in_namespace(f"$0 -qc /bin/true -n '{program}'; true", *options)
+    out = in_namespace(f"\"$0\" -qc /bin/true -n '{program}'; true", *options)
     assert [line for line in out.splitlines() if line] == ["2 2 1 3 2", "3 3 2 3 2"]
 
 
 @pytest.mark.parametrize("options", [("--mount-proc",), ()])
 def test_a_process_has_the_number_of_the_namespace(options):
     program = f"syscall::exit_group:entry /pid == $target/ {SHOWN}"
-    out = in_namespace(f"sleep 0.7 & $0 -qp $! -n '{program}'; true", *options)
+    out = in_namespace(f"sleep 0.7 & \"$0\" -qp $! -n '{program}'; true", *options)
     assert [line for line in out.splitlines() if line] == ["2 2 1 2 3"]
 
 
@@ -45,7 +45,7 @@ def test_processes_outside_have_no_numbers():
     reaped has lost its number, and has a parent still."""
     with activity():
         out = in_namespace(
-            'exec $0 -qn \'BEGIN { printf("%d %d %d\\n", pid, tid, ppid); } '
+            'exec "$0" -qn \'BEGIN { printf("%d %d %d\\n", pid, tid, ppid); } '
             "sched_switch /!pid/ { @[pid, tid, ppid] = count(); } tick-300ms { exit(0); }'",
             "--mount-proc",
         )
@@ -59,19 +59,19 @@ def test_processes_outside_have_no_numbers():
 def test_user_addresses_have_names_in_a_namespace():
     """Stacks and symbols carry the namespace's numbers, by which /proc knows the process."""
     text = "syscall::openat:entry /pid == $target/ { @[ustack(1)] = count(); @s[umod(ucaller)] = count(); }"
-    out = in_namespace(f"$0 -qc 'cat /etc/hostname' -n '{text}'; true", "--mount-proc")
+    out = in_namespace(f"\"$0\" -qc 'cat /etc/hostname' -n '{text}'; true", "--mount-proc")
     assert "libc" in out or "ld-linux" in out
 
 
 def test_functions_of_a_process_in_a_namespace():
     program = 'pid$target:libc:exit:entry { printf("%d %d\\n", pid, arg0); }'
-    out = in_namespace(f"$0 -qc /bin/true -n '{program}'; true", "--mount-proc")
+    out = in_namespace(f"\"$0\" -qc /bin/true -n '{program}'; true", "--mount-proc")
     assert [line for line in out.splitlines() if line] == ["3 0"]
 
 
 def test_functions_of_a_process_where_proc_is_anothers():
     """The numbers there are those of other processes."""
-    script = "$0 -qc /bin/true -n 'pid$target:libc:exit:entry' 2>&1; true"
+    script = "\"$0\" -qc /bin/true -n 'pid$target:libc:exit:entry' 2>&1; true"
     assert "that of another pid namespace: mount one" in in_namespace(script)
 
 
