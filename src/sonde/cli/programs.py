@@ -25,8 +25,8 @@ from sonde.untrusted import lines, read_named, text_of
 if TYPE_CHECKING:
     from sonde.lang.advice.finding import Trial
 
-LARGEST_PROGRAM = 4 << 20
-"""Bytes of a program's text, or of a library's."""
+LARGEST_PROGRAM = 512 << 10
+"""Bytes of a program's text; a source has at most 80,000 words and operators."""
 
 
 class Given(NamedTuple):
