@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import packages
 import pytest
 
 TOOLS = Path(__file__).parent.parent.parent / "tools"
@@ -16,6 +17,7 @@ def run(*words):
     return done.stdout
 
 
+@packages.needs("gcc")
 def test_sonde_is_ended_at_random_moments():
     runs = os.environ.get("SONDE_KILLS", "6")
     assert f"{runs} runs, 0 with a problem" in run(TOOLS / "kills.py", runs, "7")

@@ -91,7 +91,7 @@ def test_a_message_about_what_was_given_is_one_line_of_harmless_text(what, where
 
 
 def test_a_traced_process_cannot_command_the_terminal():
-    command = f"{sys.executable} -c '{NAMED}' {COMMAND.hex()}"
+    command = f"'{sys.executable}' -c '{NAMED}' {COMMAND.hex()}"
     words = ["--engine", "embedded", "-n", PROGRAM, "-c", command]
     text = run(words, "terminal")
     assert text.count("forged") >= 20
@@ -100,7 +100,7 @@ def test_a_traced_process_cannot_command_the_terminal():
 
 
 def test_in_a_pipe_what_printf_shows_is_as_it_was_and_rows_are_rows():
-    command = f"{sys.executable} -c '{NAMED}' {COMMAND.hex()}"
+    command = f"'{sys.executable}' -c '{NAMED}' {COMMAND.hex()}"
     words = ["--engine", "embedded", "-n", PROGRAM, "-c", command]
     text = run(words, "pipe").encode(errors="surrogateescape")
     assert COMMAND + b"|" in text

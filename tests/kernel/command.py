@@ -10,6 +10,16 @@ import packages
 SONDE = str(Path(sys.executable).parent / "sonde")
 
 
+def _execname():
+    """pip has a shell start the interpreter where its path is none that a script's first line can have."""
+    with open(SONDE, encoding="utf-8") as file:
+        return Path(sys.executable).name[:15] if file.readline().startswith("#!/bin/sh") else "sonde"
+
+
+EXECNAME = _execname()
+"""Of a process that runs the command."""
+
+
 def environment():
     """This process's environment without what changes the command's behaviour."""
     return {name: value for name, value in os.environ.items() if not name.startswith(("DTRACE_", "_DTRACE"))}

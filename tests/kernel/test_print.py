@@ -2,7 +2,7 @@
 
 import re
 
-from command import sonde
+from command import EXECNAME, sonde
 
 TYPES = """
 enum color { RED, BLUE = 3 };
@@ -63,10 +63,10 @@ def test_a_member_of_a_kernel_object():
         'BEGIN { print(curthread->comm); print(curthread->pid); print(&curthread->pid); printf("%d", pid); exit(0); }'
     )
     lines = printed(text)
-    assert lines[1:8] == ["(char [16]) [", *(f" (char)'{letter}'," for letter in "sonde"), "]"]
-    pid = re.fullmatch(r"\(pid_t\)(\d+)", lines[9])
-    assert pid
-    assert lines[8:10] == lines[10:12]
+    assert lines[1 : len(EXECNAME) + 3] == ["(char [16]) [", *(f" (char)'{letter}'," for letter in EXECNAME), "]"]
+    rest = lines[len(EXECNAME) + 3 :]
+    assert re.fullmatch(r"\(pid_t\)(\d+)", rest[1])
+    assert rest[0:2] == rest[2:4]
 
 
 def test_what_cannot_be_read():

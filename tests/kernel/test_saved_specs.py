@@ -5,7 +5,7 @@ import shutil
 import command
 import pytest
 from activity import activity
-from command import table
+from command import EXECNAME, table
 
 from sonde.bpf.btf_writer import INT_SIGNED, BtfBuilder, Member
 
@@ -44,7 +44,7 @@ def saved(tmp_path, program, *words):
 
 
 def test_a_program_for_this_kernel(tmp_path):
-    assert sonde("--spec", saved(tmp_path, STRUCTURES)).stdout.strip() == "1 sonde"
+    assert sonde("--spec", saved(tmp_path, STRUCTURES)).stdout.strip() == f"1 {EXECNAME}"
 
 
 def test_what_is_compiled_for_another_kernel_runs_where_it_needs_nothing_of_it(tmp_path, other):
@@ -78,7 +78,7 @@ def test_a_copy_of_this_kernels_types(tmp_path, what):
         where.mkdir()
         shutil.copyfile(KERNEL, where / "vmlinux")
     path = saved(tmp_path, f"{STRUCTURES} rawtp:::sched_switch {{ @[args[2]->comm] = count(); }}", "-k", str(where))
-    assert sonde("--spec", path).stdout.startswith("1 sonde")
+    assert sonde("--spec", path).stdout.startswith(f"1 {EXECNAME}")
 
 
 @pytest.fixture
@@ -139,7 +139,7 @@ def test_a_spec_file_takes_no_program_and_no_option_of_compiling(tmp_path):
     assert "it takes no other" in sonde("--spec", path, "-n", "BEGIN { }", status=1).stderr
     done = sonde("--spec", path, "-x", "strsize=10", status=1)
     assert "this option is compiled into the program" in done.stderr
-    assert sonde("--spec", path, "-x", "aggsortrev", "-x", "switchrate=5hz").stdout.strip() == "1 sonde"
+    assert sonde("--spec", path, "-x", "aggsortrev", "-x", "switchrate=5hz").stdout.strip() == f"1 {EXECNAME}"
 
 
 def test_a_saved_program_may_do_harm_only_where_that_is_allowed(tmp_path):
