@@ -39,10 +39,11 @@ output.
 DIFFERENCES = """\
 ## Different on purpose
 
-**Arithmetic is C's.** Operands narrower than `int` are promoted to it, the
-usual conversions give both the same type, and a result is converted where it
-is assigned: `(char)100 + (char)100` is 200. DTrace on Linux computes some of
-these in the narrow type. Division and remainder truncate toward zero.
+**A cast cuts.** `(int)(n * n)` is a number that `int` holds, where DTrace leaves
+an operand of the same size as it is; constants such as `5 * 1000000000` are
+`long`. Division and remainder are signed where the type is. All else of
+[integers](reference.md#integers) is DTrace's: 64 bits, narrowed where a value is
+kept.
 
 **32-bit system calls have probes of their own**, in the module `ia32`, named
 by the 32-bit table; DTrace for Linux does not list them. A call is never

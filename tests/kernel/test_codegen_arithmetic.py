@@ -1,15 +1,14 @@
-"""Integer expressions of D in the kernel against C's arithmetic."""
+"""Integer expressions of D, on both engines, against the model of D's integers."""
 
 import pytest
-from c_model import COMPOUND, FIELDS, LONG, TYPES, binary, cast, common, expressions, promote, types, variables
 from command import sonde
+from d_model import COMPOUND, FIELDS, LONG, binary, cast, expressions, reduced, types, variables
 from d_run import Run
-from hypothesis import HealthCheck, given, settings
+from example_counts import long_run
+from hypothesis import given
 from hypothesis import strategies as st
 
-relaxed = settings(
-    max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
-)
+relaxed = long_run(20)
 
 
 def run(text, given_variables):
@@ -39,7 +38,7 @@ def run_once(text, given_variables):
 
 @relaxed
 @given(st.data())
-def test_expressions_give_what_c_gives(data):
+def test_expressions_give_what_the_model_gives(data):
     """Operators, conversions, casts and ?: on operands of all integer types."""
     known = data.draw(variables)
     wanted = [data.draw(expressions(known)) for _ in range(12)]
@@ -47,12 +46,12 @@ def test_expressions_give_what_c_gives(data):
     body = " ".join(f"r{n} = {e.text};" for n, e in enumerate(wanted))
     got = run(f"{known.declarations} {declared} BEGIN {{ {known.setup} {body} }}", known)
     for number, e in enumerate(wanted):
-        assert got[f"r{number}"] == LONG.wrap(e.value), e.text
+        assert got[f"r{number}"] == LONG.keep(e.value), e.text
 
 
 @relaxed
 @given(st.data())
-def test_conditions_go_where_c_goes(data):
+def test_conditions_go_where_the_model_goes(data):
     """The same expressions as predicates: a clause runs if the value is not 0."""
     known = data.draw(variables)
     wanted = [data.draw(expressions(known)) for _ in range(8)]
@@ -68,7 +67,7 @@ SCOPES = ("", "self->", "this->")
 
 @relaxed
 @given(st.data())
-def test_compound_assignments_convert_as_c_does(data):
+def test_compound_assignments_keep_what_the_variable_holds(data):
     """`x op= e` for x of every type and scope, and the value of the assignment itself."""
     known = data.draw(variables)
     body, declared, wanted = [], [], {}
@@ -84,7 +83,7 @@ def test_compound_assignments_convert_as_c_does(data):
         operand_text = binary(op, before, operand).text[1:-1].removeprefix(f"{before.text} {op} ")
         body.append(f"{scope}{name} = {start.text}; r{number} = ({scope}{name} {op}= {operand_text});")
         body.append(f"s{number} = {scope}{name};")
-        wanted[f"r{number}"] = wanted[f"s{number}"] = LONG.wrap(after)
+        wanted[f"r{number}"] = wanted[f"s{number}"] = LONG.keep(after)
     got = run(f"{known.declarations} {' '.join(declared).replace('self->', 'self ').replace('this->', 'this ')} "
               f"BEGIN {{ {known.setup} {' '.join(body)} }}", known)  # fmt: skip
     assert {name: got[name] for name in wanted} == wanted, body
@@ -105,15 +104,15 @@ def test_bit_fields_take_what_fits(data):
             result = binary(op, before, operand)
             rest = result.text[1:-1].removeprefix(f"{before.text} {op} ")
             body.append(f"r{number} = ({before.text} {op}= {rest});")
-            after = kind.wrap(result.value)
+            after = kind.keep(result.value)
         elif op == "=":
             body.append(f"r{number} = ({before.text} = {operand.text});")
-            after = kind.wrap(operand.value)
+            after = kind.keep(operand.value)
         else:
             body.append(f"r{number} = {op}{before.text};")
-            after = kind.wrap(before.value + (1 if op == "++" else -1))
+            after = kind.keep(before.value + (1 if op == "++" else -1))
         declared.append(f"long r{number}; long s{number};")
-        wanted[f"r{number}"] = wanted[f"s{number}"] = LONG.wrap(after)
+        wanted[f"r{number}"] = wanted[f"s{number}"] = LONG.keep(after)
     body += [f"s{number} = g.m{number};" for number in range(len(FIELDS))]
     got = run(f"{known.declarations} struct g {{ {members} }}; struct g g; {' '.join(declared)} "
               f"BEGIN {{ {' '.join(body)} }}", known)  # fmt: skip
@@ -134,21 +133,47 @@ def test_increments_wrap_in_the_variables_type(data):
         name = f"{scope}x{number}"
         declared.append(f"{scope.replace('->', ' ')}{kind.name} x{number}; long r{number}; long s{number};")
         body.append(f"{name} = {start.text}; r{number} = {sign + name if prefix else name + sign}; s{number} = {name};")
-        old = kind.wrap(start.value)
-        new = kind.wrap(old + step)
-        wanted[f"r{number}"] = LONG.wrap(new if prefix else old)
-        wanted[f"s{number}"] = LONG.wrap(new)
+        old = kind.keep(start.value)
+        new = kind.keep(old + step)
+        wanted[f"r{number}"] = LONG.keep(new if prefix else old)
+        wanted[f"s{number}"] = LONG.keep(new)
     got = run(f"{known.declarations} {' '.join(declared)} BEGIN {{ {' '.join(body)} }}", known)
     assert {name: got[name] for name in wanted} == wanted, body
 
 
-def test_the_least_number_divided_by_minus_one_wraps():
-    """INT_MIN / -1 is INT_MIN, as a quotient that is used further too."""
-    body = "a = m / n; b = (m / n) < 0; c = m % n; d = k / n;"
-    with Run(f"int m; int n; long k; long a; long b; long c; long d; "
+def test_the_least_number_divided_by_minus_one():
+    """Of `int` it is a number of 64 bits, of `long` itself."""
+    body = "a = m / n; b = (m / n) > 0; c = m % n; d = k / n; i = m / n;"
+    with Run(f"int m; int n; long k; long a; long b; long c; long d; int i; "
              f"BEGIN {{ n = -1; m = -2147483647 + n; k = 1L << 63; {body} }}") as program:  # fmt: skip
         got = program.begin().globals()
-    assert (got["a"], got["b"], got["c"], got["d"]) == (-(1 << 31), 1, 0, -(1 << 63))
+    assert (got["a"], got["b"], got["c"], got["d"], got["i"]) == (1 << 31, 1, 0, -(1 << 63), -(1 << 31))
+
+
+@pytest.mark.parametrize("engine", ["kernel", "embedded"])
+@long_run(8)
+@given(data=st.data())
+def test_both_engines_give_and_keep_what_the_model_does(engine, data):
+    """What is computed, and what is left of it in a record, a key and a variable."""
+    known = data.draw(variables)
+    wanted = [data.draw(expressions(known)) for _ in range(12)]
+    values = " ".join(f"{v.text} = (({v.type.name}){v.value & (1 << 64) - 1:#x}UL);" for v in known.all)
+    body = " ".join(
+        f'printf("%d %d %d\\n", (long)({e.text}), {e.text}, x{n} = {e.text});' for n, e in enumerate(wanted)
+    )
+    declared = " ".join(f"{e.type.name} x{n};" for n, e in enumerate(wanted))
+    sums = " ".join(f"@s{n}[{e.text}] = sum({e.text});" for n, e in enumerate(wanted))
+    program = f"{known.declarations} {declared} BEGIN {{ {values} {known.setup} {body} {sums} exit(0); }}"
+    lines = sonde("--engine", engine, "-qn", program).stdout.split("\n")
+    shown = [[int(word) for word in line.split()] for line in lines[: len(wanted)]]
+    assert shown == [[LONG.keep(e.value), e.type.keep(e.value), e.type.keep(e.value)] for e in wanted], program
+    rows = [[int(word) for word in line.split()] for line in lines[len(wanted) :] if line.strip()]
+    assert rows == [[key_of(e), LONG.keep(e.value)] for e in wanted], program
+
+
+def key_of(e):
+    """As dtrace shows a key: of two bytes and less without a sign, else with one."""
+    return reduced(e.type.keep(e.value), 8 * e.type.size, e.type.size >= 4)
 
 
 @pytest.mark.parametrize(
@@ -159,16 +184,6 @@ def test_keys_of_a_target_are_evaluated_once(statement, steps, element):
     """A side effect in the key of what is assigned happens once."""
     with Run(f'int i; int a[int]; BEGIN {{ i = 3; {statement}; printf("%d %d", i, a[3]); }}') as program:
         assert program.begin().values() == [[3 + steps, element]]
-
-
-def test_the_model_itself():
-    """The usual conversions, by C's own examples."""
-    by_name = {t.name: t for t in TYPES}
-    assert common(by_name["char"], by_name["unsigned short"]).name == "int"
-    assert common(by_name["int"], by_name["unsigned int"]).name == "unsigned int"
-    assert common(by_name["unsigned int"], by_name["long"]).name == "long"
-    assert common(by_name["long"], by_name["unsigned long"]).name == "unsigned long"
-    assert promote(by_name["unsigned char"]).name == "int"
 
 
 SHIFTS = (

@@ -1,8 +1,8 @@
 """alloca() and its like in the kernel: random stores and loads against a bytearray, and what is outside is a fault."""
 
 import pytest
-from c_model import TYPES
 from command import build, sonde
+from d_model import TYPES
 from d_run import Run
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -28,7 +28,7 @@ class Model:
         return int.from_bytes(self.bytes[offset : offset + kind.size], "little", signed=kind.signed)
 
     def set(self, kind, offset, value):
-        self.bytes[offset : offset + kind.size] = kind.wrap(value).to_bytes(kind.size, "little", signed=kind.signed)
+        self.bytes[offset : offset + kind.size] = kind.keep(value).to_bytes(kind.size, "little", signed=kind.signed)
 
 
 def lvalue(draw, kind, offset):
@@ -85,7 +85,7 @@ def test_stores_and_loads_are_those_of_memory(model, blocks):
         run.begin()
         assert run.faults() == []
         found = run.globals()
-    assert {name: kind.wrap(found[name]) for name, kind, _ in model.loaded} == {n: v for n, _, v in model.loaded}
+    assert {name: kind.keep(found[name]) for name, kind, _ in model.loaded} == {n: v for n, _, v in model.loaded}
     assert found["all"] == bytes(model.bytes)
 
 

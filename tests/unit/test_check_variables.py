@@ -161,8 +161,9 @@ def test_the_text_about_a_redefinition() -> None:
 
 def test_a_member_is_its_expression() -> None:
     found: Any = expression("xlate <struct out *> (p)->oi", INPUT)
-    assert found.op == "+"
-    assert isinstance(found.left, MemberOf)
+    assert isinstance(found, Cast), "the sum as the member holds it"
+    assert found.operand.op == "+"
+    assert isinstance(found.operand.left.operand, MemberOf)
 
 
 def test_a_pointer_to_translated_data_may_be_followed() -> None:

@@ -37,8 +37,7 @@ def assign(g: Generation, e: tree.Assign) -> Operand:
         return value
     operation = e.operation or e.target.type
     with evaluated_once(g, e.target):
-        current = narrow(g, g.value(e.target), operation) if size_of(operation) else g.value(e.target)
-        value = operate(g, e.op, current, g.value(e.value), operation, operation)
+        value = operate(g, e.op, g.value(e.target), g.value(e.value), operation)
         value = _kept(g, e.target, narrow(g, value, e.target.type))
         set_target(g, e.target, value)
     return value

@@ -165,6 +165,8 @@ class Builder:
     def store(self, base: Base, offset: int, size: int, value: Operand) -> None:
         if size == 8:
             value = self._short(value)
+        elif isinstance(value, Imm):
+            value = Imm(extend(value.value, size, True))
         self.emit(ir.Store(base, offset, size, value))
 
     def atomic_add(self, base: Base, offset: int, value: Operand, size: int = 8) -> None:

@@ -1,7 +1,7 @@
-"""Integer expressions: C's arithmetic on 64-bit registers.
+"""Integer expressions: arithmetic on 64-bit registers.
 
-A value is kept extended to 64 bits as its type says. Operations whose result can leave the type's range (sum,
-difference, product, left shift, complement, negation) are followed by an extension where the type is narrower.
+What is loaded is extended to 64 bits as its type says. A result is what 64 bits give, be its type narrower: the checker
+has a `Cast` where it is to be one that the type holds, and what is stored keeps as many bytes as there is room for.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from sonde.codegen.nullable import can_be_null
 from sonde.codegen.places import Memory, Remote, Trusted
 from sonde.codegen.processors import cpu_place, user_register
 from sonde.lang import program as tree
+from sonde.lang.ranges import is_held
 from sonde.lang.scratch import is_scratch
 from sonde.lang.types import Array, Enum, Int, Pointer, String, Struct, Type, is_signed, resolve, size_of
 
 _OPS = {"+": "add", "-": "sub", "*": "mul", "&": "and", "|": "or", "^": "xor", "<<": "lsh"}
-_KEEPS_RANGE = ("&", "|", "^")
 
 
 def constant(g: Generation, e: tree.Const) -> Operand:
@@ -38,20 +38,16 @@ def narrow(g: Generation, value: Operand, type_: Type) -> Operand:
 def binary(g: Generation, e: tree.Binary) -> Operand:
     left = g.value(e.left)
     right = g.value(e.right)
-    return operate(g, e.op, left, right, e.type, e.left.type)
+    return operate(g, e.op, left, right, e.type)
 
 
-def operate(g: Generation, op: str, left: Operand, right: Operand, type_: Type, left_type: Type) -> Operand:
-    """`left op right` in `type_`; a right shift is that of the left operand's type."""
+def operate(g: Generation, op: str, left: Operand, right: Operand, type_: Type) -> Operand:
+    """`left op right`; quotients, remainders and right shifts are signed ones if `type_` is."""
     if op in ("/", "%"):
-        quotient = divide(g, op, left, right, is_signed(type_))
-        # The one quotient outside of the type's range is that of its least value by -1.
-        leaves_range = op == "/" and is_signed(type_) and not (isinstance(right, Imm) and right.value != -1)
-        return narrow(g, quotient, type_) if leaves_range else quotient
+        return divide(g, op, left, right, is_signed(type_))
     if op == ">>":
-        return g.b.alu("arsh" if is_signed(left_type) else "rsh", left, right)
-    result = g.b.alu(_OPS[op], left, right)
-    return result if op in _KEEPS_RANGE else narrow(g, result, type_)
+        return g.b.alu("arsh" if is_signed(type_) else "rsh", left, right)
+    return g.b.alu(_OPS[op], left, right)
 
 
 def divide(g: Generation, op: str, left: Operand, right: Operand, is_signed_: bool) -> Operand:
@@ -73,8 +69,7 @@ def unary(g: Generation, e: tree.Unary) -> Operand:
     if e.op == "!":
         return truth_value(g, e)
     value = g.value(e.operand)
-    result = g.b.negate(value) if e.op == "-" else g.b.alu("xor", value, Imm(-1))
-    return narrow(g, result, e.type)
+    return g.b.negate(value) if e.op == "-" else g.b.alu("xor", value, Imm(-1))
 
 
 def truth_value(g: Generation, e: tree.Expr) -> Operand:
@@ -114,7 +109,13 @@ def conditional(g: Generation, e: tree.Conditional) -> Operand:
     g.b.move(result, otherwise)
     g.b.place(end)
     is_known = isinstance(then, Imm) or isinstance(otherwise, Imm)
-    return forgotten(g, result, is_signed(e.type)) if is_known and can_be_forgotten(e.type) else result
+    may_be = can_be_forgotten(e.type) and all(_is_held_alike(each, e.type) for each in (e.then, e.otherwise))
+    return forgotten(g, result, is_signed(e.type)) if is_known and may_be else result
+
+
+def _is_held_alike(e: tree.Expr, type_: Type) -> bool:
+    """Whether the value is one of four bytes, signed as those of the type are."""
+    return is_held(e) and size_of(e.type) <= 4 and is_signed(e.type) == is_signed(type_)
 
 
 def comma(g: Generation, e: tree.Comma) -> Operand:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sonde.lang.check import operators
 from sonde.lang.check.compatibility import accepts
-from sonde.lang.check.conversions import common_type, convert, convert_to_string, decay, promoted
+from sonde.lang.check.conversions import arithmetic_type, as_operand, common_type, convert, convert_to_string, decay
 from sonde.lang.check.folding import refuse_zero
 from sonde.lang.check.kinds import (
     is_array,
@@ -72,10 +72,10 @@ def compound(op: str, target: Operand, value: Operand, strsize: int, position: P
         step = operators.step_of(target.type, strsize)
         return Assign(target.type, position, into, operators.scaled(operand, step, position), op, LONG)
     if op in operators.SHIFTS:
-        return Assign(target.type, position, into, operand, op, promoted(into))
+        return Assign(target.type, position, into, operand, op, arithmetic_type(into))
     refuse_zero(op, operand, position)
     kind = common_type(into, operand)
-    return Assign(target.type, position, into, convert(operand, kind), op, kind)
+    return Assign(target.type, position, into, as_operand(operand, kind), op, kind)
 
 
 def _check_compound(op: str, spelled: str, target: Operand, value: Operand, position: Position) -> None:

@@ -1,15 +1,21 @@
-"""C's conversions, made visible: promotion, the usual arithmetic conversions, decay of arrays, casts of constants."""
+"""D's conversions, made visible: the common type of two integers, decay of arrays, casts.
+
+Integers are computed with in 64 bits; a type says which is the larger, and whether they are signed. What a narrower
+type holds matters where a value is kept (`lang/ranges.py`).
+"""
 
 from __future__ import annotations
 
 from sonde.lang.check.kinds import is_array, is_integer, is_string, pointer_like
 from sonde.lang.errors import Position
 from sonde.lang.program import Cast, Const, Deref, Expr, Index, MemberOf, ProbeVariable, StringConst
+from sonde.lang.ranges import is_held, word, wrap
 from sonde.lang.types import (
     CHAR,
     INT,
     LONG,
     STRING,
+    UCHAR,
     ULONG,
     Array,
     Enum,
@@ -22,38 +28,30 @@ from sonde.lang.types import (
 )
 
 
-def wrap(value: int, kind: Type) -> int:
-    """`value` reduced to the range of the integer type `kind`."""
-    base = resolve(kind)
-    if isinstance(base, Int) and base.name == "_Bool":
-        return int(value != 0)
-    bits = 8 * size_of(kind)
-    value &= (1 << bits) - 1
-    return value - (1 << bits) if is_signed(kind) and value >> (bits - 1) else value
-
-
-def promoted(expression: Expr) -> Type:
-    """The type of an integer after the integer promotions; a bit-field that fits int becomes int."""
-    kind = expression.type
-    if isinstance(expression, MemberOf) and expression.member.bits:
-        bits = expression.member.bits
-        if bits < 32 or (bits == 32 and is_signed(kind)):
-            return INT
-    return promoted_type(kind)
-
-
-def promoted_type(kind: Type) -> Type:
-    return INT if size_of(kind) < 4 or isinstance(resolve(kind), Enum) else kind
+def arithmetic_type(expression: Expr) -> Type:
+    """The type that an integer operand counts as: enumerators are `int`, truth values bytes. Nothing is promoted."""
+    base = resolve(expression.type)
+    if isinstance(base, Enum):
+        return INT
+    return UCHAR if isinstance(base, Int) and base.name == "_Bool" else expression.type
 
 
 def common_type(left: Expr, right: Expr) -> Type:
-    """What both integer operands of an operator are converted to."""
-    a, b = promoted(left), promoted(right)
+    """The type of what an operator makes of two integers: that of the larger, of two of one size the unsigned one."""
+    a, b = arithmetic_type(left), arithmetic_type(right)
     if size_of(a) != size_of(b):
         return a if size_of(a) > size_of(b) else b
     if is_signed(a) == is_signed(b):
         return a
     return b if is_signed(a) else a
+
+
+def as_operand(expression: Expr, result: Type) -> Expr:
+    """An integer as an operator takes it that gives a `result`: all 64 bits of its value, signed if that is."""
+    kind = LONG if is_signed(result) else ULONG
+    if isinstance(expression, Const):
+        return Const(kind, expression.position, word(expression.value, kind))
+    return expression if same_representation(expression.type, kind) else Cast(kind, expression.position, expression)
 
 
 def same_representation(left: Type, right: Type) -> bool:
@@ -70,7 +68,7 @@ def convert(expression: Expr, kind: Type) -> Expr:
     """`expression` as a value of type `kind`; nothing is added where the representation is the same already."""
     if isinstance(expression, Const) and is_integer(kind):
         return Const(kind, expression.position, wrap(expression.value, kind))
-    if same_representation(expression.type, kind):
+    if same_representation(expression.type, kind) and (not is_integer(kind) or is_held(expression)):
         return expression
     return Cast(kind, expression.position, expression)
 
@@ -102,9 +100,7 @@ def address_space(expression: Expr) -> Type:
 
 def as_word(expression: Expr) -> Expr:
     """A scalar as a 64-bit integer, as pointer arithmetic takes it."""
-    if is_integer(expression.type):
-        return convert(expression, LONG if is_signed(promoted(expression)) else ULONG)
-    return expression
+    return as_operand(expression, arithmetic_type(expression)) if is_integer(expression.type) else expression
 
 
 def constant(value: int, position: Position, kind: Type = INT) -> Const:

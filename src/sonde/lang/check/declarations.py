@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from sonde.lang.check.conversions import wrap
 from sonde.lang.check.kinds import is_integer, is_void, spell
 from sonde.lang.check.layout import Field, lay_out, object_size
 from sonde.lang.check.scope import Scope
 from sonde.lang.d import syntax
 from sonde.lang.errors import DError, Position
+from sonde.lang.ranges import wrap
 from sonde.lang.types import (
     BOOL,
     CHAR,

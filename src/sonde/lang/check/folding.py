@@ -1,13 +1,13 @@
-"""Operators on integer constants, computed while the program is compiled."""
+"""Operators on integer constants, computed while the program is compiled, in 64 bits as the program does."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from sonde.lang.check.conversions import wrap
 from sonde.lang.errors import DError, Position
 from sonde.lang.program import Binary, Const, Expr, Unary
-from sonde.lang.types import INT, Type
+from sonde.lang.ranges import word, wrap
+from sonde.lang.types import INT, LONG, ULONG, Type, is_signed
 
 
 def _quotient(a: int, b: int) -> int:
@@ -60,9 +60,17 @@ def binary(kind: Type, position: Position, op: str, left: Expr, right: Expr) -> 
         return Binary(kind, position, op, left, right)
     if op in _COMPARISONS:
         return Const(INT, position, int(_COMPARISONS[op](left.value, right.value)))
-    if op in ("<<", ">>"):
-        return Const(kind, position, wrap(_shifted(op, left.value, right.value), kind))
-    return Const(kind, position, wrap(_ARITHMETIC[op](left.value, right.value), kind))
+    value = _shifted(op, left.value, right.value) if op in ("<<", ">>") else _ARITHMETIC[op](left.value, right.value)
+    return _folded(kind, position, value, is_signed(kind) or op == "<<")
+
+
+def _folded(kind: Type, position: Position, value: int, may_widen: bool) -> Const:
+    """A constant, which has a type of 64 bits where `kind` does not hold it, as a literal has: 5 * 1000000000, 1 << 63.
+    (What is cut off below zero of an unsigned type is meant to be.)"""
+    value = word(value, kind)
+    if may_widen and wrap(value, kind) != value:
+        kind = LONG if is_signed(kind) else ULONG
+    return Const(kind, position, value)
 
 
 def unary(kind: Type, position: Position, op: str, operand: Expr) -> Expr:
@@ -71,7 +79,7 @@ def unary(kind: Type, position: Position, op: str, operand: Expr) -> Expr:
     value = operand.value
     if op == "!":
         return Const(INT, position, int(not value))
-    return Const(kind, position, wrap(-value if op == "-" else ~value, kind))
+    return _folded(kind, position, -value if op == "-" else ~value, is_signed(kind))
 
 
 def constant_value(operand: object) -> int | None:

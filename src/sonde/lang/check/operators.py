@@ -5,13 +5,14 @@ from __future__ import annotations
 from sonde.lang.check import folding
 from sonde.lang.check.compatibility import pointers_compatible
 from sonde.lang.check.conversions import (
+    arithmetic_type,
+    as_operand,
     as_word,
     common_type,
     convert,
     convert_to_string,
     decay,
     length_constant,
-    promoted,
 )
 from sonde.lang.check.kinds import (
     is_blind_pointer,
@@ -28,7 +29,8 @@ from sonde.lang.check.layout import object_size
 from sonde.lang.check.operands import Operand, is_action, is_dynamic, is_zero, value_of
 from sonde.lang.errors import DError, Position
 from sonde.lang.program import Binary, Cast, Comma, Conditional, Const, Expr
-from sonde.lang.types import INT, LONG, STRING, ULONG, Pointer, Type, is_signed, resolve, size_of
+from sonde.lang.ranges import word
+from sonde.lang.types import INT, LONG, STRING, Pointer, Type, resolve
 from sonde.typed import NoReturn
 
 SHIFTS = ("<<", ">>")
@@ -52,9 +54,10 @@ def unary(op: str, operand: Operand, position: Position) -> Expr:
         tag, what = ("D_OP_INT", "integral") if op == "~" else ("D_OP_ARITH", "arithmetic")
         raise DError(tag, f"operator {op} requires an operand of {what} type", position)
     value = value_of(operand)
-    kind = promoted(value)
-    value = convert(value, kind)
-    return value if op == "+" else folding.unary(kind, position, op, value)
+    kind = arithmetic_type(value)
+    if op == "+":
+        return value if kind is value.type else convert(value, kind)
+    return folding.unary(kind, position, op, as_operand(value, kind))
 
 
 def binary(op: str, left: Operand, right: Operand, position: Position, strsize: int) -> Expr:
@@ -87,22 +90,13 @@ def require_arithmetic(op: str, left: Operand, right: Operand, position: Positio
 def _integers(op: str, left: Expr, right: Expr, position: Position) -> Expr:
     folding.refuse_zero(op, right, position)
     kind = common_type(left, right)
-    return folding.binary(kind, position, op, convert(left, kind), convert(right, kind))
+    return folding.binary(kind, position, op, as_operand(left, kind), as_operand(right, kind))
 
 
 def _shift(op: str, left: Expr, count: Expr, position: Position) -> Expr:
-    """A shift has the type of its left operand, promoted; the count keeps its own."""
-    kind = promoted(left)
-    if op == "<<" and isinstance(left, Const) and _leaves(kind, count):
-        # C leaves this undefined; DTrace computes with constants in 64 bits, and programs rely on it: 1 << 63.
-        kind = LONG if is_signed(kind) else ULONG
-    return folding.binary(kind, position, op, convert(left, kind), count)
-
-
-def _leaves(kind: Type, count: Expr) -> bool:
-    """Whether a shift by this constant leaves nothing of a type."""
-    bits = folding.constant_value(count)
-    return bits is not None and 8 * size_of(kind) <= bits < 64
+    """A shift has the type of its left operand; the count keeps its own."""
+    kind = arithmetic_type(left)
+    return folding.binary(kind, position, op, as_operand(left, kind), count)
 
 
 def _logical(op: str, left: Operand, right: Operand, position: Position) -> Expr:
@@ -115,7 +109,7 @@ def _comparison(op: str, left: Operand, right: Operand, position: Position) -> E
     if is_integer(left.type) and is_integer(right.type):
         a, b = value_of(left), value_of(right)
         kind = common_type(a, b)
-        return folding.binary(INT, position, op, convert(a, kind), convert(b, kind))
+        return folding.binary(INT, position, op, as_operand(a, kind), as_operand(b, kind))
     if compare_as_strings(left, right):
         return Binary(INT, position, op, convert_to_string(value_of(left)), convert_to_string(value_of(right)))
     if not pointers_compatible(left, right):
@@ -197,7 +191,8 @@ def conditional(test: Operand, then: Operand, otherwise: Operand, position: Posi
         raise DError("D_OP_INCOMPAT", "operator ?: operands must have compatible types", position)
     condition, a, b = value_of(test), _branch(value_of(then), kind), _branch(value_of(otherwise), kind)
     if isinstance(condition, Const) and isinstance(a, Const) and isinstance(b, Const):
-        return a if condition.value else b
+        chosen = a if condition.value else b
+        return chosen if not is_integer(kind) else Const(kind, chosen.position, word(chosen.value, kind))
     return Conditional(kind, position, condition, a, b)
 
 
@@ -236,8 +231,6 @@ def _decayed(kind: Type) -> Type:
 def _branch(value: Expr, kind: Type) -> Expr:
     if is_string(kind):
         return convert_to_string(value)
-    if is_integer(kind):
-        return convert(value, kind)
     if isinstance(resolve(kind), Pointer):
         return Cast(kind, value.position, value) if is_zero(value) else decay(value)
     return value

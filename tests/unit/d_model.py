@@ -1,15 +1,16 @@
-"""C's integer arithmetic in Python: random expressions as D text, with the type and value C gives them.
+"""D's integers in Python, from docs/reference.md, "Integers": random expressions as D text, with type and value.
 
-`Expr.c` is what a C compiler is given: C has no `^^`. `test_c_model.py` compares the model with the compiler.
-Arithmetic wraps around where C leaves overflow undefined. Shift counts stay below the width, divisors are not 0.
+A value is a whole number of 64 bits, signed if the type is, which need not be one that the type holds.
 """
 
 from typing import NamedTuple
 
 from hypothesis import strategies as st
 
+WORD = (1 << 64) - 1
 
-class CType(NamedTuple):
+
+class DType(NamedTuple):
     """`bits` is 0 unless it is the type of a bit-field of that width."""
 
     name: str
@@ -17,45 +18,53 @@ class CType(NamedTuple):
     signed: bool
     bits: int = 0
 
-    def wrap(self, value):
+    def keep(self, value):
+        """What is kept of a value where it is assigned."""
         if self.name == "_Bool":
-            return int(value != 0)
-        bits = self.bits or 8 * self.size
-        value &= (1 << bits) - 1
-        return value - (1 << bits) if self.signed and value >> (bits - 1) else value
+            return int(value & WORD != 0)
+        return reduced(value, self.bits or 8 * self.size, self.signed)
+
+    def word(self, value):
+        """The value as 64 bits."""
+        return reduced(value, 64, self.signed)
 
 
-CHAR, UCHAR = CType("char", 1, True), CType("unsigned char", 1, False)
-SHORT, USHORT = CType("short", 2, True), CType("unsigned short", 2, False)
-INT, UINT = CType("int", 4, True), CType("unsigned int", 4, False)
-LONG, ULONG = CType("long", 8, True), CType("unsigned long", 8, False)
+def reduced(value, bits, signed):
+    value &= (1 << bits) - 1
+    return value - (1 << bits) if signed and value >> (bits - 1) else value
+
+
+CHAR, UCHAR = DType("char", 1, True), DType("unsigned char", 1, False)
+SHORT, USHORT = DType("short", 2, True), DType("unsigned short", 2, False)
+INT, UINT = DType("int", 4, True), DType("unsigned int", 4, False)
+LONG, ULONG = DType("long", 8, True), DType("unsigned long", 8, False)
 SIDES = "enum sides { LEFT = -2147483647, RIGHT = 2147483647 };"
-BOOL, ENUM = CType("_Bool", 1, False), CType("enum sides", 4, True)
+BOOL, ENUM = DType("_Bool", 1, False), DType("enum sides", 4, True)
 TYPES = (CHAR, UCHAR, SHORT, USHORT, INT, UINT, LONG, ULONG, BOOL, ENUM)
-FIELDS = (CType("int", 4, True, 3), CType("unsigned int", 4, False, 7), CType("char", 1, True, 5),
-          CType("unsigned short", 2, False, 16), CType("int", 4, True, 32), CType("unsigned int", 4, False, 32),
-          CType("unsigned int", 4, False, 31), CType("_Bool", 1, False, 1), CType("long", 8, True, 17))  # fmt: skip
-"""Bit-fields; compilers disagree about the type of those wider than int."""
+FIELDS = (DType("int", 4, True, 3), DType("unsigned int", 4, False, 7), DType("char", 1, True, 5),
+          DType("unsigned short", 2, False, 16), DType("int", 4, True, 32), DType("unsigned int", 4, False, 32),
+          DType("unsigned int", 4, False, 31), DType("_Bool", 1, False, 1), DType("long", 8, True, 17))  # fmt: skip
+"""Bit-fields."""
 EDGES = (0, 1, 2, 3, 7, 127, 128, 255, 32767, 32768, 65535, (1 << 31) - 1, 1 << 31, (1 << 32) - 1, 1 << 32,
          (1 << 63) - 1, 1 << 63, (1 << 64) - 1, -1, -2, -128, -129, -32768, -(1 << 31))  # fmt: skip
 
 
 class Expr(NamedTuple):
     text: str
-    type: CType
+    type: DType
     value: int
-    c: str
+    constant: bool = False
 
 
-def promote(kind):
-    if kind.bits:
-        return UINT if (kind.bits, kind.signed) == (32, False) else INT
-    return INT if kind.size < 4 or kind == ENUM else kind
+def counts_as(kind):
+    if kind == ENUM:
+        return INT
+    return UCHAR if kind.name == "_Bool" else kind._replace(bits=0)
 
 
 def common(a, b):
-    """The usual arithmetic conversions."""
-    a, b = promote(a), promote(b)
+    """The type of what an operator makes of two."""
+    a, b = counts_as(a), counts_as(b)
     if a.size != b.size:
         return a if a.size > b.size else b
     return a if not a.signed else b
@@ -94,60 +103,61 @@ OPERATORS = (*_ARITHMETIC, *_COMPARISONS, *_LOGIC, *SHIFTS)
 COMPOUND = (*_ARITHMETIC, *SHIFTS)
 
 
+def result(text, kind, value, constant, widens):
+    value = kind.word(value)
+    if constant and widens and kind.keep(value) != value:
+        kind = LONG if kind.signed else ULONG
+    return Expr(text, kind, value, constant)
+
+
 def binary(op, a, b):
-    """`a op b`; divisors and shift counts are made valid in the text as well."""
+    """`a op b`; divisors are made other than 0 in the text as well."""
     if op in SHIFTS:
-        kind = promote(a.type)
-        most = kind.size * 8 - 1
-        count = b.value & most
-        value = kind.wrap(a.value) << count if op == "<<" else kind.wrap(a.value) >> count
-        return Expr(f"({a.text} {op} ({b.text} & {most}))", kind, kind.wrap(value), f"({a.c} {op} ({b.c} & {most}))")
+        kind, count = counts_as(a.type), b.value & 63
+        value = kind.word(a.value) << count if op == "<<" else kind.word(a.value) >> count
+        constant = a.constant and b.constant
+        return result(f"({a.text} {op} {b.text})", kind, value, constant, kind.signed or op == "<<")
     if op in ("/", "%"):
-        kind = common(b.type, INT)
-        value = kind.wrap(b.value) if b.value else 7
-        b = Expr(f"({b.text} ? {b.text} : 7)", kind, value, f"({b.c} ? {b.c} : 7)")
-    kind = common(a.type, b.type)
-    left, right = kind.wrap(a.value), kind.wrap(b.value)
+        b = conditional(b, b, Expr("7", INT, 7, True))
+    kind, constant = common(a.type, b.type), a.constant and b.constant
+    left, right = kind.word(a.value), kind.word(b.value)
     text = f"({a.text} {op} {b.text})"
-    c = f"(!{a.c} != !{b.c})" if op == "^^" else f"({a.c} {op} {b.c})"
     if op in _ARITHMETIC:
-        return Expr(text, kind, kind.wrap(_ARITHMETIC[op](left, right)), c)
+        return result(text, kind, _ARITHMETIC[op](left, right), constant, kind.signed)
     if op in _COMPARISONS:
-        return Expr(text, INT, int(_COMPARISONS[op](left, right)), c)
-    return Expr(text, INT, int(_LOGIC[op](a.value, b.value)), c)
+        return Expr(text, INT, int(_COMPARISONS[op](left, right)), constant)
+    return Expr(text, INT, int(_LOGIC[op](a.value, b.value)), constant)
 
 
 def unary(op, a):
     if op == "!":
-        return Expr(f"(!{a.text})", INT, int(not a.value), f"(!{a.c})")
-    kind = promote(a.type)
-    value = {"-": -kind.wrap(a.value), "~": ~kind.wrap(a.value), "+": kind.wrap(a.value)}[op]
-    return Expr(f"({op} {a.text})", kind, kind.wrap(value), f"({op} {a.c})")
+        return Expr(f"(!{a.text})", INT, int(not a.value), a.constant)
+    kind = counts_as(a.type)
+    value = {"-": -kind.word(a.value), "~": ~kind.word(a.value), "+": a.value}[op]
+    return result(f"({op} {a.text})", kind, value, a.constant, kind.signed and op != "+")
 
 
 def cast(kind, a):
-    return Expr(f"(({kind.name}){a.text})", kind, kind.wrap(a.value), f"(({kind.name}){a.c})")
+    return Expr(f"(({kind.name}){a.text})", kind, kind.keep(a.value), a.constant)
 
 
 def conditional(test, a, b):
     kind = common(a.type, b.type)
-    value = kind.wrap(a.value if test.value else b.value)
-    return Expr(f"({test.text} ? {a.text} : {b.text})", kind, value, f"({test.c} ? {a.c} : {b.c})")
+    value = kind.word(a.value if test.value else b.value)
+    return Expr(f"({test.text} ? {a.text} : {b.text})", kind, value, test.constant and a.constant and b.constant)
 
 
 def comma(a, b):
-    """`a, b`; a bit-field is promoted, as it has no type of its own that a name could tell."""
-    if b.type.bits:
-        b = unary("+", b)
-    return Expr(f"({a.text}, {b.text})", b.type, b.value, f"({a.c}, {b.c})")
+    """`a, b`; of a bit-field its declared type."""
+    return Expr(f"({a.text}, {b.text})", b.type, b.value)
 
 
 def constant(kind, value):
     """A constant of that type; hexadecimal, so that no decimal literal is too large."""
-    value = kind.wrap(value)
+    value = kind.keep(value)
     digits = f"{value & ((1 << 64) - 1):#x}"
     text = f"(({kind.name}){digits}{'UL' if value < 0 or value >> 63 else ''})"
-    return Expr(text, kind, value, text)
+    return Expr(text, kind, value, True)
 
 
 class Variables:
@@ -172,7 +182,7 @@ class Variables:
 
 
 def _named(name, kind, number):
-    return Expr(name, kind, kind.wrap(number), name)
+    return Expr(name, kind, kind.keep(number))
 
 
 words = st.one_of(st.sampled_from(EDGES), st.integers(-(1 << 63), (1 << 64) - 1), st.integers(-40, 40))
