@@ -71,3 +71,13 @@ def test_an_object_that_is_too_large_is_told(tmp_path):
     with path.open("wb") as file:
         file.truncate(LARGEST_OBJECT + 1)
     assert "larger than 64 MiB" in sonde(*READERS["object"], str(path)).stderr
+
+
+def test_macros_that_become_too_much_are_told(tmp_path):
+    path = tmp_path / "program.d"
+    lines = ["#define A0 1, 1, 1, 1, 1, 1, 1, 1"]
+    lines += [f"#define A{n} {', '.join([f'A{n - 1}'] * 8)}" for n in range(1, 8)]
+    path.write_text("\n".join([*lines, "BEGIN { trace(A7); }"]))
+    done = sonde("-S", "-C", "-s", str(path))
+    assert done.returncode == 1
+    assert "the preprocessor makes more than 4 MiB of the program" in done.stderr

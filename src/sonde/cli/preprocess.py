@@ -30,6 +30,10 @@ def preprocessor_command(options: OptionTable) -> list[str]:
     return [*command, INPUT]
 
 
+_LARGEST = 4 << 20
+"""Bytes of what the preprocessor makes: a few lines of macros can become any number."""
+
+
 def preprocess(text: str, options: OptionTable) -> str:
     """The text as the preprocessor leaves it; its messages go to the error output. Raises FatalError."""
     # Few programs are preprocessed, and the module is a large one.
@@ -42,13 +46,19 @@ def preprocess(text: str, options: OptionTable) -> str:
         file.seek(0)
         try:
             command = preprocessor_command(options)
-            done = subprocess.run(command, executable=path, check=False, stdin=file, stdout=subprocess.PIPE)
+            with subprocess.Popen(command, executable=path, stdin=file, stdout=subprocess.PIPE) as done:
+                assert done.stdout is not None
+                found = done.stdout.read(_LARGEST + 1)
+                if len(found) > _LARGEST:
+                    done.kill()
         except OSError as error:
             hint = f"{path}: {error.strerror}; install the C preprocessor, or name one with -xcpppath=PATH"
             raise FatalError("Preprocessor not found", hint=hint) from None
+    if len(found) > _LARGEST:
+        raise FatalError(f"the preprocessor makes more than {_LARGEST >> 20} MiB of the program")
     if done.returncode:
         raise FatalError("Preprocessor failed to process input program")
-    return done.stdout.decode(errors="surrogateescape")
+    return found.decode(errors="surrogateescape")
 
 
 def without_interpreter(text: str) -> str:

@@ -20,6 +20,9 @@ _PAGE_BITS = 12
 RETAINED = 300_000
 """Mappings of processes that have ended that are kept, about 300 bytes each."""
 
+_LONG = 256
+"""Characters of a name that take as much as a mapping."""
+
 
 def split(process: int) -> tuple[int, int]:
     """The pid and the mark of a stack's process."""
@@ -78,8 +81,8 @@ class Image:
 
     @property
     def held(self) -> int:
-        """How many mappings there would be less without it."""
-        return 0 if self._is_shared else len(self._table)
+        """How many mappings there would be less without it; those with long names count as several."""
+        return 0 if self._is_shared else sum(1 + len(each.path) // _LONG for each in self._table)
 
 
 class Images:

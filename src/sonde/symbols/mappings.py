@@ -37,16 +37,18 @@ class Mapping(NamedTuple):
 
 def parse_maps(text: str) -> tuple[Mapping, ...]:
     """The mappings in the text of a maps file, by address."""
-    return tuple(found for line in lines(text)[:_MOST] if (found := _parse(line)) is not None)
+    names: dict[str, str] = {}
+    return tuple(found for line in lines(text)[:_MOST] if (found := _parse(line, names)) is not None)
 
 
-def _parse(line: str) -> Mapping | None:
-    """None for a line that is no mapping: it costs nothing but itself."""
+def _parse(line: str, names: dict[str, str]) -> Mapping | None:
+    """None for a line that is no mapping: it costs nothing but itself. Of equal names one is kept."""
     try:
         # Spaces alone divide the line: a name may begin or end with any other character.
         addresses, permissions, offset, device, inode, *path = line.split(" ", 5)
         start, _, end = addresses.partition("-")
         name = path[0].lstrip(" ").replace("\\012", "\n") if path else ""
+        name = names.setdefault(name, name)
         executable = "x" in permissions
         return Mapping(int(start, 16), int(end, 16), int(offset, 16), device, int(inode), name, executable)
     except ValueError:

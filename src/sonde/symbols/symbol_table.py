@@ -41,10 +41,13 @@ _MOST_INDEXED = 1 << 19
 _NAME_SIZE = 160
 """Bytes of memory that a name in a table of all takes besides its characters, about."""
 
+_MOST_AT = 1 << 10
+"""Symbols of one address that are looked at."""
+
 _KEY_SIZE = 44
 """Bytes of memory that an address takes among all of them."""
 
-_LOOK = 1 << 10
+_NAMES = 1 << 10
 """Names that are made before it is asked what that has taken."""
 
 _PIECE = 1 << 16
@@ -92,7 +95,7 @@ class SymbolTable:
         """The symbols that begin at a link-time address, the one with the best name last."""
         keys, first = self._keys, address << _SHIFT
         start = bisect_left(keys, first)
-        end = bisect_right(keys, first | _INDEX, start)
+        end = min(bisect_right(keys, first | _INDEX, start), start + _MOST_AT)
         found = [entry for key in keys[start:end] if (entry := self._entry(key & _INDEX))]
         if len(found) > 1:
             found.sort()
@@ -112,11 +115,24 @@ class SymbolTable:
     def _search(self, name: str) -> list[int]:
         """The entries of a name: its bytes are looked for, since an index of all takes longer than a few searches."""
         wanted = name.encode(errors="surrogateescape")
-        places = {*_places(self._strings, wanted + b"\0"), *_places(self._strings, wanted + b"@")}
-        if not places:
-            return []
-        entries = self._entries()
-        return [number for number, (start, *_) in enumerate(entries) if start in places]
+        with self._costs:
+            places = {place for end in (b"\0", b"@") for place in self._places(wanted + end)}
+            if not places:
+                return []
+            return [number for number, (start, *_) in enumerate(self._entries()) if start in places]
+
+    def _places(self, wanted: bytes) -> Iterator[int]:
+        """Where a name begins among the strings, also within others: linkers let names that end alike share their
+        ends. Raises CostError."""
+        place, found = self._strings.find(wanted), 0
+        while place >= 0:
+            yield place
+            found += 1
+            if not found % _NAMES:
+                self._costs.check()
+            if found > _MOST_SYMBOLS:
+                self._costs.refuse("a name is there too often")
+            place = self._strings.find(wanted, place + 1)
 
     def _entries(self) -> Iterator[tuple[int, ...]]:
         """The fields of all entries. Raises CostError."""
@@ -129,25 +145,31 @@ class SymbolTable:
     def _by_name(self) -> dict[str, list[int]]:
         """The entries by name, without versions."""
         found: dict[str, list[int]] = {}
-        for number, (start, *_) in enumerate(self._entries()):
-            name = _text_at(self._strings, start).partition("@")[0]
-            self._keep(number, name)
-            found.setdefault(name, []).append(number)
+        with self._costs:
+            for number, (start, *_) in enumerate(self._entries()):
+                found.setdefault(self._counted(start), []).append(number)
         return found
-
-    def _keep(self, number: int, name: str) -> None:
-        """Count what a table of names takes. Raises CostError."""
-        self._costs.take(len(name) + _NAME_SIZE)
-        if not number % _LOOK:
-            self._costs.check()
 
     def names(self, kinds: Collection[int]) -> Iterator[tuple[str, int]]:
         """All names of symbols of some types, without their versions, and the addresses they have."""
-        for number, (start, kind, address) in enumerate(self._defined()):
-            if kind & 15 in kinds:
-                name = _text_at(self._strings, start).partition("@")[0]
-                self._keep(number, name)
-                yield name, address
+        layout, size = self._layout, self._layout.size * _NAMES
+        for place in range(0, len(self._table), size):
+            with self._costs:
+                found = [
+                    (self._counted(start), address)
+                    for start, kind, index, address in map(
+                        self._parts, layout.iter_unpack(self._table[place : place + size])
+                    )
+                    if kind & 15 in kinds and index not in _NOT_DEFINED
+                ]
+                self._costs.check()
+            yield from found
+
+    def _counted(self, start: int) -> str:
+        """A name without its version, of those in a table of all. Raises CostError where that takes too much."""
+        name = _text_at(self._strings, start).partition("@")[0]
+        self._costs.take(len(name) + _NAME_SIZE)
+        return name
 
     def before(self, address: int, kinds: Collection[int]) -> Iterator[int]:
         """The addresses, at or before one, at which symbols of some types begin, the nearest first."""
@@ -178,10 +200,11 @@ class SymbolTable:
     def thread_data(self, name: str) -> int | None:
         """Where a thread-local variable is among those of its object; None if there is none of that name."""
         wanted = name.encode() + b"\0"
-        for fields in self._entries():
-            start, kind, index, address = self._parts(fields)
-            if kind & 15 == _STT_TLS and index not in _NOT_DEFINED and self._strings.startswith(wanted, start):
-                return address
+        with self._costs:
+            for fields in self._entries():
+                start, kind, index, address = self._parts(fields)
+                if kind & 15 == _STT_TLS and index not in _NOT_DEFINED and self._strings.startswith(wanted, start):
+                    return address
         return None
 
     def name(self, number: int) -> str:
@@ -194,6 +217,10 @@ class SymbolTable:
     def _keys(self) -> list[int]:
         """Address and index of each defined symbol, packed in one integer, sorted: nothing else is made of them until
         they are asked for."""
+        with self._costs:
+            return self._sorted_keys()
+
+    def _sorted_keys(self) -> list[int]:
         found: list[int] = []
         size = self._layout.size
         for first in range(0, len(self._table) // size, _PIECE):
@@ -214,13 +241,6 @@ class SymbolTable:
         self._costs.take(_KEY_SIZE * len(found))
         found.sort()
         return found
-
-    def _defined(self) -> Iterator[tuple[int, int, int]]:
-        """Where the name is, the type and binding, and the address of each defined symbol."""
-        for fields in self._entries():
-            start, kind, index, address = self._parts(fields)
-            if index not in _NOT_DEFINED:
-                yield start, kind, address
 
     def _parts(self, fields: tuple[int, ...]) -> tuple[int, int, int, int]:
         """Where the name is, the type and binding, the section and the address."""
@@ -243,14 +263,6 @@ class SymbolTable:
             return None
         symbol = ElfSymbol(address, size, spelling, kind & 15)
         return _Entry(_rank(symbol, kind >> 4), symbol)
-
-
-def _places(strings: Part, wanted: bytes) -> Iterator[int]:
-    """Where a name begins among strings, also within others: linkers let names that end alike share their ends."""
-    place = strings.find(wanted)
-    while place >= 0:
-        yield place
-        place = strings.find(wanted, place + 1)
 
 
 def _text_at(strings: Part, start: int) -> str:

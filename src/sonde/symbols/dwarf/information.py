@@ -71,28 +71,34 @@ class DebugInformation:
         For the forms of names see names.functions_named. Raises DebugInfoError.
         """
         self.costs.allow(_WORTH)
-        found = []
-        for source in self._sources():
-            for offset in sorted(functions_named(source, name)):
-                entry = source.entry(offset)
-                if entry.tag == "DW_TAG_subprogram" and any(self.is_code(start) for start, _ in ranges_of(entry)):
-                    found.append(entry)
+        with self.costs:
+            found = [
+                entry
+                for source in self._sources()
+                for offset in sorted(functions_named(source, name))
+                if (entry := source.entry(offset)).tag == "DW_TAG_subprogram"
+                and any(self.is_code(start) for start, _ in ranges_of(entry))
+            ]
         if not found:
             self._refuse_missing()
         return found
 
     def inlined(self, name: str) -> list[Any]:
         """The entries of the copies of a function in others."""
-        return [
-            source.entry(offset)
-            for source in self._sources()
-            if (named := functions_named(source, name))
-            for offset in copies(source, named)
-        ]
+        with self.costs:
+            return [
+                source.entry(offset)
+                for source in self._sources()
+                if (named := functions_named(source, name))
+                for offset in copies(source, named)
+            ]
 
     def variables(self, name: str) -> list[Any]:
         """The entries of global and static variables of that name, and of their declarations."""
-        return [source.entry(offset) for source in self._sources() for offset in sorted(variables_named(source, name))]
+        with self.costs:
+            return [
+                source.entry(offset) for source in self._sources() for offset in sorted(variables_named(source, name))
+            ]
 
     def _refuse_missing(self) -> None:
         """What is not found may be in a part that could not be read. Raises DebugInfoError."""
@@ -105,6 +111,13 @@ class DebugInformation:
         `likely` is a unit that is looked at first.
         """
         self.costs.allow(_WORTH)
+        with self.costs:
+            found = self._function_at(address, likely)
+        if found is None:
+            self._refuse_missing()
+        return found
+
+    def _function_at(self, address: int, likely: Unit | None) -> Any:
         for source, unit in self._content(likely) if likely is not None else ():
             found = source.function_at(unit, address)
             if found is not None:
@@ -113,7 +126,6 @@ class DebugInformation:
             found = source.function_at(unit, address)
             if found is not None:
                 return found
-        self._refuse_missing()
         return None
 
     def _units_at(self, address: int) -> Iterator[tuple[Source, Unit]]:

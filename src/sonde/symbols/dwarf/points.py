@@ -69,11 +69,12 @@ class Points:
 
     def at_line(self, file: str, line: int) -> tuple[Point, ...]:
         """Every place where control reaches the line. Raises DebugInfoError if there is none."""
-        return tuple(
-            self._point(f"{each.file}:{each.line}", each.address, each.function)
-            for each in stops(self._information, file, line)
-            if each.function is not None
-        )
+        with self._information.costs:
+            return tuple(
+                self._point(f"{each.file}:{each.line}", each.address, each.function)
+                for each in stops(self._information, file, line)
+                if each.function is not None
+            )
 
     def at_address(self, address: int, is_entry: bool = False) -> Point | None:
         """The point of an instruction by its link-time address; None where no function with debug information has it.

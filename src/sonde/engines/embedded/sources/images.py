@@ -37,7 +37,7 @@ class ImageEvents:
         self.lost = 0
         self._task = task
         self._events: list[ProcessEvent] = []
-        self._last: dict[int, str] = {}
+        self._last: dict[int, int] = {}
 
     def read(self) -> list[ProcessEvent]:
         """What was read since the last time, in order."""
@@ -85,7 +85,8 @@ class ImageEvents:
         except OSError:
             self.lost += 1
             return
-        if text and text != self._last.get(pid):
-            self._last[pid] = text
+        seen = hash(text)
+        if text and seen != self._last.get(pid):
+            self._last[pid] = seen
             mappings = parse_maps(text)
             self._events.append(Snapshot(0, pid, mark_in(mappings), mappings))
