@@ -12,8 +12,8 @@ SONDE = str(Path(sys.executable).parent / "sonde")
 
 def _execname():
     """pip has a shell start the interpreter where its path is none that a script's first line can have."""
-    with open(SONDE, encoding="utf-8") as file:
-        return Path(sys.executable).name[:15] if file.readline().startswith("#!/bin/sh") else "sonde"
+    first, second, *_ = Path(SONDE).read_text(encoding="utf-8").split("\n")
+    return Path(second.split('"')[1]).name[:15] if first == "#!/bin/sh" else "sonde"
 
 
 EXECNAME = _execname()
