@@ -98,22 +98,27 @@ def main(options, halves=None, every=30):
     paths = halves or {name: [TESTS / part for part in parts] for name, parts in HALVES.items()}
     with tempfile.TemporaryDirectory(prefix="sonde-suite-") as directory:
         running = [Half(name, each, options, directory) for name, each in paths.items()]
-        before = _interrupt_on((signal.SIGINT, signal.SIGTERM), running)
+        interrupts = []
+        before = _interrupt_on((signal.SIGINT, signal.SIGTERM), running, interrupts)
         try:
-            _wait(running, every)
+            _wait(running, every, interrupts)
             return _told(running)
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
+            _signal_all(running, signal.SIGKILL)
             for half in running:
                 half.close()
 
 
-def _interrupt_on(numbers, running):
-    """Interrupt the halves where one of these signals comes: they tell what they have. Killed if they do not end."""
+def _interrupt_on(numbers, running, interrupts):
+    """Interrupt the halves where one of these signals comes: they tell what they have. Killed if they do not end.
+
+    Nothing is printed here: a handler may have interrupted what prints.
+    """
 
     def interrupt(number, frame):
-        print(f"\n{signal.Signals(number).name}: the tests are interrupted", flush=True)
+        interrupts.append(signal.Signals(number).name)
         _signal_all(running, signal.SIGINT)
         signal.signal(signal.SIGALRM, lambda *_: _signal_all(running, signal.SIGKILL))
         signal.alarm(PATIENCE)
@@ -127,8 +132,8 @@ def _signal_all(running, number):
             half.process.send_signal(number)
 
 
-def _wait(running, every):
-    """Until both are done; failures are told at once."""
+def _wait(running, every, interrupts):
+    """Until both are done; failures and interrupts are told at once."""
     begin = told = time.monotonic()
     is_terminal = sys.stdout.isatty()
     while True:
@@ -136,6 +141,8 @@ def _wait(running, every):
         for half in running:
             for test in half.read():
                 _line(f"FAILED {test}", is_terminal)
+        while interrupts:
+            _line(f"{interrupts.pop()}: the tests are interrupted", is_terminal)
         now = time.monotonic()
         if done:
             _line(f"{now - begin:.0f} s  " + "  ".join(half.progress() for half in running), is_terminal)
