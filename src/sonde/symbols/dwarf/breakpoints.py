@@ -57,6 +57,11 @@ def line_tables(information: DebugInformation, file: str) -> list[tuple[Unit, Li
 
 def stops(information: DebugInformation, file: str, line: int) -> tuple[Stop, ...]:
     """Where control reaches a line of a file, by address. Raises DebugInfoError if there is no such place."""
+    with information.costs:
+        return _stops(information, file, line)
+
+
+def _stops(information: DebugInformation, file: str, line: int) -> tuple[Stop, ...]:
     tables = line_tables(information, file)
     if not tables:
         raise DebugInfoError(f"{information.path} has no source file {file}")
