@@ -83,7 +83,8 @@ def test_a_mistake_is_shown_with_its_place():
         f"sonde: {ERROR}: in action list: failed to resolve x: Unknown variable name",
         "  command line:1:15:",
         "    BEGIN { trace(x) }",
-        "                  ^",
+        "                  ^ nothing sets x",
+        "  help: a variable is there when it is first assigned to, as in BEGIN { name = 0; }",
     ]
 
 

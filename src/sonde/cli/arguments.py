@@ -176,7 +176,9 @@ def _bundle(word: str, remaining: list[str], collected: _Collected) -> None:
     try:
         _letters(word, remaining, collected)
     except UsageError as error:
-        raise error if error.option else UsageError(error.text, word) from None
+        # A word such as -help is a long option with a dash missing, and its letters say nothing.
+        is_long = len(word) > len("-pq") or not error.option
+        raise UsageError(error.text, word if is_long else "", error.option) from None
 
 
 def _letters(word: str, remaining: list[str], collected: _Collected) -> None:

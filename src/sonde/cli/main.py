@@ -53,7 +53,7 @@ def _tell_usage(error: UsageError, words: Sequence[str], messages: Messages) -> 
         from sonde.cli import misspelt
 
         hint = misspelt.hint(error.word, LONG_OPTIONS, words, messages.program)
-    if error.option and messages.has_hints:
+    if error.option and not hint and messages.has_hints:
         from sonde.cli.manual.asked import what_it_takes
 
         hint = what_it_takes(error.option)
