@@ -53,6 +53,12 @@ def test_a_mistake_is_told_with_its_place_its_cause_and_a_remedy_that_compiles(m
     first = found.listed[0]
     assert first.error is error
     assert (first.span.start, max(first.span.end - 1, first.span.start + 1)) == (start, max(end - 1, start + 1))
+    if repaired == "-":
+        assert cause == first.label
+        assert first.advice
+        assert (first.remedy, found.repaired) == (None, None)
+        assert len(found.listed) == 1, "told of what comes from the first mistake"
+        return
     assert cause in (first.label, first.remedy.words)
     assert found.repaired.rstrip() == repaired
     assert trial(found.repaired) is None

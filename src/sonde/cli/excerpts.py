@@ -140,6 +140,8 @@ def _help(finding: Finding, hint: str) -> list[str]:
     if finding.remedy is not None:
         return [f"help: {visible(finding.remedy.words)}"]
     said = finding.advice or hint
+    if not said:
+        return []
     return [f"help: {said}" if finding.advice else said] if "\n" not in said and said else said.split("\n")
 
 

@@ -78,13 +78,6 @@ def counts(case: Case) -> Iterator[Remedy]:
     given = arguments(case.layout, case.number)
     if case.error.tag == "D_PRINTF_ARG_EXTRA" and given:
         yield from _more_conversions(case, given)
-    if case.error.tag in ("D_PRINTF_ARG_PROTO", "D_PRINTF_DYN_PROTO") and given:
-        number = re.search(r"conversion #(\d+)", case.error.text)
-        conversion = _conversion(case, given[0], int(number[1])) if number else None
-        if conversion:
-            start = conversion.start - (case.text[conversion.start - 1] in " ,")
-            words = "add the value, or take the conversion out"
-            yield Remedy(words, swap(Span(start, conversion.end), ""), "no argument is for this", conversion)
     if case.error.tag == "D_PROTO_LEN":
         yield from _wrong_count(case, given)
 
@@ -250,7 +243,6 @@ def conversions(case: Case) -> Iterator[Remedy]:
 def forms(case: Case) -> Iterator[Remedy]:
     """Values that must be written otherwise."""
     word = case.word
-    text = case.layout.of(case.part)
     if case.error.tag == "D_DEREF_NONPTR" and word is not None and word.text == "*":
         yield Remedy("leave * out", swap(of_word(word), ""), "this is no pointer", case.span)
     if case.error.tag == "D_ADDROF_VAR" and word is not None and word.text == "&":
@@ -269,11 +261,6 @@ def forms(case: Case) -> Iterator[Remedy]:
                     for match in re.finditer(rf"this->(?={case.layout.words[index + 2].text}\b)", case.text)
                 )
                 yield Remedy("write self->", every, "arrays are not kept in clauses", span)
-    if case.error.tag == "D_LQUANT_MISMATCH":
-        numbers = re.search(r"(-?\d+)\s*,\s*(-?\d+)", text)
-        if numbers:
-            span = Span(case.part.start + numbers.start(), case.part.start + numbers.end())
-            yield Remedy("write the lower one first", swap(span, f"{numbers[2]}, {numbers[1]}"), "", span)
     if case.error.tag in ("D_STACK_SIZE", "D_USTACK_FRAMES"):
         given = arguments(case.layout, case.number)
         if given:

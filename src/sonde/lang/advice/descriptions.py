@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from fractions import Fraction
 
-from sonde.lang.advice.finding import Case, Label, Remedy, swap
+from sonde.lang.advice.finding import Case, Label, Remedy, cause, swap
 from sonde.lang.advice.foreign import FIELDS, PROBES
 
 _FIELD_COUNT = 4
@@ -107,22 +108,40 @@ def field_words(case: Case) -> Iterator[Remedy]:
         yield _written(case, stripped.split(":"), "no field stands behind the last colon")
     if text.lower() != text:
         yield _written(case, text.lower().split(":"), "names have small letters")
-    timer = re.fullmatch(r"((?:profile:::)?(?:tick|profile)-?)(\d+)(?:\.\d+)?\s*-?([a-zA-Z]*)", text)
-    if timer:
-        yield from _timer(case, timer)
     if "." in text and ":" not in text:
         yield _written(case, text.replace(".", "::", 1).replace(".", ":").split(":"), "fields are divided by colons")
 
 
-_UNITS = {"h": "hz", "m": "ms", "s": "s", "u": "us", "n": "ns"}
+_UNITS: dict[str, str] = {
+    "": "", "hz": "hz", "herz": "hz", "hertz": "hz", "khz": "000hz",
+    "n": "ns", "ns": "ns", "nsec": "ns", "nsecs": "ns", "nano": "ns", "nanosec": "ns", "nanosecond": "ns",
+    "u": "us", "us": "us", "usec": "us", "usecs": "us", "micro": "us", "microsec": "us", "microsecond": "us",
+    "ms": "ms", "msec": "ms", "msecs": "ms", "milli": "ms", "millis": "ms", "millisec": "ms", "millisecond": "ms",
+    "s": "s", "sec": "s", "secs": "s", "second": "s", "sek": "s", "m": "m", "min": "m", "mins": "m", "minute": "m",
+    "h": "h", "hr": "h", "hrs": "h", "hour": "h", "d": "d", "day": "d",
+}  # fmt: skip
+"""Words for units, and D's; the plural is understood."""
+
+_SMALLER = {"s": ("ms", 1000), "ms": ("us", 1000), "m": ("s", 60), "h": ("m", 60), "d": ("h", 24)}
 
 
-def _timer(case: Case, match: re.Match[str]) -> Iterator[Remedy]:
-    head = match[1] if match[1].endswith("-") else f"{match[1]}-"
+def timer(case: Case) -> Iterator[Remedy]:
+    """A timer whose unit or number is not one of D's."""
+    text = case.layout.of(case.span)
+    match = re.fullmatch(r"((?:profile)?:*(?:tick|profile))[-_:.]*(\d+)(\.\d+)?[-_:.]?([a-zA-Z]*)", text, re.IGNORECASE)
+    if match is None:
+        return
+    head, number, fraction, word = match[1].lower(), match[2], match[3], match[4].lower()
     label = "a timer is tick-N or profile-N, N a rate or a time with a unit"
-    unit = _UNITS.get(match[3][:1].lower(), "")
-    for written in (f"{head}{match[2]}{unit}", f"{head}{match[2]}", f"{head}1s"):
-        yield Remedy(f"write {written}", swap(case.span, written), label)
+    unit = _UNITS.get(word, _UNITS.get(word.removesuffix("s")))
+    if fraction and unit in _SMALLER:
+        unit, factor = _SMALLER[unit]
+        value = Fraction(number + fraction) * factor
+        number = str(value.numerator) if value.denominator == 1 else ""
+    if unit is not None and number and (not fraction or unit not in ("", "hz")):
+        written = f"{head}-{number}{unit}"
+        yield Remedy(f"write {written}", swap(case.span, written), label, case.span)
+    yield cause(case.span, label, "units are ns, us, ms, s, m (minutes), h, d and hz; the shortest time is 200us")
 
 
 def spelling(case: Case) -> Iterator[Remedy]:

@@ -39,6 +39,11 @@ class Remedy(NamedTuple):
     is_certain: bool = False
     """Whether this is meant even where it does not compile, as a probe that this kernel has not."""
 
+    @property
+    def is_cause(self) -> bool:
+        """Whether nothing is changed: the cause is known, and no change behind this one would keep the meaning."""
+        return not self.edits
+
 
 class Finding(NamedTuple):
     """A mistake as it is told: `remedy` is one that has been tried, and compiles; `advice` is for people to follow."""
@@ -88,6 +93,11 @@ def replaced(text: str, edits: tuple[Edit, ...]) -> str:
     for edit in sorted(edits, reverse=True):
         text = text[: edit.span.start] + edit.text + text[edit.span.end :]
     return text
+
+
+def cause(span: Span, label: str, words: str) -> Remedy:
+    """What is wrong at `span` and what D has for it, where no change of the text is known that keeps its meaning."""
+    return Remedy(words, (), label, span)
 
 
 def swap(span: Span, text: str) -> tuple[Edit, ...]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from sonde.lang.advice.finding import Case, Edit, Finding, Remedy, Trial
+from sonde.lang.advice.finding import Case, Edit, Finding, Trial
 from sonde.lang.advice.layout import Layout
 from sonde.lang.advice.rules import advice, remedies
-from sonde.lang.advice.spans import span_of
-from sonde.lang.advice.trials import Tried, first_that_helps
+from sonde.lang.advice.spans import control_line, span_of
+from sonde.lang.advice.trials import Tried, first_that_helps, is_invented
 from sonde.lang.advice.words import AGGREGATION, NAME, Span, words
 from sonde.lang.errors import DError
 from sonde.typed import NamedTuple
@@ -27,7 +27,7 @@ _LARGE = 64 * 1024
 _OF_THE_WHOLE = ("D_EMPTY", "D_MACRO_UNUSED", "D_PRAG_UNUSED")
 """Mistakes that a program can have because a part of it was taken out."""
 
-_OF_NAMES = ("D_IDENT_UNDEF", "D_FUNC_UNDEF", "D_MACRO_UNDEF")
+_OF_NAMES = ("D_IDENT_UNDEF", "D_FUNC_UNDEF", "D_MACRO_UNDEF", "D_PRAG")
 
 _ASSIGNED = re.compile(r"\s*(?:\[[^\]]*\]\s*)?(?:[-+*/%&|^]|<<|>>)?=(?!=)|\s*(?:\[[^\]]*\]\s*)?(?:\+\+|--)")
 
@@ -38,6 +38,7 @@ class _Draft:
     def __init__(self, text: str) -> None:
         self.text = text
         self._origins = list(range(len(text) + 1))
+        self._inserted = [False] * (len(text) + 1)
         self.is_cut = False
         """Whether parts have been taken out."""
         self.missing: set[str] = set()
@@ -48,11 +49,16 @@ class _Draft:
         last = self._origins[min(max(span.end - 1, span.start), len(self.text))]
         return Span(start, max(last + 1, start + (span.end > span.start)))
 
-    def change(self, edits: Iterable[Edit]) -> None:
+    def is_inserted(self, span: Span) -> bool:
+        """Whether a part has been written by a change."""
+        return any(self._inserted[span.start : span.end])
+
+    def change(self, edits: Iterable[Edit], are_blanks: bool = False) -> None:
         for edit in sorted(edits, reverse=True):
             start, end = edit.span
             self.text = self.text[:start] + edit.text + self.text[end:]
             self._origins[start:end] = [self._origins[start]] * len(edit.text)
+            self._inserted[start:end] = [not are_blanks] * len(edit.text)
 
     def take_out(self, span: Span, instead: str = "", is_declaration: bool = False) -> None:
         """Blanks, and what is to stand there: lines stay lines."""
@@ -60,7 +66,7 @@ class _Draft:
         part = self.text[span.start : span.end]
         self.missing |= _brought(part, is_declaration)
         blank = re.sub(r"[^\n]", " ", part)
-        self.change([Edit(span, instead + blank)])
+        self.change([Edit(span, instead + blank)], are_blanks=True)
 
 
 class Findings(NamedTuple):
@@ -91,9 +97,10 @@ def findings(first: DError, text: str, trial: Trial) -> Findings:
                 # What was to repair it did not.
                 tried = Tried()
             # The same name again is the same mistake again: its remedy is part of the repaired text.
-            if not any(_is_alike(told, each) for each in found):
+            is_known = any(_is_alike(told, each) for each in found)
+            if not is_known and (tried.remedy or not _is_own(case, draft, text)):
                 found.append(told)
-            _go_on(draft, case, tried.remedy)
+            _go_on(draft, case, tried)
         if len(text) > _LARGE:
             break
         error = trial(draft.text, True)
@@ -102,7 +109,7 @@ def findings(first: DError, text: str, trial: Trial) -> Findings:
 
 def _is_alike(first: Finding, other: Finding) -> bool:
     same = first.error.tag == other.error.tag and first.error.text == other.error.text
-    return same and (first.error.tag in _OF_NAMES or first.span == other.span)
+    return same and (first.error.tag.startswith(_OF_NAMES) or first.span == other.span)
 
 
 def case_of(error: DError, layout: Layout) -> Case:
@@ -123,6 +130,9 @@ def _can_be_placed(error: DError) -> bool:
 def _told(case: Case, tried: Tried, draft: _Draft) -> Finding:
     """The finding with the places of the user's text."""
     remedy = tried.remedy
+    if tried.known is not None:
+        known = tried.known
+        return Finding(case.error, draft.original(known.span or case.span), known.label, (), None, known.words)
     if remedy is None:
         label, also, words = advice(case)
         words = tried.refused or words
@@ -142,27 +152,46 @@ def _origin_of_edit(draft: _Draft, span: Span) -> Span:
     )
 
 
-def _go_on(draft: _Draft, case: Case, remedy: Remedy | None) -> None:
-    if remedy is not None:
-        draft.change(remedy.edits)
+def _go_on(draft: _Draft, case: Case, tried: Tried) -> None:
+    if tried.remedy is not None:
+        draft.change(tried.remedy.edits)
     else:
         _take_out(draft, case)
 
 
+def _is_own(case: Case, draft: _Draft, text: str) -> bool:
+    """Whether a mistake is only one because of changes that were made: what it is about is not the user's."""
+    is_new = draft.is_inserted(case.span) and not _is_written(case.layout.of(case.span), text)
+    return is_new or is_invented(case.error, case.layout, text)
+
+
+def _is_written(part: str, text: str) -> bool:
+    return re.search(rf"(?<!\w){re.escape(part)}(?!\w)", text) is not None
+
+
 def _take_out(draft: _Draft, case: Case) -> None:
     """Take the part with the mistake out: a description becomes one that is always there, a clause that cannot be
-    read goes away whole."""
+    read goes away whole, as a line that begins with # does."""
     item = case.item
-    if item is None:
+    line = control_line(case.layout, case.offset)
+    if line is not None:
+        draft.take_out(line)
+    elif item is None:
         draft.take_out(Span(0, len(draft.text)))
     elif any(case.is_in(each) for each in item.descriptions) and case.description != _ALWAYS_THERE:
         draft.missing |= {"args", _ALWAYS_THERE, *(f"arg{number}" for number in range(10))}
         draft.take_out(Span(item.descriptions[0].start, item.descriptions[-1].end), _ALWAYS_THERE)
-    elif case.error.tag == "D_SYNTAX" or item.body is None or case.part.end <= case.part.start:
+    elif case.error.tag == "D_SYNTAX" or item.body is None or not _stands_alone(case):
         end = max(item.span.end, min(case.offset + 1, len(draft.text)))
         draft.take_out(Span(item.span.start, end), is_declaration=not item.descriptions or item.body is None)
     else:
         draft.take_out(case.part)
+
+
+def _stands_alone(case: Case) -> bool:
+    """Whether a statement can be taken out without another losing its head."""
+    following = case.text[case.part.end :].lstrip()[:1]
+    return case.part.end > case.part.start and following in (";", "}", "/", "")
 
 
 def _brought(part: str, is_declaration: bool) -> set[str]:

@@ -4,14 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from sonde.lang.advice import aggregations, calls, descriptions, foreign, names, operators, signs, statements, values
+from sonde.lang.advice import (
+    aggregations,
+    calls,
+    computed,
+    descriptions,
+    foreign,
+    idioms,
+    names,
+    operators,
+    signs,
+    statements,
+    texts,
+    values,
+)
 from sonde.lang.advice.finding import Case, Label, Remedy
 
 Rule = Callable[[Case], Iterator[Remedy]]
 
+_KNOWN: tuple[Rule, ...] = (
+    texts.methods, texts.formatted, texts.characters, texts.puts_in_words, texts.is_in, computed.arithmetic,
+    computed.values, computed.conversions, computed.elements, computed.missing_values, idioms.walks, idioms.colons,
+    idioms.empty_operands, idioms.numbers_with_members, idioms.limits,
+)  # fmt: skip
+"""Rules that know the cause by the form of the mistake: nothing is guessed behind them."""
+
 _DESCRIPTIONS: tuple[Rule, ...] = (
-    statements.heads, signs.opening_slash, statements.braces, descriptions.foreign_words, descriptions.process,
-    descriptions.fields_left_out, descriptions.field_words, descriptions.spelling,
+    descriptions.timer, statements.heads, signs.opening_slash, statements.braces, descriptions.foreign_words,
+    descriptions.process, descriptions.fields_left_out, descriptions.field_words, descriptions.spelling,
 )  # fmt: skip
 _SYNTAX: tuple[Rule, ...] = (
     signs.foreign_signs, statements.lists, signs.foreign_operators, operators.comparison, signs.comments, signs.quotes,
@@ -39,7 +59,7 @@ _BY_TAG: tuple[tuple[tuple[str, ...], tuple[Rule, ...]], ...] = (
 def remedies(case: Case) -> Iterator[Remedy]:
     """Changes that may help, the likeliest first. None has been tried."""
     rules = next((rules for tags, rules in _BY_TAG if case.error.tag.startswith(tags)), (*_REST, *_NAMES))
-    for rule in rules:
+    for rule in (*_KNOWN, *rules):
         yield from rule(case)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from sonde.lang.advice.finding import Case, Edit, Label, Remedy, insert, of_word, swap
+from sonde.lang.advice.finding import Case, Edit, Label, Remedy, cause, insert, of_word, swap
 from sonde.lang.advice.foreign import OPERATORS, SIGNS
 from sonde.lang.advice.words import CHARACTER, MACRO, NAME, NUMBER, STRING, Span, closing
 
@@ -86,13 +86,32 @@ def quotes(case: Case) -> Iterator[Remedy]:
         start = _unclosed_quote(case.text, line_start, line_end)
     if case.text[start : start + 1] not in ('"', "'") or start < 0:
         return
+    begun = case.layout.word(start)
+    if begun is not None and len(begun.text) > 1 and begun.text.endswith(begun.text[0]):
+        return
     end = len(case.text) if case.text.find("\n", start) < 0 else case.text.find("\n", start)
     rest = case.text[start + 1 : end]
     quote = case.text[start]
     label, span = "the text that begins here does not end", Span(start, start + 1)
-    for match in re.finditer(r"(?=,[^,]*\)|\)+\s*;?\s*\}*\s*$|\s*/\s*\{|;|$)", rest):
-        place = start + 1 + match.start()
+    for offset in _ends_of_text(rest):
+        place = start + 1 + offset
         yield Remedy(f"close it: {quote}", insert(place, quote), label, span)
+    opened = re.search(r"[(,]\s*([^\s\"(),;][^\"(),;]*)$", case.text[:start])
+    if opened and re.match(r"\s*[,)]", rest):
+        here = Span(opened.start(1), opened.end(1))
+        yield Remedy(f"open it: {quote}", insert(here.start, quote), "the text that ends here does not begin", here)
+    yield cause(span, label, f"a text ends with {quote} in the line that it begins in")
+
+
+def _ends_of_text(rest: str) -> list[int]:
+    """Where the text of a call or a predicate may end, the likeliest first; nothing behind that part."""
+    end = re.search(r"(\)+)\s*(?:;|\}|$)|\s*/\s*\{", rest)
+    if end is None:
+        return [match.start() for match in re.finditer(r"\s*(?:;|$)", rest)][:1]
+    if end[1] is None:
+        return [end.start()]
+    closings = range(end.end(1) - 1, end.start() - 1, -1)
+    return [*closings, *(match.start() for match in re.finditer(",", rest[: end.start()]))]
 
 
 def _unclosed_quote(text: str, start: int, end: int) -> int:

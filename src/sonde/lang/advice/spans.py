@@ -38,6 +38,9 @@ def span_of(error: DError, layout: Layout) -> Span:
     """The part of the text that the mistake is about."""
     assert error.position is not None
     offset = layout.offset(error.position)
+    line = control_line(layout, offset)
+    if line is not None:
+        return _in_control_line(error, layout, line)
     index = layout.index(offset)
     if index >= len(layout.words):
         return Span(len(layout.text.rstrip()), len(layout.text.rstrip()) + 1)
@@ -64,6 +67,28 @@ def span_of(error: DError, layout: Layout) -> Span:
     if word.text in _BINARY:
         return operation(layout, index)
     return Span(word.start, word.end)
+
+
+def control_line(layout: Layout, offset: int) -> Span | None:
+    """The line around an offset if it is one that begins with #."""
+    start = layout.text.rfind("\n", 0, offset) + 1
+    end = layout.text.find("\n", offset)
+    line = Span(start, end if end >= 0 else len(layout.text))
+    return line if layout.of(line).lstrip().startswith("#") else None
+
+
+def _in_control_line(error: DError, layout: Layout, line: Span) -> Span:
+    """The word of a control line that a message names, or its directive."""
+    text = layout.of(line)
+    named = re.search(r"'([^']+)'|#(\w+)|pragma (\w+)$", error.text)
+    name = named and next(filter(None, named.groups()), "")
+    place = text.rfind(name) if name else -1
+    if name and place >= 0:
+        if named and named[2]:
+            start = line.start + text.index("#")
+            return Span(start, line.start + place + len(name))
+        return Span(line.start + place, line.start + place + len(name))
+    return Span(line.start + len(text) - len(text.lstrip()), line.start + len(text.rstrip()))
 
 
 def call(layout: Layout, index: int) -> Span:

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 
 from sonde.lang.advice.finding import Case, Remedy, Trial, replaced
 from sonde.lang.advice.layout import Layout
-from sonde.lang.advice.words import Span
+from sonde.lang.advice.spans import control_line
+from sonde.lang.advice.words import MACRO, Span
 from sonde.lang.errors import DError
 from sonde.typed import NamedTuple
 
@@ -20,10 +21,11 @@ _WHILE_READING = ("D_SYNTAX", "D_STR_NL", "D_CHR_NL", "D_INT_", "D_CHR_", "D_STR
 class Tried(NamedTuple):
     """`remedy` is the first change after which the mistake is gone, and none is left in the same statement, else the
     first that leaves another in it which was hidden. Where there is none, `refused` are the words of one that is
-    meant though it does not compile, and why it does not."""
+    meant though it does not compile, and why it does not; `known` is the cause where a rule knows it for certain."""
 
     remedy: Remedy | None = None
     refused: str = ""
+    known: Remedy | None = None
 
 
 def first_that_helps(case: Case, remedies: Iterable[Remedy], trial: Trial) -> Tried:
@@ -32,6 +34,8 @@ def first_that_helps(case: Case, remedies: Iterable[Remedy], trial: Trial) -> Tr
     refused = ""
     seen: set[str] = set()
     for remedy in remedies:
+        if remedy.is_cause:
+            return Tried(hidden, refused, None if hidden else remedy)
         text = replaced(case.text, remedy.edits)
         if text in seen or text == case.text:
             continue
@@ -54,6 +58,8 @@ def _is_elsewhere(case: Case, remedy: Remedy, text: str, left: DError) -> bool:
         return left.text != case.error.text
     layout = Layout(text)
     offset = layout.offset(left.position)
+    if control_line(case.layout, case.offset):
+        return control_line(layout, offset) is None or left.text != case.error.text
     if left.tag.startswith("D_PDESC") and not _is_description(case, layout, offset):
         return False
     start, end = _changed(case, remedy, layout)
@@ -93,8 +99,26 @@ def _was_hidden(case: Case, remedy: Remedy, text: str, left: DError) -> bool:
     is_read = not left.tag.startswith(_WHILE_READING)
     if case.error.tag.startswith(_WHILE_READING):
         return is_read or remedy.is_certain
-    offset = Layout(text).offset(left.position)
-    return is_read and (left.tag != case.error.tag or offset > _moved(case.offset, remedy) or _later(case.error, left))
+    layout = Layout(text)
+    offset = layout.offset(left.position)
+    if is_invented(left, layout, case.text):
+        return False
+    is_other = left.tag != case.error.tag and not (left.tag.startswith("D_OP_") and case.error.tag.startswith("D_OP_"))
+    return is_read and (is_other or offset > _moved(case.offset, remedy) or _later(case.error, left))
+
+
+_QUOTED_NAME = re.compile(r"failed to resolve ([\w`]+):|undefined function name: (\w+)")
+
+
+def is_invented(error: DError, layout: Layout, written: str) -> bool:
+    """Whether a mistake is about a name that the user has not written: a change has brought it."""
+    named = _QUOTED_NAME.search(error.text)
+    name = named and (named[1] or named[2])
+    if not name or re.search(rf"(?<!\w){re.escape(name)}(?!\w)", written):
+        return False
+    # A macro variable stands for its value.
+    word = layout.word(layout.offset(error.position)) if error.position else None
+    return word is None or word.kind != MACRO
 
 
 def _later(first: DError, left: DError) -> bool:
