@@ -28,3 +28,14 @@ def _own_cache(tmp_path_factory):
         del os.environ["XDG_CACHE_HOME"]
     else:
         os.environ["XDG_CACHE_HOME"] = before
+
+
+@pytest.fixture(autouse=True)
+def _own_signals():
+    """What the command does to signals ends with the test that runs it in this process: with the default for SIGPIPE
+    a later test that writes to who has gone would end all of them."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGPIPE, signal.SIGTERM)}
+    yield
+    for number, handler in before.items():
+        if signal.getsignal(number) is not handler:
+            signal.signal(number, handler)
