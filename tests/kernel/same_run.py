@@ -19,6 +19,7 @@ _FIELD = re.compile(r"^ \* (Command|Options|Status|Shows): (.*)$", re.MULTILINE)
 # Where an engine has a clause's memory, and where in its code the instruction is that faults.
 _ADDRESS = re.compile(r"0x[0-9a-f]{9,} = \*")
 _PLACE = re.compile(r" at BPF pc \d+")
+_NUMBER = re.compile(r"\bpid \d+(?= exited| terminated)")
 _CPU = re.compile(r"^ *\d+ ", re.MULTILINE)
 
 
@@ -67,4 +68,4 @@ def outcome(script, engine, compiled, directory):
         text = _CPU.sub("CPU ", text)
     # A command ends with the session: how far it came after exit() is a matter of time.
     target = "" if "exit(" in script.path.read_text() else done.stdout
-    return Outcome(text, _PLACE.sub("", done.stderr), target, done.returncode)
+    return Outcome(text, _NUMBER.sub("pid *", _PLACE.sub("", done.stderr)), target, done.returncode)

@@ -24,7 +24,7 @@ def test_each_derived_probe_has_a_clause_with_its_condition() -> None:
     written = [c for c in clauses if not c.is_hidden]
     assert [(c.id, [p.id for p in c.probes]) for c in written] == [(1, [9]), (2, [10]), (3, [1])]
     condition: Any = written[0].predicate
-    assert (condition.op, condition.left.number) == (">", 2)
+    assert (condition.op, condition.left.operand.number) == (">", 2)
     assert written[1].predicate is None
     assert written[2].predicate is None
 
@@ -37,7 +37,7 @@ def test_the_condition_comes_before_the_predicate() -> None:
 def test_argn_is_the_expression_in_64_bits() -> None:
     found = traced("arg1")
     assert isinstance(found, tree.Cast)
-    assert (found.operand.op, found.operand.left.number) == ("+", 2)
+    assert (found.operand.op, found.operand.left.operand.number) == ("+", 2)
     assert isinstance(traced("arg7"), tree.Const)
 
 

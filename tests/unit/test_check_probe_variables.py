@@ -33,7 +33,7 @@ def test_another_place_is_another_clause():
     found = clauses("pid7::*[dt]:entry /args->count > 1/ { @[probefunc] = sum(args->count); }")
     assert [probes for probes, _ in found] == [("first", "second"), ("third",)]
     assert [clause.id for _, clause in found] == [1, 2]
-    places = [clause.predicate.left.pieces for _, clause in found]
+    places = [clause.predicate.left.operand.pieces for _, clause in found]
     assert places[0] != places[1]
 
 

@@ -137,8 +137,10 @@ def _excerpt(finding: Finding, lines: _Lines) -> Iterator[str]:
 
 
 def _help(finding: Finding, hint: str) -> list[str]:
+    """What the compiler itself knows of the mistake, which may know more than its text tells, then a change."""
     if finding.remedy is not None:
-        return [f"help: {visible(finding.remedy.words)}"]
+        known = finding.error.hint.split("\n") if finding.error.hint else []
+        return [*known, f"help: {visible(finding.remedy.words)}"]
     said = finding.advice or hint
     if not said:
         return []
