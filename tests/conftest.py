@@ -18,16 +18,6 @@ for number, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGQU
         signal.signal(number, usual)
 
 
-@pytest.fixture(autouse=True)
-def _own_signals():
-    """What a test calls that is the whole command, `main`, decides what signals do to the process it is."""
-    before = {number: signal.getsignal(number) for number in (signal.SIGPIPE, signal.SIGINT, signal.SIGXFSZ)}
-    yield
-    for number, handler in before.items():
-        if signal.getsignal(number) is not handler:
-            signal.signal(number, handler)
-
-
 @pytest.fixture(scope="session", autouse=True)
 def _own_cache(tmp_path_factory):
     """The cache directory of whoever runs the tests is left alone."""
