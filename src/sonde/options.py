@@ -298,13 +298,22 @@ def names() -> tuple[str, ...]:
 _WANTED = {
     _SIZE: "it takes a number of bytes, or with k, m, g or t",
     _COUNT: "it takes a number",
-    _RATE: "it takes a time, with ns, us, ms, s, m, h or d, or a number a second, with hz",
+    _RATE: "it takes a time, with ns, us, ms, s, m, h or d, or a rate, with hz",
     _SWITCH: "it takes yes or no, or nothing",
 }
 
 
-def value_wanted(name: str, text: str) -> tuple[str, str]:
-    """What values an option takes, for people, and one that a wrong text may have meant ("" for none).
+_UNIT_WORDS = {
+    "b": "", "byte": "", "bytes": "", "kb": "k", "kib": "k", "mb": "m", "mib": "m", "meg": "m", "gb": "g", "gib": "g",
+    "tb": "t", "tib": "t", "minute": "m", "minutes": "m", "mins": "m", "second": "s", "seconds": "s", "secs": "s",
+    "sek": "s", "millisecond": "ms", "milliseconds": "ms", "msecs": "ms", "millis": "ms", "microseconds": "us",
+    "usecs": "us", "nanoseconds": "ns", "nsecs": "ns", "hours": "h", "hrs": "h", "hr": "h", "days": "d", "hertz": "hz",
+}  # fmt: skip
+"""Units as they are written elsewhere; a word that means no unit for certain is not guessed at."""
+
+
+def value_wanted(name: str, text: str) -> tuple[str, tuple[str, ...]]:
+    """What values an option takes, for people, and those that a wrong text may have meant.
 
     Raises OptionError for an option that does not exist.
     """
@@ -314,12 +323,17 @@ def value_wanted(name: str, text: str) -> tuple[str, str]:
         from difflib import get_close_matches
 
         near = get_close_matches(text, choices, 1)
-        return f"it takes {', '.join(choices)}", near[0] if near else ""
+        return f"it takes {', '.join(choices)}", tuple(near)
     low, high = _BOUNDS.get(name, (0, 1 << 62))
     wanted = _WANTED.get(kind, "") + (f", {low:,} to {high:,}" if name in _BOUNDS else "")
-    digits = re.match(r"\s*(\d+)\s*([a-zA-Z]?)", text)
-    candidates = [digits[1] + digits[2].lower(), digits[1]] if digits else []
-    return wanted, next((each for each in candidates if _is_value(name, each)), "")
+    parts = re.fullmatch(r"\s*(\d+)\s*([a-zA-Z]*)\s*", text)
+    if parts is None:
+        return wanted, ()
+    unit = parts[2].lower()
+    units = [_UNIT_WORDS.get(unit, unit)]
+    candidates = [parts[1] + each for each in (*units, *("k", "m") * (kind == _SIZE), *("ms", "s") * (kind == _RATE))]
+    found = [each for each in candidates if each != text and _is_value(name, each)]
+    return wanted, tuple(found[:1] if found[:1] == candidates[:1] else found)
 
 
 def _is_value(name: str, text: str) -> bool:

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 
 from sonde.cli.arguments import LONG_OPTIONS, Arguments, parse
-from sonde.cli.messages import FatalError, Messages, UsageError
+from sonde.cli.messages import FatalError, Messages, UsageError, ValueOfOptionError
 from sonde.cli.output import show
 from sonde.target.launch import open_nothing
 
@@ -39,7 +39,8 @@ def main(words: Sequence[str] | None = None) -> int:
         return error.status
     except FatalError as error:
         messages.failure(error)
-        return error.status
+        # dtrace(1) keeps the status 2 for its usage.
+        return 1 if isinstance(error, ValueOfOptionError) and messages.program == "dtrace" else error.status
     except OSError as error:
         # What the parts do not explain themselves: an output that takes no more, a file of the system not there.
         messages.error(str(error.strerror) + (f": {error.filename}" if error.filename else ""))
@@ -120,6 +121,10 @@ def _command(words: list[str], messages: Messages) -> int:
         from sonde.cli.read import read_file
 
         return read_file(words[1:], messages)
+    if messages.program != "dtrace" and words and (not words[0].startswith("-") or words[0] == "-e"):
+        from sonde.cli.operands import refuse_foreign
+
+        refuse_foreign(words)
     arguments = parse(words)
     if "help" in arguments.flags:
         from sonde.cli.manual.asked import show_manual

@@ -32,6 +32,13 @@ class UsageError(FatalError):
         self.option = option
 
 
+class ValueOfOptionError(FatalError):
+    """The value of an option of the command line is none that it takes."""
+
+    def __init__(self, text: str, hint: str = "") -> None:
+        super().__init__(text, 2, hint)
+
+
 class Messages:
     """The error output of one command, each message behind the program's name.
 

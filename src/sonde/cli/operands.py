@@ -5,6 +5,9 @@ To `dtrace` all words are macro arguments, as dtrace(1) has it.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+
 from sonde.cli.arguments import Arguments, ProgramText
 from sonde.cli.messages import FatalError
 from sonde.untrusted import read_start
@@ -14,6 +17,28 @@ COMMANDS = ("doctor", "raw", "record", "read", "verify", "vars", "help", "comple
 _EXAMPLE = "sonde {given} -n 'syscall:::entry /pid == $target/ {{ @[probefunc] = count(); }}'"
 _INTERNAL = ("BEGIN", "END", "ERROR")
 _TIMERS = ("profile-", "tick-")
+_EVENT = re.compile(r"([a-z]\w*):(\w+)")
+"""An event as perf(1) names it."""
+
+_OF_PROGRAMS = ("-n", "-s", "-P", "-m", "-f", "-i", "-c", "-p", "--")
+_WIDTH = 78
+
+
+def refuse_foreign(words: Sequence[str]) -> None:
+    """Refuse command lines as time(1), strace(1) and perf(1) have them: their words would be taken for options of
+    sonde. Raises FatalError."""
+    first, rest = words[0], words[1:]
+    if first == "-e" and rest and _EVENT.fullmatch(rest[0]):
+        raise _only_compiled(rest[0], [word for word in rest[1:] if word not in ("-a", "--")])
+    if first.startswith("-") or not rest or rest == ["-l"] or _is_program(first) or _is_script(first):
+        return
+    if any(word.startswith(_OF_PROGRAMS) or {":", "{"} & set(word) for word in rest):
+        return
+    # A mistake may take its time.
+    from shutil import which
+
+    if first not in COMMANDS and which(first):
+        raise _meaningless(first, rest)
 
 
 def with_program(arguments: Arguments) -> Arguments:
@@ -28,11 +53,21 @@ def with_program(arguments: Arguments) -> Arguments:
     if _is_script(first):
         return arguments._replace(programs=(ProgramText("file", first),), operands=tuple(rest))
     if not _is_program(first):
-        raise _meaningless(first)
+        raise _meaningless(first, rest)
     if "compile_only" in arguments.flags:
-        text = "-e compiles and ends, as with dtrace(1); what is to run is given with -n"
-        raise FatalError(text, 2, hint=f"sonde -n {_quoted(first)}")
+        raise _only_compiled(first, rest)
     return arguments._replace(programs=(ProgramText("name", first),), operands=tuple(rest))
+
+
+def _only_compiled(first: str, rest: Sequence[str]) -> FatalError:
+    """-e as perf(1) has it: the event behind it, and a command."""
+    text = "-e compiles and ends, as with dtrace(1); what is to run is given with -n"
+    event = _EVENT.fullmatch(first)
+    program = f"syscall::{event[2][10:]}:entry" if event and event[2].startswith("sys_enter_") else first
+    if event and program == first:
+        program = f"sdt:{event[1]}::{event[2]}"
+    command = f" -c {_quoted(' '.join(map(_quoted, rest)))}" if event and rest else ""
+    return FatalError(text, 2, hint=f"sonde -n {_quoted(program)}{command}")
 
 
 def _is_script(word: str) -> bool:
@@ -60,7 +95,7 @@ def _nothing_to_trace(arguments: Arguments) -> FatalError:
     return FatalError("no probes specified", hint=hint)
 
 
-def _meaningless(word: str) -> FatalError:
+def _meaningless(word: str, rest: Sequence[str]) -> FatalError:
     # A mistake may take its time.
     from difflib import get_close_matches
     from shutil import which
@@ -70,7 +105,10 @@ def _meaningless(word: str) -> FatalError:
     if close:
         return FatalError(text, 2, hint=f"did you mean `sonde {close[0]}`?")
     if which(word):
-        return FatalError(text, 2, hint=f"to trace that command:\n{_EXAMPLE.format(given='-c ' + _quoted(word))}")
+        command = _quoted(" ".join(map(_quoted, (word, *rest))))
+        line = _EXAMPLE.format(given="-c " + command)
+        line = line if len(line) <= _WIDTH else line.replace(" -n ", " -n \\\n  ", 1)
+        return FatalError(text, 2, hint=f"to trace that command:\n{line}")
     return FatalError(
         text, 2, hint="a script ends in .d or is given with -s, a program with -n;\n`sonde --help` tells more"
     )

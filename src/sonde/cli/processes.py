@@ -7,7 +7,7 @@ from contextlib import ExitStack, contextmanager
 
 from sonde.cli.arguments import Arguments
 from sonde.cli.engines import EMBEDDED, has_filter
-from sonde.cli.messages import FatalError
+from sonde.cli.messages import FatalError, ValueOfOptionError
 from sonde.options import OptionTable
 from sonde.session import Traced
 
@@ -64,7 +64,18 @@ def _followed(arguments: Arguments, options: OptionTable) -> Iterator[Sequence[T
 _PTRACE = "kernel.yama.ptrace_scope or a container may forbid ptrace(2); `sonde doctor` tells more"
 
 
+def _of_name(text: str) -> str:
+    """What -p takes, and how a program that runs is found by its name."""
+    if not text or text.lstrip("-").isdigit():
+        return "-p takes the number of a process that runs"
+    # A mistake may take its time.
+    from shlex import quote
+
+    name = text.rpartition("/")[2]
+    return f'-p takes a number: -p $(pgrep -n {quote(name)}), or all of that name:\n/execname == "{name}"/'
+
+
 def _number(text: str) -> int:
     if not (text.isascii() and text.isdigit() and int(text) > 0):
-        raise FatalError(f"invalid pid: {text}")
+        raise ValueOfOptionError(f"invalid pid: {text}", _of_name(text))
     return int(text)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from sonde.cli.arguments import Arguments
-from sonde.cli.messages import FatalError
+from sonde.cli.messages import FatalError, ValueOfOptionError
 from sonde.options import BAD_VALUE, OptionError, OptionTable, from_environment, similar, value_wanted
 
 
@@ -19,7 +19,10 @@ def option_table(arguments: Arguments) -> OptionTable:
             options.set(name, text)
             check_attributes(name, text)
         except OptionError as error:
-            raise FatalError(f"failed to set {given}: {error}", hint=_option_hint(given, name, text)) from None
+            what, hint = f"failed to set {given}: {error}", _option_hint(given, name, text)
+            if given.startswith("DTRACE_OPT_"):
+                raise FatalError(what, hint=hint) from None
+            raise ValueOfOptionError(what, hint) from None
     return options
 
 
@@ -44,5 +47,6 @@ def _option_hint(given: str, name: str, text: str | None) -> str:
         wanted, right = value_wanted(name, text or "")
     except OptionError:
         return ""
-    form = f"{given}={right}" if given.startswith(("-x", "DTRACE")) else f"{given} {right}"
-    return "\n".join(filter(None, (wanted, f"help: write {form}" if right else "")))
+    sign = "=" if given.startswith(("-x", "DTRACE")) else " "
+    forms = " or ".join(f"{given}{sign}{each}" for each in right)
+    return "\n".join(filter(None, (wanted, f"help: write {forms}" if right else "")))

@@ -65,7 +65,7 @@ class UserFunctions:
         found = self._direct(pattern, there)
         if chosen and not found and is_exact and plain(pattern.module):
             text = f"failed to lookup '{pattern.function}' in module '{pattern.module}'"
-            raise DError("D_PROC_FUNC", text, hint=_alike(pattern.function, chosen))
+            raise DError("D_PROC_FUNC", text, hint=_stripped(chosen), names=_alike(pattern.function, chosen))
         return [
             self._probe(pattern, place, name, offset)
             for place in found
@@ -237,12 +237,14 @@ def _is_called(each: CodeObject, module: str) -> bool:
     return any(matches(module, name) for name in names)
 
 
-def _alike(function: str, objects: Sequence[CodeObject]) -> str:
-    """What may help where there is no function of a name."""
+def _alike(function: str, objects: Sequence[CodeObject]) -> list[str]:
+    """Functions that are spelled nearly as one that is not there."""
     from difflib import get_close_matches
 
-    near = get_close_matches(function, sorted({name for each in objects for name in each.function_names}), cutoff=0.7)
-    hints = [f"did you mean {' or '.join(near)}?"] if near else []
+    return get_close_matches(function, sorted({name for each in objects for name in each.function_names}), cutoff=0.7)
+
+
+def _stripped(objects: Sequence[CodeObject]) -> str:
+    """What may be the reason where there is no function of a name."""
     stripped = [each.name for each in objects if each.is_stripped]
-    hints += [f"{name} is stripped: only functions that it exports have names" for name in stripped]
-    return "\n".join(hints)
+    return "\n".join(f"{name} is stripped: only functions that it exports have names" for name in stripped)

@@ -8,6 +8,7 @@ from fractions import Fraction
 
 from sonde.lang.advice.finding import Case, Label, Remedy, cause, swap
 from sonde.lang.advice.foreign import FIELDS, PROBES
+from sonde.lang.advice.words import Span
 
 _FIELD_COUNT = 4
 
@@ -66,10 +67,38 @@ def fields_left_out(case: Case) -> Iterator[Remedy]:
         candidates += [[*fields[:3], "entry"]]
     if len(fields) == _FIELD_COUNT and not fields[2]:
         candidates += [[fields[0], "", fields[1], fields[3]], [fields[0], fields[1], fields[3], "entry"]]
-    if len(fields) == _FIELD_COUNT and fields[1]:
-        candidates += [[fields[0], "", *fields[2:]]]
     for each in candidates:
         yield _written(case, each, "a description has four fields, provider:module:function:name")
+
+
+def one_field(case: Case) -> Iterator[Remedy]:
+    """Four fields of which one is wrong: the others stay as they are."""
+    text = case.layout.of(case.span)
+    fields = text.split(":")
+    if len(fields) != _FIELD_COUNT or not all((fields[0], fields[3])):
+        return
+    lacking = re.search(r"failed to lookup '(.*)' in module '(.*)'", case.error.text)
+    if lacking:
+        span = _field(case, fields, 2)
+        label = f"{lacking[2]} has no function {lacking[1]}"
+        for name in case.error.names:
+            yield Remedy(f"did you mean {name}?", swap(span, name), label, span)
+        words = case.error.hint or f"sonde -ln '{fields[0]}:{fields[1]}:*{fields[2][:4]}*:' lists those alike"
+        yield cause(span, label, words)
+    if not fields[1]:
+        return
+    span = _field(case, fields, 1)
+    label = f"{fields[0]} has no module {fields[1]}"
+    for name in case.error.names:
+        named = name.split(":")
+        if len(named) == _FIELD_COUNT and [named[0], *named[2:]] == [fields[0], *fields[2:]]:
+            yield Remedy(f"did you mean {named[1]}?", swap(span, named[1]), label, span)
+    yield Remedy("leave the module out", swap(span, ""), label, span)
+
+
+def _field(case: Case, fields: list[str], number: int) -> Span:
+    start = case.span.start + sum(len(each) + 1 for each in fields[:number])
+    return Span(start, start + len(fields[number]))
 
 
 def _too_many(case: Case, filled: list[str]) -> Iterator[Remedy]:
@@ -79,6 +108,8 @@ def _too_many(case: Case, filled: list[str]) -> Iterator[Remedy]:
     if len(filled) == _FIELD_COUNT:
         yield _written(case, filled, label)
         yield _written(case, [filled[0], "", *filled[2:]], label)
+    if len(filled) == _FIELD_COUNT:
+        yield _written(case, case.layout.of(case.span).split(":")[:_FIELD_COUNT], label)
     if len(filled) > _FIELD_COUNT:
         yield _written(case, filled[:_FIELD_COUNT], label)
         yield _written(case, [filled[0], "", filled[2], filled[3]], label)

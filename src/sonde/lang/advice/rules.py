@@ -31,7 +31,8 @@ _KNOWN: tuple[Rule, ...] = (
 
 _DESCRIPTIONS: tuple[Rule, ...] = (
     descriptions.timer, statements.heads, signs.opening_slash, statements.braces, descriptions.foreign_words,
-    descriptions.process, descriptions.fields_left_out, descriptions.field_words, descriptions.spelling,
+    descriptions.process, descriptions.one_field, descriptions.fields_left_out, descriptions.field_words,
+    descriptions.spelling,
 )  # fmt: skip
 _SYNTAX: tuple[Rule, ...] = (
     signs.foreign_signs, statements.lists, signs.foreign_operators, operators.comparison, signs.comments, signs.quotes,

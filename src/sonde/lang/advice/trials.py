@@ -101,6 +101,9 @@ def _was_hidden(case: Case, remedy: Remedy, text: str, left: DError) -> bool:
         return is_read or remedy.is_certain
     layout = Layout(text)
     offset = layout.offset(left.position)
+    of_probes = ("D_PDESC_", "D_PROC_")
+    if case.error.tag.startswith(of_probes) and left.tag.startswith(of_probes):
+        return False
     if is_invented(left, layout, case.text):
         return False
     is_other = left.tag != case.error.tag and not (left.tag.startswith("D_OP_") and case.error.tag.startswith("D_OP_"))

@@ -22,7 +22,7 @@ def matching_probes(spec: ProbeSpec, scope: Scope) -> tuple[Probe, ...]:
     except DError as error:
         if error.position is not None:
             raise
-        raise DError(error.tag, error.text, spec.position, error.hint) from None
+        raise DError(error.tag, error.text, spec.position, error.hint, error.names) from None
     if not found and not scope.options.zero_probes:
         text = f"probe description {':'.join(spec.fields)} does not match any probes"
         reason = scope.catalog.absence(spec.fields[0])
