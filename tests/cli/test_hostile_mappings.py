@@ -70,7 +70,7 @@ def test_hostile_mappings_cost_their_own_names_alone(engine, files, tmp_path):
     began = time.monotonic()
     clause = "syscall::getpid:entry, syscall::getppid:entry { @[probefunc, ustack(1)] = count(); }"
     done = run(
-        f"-xengine={engine}", "-q", "-n", clause, "-c", f"{sys.executable} {program} {files}",
+        f"-xengine={engine}", "-q", "-n", clause, "-c", f"'{sys.executable}' {program} {files}",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr

@@ -73,6 +73,7 @@ def test_an_object_that_is_too_large_is_told(tmp_path):
     assert "larger than 64 MiB" in sonde(*READERS["object"], str(path)).stderr
 
 
+@packages.needs("cpp")
 def test_macros_that_become_too_much_are_told(tmp_path):
     path = tmp_path / "program.d"
     lines = ["#define A0 1, 1, 1, 1, 1, 1, 1, 1"]
