@@ -90,7 +90,11 @@ Value = int | bool | str
 
 
 class OptionError(ValueError):
-    """The option does not exist, cannot have this value or cannot be set now, in DTrace's words."""
+    """The option does not exist, cannot have this value or cannot be set now, in DTrace's words. `names` are options
+    spelled nearly so, `hint` what helps, where somebody has looked for that."""
+
+    names: tuple[str, ...] = ()
+    hint: str = ""
 
 
 class OptionTable:

@@ -84,7 +84,7 @@ def test_a_mistake_is_shown_with_its_place():
         "  command line:1:15:",
         "    BEGIN { trace(x) }",
         "                  ^ nothing sets x",
-        "  help: a variable is there when it is first assigned to, as in BEGIN { name = 0; }",
+        "  help: a variable is there when first assigned to, as in BEGIN { name = 0; }",
     ]
 
 

@@ -16,6 +16,9 @@ from sonde.visible import single_line, visible
 _WIDTH = 96
 """Longer lines are cut around the mark."""
 
+_SHOWN = 76
+"""Columns of sonde's own sentences, which stand behind two blanks or more."""
+
 _TAB = "    "
 _FROM_COMMAND_LINE = "command line"
 
@@ -61,7 +64,11 @@ class _Row:
             end = max(min(self.column(label.span.end), len(row)), start + 1)
             row[start:end] = sign * (end - start)
         text = labels[-1][1].text
-        return "".join(row).rstrip(" ") + (f" {text}" if text else "")
+        signs = "".join(row).rstrip(" ")
+        if text and len(signs) + len(text) >= _SHOWN:
+            # The label stands below its marks, where the line has no room for it.
+            return f"{signs}\n  {text}"
+        return signs + (f" {text}" if text else "")
 
 
 def _shown(character: str) -> str:
@@ -144,7 +151,18 @@ def _help(finding: Finding, hint: str) -> list[str]:
     said = finding.advice or hint
     if not said:
         return []
-    return [f"help: {said}" if finding.advice else said] if "\n" not in said and said else said.split("\n")
+    if "\n" in said:
+        return [each for line in said.split("\n") for each in _wrapped(line)]
+    return _wrapped(f"help: {said}" if finding.advice else said)
+
+
+def _wrapped(line: str) -> list[str]:
+    """A sentence in lines that a terminal shows whole; a command stays in one, to be pasted."""
+    if len(line) <= _SHOWN or line.startswith("sonde "):
+        return [line]
+    from textwrap import wrap
+
+    return wrap(line, _SHOWN, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
 
 
 def _repaired(found: Findings, text: str) -> list[str]:

@@ -17,7 +17,7 @@ from sonde.lang.d.lexer import SLASHES
 from sonde.lang.d.source import Macros, Source, command_line_source
 from sonde.lang.errors import DError, Position
 from sonde.lang.program import Clause, Program
-from sonde.options import NEWEST_VERSION, OptionTable, version_of
+from sonde.options import BAD_VALUE, NEWEST_VERSION, OptionError, OptionTable, similar, value_wanted, version_of
 from sonde.probes.registry import Registry
 from sonde.typed import TYPE_CHECKING, NamedTuple
 from sonde.untrusted import lines, read_named, text_of
@@ -119,8 +119,13 @@ def check_options(options: OptionTable, target: int | None = 0) -> CheckOptions:
     """What the checker is to know of the options and of $target; pragmas go back into the table."""
 
     def set_by_pragma(name: str, text: str | None) -> object:
-        options.set_in_program(name, text)
-        check_attributes(name, text)
+        try:
+            options.set_in_program(name, text)
+            check_attributes(name, text)
+        except OptionError as error:
+            error.names = similar(name)
+            error.hint = value_wanted(name, text or "")[0] if str(error) == BAD_VALUE else ""
+            raise
         return options.value(name)
 
     default = CheckOptions()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Sequence, Set
 
 from sonde.cli.arguments import Arguments
 from sonde.cli.destructive import is_destructive
@@ -12,7 +12,7 @@ from sonde.cli.kernels import registry_of, require_only_compiling, without_btf
 from sonde.cli.messages import FatalError, Messages
 from sonde.cli.output import show
 from sonde.cli.processes import processes
-from sonde.cli.programs import Compiled, compile_programs, macros, read
+from sonde.cli.programs import Compiled, Given, compile_programs, macros, read
 from sonde.codegen.compiler import Compilation
 from sonde.lang.errors import DError
 from sonde.options import OptionTable
@@ -43,6 +43,7 @@ def trace(arguments: Arguments, options: OptionTable, messages: Messages) -> int
         _write_types(options, compiled)
         if engine == EMBEDDED and not traced and not only_compiles:
             _require_none_followed(compiled, options)
+        _remark(arguments, given, messages)
         _announce(compiled, registry, arguments, options, messages)
         if "verbose" in arguments.flags:
             _tell_ways(spec, messages)
@@ -58,6 +59,19 @@ def trace(arguments: Arguments, options: OptionTable, messages: Messages) -> int
         from sonde.cli.run import run
 
         return run(spec, is_destructive(compiled.program), arguments, options, messages, traced, engine)
+
+
+def _remark(arguments: Arguments, given: Sequence[Given], messages: Messages) -> None:
+    """What may be meant otherwise, for people who have not written for dtrace(1)."""
+    is_doubtful = arguments.commands or any("'" in each.original for each in given)
+    if messages.program == "dtrace" or not is_doubtful:
+        return
+    # Most programs have nothing of it.
+    from sonde.cli.remarks import characters, shells
+
+    found = [*characters(given), *(each for command in arguments.commands for each in shells(command))]
+    for remark in found if messages.has_hints else ():
+        messages.error(remark.text, remark.hint)
 
 
 def _require_none_followed(compiled: Compiled, options: OptionTable) -> None:

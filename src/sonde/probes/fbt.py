@@ -70,7 +70,8 @@ class FunctionProvider:
     def absence(self, pattern: Pattern) -> str:
         """Why a function that is named outright has no probe, "" if nobody knows."""
         if not self._functions.readable:
-            return f"the list of the kernel's functions, {self._functions.path}, is missing, empty or may not be read"
+            why = f"fbt knows no functions: this is missing, empty or may not be read:\n{self._functions.path}"
+            return f"{why}\nrawtp and sdt have the kernel's tracepoints: sonde -l rawtp"
         name = plain(pattern.function)
         if not name or any(self._functions.matching("", name)):
             return ""

@@ -175,6 +175,8 @@ def _take_out(draft: _Draft, case: Case) -> None:
     item = case.item
     line = control_line(case.layout, case.offset)
     if line is not None:
+        # What it would have defined is not missing elsewhere.
+        draft.missing |= set(re.findall(r"[A-Za-z_]\w*", case.layout.of(line))) - {"BEGIN"}
         draft.take_out(line)
     elif item is None:
         draft.take_out(Span(0, len(draft.text)))

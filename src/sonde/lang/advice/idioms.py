@@ -17,6 +17,27 @@ _COLON = re.compile(r"(?P<word>else\s+if|elif|if|while)\b\s*(?P<condition>[^;{}]
 _BINARY = frozenset({"==", "!=", "<", ">", "<=", ">=", "&&", "||", "^^", "+", "-", "*", "%", "&", "|", "=", "->"})
 
 
+def directives(case: Case) -> Iterator[Remedy]:
+    """Control lines: options that are misspelt, and lines of the C preprocessor."""
+    if not case.error.tag.startswith("D_PRAG"):
+        return
+    named = re.search(r"failed to set option '(\w+)'", case.error.text)
+    if named:
+        label = f"there is no option {named[1]}" if case.error.names else ""
+        for name in case.error.names:
+            yield Remedy(f"did you mean {name}?", swap(case.span, name), label, case.span)
+    line = re.compile(r"[ \t]*#\s*(\w+)\s*([^\n]*)").match(case.text, case.text.rfind("\n", 0, case.span.start) + 1)
+    if line is None:
+        return
+    if line[1] == "include":
+        help_ = "leave it out: the kernel's types are known; -C runs a preprocessor"
+        yield cause(case.span, "D has no preprocessor of its own", help_)
+    constant = re.match(r"([A-Za-z_]\w*)\s+(\S.*)", line[2])
+    if line[1] == "define" and constant:
+        help_ = f"write inline int {constant[1]} = {constant[2].strip()}; or let -C run the C preprocessor"
+        yield cause(case.span, "D has no preprocessor of its own", help_)
+
+
 def walks(case: Case) -> Iterator[Remedy]:
     """`for (k in a)`: nothing walks over the keys of an array."""
     match = _WALK.match(case.text, case.part.start)
@@ -64,7 +85,7 @@ def empty_operands(case: Case) -> Iterator[Remedy]:
     if before.text == "=" and before.end == word.start and word.text == "/":
         return
     span = Span(before.end, max(word.start, before.end + 1))
-    help_ = "a shell takes $NAME out of double quotes: put the whole program between single quotes"
+    help_ = "a shell takes $NAME out of double quotes: put the program in single ones"
     yield cause(span, f"nothing stands behind {before.text}", help_)
 
 

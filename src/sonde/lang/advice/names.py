@@ -184,7 +184,7 @@ def _head(case: Case) -> str:
     return case.text[: before.start] if before is not None and before.text == "(" else ""
 
 
-UNSET = "a variable is there when it is first assigned to, as in BEGIN { name = 0; }"
+UNSET = "a variable is there when first assigned to, as in BEGIN { name = 0; }"
 
 
 def unset_label(case: Case) -> str:

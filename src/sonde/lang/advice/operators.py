@@ -93,6 +93,11 @@ def strings(case: Case) -> Iterator[Remedy]:
         yield Remedy(words, swap(left, f"{texts[0]}_2"), f"{texts[0]} has another type")
 
 
+def _may_be_address(case: Case, text: str) -> bool:
+    """Whether a value may lead to a text: an argument or a pointer, and not a number such as cpu."""
+    return bool(re.match(r"args?\b|arg\d|self|this|\(|\w+->", text)) or "*" in case.error.text
+
+
 def _both_alike(case: Case, left: Span, right: Span, texts: tuple[str, str]) -> Iterator[Remedy]:
     for span, text in ((right, texts[1]), (left, texts[0])):
         quoted = re.fullmatch(r"\"([-+]?(?:0x[0-9a-fA-F]+|\d+))\"", text)
@@ -100,7 +105,7 @@ def _both_alike(case: Case, left: Span, right: Span, texts: tuple[str, str]) -> 
             yield Remedy(f"write {quoted[1]}", swap(span, quoted[1]), "this is a text, the other a number", span)
         if re.fullmatch(r"[-+]?\d+", text):
             yield Remedy(f'write "{text}"', swap(span, f'"{text}"'), "this is a number, the other a text", span)
-        if re.fullmatch(r"arg\d|args\[\d\]|[\w\[\]>().-]+", text):
+        if re.fullmatch(r"arg\d|args\[\d\]|[\w\[\]>().-]+", text) and _may_be_address(case, text):
             for wrapped in (f"copyinstr({text})", f"stringof({text})"):
                 yield Remedy(f"write {wrapped}", swap(span, wrapped), "this is an address, the other a text", span)
     if texts[0] == "uid" or texts[1] == "root":

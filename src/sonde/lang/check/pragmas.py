@@ -49,7 +49,9 @@ class Pragmas:
             parsed = self._scope.options.parse_option(name, value)
         except ValueError as error:
             what = f"'{name}'" if value is None else f"'{name}' to '{value}'"
-            raise DError("D_PRAGMA_OPTSET", f"failed to set option {what}: {error}", pragma.position) from None
+            told = f"failed to set option {what}: {error}"
+            hint, names = getattr(error, "hint", ""), getattr(error, "names", ())
+            raise DError("D_PRAGMA_OPTSET", told, pragma.position, hint, names) from None
         if name in ("strsize", "scratchsize") and isinstance(parsed, int):
             setattr(self._scope, name, parsed)
         if name == "amin":

@@ -1,0 +1,58 @@
+"""Remarks on what compiles or runs but may mean something else than its writer thinks; none changes the status."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from sonde.cli.programs import Given
+from sonde.typed import NamedTuple
+
+_OF_SHELLS = frozenset(("|", "||", "&", "&&", ";", "<", ">", ">>", "2>", "2>&1", "2>/dev/null", ">/dev/null"))
+
+
+class Remark(NamedTuple):
+    """One line, and what helps."""
+
+    text: str
+    hint: str
+
+
+def characters(given: Sequence[Given]) -> Iterator[Remark]:
+    """Constants of several characters between single quotes, which are numbers."""
+    for each in given:
+        if each.source.text == each.original and "'" in each.original:
+            yield from _characters(each)
+
+
+def _characters(given: Given) -> Iterator[Remark]:
+    # Most programs have no single quotes.
+    from sonde.lang.advice.layout import Layout
+    from sonde.lang.advice.words import CHARACTER
+
+    layout = Layout(given.original)
+    for word in layout.words:
+        inner = word.text[1:-1]
+        if word.kind == CHARACTER and len(inner) > 1 and "\\" not in inner:
+            line, column = layout.place(word.start)
+            where = f"{given.source.file or 'command line'}:{line}:{column}"
+            what = f"{where}: {word.text} is a number made of {len(inner)} characters"
+            yield Remark(what, f'a text stands between double quotes: "{inner}"')
+
+
+def shells(command: str) -> Iterator[Remark]:
+    """Signs of shells in a command of -c, which no shell reads."""
+    if not set(command) & set("|&;<>"):
+        return
+    from shlex import quote, split
+
+    try:
+        words = split(command, posix=False)
+    except ValueError:
+        return
+    sign = next((word for word in words if word in _OF_SHELLS or word.endswith(";")), "")
+    if not sign:
+        return
+    plain = not set(command) & set("'\"$`\\")
+    line = f"\"sh -c '{command}'\"" if plain else quote(f"sh -c {quote(command)}")
+    what = f"-c starts no shell: {words[0]} is given {sign} as a word"
+    yield Remark(what, f"with a shell: -c {line}\nand progenyof($target) for the shell's children")
