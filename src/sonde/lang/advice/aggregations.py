@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from sonde.lang.advice.finding import Case, Edit, Remedy, insert, of_word, swap
+from sonde.lang.advice.finding import Case, Edit, Remedy, cause, insert, of_word, swap
 from sonde.lang.advice.foreign import FUNCTIONS
 from sonde.lang.advice.words import AGGREGATION, NAME, Span, Word
 
@@ -59,8 +59,14 @@ def maps(case: Case) -> Iterator[Remedy]:
     if statement[2] == "tid":
         edits = tuple(_of_thread(case, word) for word in same)
         yield Remedy(f"write self->{statement[1][1:]}, a variable of the thread", edits, label)
-    edits = tuple(Edit(Span(word.start, word.start + 1), "") for word in same)
-    yield Remedy(f"write {statement[1][1:]}, without @", edits, label)
+
+
+def set_values(case: Case) -> Iterator[Remedy]:
+    """`@x = 5`: whether a variable or a sum is meant nobody knows."""
+    statement = re.match(r"@(\w+)\s*=(?!=)", case.layout.of(case.part))
+    if statement is not None and case.error.tag in ("D_AGG_FUNC", "D_AGG_NULL"):
+        words = f"a value is kept in a variable, {statement[1]} without @; sums are @{statement[1]} = sum(...)"
+        yield cause(case.part, "an aggregation cannot hold a value that is set", words)
 
 
 def _of_thread(case: Case, word: Word) -> Edit:

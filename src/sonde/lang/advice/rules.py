@@ -47,7 +47,7 @@ _NAMES: tuple[Rule, ...] = (
 _REST: tuple[Rule, ...] = (
     operators.comparison, operators.member_operator, operators.quotes, operators.strings, aggregations.keys,
     aggregations.maps, aggregations.functions, aggregations.uses, calls.formats, calls.counts, calls.strings,
-    calls.bare_functions, calls.forms,
+    calls.bare_functions, calls.forms, aggregations.set_values,
 )  # fmt: skip
 
 _BY_TAG: tuple[tuple[tuple[str, ...], tuple[Rule, ...]], ...] = (
