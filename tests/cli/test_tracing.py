@@ -81,12 +81,20 @@ def test_the_output_of_the_command_is_its_own():
     assert "from the command" in done.stdout
 
 
-@pytest.mark.parametrize("words", [["-c", "/nowhere/wibble"], ["-c", ""], ["-p", "99999999"], ["-p", "abc"]])
+@pytest.mark.parametrize("words", [["-c", "/nowhere/wibble"], ["-c", ""], ["-p", "99999999"]])
 def test_a_process_that_is_not_there_is_one_message(words):
     done = run(*words, "-n", "BEGIN")
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith("sonde: ")
     assert done.stderr.count("\n") == 1
+
+
+def test_a_process_without_a_number_is_a_wrong_command_line():
+    done = run("-p", "abc", "-n", "BEGIN")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("sonde: invalid pid: abc\n")
+    as_dtrace = run("-p", "abc", "-n", "BEGIN", _DTRACE_TESTING="t")
+    assert (as_dtrace.returncode, as_dtrace.stderr) == (1, "sonde: invalid pid: abc\n")
 
 
 def test_an_existing_process_is_followed_to_its_end():

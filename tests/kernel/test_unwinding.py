@@ -156,5 +156,5 @@ int main() {{
 
 
 def test_the_option_has_two_values():
-    message = sonde("-qn", "BEGIN", "-x", "unwind=orc", status=1).stderr
+    message = sonde("-qn", "BEGIN", "-x", "unwind=orc", status=2).stderr
     assert "unwind" in message

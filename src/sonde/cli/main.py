@@ -40,7 +40,8 @@ def main(words: Sequence[str] | None = None) -> int:
     except FatalError as error:
         messages.failure(error)
         # dtrace(1) keeps the status 2 for its usage.
-        return 1 if isinstance(error, ValueOfOptionError) and messages.program == "dtrace" else error.status
+        as_dtrace = messages.program == "dtrace" or not messages.has_hints
+        return 1 if as_dtrace and isinstance(error, ValueOfOptionError) else error.status
     except OSError as error:
         # What the parts do not explain themselves: an output that takes no more, a file of the system not there.
         messages.error(str(error.strerror) + (f": {error.filename}" if error.filename else ""))
