@@ -1,5 +1,6 @@
 """What beginners write, and what they are told: the place, the cause, and a remedy that compiles when it is pasted."""
 
+import shlex
 from pathlib import Path
 
 import pytest
@@ -104,8 +105,24 @@ def test_a_repaired_script_is_shown_by_the_lines_that_change(tmp_path):
 
 def test_a_file_that_is_no_text_is_told_to_be_none():
     done = run("-e", "-s", "/bin/ls")
-    assert done.stderr.endswith("\n  this is no text: -s takes a program in D\n")
-    assert len(done.stderr.splitlines()) == 2
+    assert "\n  this is no text: -s takes a program in D; to trace that file as a command:\n" in done.stderr
+    assert pasted(done.stderr, "-q", "-e").returncode == 0
+    assert len(done.stderr.splitlines()) == 4
+
+
+def test_a_body_that_is_a_word_of_its_own_is_put_to_its_probe():
+    done = run("-n", "BEGIN", '{ trace("it\'s"); exit(0); }')
+    assert "the program is one word" in done.stderr
+    again = pasted(done.stderr, "-q")
+    assert (again.returncode, again.stdout) == (0, "it's\n")
+    assert "sonde -n" not in run("-n", "BEGIN", "/pid/", "{ exit(0); }").stderr
+
+
+def pasted(message, *more):
+    """The command that a message ends with, run with a few words more."""
+    line = message[message.index("\n  sonde ") :]
+    words = shlex.split(line)
+    return run(*words[1:], *more)
 
 
 @pytest.mark.parametrize(

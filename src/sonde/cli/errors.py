@@ -34,7 +34,7 @@ def compile_error(
     tag = f"[{error.tag}] " if with_tag else ""
     where = _where_in_script(error.position) if is_script else _region(error, text)
     what = f"{tag}{where}{error.text}"
-    hint = _explained(error, text, trial)
+    hint = _no_text(failure) if "\0" in text else _explained(error, text, trial)
     # A program that is given on the command line stands in the message as it is; a script's name is anybody's.
     shown = single_line(failure) if is_script else failure
     brief = "" if is_script else f"{_without_program(failure, text, error.position is not None)}: {what}"
@@ -55,15 +55,35 @@ def _explained(error: DError, text: str, trial: Trial | None) -> str:
     # Only needed to help with a mistake.
     from sonde.cli import excerpts
 
-    hint = "\n".join(filter(None, (error.hint, _HINTS.get(error.tag, ""))))
+    hint = "\n".join(filter(None, (error.hint, _in_one_word(error, text) or _HINTS.get(error.tag, ""))))
     position = error.position
     if trial is None or position is None or position.line_directive:
         return excerpts.placed(error, text, hint)
-    if "\0" in text:
-        return "this is no text: -s takes a program in D"
     from sonde.lang.advice.findings import findings
 
     return excerpts.shown(findings(error, text, trial), text, position.file, hint)
+
+
+def _no_text(failure: str) -> str:
+    """What stands below the message about a file that is no text, as programs are that somebody wants to trace."""
+    path = single_line(failure.rpartition(" ")[2])
+    line = f"sonde -c {path} -n 'syscall:::entry /pid == $target/\n  {{ @[probefunc] = count(); }}'"
+    return f"this is no text: -s takes a program in D; to trace that file as a command:\n{line}"
+
+
+def _in_one_word(error: DError, text: str) -> str:
+    """Where the argument that is too many is the rest of the program: both as one word of the command line."""
+    argument = error.text.partition("'")[2].rpartition("' (")[0]
+    if error.tag != "D_MACRO_UNUSED" or not argument.startswith(("{", "/")):
+        return ""
+    said = "the program is one word, between one pair of quotes"
+    is_second = error.text.endswith("($1 is not referenced)")
+    return f"{said}:\nsonde -n {_quoted(f'{text.strip()} {argument}')}" if is_second else said
+
+
+def _quoted(text: str) -> str:
+    """As one word of a shell's."""
+    return "'" + text.replace("'", "'\\''") + "'"
 
 
 def _where_in_script(position: Position | None) -> str:
