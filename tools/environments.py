@@ -8,6 +8,7 @@ status, or to end with status 1 or 2 and a message, if there is anybody to read 
 
 import contextlib
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -58,6 +59,11 @@ TERMINAL = "import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sy
 FULL = 'mkdir "$DIR/full"; mount -t tmpfs -o size=4k none "$DIR/full"; cat /dev/zero > "$DIR/full/x" 2> /dev/null; '
 
 
+def is_below(path, script):
+    """Whether a script of MOUNTS puts an empty file system above the path."""
+    return any(path.startswith(f"{each}/") for each in re.findall(r"none (/[\w/]+)", script))
+
+
 def environments():
     """(name, script, what is asked for, whether it takes root's mounts)."""
     for closed in CLOSED:
@@ -79,7 +85,9 @@ def environments():
     for limit in LIMITS:
         yield f"ulimit {limit}", f'ulimit {limit}; exec "$@"', TOLD, False
     for name, script in MOUNTS.items():
-        yield name, f'{script}; exec "$@"', TOLD, True
+        # A checkout, or an interpreter, below what is hidden is not there to be run.
+        if not any(is_below(each, script) for each in (str(ROOT), sys.prefix, sys.base_prefix, sys.executable)):
+            yield name, f'{script}; exec "$@"', TOLD, True
     yield "output to /dev/full", 'exec "$@" > /dev/full', TOLD, False
     yield "errors to /dev/full", 'exec "$@" 2> /dev/full', WORKS, False
     yield "all to /dev/full", 'exec "$@" > /dev/full 2>&1', MUTE, False

@@ -32,6 +32,11 @@ def sonde(*words, timeout=30, status=0):
     return done
 
 
+def unwrapped(message):
+    """A message as one line: what people read is wrapped to their width, wherever paths are long."""
+    return " ".join(message.split())
+
+
 def start(*words, **options):
     """Start the command with its outputs in pipes, unless `options` of Popen say otherwise."""
     options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "env": environment(), **options}

@@ -5,7 +5,7 @@ import re
 import subprocess
 
 import pytest
-from command import build, sonde, start, table
+from command import build, sonde, start, table, unwrapped
 
 PROGRAM = r"""
 #include <sys/wait.h>
@@ -105,4 +105,5 @@ def test_functions_of_the_c_library():
     ],
 )
 def test_refused(program, description, message):
-    assert re.search(message, sonde("-xerrtags", "-n", description.format(program), status=1).stderr)
+    refused = sonde("-xerrtags", "-n", description.format(program), status=1).stderr
+    assert re.search(message, unwrapped(refused))

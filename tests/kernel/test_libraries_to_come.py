@@ -4,7 +4,7 @@ import re
 import subprocess
 
 import pytest
-from command import build, sonde, start, table
+from command import build, sonde, start, table, unwrapped
 
 LIBRARY = """
 static volatile int sink;
@@ -102,7 +102,7 @@ def test_a_file_that_is_not_found(tmp_path, library):
     """The message says how to name it."""
     refused = sonde("-c", program(tmp_path, "nowhere"), "-n", "pid$target:libplus.so:plus:entry", status=1)
     assert re.search(
-        r"the process has no object libplus\.so; it has a\.out, .*can be named by its path", refused.stderr
+        r"the process has no object libplus\.so; it has a\.out, .*can be named by its path", unwrapped(refused.stderr)
     )
 
 

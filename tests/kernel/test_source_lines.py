@@ -5,7 +5,7 @@ import subprocess
 
 import packages
 import pytest
-from command import build, sonde, table
+from command import build, sonde, table, unwrapped
 
 needs_gdb = packages.needs("gdb")
 
@@ -143,14 +143,16 @@ def test_files_of_one_name(two_files, description, expected):
 def test_refused(two_files, description, tag, message):
     refused = sonde("-xerrtags", "-c", two_files, "-n", f"pid$target:{description}", status=1).stderr
     assert f"[{tag}]" in refused
-    assert re.search(message, refused)
+    assert re.search(message, unwrapped(refused))
 
 
 def test_without_debug_information(tmp_path):
     """What was looked for, and what it would add."""
     path = build(tmp_path, "bare", "int main() { return 0; }", "-Wl,--build-id")
     refused = sonde("-c", path, "-n", "pid$target:a.out:bare.c@1:", status=1).stderr
-    assert re.search(r"no debug information \(looked for \S*/\.build-id/\S+\.debug.*source lines.*-g", refused)
+    assert re.search(
+        r"no debug information \(looked for \S*/\.build-id/\S+\.debug.*source lines.*-g", unwrapped(refused)
+    )
 
 
 def test_constructors_and_templates(tmp_path):

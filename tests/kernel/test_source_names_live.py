@@ -3,7 +3,7 @@
 import subprocess
 
 import pytest
-from command import sonde
+from command import sonde, unwrapped
 
 PROGRAM = r"""
 namespace net {
@@ -72,4 +72,4 @@ def test_a_name_that_no_function_has(program):
     done = sonde("-q", "-c", program, "-n", "pid$target:a.out:client::serve:entry {}", status=1)
     assert "failed to lookup 'client::serve' in module 'a.out'" in done.stderr
     done = sonde("-q", "-c", program, "-n", "pid$target:Server::serve:entry {}", status=1)
-    assert "behind the object: pid1234:a.out:scope::name:entry" in done.stderr
+    assert "behind the object: pid1234:a.out:scope::name:entry" in unwrapped(done.stderr)
