@@ -5,7 +5,10 @@ from __future__ import annotations
 from sonde.typed import NamedTuple
 
 MOST_COLUMNS = 1 << 20
-"""The largest width or precision: more is a mistake, or meant to do harm."""
+"""The largest width or precision that a record asks for: whoever is traced may have chosen it."""
+
+MOST_WRITTEN = 1 << 24
+"""The largest that a program's format has: more is a mistake, or meant to do harm."""
 
 
 class Conversion(NamedTuple):

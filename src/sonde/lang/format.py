@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sonde.conversion import MOST_COLUMNS, Conversion
+from sonde.conversion import MOST_WRITTEN, Conversion
 from sonde.lang.errors import DError, Position
 from sonde.typed import NoReturn
 
@@ -85,9 +85,9 @@ class _Reader:
         if self._sizes[self._in_precision] == "*" and not self._text.startswith("$", self.offset):
             self._fail(f"is undefined: {self._text[self._percent : self.offset]}")
         digits = self._text[start : self.offset].lstrip("0")
-        if len(digits) > len(str(MOST_COLUMNS)) or int(digits or "0") > MOST_COLUMNS:
+        if len(digits) > len(str(MOST_WRITTEN)) or int(digits or "0") > MOST_WRITTEN:
             which = "precision" if self._in_precision else "width"
-            self._fail(f"has a {which} of more than {MOST_COLUMNS}: {self._text[self._percent : self.offset][:20]}")
+            self._fail(f"has a {which} of more than {MOST_WRITTEN}: {self._text[self._percent : self.offset][:20]}")
         self._sizes[self._in_precision] = int(digits or "0")
 
     def _point(self) -> None:
