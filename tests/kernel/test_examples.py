@@ -106,9 +106,9 @@ def test_offcpu(tmp_path):
 
 
 def test_runqueue(tmp_path):
-    found = buckets(run("runqueue.d", "for n in range(101): time.sleep(0.001)", tmp_path), "nanoseconds")
-    # A sleep that is over before the thread has left its CPU is no wait: there are few.
-    assert sum(found.values()) >= 97
+    found = buckets(run("runqueue.d", "for n in range(151): time.sleep(0.001)", tmp_path), "nanoseconds")
+    # A sleep that is over before the thread has left its CPU is no wait: of 151 there are few.
+    assert sum(found.values()) >= 101
     assert all(64 <= value < 1 << 33 for value in found)
 
 

@@ -112,6 +112,29 @@ def test_calls_that_have_not_returned_are_told_at_the_end(tmp_path):
     assert b"1 unfinished firing" in errors
 
 
+def test_a_firing_of_one_cpu_goes_on_where_its_thread_is(tmp_path):
+    body = """
+import threading, time
+os.sched_setaffinity(0, [0])
+os.mkfifo(sys.argv[1] + "-fifo")
+
+def move_and_open(thread):
+    time.sleep(0.3)
+    os.sched_setaffinity(thread, [1])
+    os.close(os.open(sys.argv[1] + "-fifo", os.O_WRONLY))
+
+import time
+other = threading.Thread(target=move_and_open, args=[threading.get_native_id()])
+other.start()
+call(OPENAT, -100, page(0), 0)
+other.join()
+"""
+    program = 'syscall::openat:entry /pid == $target/ { printf("%s %d\\n", copyinstr(arg1), cpu); }'
+    command = absent_memory.command(tmp_path, body, [f"{tmp_path}/pages-fifo"])
+    done = sonde("-q", "-xcpu=0", "-c", command, "-n", program)
+    assert f"{tmp_path}/pages-fifo 1" in done.stdout.splitlines()
+
+
 def test_memory_that_the_call_writes_is_not_read_after_it(tmp_path):
     """What is there at the return is not what was there at the entry."""
     body = "call(READLINKAT, -100, page(0), page(1), 64)\nfor n in range(7): call(READ, file, page(n), 0)\n"

@@ -6,6 +6,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+import compiled_objects
 import packages
 import pytest
 
@@ -26,7 +27,7 @@ OBJECT, FUNC, SECTION = 1, 2, 3
 @functools.cache
 def compiled(source, compiler="gcc"):
     """The path of the object of a C source."""
-    folder = Path(tempfile.mkdtemp(prefix="sonde-object-"))
+    folder = Path(tempfile.mkdtemp(dir=compiled_objects.directory()))
     path, object_ = folder / "program.c", folder / "program.o"
     path.write_text('#include "bpf.h"\nchar LICENSE[] SEC("license") = "GPL";\n' + source)
     command = [*COMPILERS[compiler], "-w", f"-I{HEADERS}", "-c", str(path), "-o", str(object_)]

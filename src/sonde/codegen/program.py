@@ -54,6 +54,7 @@ def generate(
     turns.reserve(g, [clause for clause, _ in planned])
     _check_activity(g)
     g.probe_index = context.enter(g)
+    _check_cpu(g)
     g.b.jump(setup)
     g.b.place(body)
     variables = _local_variables(g, planned)
@@ -96,7 +97,11 @@ def _check_activity(g: Generation) -> None:
         g.activity = _ACTIVITY.get(probe.name, ACTIVE)
     state = g.b.map_value(g.shared.maps.state())
     g.b.branch("ne", g.b.load(state, 0, 4), Imm(g.activity), g.leave)
-    if g.shared.settings.cpu is not None:
+
+
+def _check_cpu(g: Generation) -> None:
+    """A firing that goes on was one of that CPU when it began, wherever its thread is now."""
+    if g.shared.settings.cpu is not None and g.resumed is None:
         g.b.branch("ne", g.call("get_smp_processor_id", pure="cpu"), Imm(g.shared.settings.cpu), g.leave)
 
 
