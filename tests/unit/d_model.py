@@ -142,9 +142,11 @@ def cast(kind, a):
 
 
 def conditional(test, a, b):
+    text, chosen = f"({test.text} ? {a.text} : {b.text})", a if test.value else b
+    if test.constant:
+        return chosen._replace(text=text)
     kind = common(a.type, b.type)
-    value = kind.word(a.value if test.value else b.value)
-    return Expr(f"({test.text} ? {a.text} : {b.text})", kind, value, test.constant and a.constant and b.constant)
+    return Expr(text, kind, kind.word(chosen.value), False)
 
 
 def comma(a, b):

@@ -5,21 +5,26 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from catalog import expression, statement, tag
+from catalog import check, expression, statement, tag
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sonde.lang.program import (
     AddressOf,
+    Aggregate,
     Binary,
     Builtin,
     Cast,
     Conditional,
     Const,
     Deref,
+    Evaluate,
+    Exit,
     Index,
     MemberOf,
+    Printf,
     StringConst,
+    Trace,
     Unary,
 )
 from sonde.lang.types import CHAR, INT, LONG, STRING, UINT, ULONG, Pointer, Type, name_of, resolve
@@ -213,8 +218,8 @@ def test_a_string_character_is_a_char() -> None:
         ("trace(~curthread);", "D_OP_INT"),
         ("trace(!*curthread);", "D_OP_SCALAR"),
         ('trace("a" ? 1 : 2);', "D_OP_SCALAR"),
-        ("trace(1 ? curthread : 5);", "D_OP_INCOMPAT"),
-        ("trace(1 ? trace(1) : trace(2));", "D_OP_ACT"),
+        ("trace(pid ? curthread : 5);", "D_OP_INCOMPAT"),
+        ("trace(pid ? trace(1) : trace(2));", "D_OP_ACT"),
         ("trace(curthread + curthread);", "D_OP_INCOMPAT"),
         ("trace(curthread == 5);", "D_OP_INCOMPAT"),
         ("trace(&1);", "D_ADDROF_LVAL"),
@@ -248,3 +253,67 @@ def test_a_string_character_is_a_char() -> None:
 )
 def test_refusals(body: str, expected: str) -> None:
     assert tag(body) == expected
+
+
+# ?: with a constant test
+
+CONSTANT_TESTS = [
+    ("1", True),
+    ("0", False),
+    ("OPT", True),
+    ("!OPT", False),
+    ("OPT == 1 && 3 > 2", True),
+    ("OPT ^^ 1", False),
+    ("sizeof(int) == 4", True),
+    ("(char)256", False),
+    ("NULL", False),
+    ("(OPT ? 0 : 1)", False),
+]
+OPTION = "inline int OPT = 1;"
+MEANINGLESS = [
+    "zonename",
+    "nosuchfunc()",
+    "self->missing + 1",
+    "*(struct nosuch *)arg0",
+    "curthread->t_procp",
+    "trace(1) + 1",
+]
+
+
+@pytest.mark.parametrize(("test", "is_true"), CONSTANT_TESTS)
+@pytest.mark.parametrize("other", MEANINGLESS)
+def test_what_a_constant_does_not_choose_is_not_checked(test: str, is_true: bool, other: str) -> None:
+    then, otherwise = ("7", other) if is_true else (other, "7")
+    assert constant(f"{test} ? {then} : {otherwise}", OPTION) == 7
+
+
+@pytest.mark.parametrize(("test", "is_true"), CONSTANT_TESTS)
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        ('printf("x")', Printf),
+        ("@a[pid] = count()", Aggregate),
+        ("x = 3", Evaluate),
+        ("exit(0)", Exit),
+        ("stack()", Trace),
+        ("OPT ? 0 ? zonename : (@b = sum(pid)) : 1", Aggregate),
+    ],
+)
+def test_what_a_constant_chooses_is_a_statement(test: str, is_true: bool, body: str, kind: type) -> None:
+    then, otherwise = (f"{body}", "zonename") if is_true else ("zonename", f"({body})")
+    assert isinstance(statement(f"{test} ? {then} : {otherwise};", OPTION), kind)
+
+
+@pytest.mark.parametrize("test", ["pid", "x", "self->y", "sizeof(int) == pid"])
+def test_what_is_not_known_chooses_no_action(test: str) -> None:
+    assert tag(f'x = 1; self->y = 1; {test} ? printf("x") : 1;') in ("D_OP_ACT", "D_OP_INCOMPAT")
+
+
+def test_what_a_constant_chooses_keeps_its_type() -> None:
+    assert expression("0 ? timestamp : (char)1").type == CHAR
+    assert expression('1 ? "text" : curthread').type == STRING
+
+
+def test_the_predicate_may_be_chosen() -> None:
+    (clause,) = check(f"{OPTION} BEGIN /OPT ? pid == 1 : zonename/ {{ }}").clauses
+    assert isinstance(clause.predicate, Binary)

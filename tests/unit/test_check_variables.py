@@ -67,6 +67,63 @@ def test_body_and_predicate_may_each_declare_for_the_other() -> None:
     assert len(check("tick-1 /n++ < 5/ { trace(n); }").variables) == 1
 
 
+UNARY = ("-%s", "+%s", "~%s", "!%s", "sizeof(%s)", "stringof(%s)", "%s++", "--%s")
+OWN = ("self->v", "this->v", 'v["k"]', "self->v[pid, 1]")
+
+
+@pytest.mark.parametrize("operator", UNARY)
+@pytest.mark.parametrize("name", OWN)
+def test_operators_of_one_operand_bring_variables_into_being(operator: str, name: str) -> None:
+    (found,) = variables(f"this_is = 0; trace({operator % name});")[1:]
+    assert (found.name, name_of(found.type)) == ("v", "int64_t")
+
+
+@pytest.mark.parametrize("operator", UNARY)
+def test_global_scalars_come_into_being_by_what_changes_them(operator: str) -> None:
+    if operator in ("%s++", "--%s"):
+        assert name_of(variables(f"trace({operator % 'v'});")[0].type) == "int64_t"
+    else:
+        assert tag(f"trace({operator % 'v'});") == "D_IDENT_UNDEF"
+
+
+@pytest.mark.parametrize("name", OWN)
+@pytest.mark.parametrize("operator", ["%s + 1", "1 == %s", "(char)%s", "%s ? 1 : 2", "%s, 1", "%s += 1", "1 && %s"])
+def test_other_reads_of_what_is_not_there_are_errors(operator: str, name: str) -> None:
+    assert tag(f"trace({operator % name});") in ("D_IDENT_UNDEF", "D_VAR_UNDEF")
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_a_predicate_may_ask_for_what_a_later_clause_sets(name: str) -> None:
+    found = check(f"tick-1 /!{name}/ {{ trace(1); }} tick-1 /!{name}/ {{ {name} = pid; }} tick-1 /{name}/ {{ }}")
+    assert [name_of(v.type) for v in found.variables] == ["int64_t"]
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_the_statements_of_a_clause_declare_before_its_predicate(name: str) -> None:
+    found = check(f"tick-1 /!{name}/ {{ {name} = execname; }}")
+    assert [name_of(v.type) for v in found.variables] == ["string"]
+
+
+@pytest.mark.parametrize("name", [*OWN, "v"])
+@pytest.mark.parametrize(
+    ("predicate", "body", "where"),
+    [
+        ("!V", "V = timestamp; nosuchfunc();", "nosuchfunc"),
+        ("V", "V = timestamp; trace(missing);", "missing"),
+        ("V", "trace(missing); V = timestamp;", "missing"),
+        ("V > 5", "trace(missing); V++;", "missing"),
+        ("V && other", "V++; trace(missing);", "other"),
+        ("other", "trace(missing); V = 1;", "other"),
+        ("V == curthread", "V = pid;", "=="),
+    ],
+)
+def test_a_mistake_is_told_where_it_is(predicate: str, body: str, where: str, name: str) -> None:
+    text = f"tick-1 /{predicate}/ {{ {body} }}".replace("V", name)
+    position = error(text).position
+    assert position is not None
+    assert text[position.column - 1 :].startswith(where), text
+
+
 def test_compound_assignment() -> None:
     found: Any = statement("c += l;", "char c; long l;")
     assert isinstance(found.expression, Assign)

@@ -20,6 +20,7 @@ from sonde.lang.check.scope import Enabling, ProbePrototype, Scope
 from sonde.lang.check.stability import Attributes
 from sonde.lang.check.statements import statements
 from sonde.lang.check.translators import declare_translator
+from sonde.lang.check.undefined import UNDEFINED, is_assigned
 from sonde.lang.check.variable_declarations import declare_variables
 from sonde.lang.d import syntax
 from sonde.lang.d.parser import NO_MACROS, Parser
@@ -202,23 +203,30 @@ class Checker:
         return clauses
 
     def _contents(self, node: syntax.ProbeClause) -> tuple[Expr | None, tuple[Statement, ...]]:
-        """Predicate and statements. Either may bring variables into being that the other uses."""
+        """Predicate and statements. Either may bring variables into being that the other uses, so that DTrace checks
+        the statements first and, where they use a variable that is not there, again behind the predicate."""
         nodes = node.statements or ()
-        try:
-            return self._predicate(node.predicate), statements(nodes, self._scope)
-        except DError as error:
-            if error.tag != "D_IDENT_UNDEF" or node.predicate is None:
-                raise
-            first = error
+        if node.predicate is None:
+            return None, statements(nodes, self._scope)
         try:
             body = statements(nodes, self._scope)
-            return self._predicate(node.predicate), body
-        except DError:
-            raise first from None
+        except DError as error:
+            if error.tag not in UNDEFINED:
+                raise
+            return self._predicate_first(node.predicate, nodes, error), statements(nodes, self._scope)
+        return self._predicate(node.predicate), body
 
-    def _predicate(self, node: syntax.Expr | None) -> Expr | None:
-        if node is None:
-            return None
+    def _predicate_first(self, node: syntax.Expr, nodes: tuple[syntax.Statement, ...], of_statements: DError) -> Expr:
+        """The predicate of a clause whose statements use a variable that is not there. If it lacks one too, that is
+        its own mistake unless the statements, but for theirs, bring that variable into being."""
+        try:
+            return self._predicate(node)
+        except DError as error:
+            if error.tag in UNDEFINED and is_assigned(error.position, node, nodes):
+                raise of_statements from None
+            raise
+
+    def _predicate(self, node: syntax.Expr) -> Expr:
         operand = expression(node, self._scope)
         if not is_scalar_test(operand):
             raise DError("D_PRED_SCALAR", "predicate result must be of scalar type", node.position)

@@ -31,7 +31,7 @@ from sonde.lang.check.stability import require_attributes
 from sonde.lang.check.variables import element, new_array, new_scalar, undeclared
 from sonde.lang.d import syntax
 from sonde.lang.errors import DError, Position
-from sonde.lang.program import Expr, StringConst
+from sonde.lang.program import Const, Expr, StringConst
 from sonde.lang.types import BUILTIN_TYPEDEFS, STRING, Enum, Type, resolve
 from sonde.typed import Any, TypeAlias
 
@@ -86,7 +86,7 @@ def _aggregation(node: syntax.Aggregation, _scope: Scope) -> Operand:
 
 
 def _unary(node: syntax.Unary, scope: Scope) -> Operand:
-    operand = expression(node.operand, scope)
+    operand = _operand(node.operand, scope)
     if node.op == "&":
         return access.address_of(operand, node.position)
     if node.op != "*":
@@ -114,8 +114,21 @@ def _enumerator(left: Operand, node: syntax.Expr) -> Operand | None:
 
 
 def _conditional(node: syntax.Conditional, scope: Scope) -> Operand:
-    test, then, otherwise = (expression(n, scope) for n in (node.test, node.then, node.otherwise))
-    return operators.conditional(test, then, otherwise, node.position)
+    test = expression(node.test, scope)
+    if isinstance(test, Const) and operators.is_scalar_test(test):
+        return expression(node.then if test.value else node.otherwise, scope)
+    return operators.conditional(test, expression(node.then, scope), expression(node.otherwise, scope), node.position)
+
+
+def chosen(node: syntax.Expr, scope: Scope) -> syntax.Expr:
+    """What a `?:` with a constant test stands for: one of its branches, which may then be whatever may stand in its
+    place. The other one is not checked, and need not mean anything here."""
+    while isinstance(node, syntax.Conditional):
+        test = expression(node.test, scope)
+        if not isinstance(test, Const) or not operators.is_scalar_test(test):
+            break
+        node = node.then if test.value else node.otherwise
+    return node
 
 
 def _comma(node: syntax.Comma, scope: Scope) -> Operand:
@@ -127,7 +140,7 @@ def _cast(node: syntax.Cast, scope: Scope) -> Operand:
 
 
 def _sizeof_expression(node: syntax.SizeofExpr, scope: Scope) -> Operand:
-    return casts.sizeof_expression(expression(node.operand, scope), scope.strsize, node.position)
+    return casts.sizeof_expression(_operand(node.operand, scope), scope.strsize, node.position)
 
 
 def _sizeof_type(node: syntax.SizeofType, scope: Scope) -> Operand:
@@ -139,7 +152,7 @@ def _offsetof(node: syntax.Offsetof, scope: Scope) -> Operand:
 
 
 def _stringof(node: syntax.Stringof, scope: Scope) -> Operand:
-    return casts.stringof(expression(node.operand, scope), node.position)
+    return casts.stringof(_operand(node.operand, scope), node.position)
 
 
 def _xlate(node: syntax.Xlate, scope: Scope) -> Operand:
@@ -295,11 +308,22 @@ def _increment(node: syntax.Increment, scope: Scope) -> Operand:
 
 
 def _incremented(node: syntax.Expr, scope: Scope) -> Operand:
-    """The target of `++` or `--`; a new variable is a 64-bit integer."""
+    """The target of `++` or `--`, which may bring any variable into being."""
+    return _brought_into_being(node, scope) or expression(node, scope)
+
+
+def _operand(node: syntax.Expr, scope: Scope) -> Operand:
+    """The operand of a unary operator: it may bring any variable into being but a global scalar."""
+    can = isinstance(node, (syntax.ScopedVariable, syntax.Index))
+    return (_brought_into_being(node, scope) if can else None) or expression(node, scope)
+
+
+def _brought_into_being(node: syntax.Expr, scope: Scope) -> Operand | None:
+    """The variable that `node` names, if it names one not seen before: then it is a 64-bit integer."""
     named = node.object if isinstance(node, syntax.Index) else node
     place = _new_place(named, scope)
     if place is None:
-        return expression(node, scope)
+        return None
     kind: Type = BUILTIN_TYPEDEFS["int64_t"]
     if isinstance(node, syntax.Index):
         keys = tuple(expression(k, scope) for k in node.subscripts)

@@ -29,7 +29,6 @@ from sonde.lang.check.layout import object_size
 from sonde.lang.check.operands import Operand, is_action, is_dynamic, is_zero, value_of
 from sonde.lang.errors import DError, Position
 from sonde.lang.program import Binary, Cast, Comma, Conditional, Const, Expr
-from sonde.lang.ranges import word
 from sonde.lang.types import INT, LONG, STRING, Pointer, Type, resolve
 from sonde.typed import NoReturn
 
@@ -189,11 +188,9 @@ def conditional(test: Operand, then: Operand, otherwise: Operand, position: Posi
     kind = _conditional_type(then, otherwise)
     if kind is None:
         raise DError("D_OP_INCOMPAT", "operator ?: operands must have compatible types", position)
-    condition, a, b = value_of(test), _branch(value_of(then), kind), _branch(value_of(otherwise), kind)
-    if isinstance(condition, Const) and isinstance(a, Const) and isinstance(b, Const):
-        chosen = a if condition.value else b
-        return chosen if not is_integer(kind) else Const(kind, chosen.position, word(chosen.value, kind))
-    return Conditional(kind, position, condition, a, b)
+    return Conditional(
+        kind, position, value_of(test), _branch(value_of(then), kind), _branch(value_of(otherwise), kind)
+    )
 
 
 def is_scalar_test(operand: Operand) -> bool:

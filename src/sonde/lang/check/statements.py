@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from sonde.lang.check.actions import action
 from sonde.lang.check.aggregations import aggregate
-from sonde.lang.check.expressions import expression
+from sonde.lang.check.expressions import chosen, expression
 from sonde.lang.check.kinds import is_recordable_opaque
 from sonde.lang.check.operands import ActionCall, AggregationUse, Operand, value_of
 from sonde.lang.check.operators import is_scalar_test
@@ -77,7 +77,8 @@ def _condition(node: syntax.Expr, scope: Scope) -> Expr:
     return value_of(operand)
 
 
-def _simple(inner: syntax.Expr, order: ActionOrder, scope: Scope) -> Statement:
+def _simple(node: syntax.Expr, order: ActionOrder, scope: Scope) -> Statement:
+    inner = chosen(node, scope)
     if isinstance(inner, syntax.Assign) and inner.op == "=" and isinstance(inner.target, syntax.Aggregation):
         return _aggregation(inner, order, scope)
     return _from_operand(expression(inner, scope), order, scope)
