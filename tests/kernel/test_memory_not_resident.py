@@ -166,6 +166,19 @@ EFFECTS = (
 )  # fmt: skip
 """Statements, each of which a firing is to do once, wherever it is broken off."""
 
+TEXT = " ".join(f"{number:x}" for number in range(70))
+LASTING = (
+    "*this->a += m;", "this->a[1] = n;", "@i = sum(*this->a);", "this->a = (int *)alloca(16);", "@j = sum(this->b[1]);",
+    "this->b = (char *)copyin(arg1, 4);", "copyinto(arg1, 3, this->b);", "bcopy(this->b, this->a + 1, 3);",
+    'printf("%d,%d", this->a[1], this->b[2]);', 'printf("%s|", strtok(NULL, " "));', '@k[strtok(NULL, " ")] = count();',
+    f'this->w = strtok("{TEXT}", " ");', 'this->w = strtok(NULL, " ");', "@l[this->w] = count();",
+    f'@t[strtok("{TEXT}", "7 ")] = sum(n);', f'path = strtok(strjoin(copyinstr(arg1), " {TEXT}"), " ");',
+    'if (n % 2) { @m[strtok(NULL, " ")] = sum(m); }', 'n += strlen(strtok(NULL, " "));', 'printf("%s|", this->w);',
+    '@n[strtok(NULL, " "), copyinstr(arg1)] = count();', "@o = sum(strlen(copyinstr(arg1)));",
+)  # fmt: skip
+"""The same for what clauses leave to each other besides variables: scratch memory, and the tokens of a text. No clause
+has so many that the text ends."""
+
 PREDICATES = ("", " && n % 2", " && strlen(copyinstr(arg1)) % 2", " && self->s < 9", " && !this->t")
 
 
@@ -174,7 +187,19 @@ PREDICATES = ("", " && n % 2", " && strlen(copyinstr(arg1)) % 2", " && self->s <
                 min_size=1, max_size=4))  # fmt: skip
 def test_random_clauses_do_the_same_with_and_without_the_pages(tmp_path_factory, clauses):
     """Or a fault says that a clause could not go on; then it has done less, never more."""
-    directory = tmp_path_factory.mktemp("pages")
+    do_the_same(tmp_path_factory.mktemp("pages"), clauses)
+
+
+@long_run(12)
+@given(st.lists(st.tuples(st.sampled_from(PREDICATES[:3]),
+                          st.lists(st.sampled_from(EFFECTS[-4:] + LASTING), min_size=1, max_size=7)),
+                min_size=1, max_size=4))  # fmt: skip
+def test_tokens_and_scratch_memory_reach_the_next_clause_with_and_without_the_pages(tmp_path_factory, clauses):
+    first = ("", ("this->a = (int *)alloca(16);", "this->b = (char *)alloca(8);", f'this->w = strtok("{TEXT}", " ");'))
+    do_the_same(tmp_path_factory.mktemp("pages"), [first, *clauses])
+
+
+def do_the_same(directory, clauses):
     probe = "syscall::openat:entry /pid == $target && arg2 == 256"
     program = "int n, m, a[int]; self int s; this int t, u; string path; this string p;\n"
     program += "\n".join(f"{probe}{predicate}/ {{ {' '.join(body)} }}" for predicate, body in clauses)

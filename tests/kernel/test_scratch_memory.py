@@ -175,3 +175,28 @@ def test_memory_of_the_process_is_copied(tmp_path):
     first, dump = sonde("-qc", program, "-n", text).stdout.split("\n", 1)
     assert first == f"point -7 {1 << 40} -7 -7"
     assert "70 6f 69 6e 74 00 00 00 00 00 00 00 00 00 00 00  point..........." in dump
+
+
+def test_a_clause_local_pointer_reaches_the_next_clauses_of_the_firing():
+    """Each clause may take all of scratchsize again; what no such variable was given is given back; the next firing
+    begins with nothing."""
+    text = ("BEGIN { this->p = (char *)alloca(256); this->p[255] = 65; } BEGIN { alloca(256); n = this->p[255]; } "
+            "BEGIN { this->q = (char *)alloca(256); this->q[0] = 6; far = this->q - this->p; alloca(1); } "
+            "BEGIN { same = this->q[0] + this->p[255]; g = (char *)alloca(8); } BEGIN { *g = 1; } "
+            "BEGIN { other = this->p[0]; }")  # fmt: skip
+    with Run(text) as run:
+        for _ in range(2):
+            run.begin()
+            assert [fault[:3] for fault in run.faults()] == [(3, 1, 5), (5, 1, 1)]
+            found = run.globals()
+            assert [found[name] for name in ("n", "far", "same", "other")] == [65, 256, 71, 0]
+
+
+def test_what_clauses_carry_is_bounded():
+    """By 32 KiB, or what a single clause may take."""
+    clauses = "".join(f"BEGIN {{ this->p{n} = (char *)alloca(4096); n++; }} " for n in range(12))
+    clauses += "BEGIN { this->p0[4095] = 7; last = this->p7[4095] + this->p0[4095]; }"
+    with Run(clauses, scratchsize=4096) as run:
+        run.begin()
+        assert [fault[:3] for fault in run.faults()] == [(n, 1, 5) for n in range(9, 13)]
+        assert (run.globals()["n"], run.globals()["last"]) == (8, 7)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sonde.codegen import clock, commits, deferral, loops, records, region
+from sonde.codegen import carried, clock, commits, deferral, loops, records, region
 from sonde.codegen.faults import packed
 from sonde.codegen.generation import Fault, Generation
 from sonde.codegen.integers import can_be_forgotten, forgotten
@@ -11,7 +11,6 @@ from sonde.codegen.names import MASK_BITS, clause_mask, probe_id
 from sonde.codegen.parts import Branching, Leaving, Looping, Part, Parts, Straight, is_speculating
 from sonde.codegen.places import Held
 from sonde.codegen.plan import CLOSING
-from sonde.codegen.subroutines import searching
 from sonde.codegen.walk import below, nodes
 from sonde.lang import program as tree
 from sonde.lang.program import Clause, Variable
@@ -34,13 +33,13 @@ def generate(g: Generation, planned: Planned, bit: int | None) -> None:
         g.b.branch("set", clause_mask(g, word), Imm(1 << place), wanted, end)
         g.b.place(wanted)
     deferral.begin_clause(g, clause, end)
-    searching.begin_clause(g, clause)
     failed = g.b.label()
     g.finish = g.b.label()
     g.fault = Fault(failed, g.b.register(), g.b.register(), g.b.register())
     g.shares_clock = clock.is_shared(clause)
     g.clock = None
-    scratch_first = region.is_used_by_predicate(g, clause)
+    g.region = None
+    scratch_first = region.is_used_first(g, clause)
     if scratch_first:
         region.begin(g)
     if clause.predicate is not None:
@@ -59,12 +58,14 @@ def generate(g: Generation, planned: Planned, bit: int | None) -> None:
     _parts(g, parts)
     g.at(clause.position)
     g.b.place(g.finish)
+    carried.end(g, clause)
     if g.has_exited is not None:
         # No later clause of the firing runs after exit().
         g.b.branch("ne", g.has_exited, Imm(0), g.exit)
     g.b.jump(end)
     g.b.place(failed)
     deferral.defer(g, clause)
+    carried.end(g, clause)
     _report(g, clause)
     g.b.place(end)
 

@@ -17,13 +17,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from sonde.bpf import maps as kinds
+from sonde.codegen import carried, tokens
 from sonde.codegen.access import copy, store
 from sonde.codegen.faults import ABSENT
-from sonde.codegen.generation import Deferral, Generation, Shared
+from sonde.codegen.generation import Deferral, Generation
 from sonde.codegen.ir import Imm, MapDescriptor, Operand, Reg
 from sonde.codegen.kernels import has_prepare_exec
 from sonde.codegen.places import Held, Memory
-from sonde.codegen.repeating import Repeating, reads_process, repeating, steps
+from sonde.codegen.repeating import NEVER, Repeating, reads_process, repeating, steps
 from sonde.codegen.variables import object_size
 from sonde.codegen.walk import nodes
 from sonde.lang import program as tree
@@ -35,7 +36,8 @@ ROUTINE = "defer_firing"
 
 DEFERRED = "deferred"
 """The map of what is kept of a thread's firing, in words: where it goes on, the probe's index, the time in ns, the six
-arguments, then the clause-local variables that more than one clause uses."""
+arguments, the clause-local variables that more than one clause uses, the state of strtok(), and the scratch memory that
+clauses leave to each other, with its address and its size before it."""
 
 WHERE, INDEX, TIME, ARGUMENTS, VARIABLES = 0, 8, 16, 24, 72
 """Offsets. WHERE has the clause's number (from 1) in its upper half and its progress in the lower 16 bits."""
@@ -53,30 +55,44 @@ _NEAR = 4096
 """How far behind an argument's address something still counts as what the argument points to."""
 
 
-def planned(shared: Shared, clauses: Sequence[Clause]) -> Deferral | None:
+_MOST_KEPT = 1 << 15
+"""A thread's storage has less than 64 KiB (BPF_LOCAL_STORAGE_MAX_VALUE_SIZE, linux/bpf_local_storage.h)."""
+
+
+def planned(g: Generation, clauses: Sequence[Clause]) -> Deferral | None:
     """What has to be known of the clauses of a program for entries of system calls; None if none reads a process."""
     if not any(map(reads_process, clauses)):
         return None
     kept: dict[Variable, int] = {}
-    size = VARIABLES
-    for variable in _shared_variables(clauses):
-        kept[variable] = size
-        size += (object_size(shared, variable.type) + 7) & ~7
+    end = VARIABLES
+    for variable in _shared_variables(g, clauses):
+        kept[variable] = end
+        end += (object_size(g.shared, variable.type) + 7) & ~7
+    tokens_at = end if g.tokens is not None else None
+    end += tokens.kept_size(g) if g.tokens is not None else 0
+    region_at = end if g.carrying is not None else None
+    end += 16 + g.carrying.size if g.carrying is not None else 0
+    pointers = g.carrying.variables if g.carrying is not None else frozenset()
     numbers = {clause.id: number for number, clause in enumerate(clauses, 1)}
-    repeats = {clause.id: repeating(clause, kept.keys()) for clause in clauses if reads_process(clause)}
-    shared.maps.add(MapSpec(DEFERRED, kinds.TASK_STORAGE, 4, size, 0, kinds.F_NO_PREALLOC, typed=True))
-    shared.maps.add(MapSpec(WAITING, kinds.ARRAY, 4, 8, 1))
-    return Deferral(numbers, repeats, kept)
+    repeats = {clause.id: repeating(clause, kept.keys(), pointers) for clause in clauses if reads_process(clause)}
+    if end > _MOST_KEPT:
+        # No clause goes on: where memory is absent there is a fault.
+        kept, end, tokens_at, region_at = {}, VARIABLES, None, None
+        repeats = dict.fromkeys(repeats, NEVER)
+    g.shared.maps.add(MapSpec(DEFERRED, kinds.TASK_STORAGE, 4, end, 0, kinds.F_NO_PREALLOC, typed=True))
+    g.shared.maps.add(MapSpec(WAITING, kinds.ARRAY, 4, 8, 1))
+    return Deferral(numbers, repeats, kept, tokens_at, region_at)
 
 
-def _shared_variables(clauses: Sequence[Clause]) -> list[Variable]:
-    """Clause-local variables that more than one of the clauses uses."""
+def _shared_variables(g: Generation, clauses: Sequence[Clause]) -> list[Variable]:
+    """Clause-local variables that more than one of the clauses uses, or that point into memory that is kept."""
     users: dict[Variable, set[int]] = {}
     for clause in clauses:
         for node in nodes(clause):
             if isinstance(node, tree.Var) and node.variable.scope == "this":
                 users.setdefault(node.variable, set()).add(clause.id)
-    return [variable for variable, found in users.items() if len(found) > 1]
+    pointers = g.carrying.variables if g.carrying is not None else frozenset()
+    return [variable for variable, found in users.items() if len(found) > 1 or variable in pointers]
 
 
 def kept_firing(g: Generation, create: bool = False) -> Reg:
@@ -95,7 +111,9 @@ def begin_clause(g: Generation, clause: Clause, end: int) -> None:
         return
     number = g.deferral.numbers[clause.id]
     if g.resumed is None:
-        g.done = g.b.copy(Imm(_PREDICATE)) if clause.id in g.deferral.repeats else None
+        if clause.id in g.deferral.repeats:
+            g.done = g.b.copy(Imm(_FINAL if _repeats(g).final < 0 else _PREDICATE))
+            tokens.note_start(g)
         return
     resumed = g.b.alu("rsh", g.resumed, Imm(32))
     g.b.branch("gt", resumed, Imm(number), end)
@@ -111,8 +129,9 @@ def begin_predicate(g: Generation, body: int) -> None:
 
 
 def begin_body(g: Generation) -> None:
-    if g.resumed is None and g.done is not None:
+    if g.resumed is None and g.done is not None and _repeats(g).final >= 0:
         g.b.move(g.done, Imm(_BODY))
+        tokens.note_start(g)
 
 
 def reach(g: Generation, statement: tree.Statement) -> None:
@@ -135,6 +154,7 @@ def once(g: Generation, statement: tree.Statement) -> Iterator[None]:
     if g.resumed is None:
         yield
         g.b.move(g.done, progress)
+        tokens.note_start(g)
         return
     after, wanted = g.b.label(), g.b.label()
     g.b.branch("ge", g.done, progress, after, wanted)
@@ -173,17 +193,32 @@ def defer(g: Generation, clause: Clause) -> None:
     result = g.b.call_local(ROUTINE, g.ctx, g.b.in_register(g.probe_index), where, g.fault.value)
     g.b.branch("eq", result, Imm(0), report, kept)
     g.b.place(kept)
-    _keep_variables(g)
+    _keep(g)
     g.b.jump(g.exit)
     g.b.place(report)
 
 
-def _keep_variables(g: Generation) -> None:
+def _keeps_nothing(deferral: Deferral) -> bool:
+    return not deferral.kept and deferral.tokens is None and deferral.region is None
+
+
+def _keep(g: Generation) -> None:
+    """All that clauses leave to each other."""
     assert g.deferral is not None
-    if not g.deferral.kept:
+    if _keeps_nothing(g.deferral):
         return
     firing = kept_firing(g)
     g.b.branch("eq", firing, Imm(0), g.exit)
+    _keep_variables(g, firing)
+    if g.deferral.tokens is not None and g.tokens is not None:
+        tokens.go_back(g)
+        copy(g, g.tokens, Memory(firing, g.deferral.tokens), tokens.kept_size(g))
+    if g.deferral.region is not None:
+        carried.keep(g, Memory(firing, g.deferral.region))
+
+
+def _keep_variables(g: Generation, firing: Reg) -> None:
+    assert g.deferral is not None
     for variable, offset in g.deferral.kept.items():
         place = g.locals.get(variable)
         if isinstance(place, Held):
@@ -192,16 +227,26 @@ def _keep_variables(g: Generation) -> None:
             copy(g, place, Memory(firing, offset), object_size(g.shared, variable.type))
 
 
-def restore_variables(g: Generation) -> None:
-    """Those that clauses share, where the firing goes on."""
-    if g.deferral is None or g.resumed is None or not g.deferral.kept:
+def restore(g: Generation) -> None:
+    """What clauses leave to each other, where the firing goes on."""
+    if g.deferral is None or g.resumed is None or _keeps_nothing(g.deferral):
         return
     firing = kept_firing(g)
     g.b.branch("eq", firing, Imm(0), g.exit)
+    if g.deferral.tokens is not None and g.tokens is not None:
+        copy(g, Memory(firing, g.deferral.tokens), g.tokens, tokens.kept_size(g))
+    moved = None
+    if g.deferral.region is not None:
+        moved = carried.restore(g, Memory(firing, g.deferral.region))
     for variable, offset in g.deferral.kept.items():
         place = g.locals.get(variable)
-        if isinstance(place, Held):
-            store(g, place, 8, g.b.load(firing, offset, 8))
+        is_moved = moved is not None and g.carrying is not None and variable in g.carrying.variables
+        if is_moved or isinstance(place, Held):
+            value: Operand = g.b.load(firing, offset, 8)
+            if moved is not None and is_moved:
+                value = moved(value)
+            if place is not None:
+                store(g, place, 8, value)
         elif isinstance(place, Memory):
             copy(g, Memory(firing, offset), place, object_size(g.shared, variable.type))
 

@@ -137,7 +137,10 @@ class Generation:
         self.scratch = Scratch(reserved=IN_USE)
         self.region_memory: Memory | None = None
         self.region: Region | None = None
+        self.carrying: Carrying | None = None
         self.tokens: Memory | None = None
+        self.token_start: Reg | None = None
+        """Where strtok() went on when the clause last could not be begun again from before (`deferral.py`)."""
         self.storage_version = 0
         self.fault: Fault | None = None
         self.fields: deque[Field] = deque()
@@ -299,11 +302,13 @@ class Generation:
 class Deferral(NamedTuple):
     """The clauses of a program whose firings may be broken off (`deferral.py`): their numbers by id, from 1; what of a
     clause that reads the process's memory may be repeated, by id; and where the clause-local variables are kept that
-    more than one clause uses."""
+    more than one clause uses, the state of strtok(), and the scratch memory that clauses leave to others."""
 
     numbers: Mapping[int, int]
     repeats: Mapping[int, Repeating]
     kept: Mapping[Variable, int]
+    tokens: int | None
+    region: int | None
 
 
 STACK_OBJECT = 64
@@ -374,6 +379,16 @@ class Record(NamedTuple):
     appended: Reg | None = None
     packet: Field | None = None
     skb: Operand | None = None
+
+
+class Carrying(NamedTuple):
+    """The scratch memory that clauses of a firing leave to those behind (`region.py`): the clause-local variables that
+    point there, the clauses that set these, the bytes of all, and a word of the frame with how many are taken."""
+
+    variables: frozenset[Variable]
+    givers: frozenset[int]
+    size: int
+    taken: Memory
 
 
 class Region(NamedTuple):

@@ -152,6 +152,8 @@ def _inherit(g: Generation, body: Generation, environment: Reg, memory: Memory) 
     body.sampled = None if g.sampled is None else body.b.register()
     body.table, body.subprograms = g.table, dict(g.subprograms)
     body.tokens = None if g.tokens is None else Memory(base, g.tokens.offset)
+    if g.carrying is not None:
+        body.carrying = g.carrying._replace(taken=Memory(base, g.carrying.taken.offset))
     body.positions = list(g.positions)
     body.b.position = g.b.position
     _inherit_region(g, body)

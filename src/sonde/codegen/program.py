@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from sonde.bpf import maps as kinds
-from sonde.codegen import clauses, deferral, kernels, loops, records, turns
+from sonde.codegen import carried, clauses, deferral, kernels, loops, records, tokens, turns
 from sonde.codegen.access import zero
 from sonde.codegen.clauses import ERROR_ROUTINE, Planned
 from sonde.codegen.faults import unpacked
@@ -23,7 +23,7 @@ from sonde.codegen.resident import may_sleep
 from sonde.codegen.uses import samples
 from sonde.codegen.variables import local_place, object_size
 from sonde.codegen.walk import nodes
-from sonde.lang.program import Var, Variable
+from sonde.lang.program import Clause, Var, Variable
 from sonde.probe import KernelFunction, Probe, StaticProbe, Uprobe
 from sonde.spec import ACTIVE, DRAINING, INACTIVE, MapSpec
 
@@ -44,8 +44,10 @@ def generate(
     """The program that runs these clauses for the context's probes; `may_defer` if it is one of two that share a firing
     (`deferral.py`)."""
     g = Generation(name, context, shared, HANDLERS)
-    g.deferral = deferral.planned(shared, [clause for clause, *_ in planned]) if may_defer else None
-    g.may_sleep = may_sleep(g, [clause for clause, *_ in planned])
+    own = [clause for clause, _ in planned]
+    _plan_lasting(g, own)
+    g.deferral = deferral.planned(g, own) if may_defer else None
+    g.may_sleep = may_sleep(g, own)
     setup, body = g.b.label(), g.b.label()
     bits = _partial_clauses(g, planned)
     # What the program returns: whether the perf event's own handler runs as well (bpf_overflow_handler,
@@ -58,7 +60,7 @@ def generate(
     g.b.jump(setup)
     g.b.place(body)
     variables = _local_variables(g, planned)
-    deferral.restore_variables(g)
+    deferral.restore(g)
     for item in planned:
         clauses.generate(g, item, bits.get(item[0].id))
     if g.deferral is not None and g.resumed is None:
@@ -75,6 +77,7 @@ def generate_error_routine(context: Context, planned: Sequence[Planned], shared:
     record."""
     g = Generation(ERROR_ROUTINE, context, shared, HANDLERS, parameters=5)
     g.is_error_routine = True
+    _plan_lasting(g, [clause for clause, _ in planned])
     turns.reserve(g, ())
     setup, body = g.b.label(), g.b.label()
     g.b.jump(setup)
@@ -125,6 +128,12 @@ def _partial_clauses(g: Generation, planned: Sequence[Planned]) -> dict[int, int
     return partial
 
 
+def _plan_lasting(g: Generation, own: Sequence[Clause]) -> None:
+    """What clauses of a firing leave to those behind them, but for variables."""
+    carried.plan(g, own)
+    tokens.reserve(g, own)
+
+
 def _local_variables(g: Generation, planned: Sequence[Planned]) -> list[Variable]:
     """Those of all clauses, each with its place; what a loop uses is in memory."""
     g.in_memory = loops.variables(clause for clause, _ in planned)
@@ -150,6 +159,8 @@ def _set_up(g: Generation, setup: int, body: int, variables: Sequence[Variable])
     if g.shared.has_functions:
         g.b.atomic_add(_running(g), 0, Imm(1))
     turns.begin(g)
+    carried.set_up(g)
+    tokens.set_up(g)
     for variable in variables:
         place = g.locals[variable]
         if isinstance(place, Held):

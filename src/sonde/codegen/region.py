@@ -5,6 +5,9 @@ through a pointer that is known to be one of them (`lang/scratch.py`) subtracts 
 with what has been allocated. `top` counts the bytes allocated; it is 0 when a clause begins, so a pointer kept from
 another clause, firing or CPU is out of bounds.
 
+A clause-local variable may carry such a pointer from one clause to the next of the firing (`carried.py`). Where a
+program has one, what the clauses that set it have allocated remains, and the next one begins to allocate behind it.
+
 An offset that has passed the comparisons is masked as well, which changes nothing: the verifier may have lost sight of
 the comparisons when registers were spilled (before Linux 6.8 what it learns of one does not reach its copies).
 """
@@ -21,28 +24,46 @@ from sonde.lang.program import Clause
 from sonde.lang.scratch import GIVE_SCRATCH
 
 
+def size_of_region(g: Generation) -> int:
+    return g.shared.settings.scratch_region if g.carrying is None else g.carrying.size
+
+
 def reserve(g: Generation) -> Memory:
     """The region's memory in the frame: behind any offset that the mask leaves there is room for all of its size."""
     if g.region_memory is None:
-        size = g.shared.settings.scratch_region
+        size = size_of_region(g)
         g.region_memory = g.lasting((1 << size.bit_length()) + size + 8)
     return g.region_memory
 
 
 def begin(g: Generation) -> None:
-    """An empty region, where a clause begins."""
+    """The region where a clause begins: empty, or with what the clauses before it have left."""
     memory = reserve(g)
+    top = Imm(0) if g.carrying is None else taken(g)
+    g.region = Region(memory, address_of(g, memory), g.b.copy(top), size_of_region(g))
+
+
+def address_of(g: Generation, memory: Memory) -> Operand:
+    """As a plain number."""
     box = g.number_box()
     g.b.store(box.base, box.offset, 8, g.address(memory))
-    address = g.b.load(box.base, box.offset, 8)
-    g.region = Region(memory, address, g.b.copy(Imm(0)), g.shared.settings.scratch_region)
+    return g.b.load(box.base, box.offset, 8)
+
+
+def taken(g: Generation) -> Operand:
+    """Bytes that clauses before this one have left to it."""
+    assert g.carrying is not None
+    return g.b.load(g.carrying.taken.base, g.carrying.taken.offset, 8)
 
 
 def is_used(g: Generation, clause: Clause) -> bool:
     return any(_uses(g, node) for node in nodes(clause))
 
 
-def is_used_by_predicate(g: Generation, clause: Clause) -> bool:
+def is_used_first(g: Generation, clause: Clause) -> bool:
+    """Whether the region must be there before the predicate: it uses it, or a clause that faults there has one."""
+    if g.carrying is not None:
+        return is_used(g, clause)
     return clause.predicate is not None and is_used(g, clause._replace(statements=()))
 
 
@@ -55,10 +76,13 @@ def _uses(g: Generation, node: object) -> bool:
 def allocate(g: Generation, size: Operand) -> tuple[Operand, Memory]:
     """So many bytes, in whole words: their address as a number, and where they are. What they hold is undefined."""
     region = _region(g)
-    fault_if(g, "gt", size, Imm(region.size), OUT_OF_SCRATCH, size)
+    fault_if(g, "gt", size, Imm(g.shared.settings.scratch_region), OUT_OF_SCRATCH, size)
     start = g.b.copy(region.top)
     end = g.b.alu("add", start, g.b.alu("and", g.b.alu("add", size, Imm(7)), Imm(~7)))
     fault_if(g, "gt", end, Imm(region.size), OUT_OF_SCRATCH, size)
+    if g.carrying is not None:
+        own = g.b.alu("sub", end, taken(g))
+        fault_if(g, "gt", own, Imm(g.shared.settings.scratch_region), OUT_OF_SCRATCH, size)
     g.b.move(region.top, end)
     return g.b.alu("add", region.address, start), _within(g, start)
 

@@ -8,7 +8,7 @@ from sonde.codegen.generation import Generation
 from sonde.codegen.integers import pointer_place, source_of
 from sonde.codegen.ir import Imm, Operand
 from sonde.codegen.places import Memory, Remote
-from sonde.codegen.region import allocate, bounded, span
+from sonde.codegen.region import allocate, bounded, size_of_region, span
 from sonde.codegen.strings import characters, characters_into
 from sonde.lang import program as tree
 from sonde.lang.types import String, resolve
@@ -22,7 +22,7 @@ def alloca(g: Generation, e: tree.Call) -> Operand:
         zero(g, memory, size.value + 7 & ~7)
     else:
         words = g.b.alu("and", g.b.alu("add", bounded(g, size), Imm(7)), Imm(~7))
-        zeros = g.b.map_value(g.shared.maps.zeros(g.shared.settings.scratch_region * 2 + 8))
+        zeros = g.b.map_value(g.shared.maps.zeros(size_of_region(g) * 2 + 8))
         g.call("probe_read_kernel", g.address(memory), words, zeros)
     return address
 
@@ -65,7 +65,7 @@ def copyout(g: Generation, e: tree.Call) -> Operand:
     """copyout(source, address, size): into the memory of the process."""
     source = _source(g, e.arguments[0])
     target, size = g.value(e.arguments[1]), g.value(e.arguments[2])
-    most = g.shared.settings.scratch_region
+    most = size_of_region(g)
     if isinstance(source, Memory):
         most = g.shared.settings.string_capacity
     elif source.scratch:
@@ -124,7 +124,7 @@ def _source(g: Generation, e: tree.Expr) -> Remote | Memory:
 
 def _aside(g: Generation, source: Memory, size: Operand) -> Memory:
     """A copy for as long as the statement: the helper that copies does not mind whether the two overlap."""
-    region = g.shared.settings.scratch_region
+    region = size_of_region(g)
     copy = g.temporary(2 * region + 8)
     g.call("probe_read_kernel", g.argument_of(copy.base, copy.offset), size, g.address(source))
     return copy

@@ -21,7 +21,7 @@ from sonde.codegen.subroutines.results import (
     put,
     routine_name,
 )
-from sonde.codegen.walk import is_zero, nodes
+from sonde.codegen.walk import is_zero
 from sonde.lang import program as tree
 
 
@@ -121,15 +121,6 @@ def _index(
 
 
 # strtok
-
-
-def begin_clause(g: Generation, clause: tree.Clause) -> None:
-    """A clause that calls strtok() begins without a text to go on with."""
-    if not any(isinstance(node, tree.Call) and node.name == "strtok" for node in nodes(clause)):
-        return
-    if g.tokens is None:
-        g.tokens = g.lasting(tokens.state_size(layout(g).capacity))
-    put(g, g.tokens, tokens.STATE, Imm(0))
 
 
 def strtok(g: Generation, e: tree.Call, memory: Memory, size: int) -> None:
