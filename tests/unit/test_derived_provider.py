@@ -117,9 +117,7 @@ def every_definition():
             for each in alternatives:
                 yield pytest.param(each, id=f"{provider_name}:{name}")
                 for other in each.more:
-                    yield pytest.param(
-                        other._replace(shown=each.shown), id=f"{provider_name}:{name}:{other.tracepoint}"
-                    )
+                    yield pytest.param(other._replace(shown=each.shown), id=f"{provider_name}:{name}:{other.event}")
 
 
 @pytest.mark.parametrize("definition", list(every_definition()))

@@ -53,6 +53,10 @@ _BLOCKS: dict[str, Block] = {
     "fbt": blocks.FBT,
     "rawfbt": blocks.RAWFBT,
     "packet": blocks.PACKET,
+    "vminfo": blocks.VMINFO,
+    "sysinfo": blocks.SYSINFO,
+    "fsinfo": blocks.FSINFO,
+    "mib": blocks.MIB,
 }
 """The providers, in the order of their identifiers."""
 
@@ -61,7 +65,9 @@ _FUNCTIONS = ("fbt", "rawfbt")
 _COUNTED = ("cpc", "perf")
 """Those whose probes fire when a perf event has counted so far."""
 
-_DERIVED = ("proc", "sched", "io", "lockstat", "ip", "tcp", "udp")
+_DERIVED = (
+    "proc", "sched", "io", "lockstat", "ip", "tcp", "udp", "vminfo", "sysinfo", "fsinfo", "mib",
+)  # fmt: skip
 """Those whose probes follow from others: each has a module of its name in `probes/derived/`."""
 
 _NEVER_EVENTS = ("BEGIN", "END", "ERROR", "entry", "return")
@@ -176,6 +182,10 @@ class Registry:
         if provider in _COUNTED:
             why = self._refused(provider, Pattern(provider, module, function, name))
             why = why or self._counted(provider).absence(Pattern(provider, module, function, name))
+            if why:
+                return why
+        if provider in _DERIVED:
+            why = self._derived(provider).absence(name)
             if why:
                 return why
         from sonde.probes.mismatch import explained
@@ -422,8 +432,11 @@ class Registry:
         if found is None:
             from sonde.probes.derived.provider import DerivedProvider
 
-            definitions = import_module(f"sonde.probes.derived.{name}").DEFINITIONS
-            found = self._derived_providers[name] = DerivedProvider(name, _BLOCKS[name], definitions, self.types)
+            tables = import_module(f"sonde.probes.derived.{name}")
+            absent = getattr(tables, "ABSENT", {})
+            found = self._derived_providers[name] = DerivedProvider(
+                name, _BLOCKS[name], tables.DEFINITIONS, self.types, self.match, absent
+            )
         return found
 
     def _functions(self, prefix: str) -> list[str]:

@@ -196,6 +196,21 @@ translator fileinfo_t < struct file *F > {
 	fi_oflags = F == NULL ? 0 : F->f_flags;
 };
 
+/* A path as a system call is given it: an address in the process. */
+typedef struct file_path {
+	char path[1];
+} file_path_t;
+
+translator fileinfo_t < file_path_t *p > {
+	fi_name = basename(copyinstr((uintptr_t)p));
+	fi_dirname = dirname(copyinstr((uintptr_t)p));
+	fi_pathname = copyinstr((uintptr_t)p);
+	fi_offset = 0;
+	fi_fs = "<unknown>";
+	fi_mount = "<unknown>";
+	fi_oflags = 0;
+};
+
 inline fileinfo_t fds[int fd] = xlate <fileinfo_t> (
     curthread->files != NULL && fd >= 0 && fd < curthread->files->fdt->max_fds ?
     curthread->files->fdt->fd[fd] : NULL);

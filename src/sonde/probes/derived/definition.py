@@ -22,15 +22,16 @@ class Shown(NamedTuple):
 
 
 class Definition(NamedTuple):
-    """A probe that fires with a tracepoint, if `condition` ("": always) holds.
+    """A probe that fires with an `event`, if `condition` ("": always) holds: a tracepoint by its name, or another
+    provider's probe, `fbt:FUNCTION:entry`, `fbt:FUNCTION:return` or `perf:NAME`.
 
-    Conditions and values are D. In them `args->name` is the tracepoint's argument that the kernel calls `name`, as
+    Conditions and values are D. In them `args->name` is the event's argument that the kernel calls `name`, as
     kernels differ in where it stands; functions of the kernel are named with a backquote. `before` are D
-    sources that the program must run for the values to be known. `more` are other tracepoints that the probe fires
+    sources that the program must run for the values to be known. `more` are other events that the probe fires
     with; their values are for the same `shown`, and may be pointers to other structures.
     """
 
-    tracepoint: str
+    event: str
     condition: str = ""
     values: tuple[Value, ...] = ()
     shown: tuple[Shown, ...] = ()
@@ -39,5 +40,9 @@ class Definition(NamedTuple):
 
 
 Definitions = dict[str, tuple[Definition, ...]]
-"""A provider's probes by name: the first definition holds whose tracepoint, arguments and functions the kernel has.
+"""A provider's probes by name: the first definition holds whose event, arguments and functions the kernel has.
 The place in the table makes the identifier, and of probes that fire together the earlier one goes first."""
+
+Absent = dict[str, str]
+"""The probes of a provider, by names or patterns of names, that Linux has no event for, and what it has instead, or
+why there is none."""

@@ -11,7 +11,7 @@ from sonde.probes.derived.definition import Definition, Definitions, Shown, Valu
 
 _KEY = "(uint64_t)curthread, (uint64_t)args[0]"
 
-_BEFORE = f"""
+BEFORE = f"""
 int __lock_flags[uint64_t, uint64_t];
 uint64_t __lock_began[uint64_t, uint64_t];
 uint64_t __lock_spun[uint64_t, uint64_t];
@@ -47,7 +47,9 @@ rawtp:::contention_end /__lock_flags[{_KEY}]/ {{
 }}
 """
 
-_MINE = "self->__lock == (uint64_t)args->lock"
+MINE = "self->__lock == (uint64_t)args->lock"
+SLEPT_FOR_MUTEX = "lock_is_adaptive[self->__lock_flags] && self->__lock_blocked != 0"
+SLEPT_FOR_RW = "lock_is_rw[self->__lock_flags] && !(self->__lock_flags & LOCK_SPINS)"
 _READS = "(self->__lock_flags & LOCK_READS) ? RW_READER : RW_WRITER"
 
 
@@ -55,7 +57,7 @@ def _waited(lock: str, condition: str, *more: Value) -> tuple[Definition, ...]:
     """A probe at the end of a wait for a lock of that type."""
     values = (Value(lock, f"({lock})args->lock"), *more)
     shown = tuple(Shown(value.type, number) for number, value in enumerate(values))
-    return (Definition("contention_end", f"{_MINE} && {condition}", values, shown, (_BEFORE,)),)
+    return (Definition("contention_end", f"{MINE} && {condition}", values, shown, (BEFORE,)),)
 
 
 _SPUN = Value("uint64_t", "self->__lock_spun")
@@ -66,13 +68,9 @@ DEFINITIONS: Definitions = {
     "adaptive-acquire-error": _waited(
         "struct mutex *", "lock_is_adaptive[self->__lock_flags] && args->ret != 0", Value("int", "args->ret")
     ),
-    "adaptive-block": _waited(
-        "struct mutex *", "lock_is_adaptive[self->__lock_flags] && self->__lock_blocked != 0", _BLOCKED
-    ),
+    "adaptive-block": _waited("struct mutex *", SLEPT_FOR_MUTEX, _BLOCKED),
     "adaptive-spin": _waited("struct mutex *", "lock_is_adaptive[self->__lock_flags] && self->__lock_spun != 0", _SPUN),
-    "rw-block": _waited(
-        "struct rw_semaphore *", "lock_is_rw[self->__lock_flags] && !(self->__lock_flags & LOCK_SPINS)", _BLOCKED, _RW
-    ),
+    "rw-block": _waited("struct rw_semaphore *", SLEPT_FOR_RW, _BLOCKED, _RW),
     "rw-spin": _waited("rwlock_t *", "lock_is_rw[self->__lock_flags] && (self->__lock_flags & LOCK_SPINS)", _SPUN, _RW),
     "spin-spin": _waited("spinlock_t *", "self->__lock_flags == (LOCK_SPINS | LOCK_WAITS)", _SPUN),
 }

@@ -22,6 +22,11 @@ def header(tracepoint: str) -> str:
     return _HEADER[tracepoint]
 
 
+def is_ours(tracepoint: str) -> str:
+    """Whether it is a packet of IP that IP itself hands over or gets, in D."""
+    return _IS_OURS[tracepoint]
+
+
 def packet(tracepoint: str, condition: str, values: tuple[Value, ...], shown: tuple[Shown, ...]) -> Definition:
     """A probe on the packets of IP that meet a further condition; `values` follow packet, socket and IP header."""
     common = (

@@ -1,12 +1,13 @@
-"""A provider whose probes are derived from tracepoints: `proc`, `sched` and the like, each a table of definitions.
+"""A provider whose probes are derived from others: `proc`, `sched` and the like, each a table of definitions.
 
-A kernel without the tracepoint, or whose tracepoint lacks an argument, does not have the probe.
+A kernel without the tracepoint, or whose tracepoint lacks an argument, does not have the probe; nor does one that does
+not let the function be probed.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 
 from sonde.lang import types
@@ -14,7 +15,7 @@ from sonde.lang.catalog import Derivation, ProbeArgument
 from sonde.lang.types import Function, Pointer, Struct, Type, Typedef
 from sonde.probe import Probe, RawTracepoint
 from sonde.probes import type_names
-from sonde.probes.derived.definition import Definition, Definitions, Value
+from sonde.probes.derived.definition import Absent, Definition, Definitions, Value
 from sonde.probes.pattern import Pattern, matcher, matches, plain
 from sonde.probes.provider import Block
 from sonde.typed import TYPE_CHECKING
@@ -28,17 +29,37 @@ MODULE = "vmlinux"
 _NAMED = re.compile(r"\bargs->(\w+)")
 _FUNCTION = re.compile(r"`(\w+)")
 
+NOTHING_ABSENT: Absent = {}
+
+
+def _nothing(*_fields: str) -> Sequence[Probe]:
+    """There are no other providers."""
+    return ()
+
+
 _CALLBACK = "void (*)(void)"
 _CALLBACK_TYPE = Pointer(Function(types.VOID, ()))
 
 
 class DerivedProvider:
-    def __init__(self, name: str, block: Block, definitions: Definitions, kernel: KernelTypes) -> None:
+    def __init__(
+        self,
+        name: str,
+        block: Block,
+        definitions: Definitions,
+        kernel: KernelTypes,
+        match: Callable[[str, str, str, str], Sequence[Probe]] = _nothing,
+        absent: Absent = NOTHING_ABSENT,
+    ) -> None:
+        """`match` finds the probes of other providers."""
         self._name = name
         self._block = block
         self._definitions = definitions
         self._kernel = kernel
+        self._match = match
+        self._absent = absent
         self._found: dict[str, Definition | None] = {}
+        self._sources: dict[str, Probe | None] = {}
 
     def match(self, pattern: Pattern) -> Sequence[Probe]:
         if not matches(pattern.module, MODULE) or not matches(pattern.function, ""):
@@ -64,11 +85,42 @@ class DerivedProvider:
         found = self._find(probe.name)
         return tuple(map(self._derivation, (found, *found.more))) if found else ()
 
+    def absence(self, name: str) -> str:
+        """Why there is no probe of that name, or pattern, "" if nobody knows."""
+        definitions = self._definitions.get(name)
+        if definitions:
+            return _needs(definitions)
+        return next((why for pattern, why in self._absent.items() if matches(pattern, name)), "")
+
     def _derivation(self, definition: Definition) -> Derivation:
-        source = Probe(0, "rawtp", "", "", definition.tracepoint, self._firing(definition))
+        source = self._source(definition.event)
+        assert source is not None
         return Derivation(
             source, definition.condition, tuple(value.text for value in definition.values), definition.before
         )
+
+    def _source(self, event: str) -> Probe | None:
+        """The probe underneath, None if this kernel does not have it."""
+        if event not in self._sources:
+            self._sources[event] = self._find_source(event)
+        return self._sources[event]
+
+    def _find_source(self, event: str) -> Probe | None:
+        provider, _, rest = event.partition(":")
+        if not rest:
+            parameters = self._kernel.tracepoint_parameters(event)
+            firing = RawTracepoint(event, len(parameters or ()))
+            return None if parameters is None else Probe(0, "rawtp", "", "", event, firing)
+        function, _, name = rest.rpartition(":")
+        found = self._match(provider, MODULE if function else "", function, name)
+        return found[0] if found else None
+
+    def _parameters(self, source: Probe) -> tuple[str, ...]:
+        """The names of the event's arguments; a return has none."""
+        if source.provider == "rawtp":
+            return self._kernel.tracepoint_parameters(source.name) or ()
+        found = self._kernel.function(source.function) if source.name == "entry" else None
+        return found[1] if found else ()
 
     @cached_property
     def _names(self) -> list[str]:
@@ -79,23 +131,21 @@ class DerivedProvider:
         if found is None:
             return None
         place = self._block.first + self._names.index(name)
-        return Probe(place, self._name, MODULE, "", name, self._firing(found))
-
-    def _firing(self, definition: Definition) -> RawTracepoint:
-        parameters = self._kernel.tracepoint_parameters(definition.tracepoint)
-        return RawTracepoint(definition.tracepoint, len(parameters or ()))
+        source = self._source(found.event)
+        return Probe(place, self._name, MODULE, "", name, source.firing) if source else None
 
     def _find(self, name: str) -> Definition | None:
-        """The definition that this kernel fits, in D that needs no more than the tracepoint's `args[]`."""
+        """The definition that this kernel fits, in D that needs no more than the event's `args[]`."""
         if name not in self._found:
             fitting = map(self._fit, self._definitions.get(name, ()))
             self._found[name] = next((each for each in fitting if each), None)
         return self._found[name]
 
     def _fit(self, definition: Definition) -> Definition | None:
-        parameters = self._kernel.tracepoint_parameters(definition.tracepoint)
-        if parameters is None:
+        source = self._source(definition.event)
+        if source is None:
             return None
+        parameters = self._parameters(source)
         values = []
         for kind, text in (("", definition.condition), *definition.values):
             resolved = self._resolve(text, parameters)
@@ -126,3 +176,12 @@ class DerivedProvider:
             return types.STRING
         found = self._kernel.lookup(keyword, name)
         return found or (None if keyword else Typedef(name, Struct("struct", "", 0)))
+
+
+def _needs(definitions: tuple[Definition, ...]) -> str:
+    """What a kernel must have for a probe."""
+    events = [each.event for each in definitions]
+    named = " or ".join(event if ":" in event else f"the tracepoint {event}" for event in events)
+    functions = any(event.startswith("fbt:") for event in events)
+    hint = "\n`sonde doctor` tells whether this kernel lets functions be probed" if functions else ""
+    return f"this kernel lacks {named}, or an argument of it{hint}"

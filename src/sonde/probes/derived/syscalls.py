@@ -38,5 +38,15 @@ def is_call(number: str, call: Call) -> str:
     return f"(curthread->thread_info.status & 2 ? ({compat}) : ({native}))"
 
 
+FLAGS_OF_FORK = (
+    "((curthread->thread_info.status & 2) ? "
+    f"({CALLED} == 435 ? *(uint64_t *)copyin(args->regs->bx, 8) : {CALLED} == 120 ? args->regs->bx : "
+    f"{CALLED} == 190 ? 0x4000 : 0) : "
+    f"{CALLED} == 435 ? *(uint64_t *)copyin(args->regs->di, 8) : {CALLED} == 56 ? args->regs->di : "
+    f"{CALLED} == 58 ? 0x4000 : 0)"
+)
+"""What sys_exit can tell of the flags (CLONE_*): clone has them as an argument, clone3 at the beginning of what its
+first argument points to."""
+
 BEGUN = f"args->ret == 0 && {is_call(CALLED, FORK)}"
 """In sys_exit: a new thread returns from the call that made it before it does anything else."""
