@@ -1,10 +1,12 @@
 """Write docs/compatibility.md from the results of DTrace's own test suite.
 
     python3 tools/compatibility.py RESULT.json ... --tests LIST --embedded RESULT.json
+    python3 tools/compatibility.py --scripts RESULT.json
 
 A result is the JSON that the suite's runner writes: "verdicts" has a verdict for each test. LIST names the tests, one a
 line; those with the word `vacuous` behind a `#`, which pass even for a program that prints nothing, are left out. The
 result behind --embedded is that of the tests of tools/embedded_tests.txt: an ordinary user's, with --engine embedded.
+The result of tools/public_scripts.py makes one section anew, and leaves the others; without it that section is kept.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from compatibility_embedded import embedded_section
+from compatibility_scripts import HEADING, replace_section, scripts_section
 
 TARGET = Path(__file__).parent.parent / "docs" / "compatibility.md"
 
@@ -74,9 +77,11 @@ container they are the numbers `ps` shows there.
 **Elements of an array in `self->` cannot be inherited**: they belong to the
 thread, not to its number, which the kernel gives to a later thread again.
 
-**Mistakes are shown.** Below DTrace's message stand the line, a mark under the
-place, and often what helps. `_DTRACE_TESTING` in the environment leaves
-that out.
+**Mistakes are shown.** Below DTrace's message stand the line, marks under the
+part that is wrong, and what helps, and then up to four more mistakes. A program
+of the command line is not in the message itself, except for the command
+`dtrace`. With `_DTRACE_TESTING` in the environment the message is DTrace's
+alone, byte for byte.
 
 **Probe identifiers do not depend on what was asked before**: a probe has the same
 number in `-l`, with `-i` and in the output, as long as the kernel runs.
@@ -209,20 +214,37 @@ def failures(verdicts: Mapping[str, str]) -> Iterator[str]:
         yield f"\n{wrapped}\n\n" + "".join(f"- {name}\n" for name in groups[text])
 
 
+def suite_page(results: Sequence[str], tests: str | None, embedded_result: str) -> str:
+    """The page without the section on published scripts."""
+    verdicts: dict[str, str] = {}
+    for path in results:
+        verdicts |= json.loads(Path(path).read_text())["verdicts"]
+    for test in vacuous_tests(tests):
+        verdicts.pop(test, None)
+    embedded = json.loads(Path(embedded_result).read_text())["verdicts"]
+    parts = [INTRODUCTION, "\n", *passes(verdicts), *failures(verdicts), *embedded_section(embedded)]
+    return "".join([*parts, "\n", DIFFERENCES])
+
+
+def kept_section(page: str) -> str:
+    """The section on published scripts that a page has."""
+    _, found, rest = page.partition(HEADING)
+    return found + rest[: rest.index("\n## ")] if found else ""
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="Write docs/compatibility.md")
-    parser.add_argument("results", nargs="+")
+    parser.add_argument("results", nargs="*")
     parser.add_argument("--tests")
-    parser.add_argument("--embedded", required=True)
+    parser.add_argument("--embedded")
+    parser.add_argument("--scripts")
     arguments = parser.parse_args()
-    verdicts: dict[str, str] = {}
-    for path in arguments.results:
-        verdicts |= json.loads(Path(path).read_text())["verdicts"]
-    for test in vacuous_tests(arguments.tests):
-        verdicts.pop(test, None)
-    embedded = json.loads(Path(arguments.embedded).read_text())["verdicts"]
-    parts = [INTRODUCTION, "\n", *passes(verdicts), *failures(verdicts), *embedded_section(embedded)]
-    TARGET.write_text("".join([*parts, "\n", DIFFERENCES]))
+    old = TARGET.read_text()
+    if bool(arguments.results) != bool(arguments.embedded) or not (arguments.results or arguments.scripts):
+        parser.error("results of the suite and --embedded belong together; without them there is --scripts")
+    page = suite_page(arguments.results, arguments.tests, arguments.embedded) if arguments.results else old
+    section = "".join(scripts_section(Path(arguments.scripts))) if arguments.scripts else kept_section(old)
+    TARGET.write_text(replace_section(page, section) if section else page)
 
 
 if __name__ == "__main__":

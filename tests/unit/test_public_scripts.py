@@ -1,0 +1,97 @@
+"""What tools/public_scripts.py finds in checkouts, and which cause it tells from messages and descriptions."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
+
+import public_scripts_causes as causes
+from compatibility_scripts import replace_section, scripts_section
+from public_scripts import scripts
+
+MESSAGES = {
+    "dtrace: failed to compile script x: [D_PDESC_ZERO] line 3: probe description smb:::op-Read does not match any "
+    "probes\n":
+        (causes.PROVIDER, "smb:::op-Read"),
+    "dtrace: failed to compile script x: [D_ARGS_MULTI] line 3: args[ ] may not be referenced because probe "
+    "description fbt::zfs_none:entry matches an unstable set of probes\n": (causes.FUNCTION, "fbt::zfs_none:entry"),
+    "dtrace: failed to compile script x: [D_SYNTAX] line 19: syntax error near \")\"\n  command line:19:23:\n"
+    "    this->tq  = (taskq_t *)arg0;\n                         ^\n": (causes.TYPE, "taskq_t"),
+    "dtrace: failed to compile script x: [D_TYPE_MEMBER] line 1: t_procp is not a member of struct task_struct\n":
+        (causes.TYPE, "t_procp of struct task_struct"),
+    "dtrace: failed to compile script x: [D_IDENT_UNDEF] line 1: failed to resolve `freemem: Unknown symbol name\n":
+        (causes.DATA, "`freemem"),
+    "/dev/stdin:41:10: fatal error: sys/isa_defs.h: No such file or directory\n": (causes.HEADER, "sys/isa_defs.h"),
+    "dtrace: failed to compile script x: [D_OP_INT] line 1: operator % requires operands of integral type\n":
+        (causes.UNEXPLAINED, "operator % requires operands of integral type"),
+}  # fmt: skip
+
+DESCRIPTIONS = {
+    "php*:::function-entry": causes.PROGRAM,
+    "pid123:libc:no_such:entry": causes.USER_FUNCTION,
+    "syscall::forksys:entry": causes.CALL,
+    "sysinfo:::outch": causes.PROBE,
+    "sdt:::callout-start": causes.PROBE,
+    "vfs::vop_read:entry": causes.PROVIDER,
+}
+
+
+@pytest.fixture(scope="module")
+def known():
+    return causes.Causes()
+
+
+@pytest.mark.parametrize("message", MESSAGES)
+def test_causes_of_messages(message, known):
+    assert known.of_messages(message) == [causes.Failure(*MESSAGES[message])]
+
+
+@pytest.mark.parametrize("description", DESCRIPTIONS)
+def test_causes_of_descriptions(description, known):
+    assert known.of_descriptions(f"{description} {{ }}") == [causes.Failure(DESCRIPTIONS[description], description)]
+
+
+def test_scripts_are_distinct_by_content(tmp_path):
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    (tmp_path / "a/one.d").write_text("#!/usr/sbin/dtrace -s\nBEGIN { }\n")
+    (tmp_path / "b/same.d").write_text("#!/usr/sbin/dtrace -s\nBEGIN { }\n")
+    (tmp_path / "b/two.d").write_text("END { }\n")
+    (tmp_path / "b/wrapper").write_text("#!/usr/bin/sh\n/usr/sbin/dtrace -n 'BEGIN { }'\n")
+    (tmp_path / "b/README").write_text("how to run dtrace -n\n")
+    (tmp_path / "b/link").symlink_to("wrapper")
+    found = scripts([str(tmp_path / "a"), str(tmp_path / "b")])
+    assert [(each.name, each.is_wrapper) for each in found] == [
+        ("a/one.d", False),
+        ("b/two.d", False),
+        ("b/wrapper", True),
+    ]
+
+
+def result(name, compiles, run, *failures):
+    return {"name": name, "compiles": compiles, "run": run, "failures": [f._asdict() for f in failures], "messages": ""}
+
+
+def test_each_script_is_counted_once_and_the_unexplained_first(tmp_path):
+    lacks = causes.Failure(causes.FUNCTION, "fbt::bogus:entry")
+    strange = causes.Failure(causes.UNEXPLAINED, "syntax error")
+    document = {
+        "wrappers": ["w"],
+        "results": [result("a", "as it is", "runs"), result("b", "with -Z", "runs", lacks),
+                    result("c", "no", "", lacks, strange), result("w", "as it is", "runs")],
+    }  # fmt: skip
+    path = tmp_path / "r.json"
+    path.write_text(json.dumps(document))
+    section = "".join(scripts_section(path))
+    assert "| compile, all that they name is there | 1 | 1 |" in section
+    assert f"| {causes.UNEXPLAINED} | 1 | 1 |" in section
+    assert f"| {causes.FUNCTION} | 1 | 0 |" in section
+
+
+def test_the_section_is_put_in_its_place_once():
+    page = replace_section("# Page\n\n## Different on purpose\n\ntext\n", "## Published scripts\n\nold\n")
+    again = replace_section(page, "## Published scripts\n\nnew\n")
+    assert again == "# Page\n\n## Published scripts\n\nnew\n\n## Different on purpose\n\ntext\n"
