@@ -165,6 +165,8 @@ EFFECTS = (
     "@p[copyinstr(arg1)] = count();", "path = copyinstr(arg1);", "@q[path] = count();", "this->p = copyinstr(arg1);",
     "@r[this->p, m % 2] = count();", 'printf("%s %d|", copyinstr(arg1), n);', 'printf("%d|", m);', "@e = max(a[2]);",
     "@f = sum(strlen(copyinstr(arg1)) + n);",
+    'for (this->i = 0; this->i < 3; this->i++) { printf("%s %d|", copyinstr(arg1), this->i + n); }',
+    "for (this->i = 0; this->i < 3; this->i++) { n++; @g[substr(copyinstr(arg1), this->i)] = count(); }",
 )  # fmt: skip
 """Statements, each of which a firing is to do once, wherever it is broken off."""
 
@@ -203,7 +205,7 @@ def test_tokens_and_scratch_memory_reach_the_next_clause_with_and_without_the_pa
 
 def do_the_same(directory, clauses):
     probe = "syscall::openat:entry /pid == $target && arg2 == 256"
-    program = "int n, m, a[int]; self int s; this int t, u; string path; this string p;\n"
+    program = "int n, m, a[int]; self int s; this int i, t, u; string path; this string p;\n"
     program += "\n".join(f"{probe}{predicate}/ {{ {' '.join(body)} }}" for predicate, body in clauses)
     body = "for number in range(31): call(OPENAT, -100, page(number), 256)\n"
     texts = ["/never/" + "x" * (number % 7) for number in range(31)]

@@ -101,6 +101,13 @@ def kept_firing(g: Generation, create: bool = False) -> Reg:
     return g.call("task_storage_get", MapDescriptor(DEFERRED), g.current_task(), Imm(0), flag, pure=tag)
 
 
+def find_in_loop(g: Generation) -> None:
+    """In the function of a loop: look for the firing that goes on before a record is reserved, which nothing may leave
+    behind."""
+    if g.resumed is not None:
+        g.b.branch("eq", kept_firing(g), Imm(0), g.leave)
+
+
 # While clauses are generated
 
 

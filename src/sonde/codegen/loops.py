@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
-from sonde.codegen import clock, turns
+from sonde.codegen import clock, deferral, turns
 from sonde.codegen.generation import Fault, Generation, Loop, Scratch
 from sonde.codegen.ir import CallArgument, FunctionAddress, Imm, Reg, SlotAddress
 from sonde.codegen.kernels import require_loops
@@ -121,6 +121,7 @@ def _function(
     if reads_clock:
         body.clock = body.b.in_register(body.b.load(body.loop.memory.base, memory.offset + _CLOCK, 8))
     _restore(body, body.loop.memory)
+    deferral.find_in_loop(body)
     _iteration(body, part, parts)
     _ends(body)
     g.scratch.size = max(g.scratch.size, body.scratch.size)
