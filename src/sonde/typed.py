@@ -1,8 +1,9 @@
 """The names of `typing` that definitions need while the program runs, without what importing `typing` costs.
 
 A type checker sees the real ones. At run time `NamedTuple` makes the same classes as typing's, except that nothing is
-done with the annotations and that a class's constructor is compiled when it is first called: hundreds of classes are
-defined at every start, few of them used.
+done with the annotations, that a class's constructor is compiled when it is first called (hundreds of classes are
+defined at every start, few of them used), and that values are equal only if they are of one class: a register and a
+constant with the same number are different keys, and a plain tuple is equal to neither.
 """
 
 from __future__ import annotations
@@ -72,6 +73,13 @@ else:
     def _getnewargs(self):
         return tuple(self)
 
+    def _eq(self, other, _same=tuple.__eq__):
+        """Two values of different classes say different things, whatever their fields."""
+        return self.__class__ is other.__class__ and _same(self, other)
+
+    def _ne(self, other, _same=tuple.__eq__):
+        return self.__class__ is not other.__class__ or not _same(self, other)
+
     class _Meta(type):
         """Turns the body of a class into a subclass of tuple."""
 
@@ -87,6 +95,9 @@ else:
                 _replace=_replace, _asdict=_asdict, _make=classmethod(tuple.__new__),
             )  # fmt: skip
             body.setdefault("__repr__", _repr)
+            if "__eq__" not in body:
+                # tuple's own hash, which costs no call: values that are equal have the same fields.
+                body.update(__eq__=_eq, __ne__=_ne, __hash__=tuple.__hash__)
             return type.__new__(type, name, (tuple,), body)
 
     class NamedTuple(metaclass=_Meta):

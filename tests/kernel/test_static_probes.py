@@ -346,6 +346,24 @@ def test_exceptions_of_the_library_of_cpp(tmp_path):
     assert table(out) == {("throw",): 3, ("catch",): 3}
 
 
+FORMS_ALIKE = assembler("""
+.globl fire
+.type fire, @function
+fire:
+    mov $7000, %eax
+    probe demo, tick, 0, "8@%rax"
+    probe demo, tick, 0, "8@$0"
+    ret
+.size fire, . - fire
+""")
+
+
+def test_a_register_and_a_constant_of_its_number_are_two_arguments(tmp_path):
+    """rax is register 0."""
+    program = build(tmp_path, "alike", FORMS_ALIKE + "void fire(void);\nint main(void) { fire(); return 0; }\n")
+    assert sonde("-qc", program, "-n", 'demo$target:::tick { printf("%d ", arg0); }').stdout.split() == ["7000", "0"]
+
+
 def _library(program):
     shown = subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout
     return next(line.split()[2] for line in shown.splitlines() if "libstdc++" in line)

@@ -55,6 +55,32 @@ def test_a_glob_of_functions_that_have_it_elsewhere(alike):
     assert sorted(" ".join(line.split()) for line in printed(alike, text)) == ["work_one 10", "work_two 20"]
 
 
+PLACE_AND_VALUE = r"""
+__attribute__((noipa)) void f(void) {
+    long v;
+    asm volatile("nop\n movq $77, %0\n nop" : "=m"(v));
+    asm volatile("" :: "m"(v));
+}
+__attribute__((noipa)) void g(void) {
+    long own, v = (long)&own;
+    asm volatile("nop\n movq $5, %0\n nop" : "=m"(own));
+}
+int main(void) { f(); g(); return 0; }
+"""
+
+
+def test_what_is_at_an_address_is_not_the_address(tmp_path):
+    """Two functions with a variable of one name and type: the one's is where the stack pointer says, the other's is
+    that address itself."""
+    program = build(tmp_path, "place", PLACE_AND_VALUE, "-g", "-O2", "-fcf-protection=none")
+    text = """pid$target:a.out:[fg]:a {
+        printf("%s %d %d\\n", probefunc, locals->v, locals->v == uregs[R_RSP] - 8); }"""
+    first, second = printed(program, text)
+    assert first == "f 77 0"
+    assert second.startswith("g ")
+    assert second.endswith(" 1")
+
+
 def test_types_that_differ_are_named(alike):
     text = "pid$target:a.out:work_*:entry { trace(args->count * 2); }"
     message = sonde("-q", "-c", alike, "-n", text, status=1).stderr

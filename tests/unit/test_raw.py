@@ -147,5 +147,5 @@ def test_what_is_read_at_once_may_be_several_blocks(portion, monkeypatch):
     again = Session(quiet=True)
     report = TextReport(tracing.spec, again.options, again.file.fileno(), again.errors)
     done = replay(tracing, Consumer(tracing.spec, tracing, report, again.options, lambda name, value: None))
-    assert done == (101, "")
+    assert tuple(done) == (101, "")
     assert again.printed() == text + "\n"

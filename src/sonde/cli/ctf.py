@@ -53,8 +53,7 @@ class CtfWriter:
         self._strings = bytearray(b"\0")
         self._names: dict[str, int] = {}
         self._types: list[bytes] = []
-        # With its class, since as tuples a pointer and an array of no elements are equal.
-        self._numbers: dict[tuple[type, Type], int] = {}
+        self._numbers: dict[Type, int] = {}
         self._forwards: dict[tuple[str, str], int] = {}
 
     def file(self) -> bytes:
@@ -65,12 +64,12 @@ class CtfWriter:
 
     def add(self, kind: Type, is_pointed_to: bool = False) -> int:
         """The type's number."""
-        if is_pointed_to and isinstance(kind, Struct) and kind.name and (type(kind), kind) not in self._numbers:
+        if is_pointed_to and isinstance(kind, Struct) and kind.name and kind not in self._numbers:
             name = kind.keyword, kind.name
             if name not in self._forwards:
                 self._forwards[name] = self._append(self._forward(kind))
             return self._forwards[name]
-        known = self._numbers.get((type(kind), kind))
+        known = self._numbers.get(kind)
         return known if known is not None else self._new(kind)
 
     def _new(self, kind: Type) -> int:
@@ -136,7 +135,7 @@ class CtfWriter:
         return self._place(kind, head + struct.pack(f"<{len(padded)}I", *padded))
 
     def _place(self, kind: Type, content: bytes) -> int:
-        number = self._numbers[type(kind), kind] = self._append(content)
+        number = self._numbers[kind] = self._append(content)
         return number
 
     def _append(self, content: bytes) -> int:

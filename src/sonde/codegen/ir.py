@@ -17,13 +17,9 @@ class Reg(NamedTuple):
 
 
 class Imm(NamedTuple):
-    """A constant, kept as a signed 64-bit number.
-
-    `kind` is always the same: named tuples are equal to any other tuple of equal parts, and Imm(8) must not be Reg(8).
-    """
+    """A constant, kept as a signed 64-bit number."""
 
     value: int
-    kind: str = "imm"
 
 
 Operand: TypeAlias = Reg | Imm

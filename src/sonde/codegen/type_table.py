@@ -26,15 +26,14 @@ class TypeTable:
     def __init__(self, settings: Settings) -> None:
         self.specs: list[TypeSpec] = []
         self._strsize = settings.strsize
-        # With its class, since as tuples a pointer and an array of no elements are equal.
-        self._numbers: dict[tuple[type, Type], int] = {}
+        self._numbers: dict[Type, int] = {}
 
     def number(self, kind: Type) -> int:
         """The index of the type's description in `specs`."""
-        found = self._numbers.get((type(kind), kind))
+        found = self._numbers.get(kind)
         if found is None:
             described = self._describe(kind)
-            found = self._numbers[type(kind), kind] = len(self.specs)
+            found = self._numbers[kind] = len(self.specs)
             self.specs.append(described)
         return found
 

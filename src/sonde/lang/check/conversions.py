@@ -61,7 +61,7 @@ def same_representation(left: Type, right: Type) -> bool:
         return (a.size, a.signed, is_bool[0]) == (b.size, b.signed, is_bool[1])
     if isinstance(a, Pointer) and isinstance(b, Pointer):
         return a.user == b.user
-    return a is b or (type(a) is type(b) and a == b)
+    return a == b
 
 
 def convert(expression: Expr, kind: Type) -> Expr:

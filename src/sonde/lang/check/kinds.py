@@ -122,4 +122,4 @@ def compatible(left: Type, right: Type) -> bool:
         return a is b or (bool(a.name) and (a.keyword, a.name, a.size) == (b.keyword, b.name, b.size))
     if isinstance(a, Function) and isinstance(b, Function):
         return True
-    return type(a) is type(b) and a == b
+    return a == b
