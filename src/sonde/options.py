@@ -25,7 +25,8 @@ _COMPILE = {
     "pgmax": _COUNT, "preallocate": _SIZE, "procfspath": _TEXT, "pspec": _SWITCH, "seccomp": _SWITCH, "stdc": _TEXT,
     "strip": _SWITCH,
     "syslibdir": _TEXT, "sysslice": _TEXT, "tree": _COUNT, "tregs": _COUNT, "udefs": _SWITCH, "undef": _TEXT,
-    "unodefs": _SWITCH, "useruid": _COUNT, "verbose": _SWITCH, "version": _TEXT, "zdefs": _SWITCH,
+    "unodefs": _SWITCH, "useruid": _COUNT, "verbose": _SWITCH, "version": _TEXT, "warn": _SWITCH,
+    "zdefs": _SWITCH,
 }  # fmt: skip
 """Settled before compilation."""
 

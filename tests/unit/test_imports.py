@@ -36,7 +36,7 @@ ALLOWED = {
     },
     "codegen": {
         "typed", "buckets", "conversion", "location", "probe", "spec", "bpf", "target.target", "lang.program",
-        "lang.ranges", "lang.scratch", "lang.types", "lang.errors",
+        "lang.ranges", "lang.scratch", "lang.types", "lang.errors", "lang.walk",
     },
     "engines": {"typed", "probe", "spec", "bpf", "formats", "samples", "symbols", "target"},
     "consume": {"typed", "buckets", "conversion", "plain", "probe", "spec", "specfile", "engines.base", "samples"},

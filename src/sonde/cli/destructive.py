@@ -10,9 +10,9 @@ from sonde.bpf.conduct import conduct
 from sonde.bpf.helpers import name_of
 from sonde.bpf.instructions import Instruction, decode
 from sonde.cli.messages import FatalError
-from sonde.codegen.walk import nodes
 from sonde.lang.check.prototypes import DESTRUCTIVE
 from sonde.lang.program import Act, Call, FormattedCommand, Program
+from sonde.lang.walk import nodes
 from sonde.options import OptionTable
 from sonde.spec import CommandAction, MapSpec, ProgramSpec, TracingSpec
 from sonde.typed import TypeAlias

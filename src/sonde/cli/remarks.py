@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from sonde.cli.programs import Given
 from sonde.typed import NamedTuple
 
 _OF_SHELLS = frozenset(("|", "||", "&", "&&", ";", "<", ">", ">>", "2>", "2>&1", "2>/dev/null", ">/dev/null"))
+
+
+_MAY_BE_0 = re.compile(r"\$target\s*(?:[=!]=\s*0|\?|&&|\|\|)|!\s*\$target|\b0\s*[=!]=\s*\$target")
+"""Who asks whether there is a process knows that there may be none."""
 
 
 class Remark(NamedTuple):
@@ -37,6 +42,16 @@ def _characters(given: Given) -> Iterator[Remark]:
             where = f"{given.source.file or 'command line'}:{line}:{column}"
             what = f"{where}: {word.text} is a number made of {len(inner)} characters"
             yield Remark(what, f'a text stands between double quotes: "{inner}"')
+
+
+def targets(given: Sequence[Given]) -> Iterator[Remark]:
+    """Programs about $target where there is none."""
+    for each in given:
+        text = re.sub(r"/\*.*?\*/", "", each.original, flags=re.DOTALL)
+        if "$target" in text and not _MAY_BE_0.search(text):
+            where = each.source.file or "command line"
+            what = f"{where}: $target is 0, as there is neither -c nor -p"
+            yield Remark(what, "start a command with -c, or give a process with -p")
 
 
 def shells(command: str) -> Iterator[Remark]:

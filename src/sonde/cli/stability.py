@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sonde.cli.programs import Given
-from sonde.codegen.walk import below, nodes
 from sonde.lang.check.checker import Checker
 from sonde.lang.check.kinds import spell
 from sonde.lang.check.stability import CLASSES, STABILITIES, Attributes, description_attributes, parse_attributes
@@ -13,6 +12,7 @@ from sonde.lang.d.parser import Parser
 from sonde.lang.d.source import Macros
 from sonde.lang.d.syntax import Identifier, ProbeClause, ScopedVariable
 from sonde.lang.program import Argument, Builtin, Clause, KernelObject
+from sonde.lang.walk import below, nodes
 from sonde.probe import Probe
 from sonde.probes.registry import Registry
 

@@ -44,6 +44,7 @@ def trace(arguments: Arguments, options: OptionTable, messages: Messages) -> int
         if engine == EMBEDDED and not traced and not only_compiles:
             _require_none_followed(compiled, options)
         _remark(arguments, given, messages)
+        _warn(compiled, not only_compiles, arguments, options, messages)
         _announce(compiled, registry, arguments, options, messages)
         if "verbose" in arguments.flags:
             _tell_ways(spec, messages)
@@ -72,6 +73,25 @@ def _remark(arguments: Arguments, given: Sequence[Given], messages: Messages) ->
     found = [*characters(given), *(each for command in arguments.commands for each in shells(command))]
     for remark in found if messages.has_hints else ():
         messages.error(remark.text, remark.hint)
+
+
+def _warn(compiled: Compiled, is_run: bool, arguments: Arguments, options: OptionTable, messages: Messages) -> None:
+    """What compiles and may do something else than its writer thinks. dtrace(1) has no warnings."""
+    is_wanted = options.on("warn") if options.is_set("warn") else messages.program != "dtrace"
+    if not is_wanted or not messages.has_hints:
+        return
+    for each in compiled.checker.warnings():
+        from sonde.cli.excerpts import placed
+
+        error = DError("", each.text, each.position)
+        place, _, lines = placed(error, compiled.containing(each.position).original, each.remedy).partition("\n")
+        messages.error(f"{place.rstrip(':')}: warning: {each.text}", lines)
+    is_alone = is_run and not arguments.commands and not arguments.pids
+    if is_alone and any("$target" in each.original for each in compiled.given):
+        from sonde.cli.remarks import targets
+
+        for remark in targets(compiled.given):
+            messages.error(remark.text, remark.hint)
 
 
 def _require_none_followed(compiled: Compiled, options: OptionTable) -> None:

@@ -20,10 +20,10 @@ from sonde.codegen.places import Held, Memory, Place, Remote
 from sonde.codegen.region import bounded, span
 from sonde.codegen.strings import copy_string, in_memory, is_member, is_nullable, mark, store_member, string_length
 from sonde.codegen.variables import FLAG, element_key, evaluated_once, has_flag, object_size, thread_storage
-from sonde.codegen.walk import is_zero
 from sonde.lang import program as tree
 from sonde.lang.errors import DError
 from sonde.lang.types import Array, String, Struct, Type, is_signed, resolve, size_of
+from sonde.lang.walk import is_zero
 
 
 def assign(g: Generation, e: tree.Assign) -> Operand:

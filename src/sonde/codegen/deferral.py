@@ -26,9 +26,9 @@ from sonde.codegen.kernels import has_prepare_exec
 from sonde.codegen.places import Held, Memory
 from sonde.codegen.repeating import NEVER, Repeating, reads_process, repeating, steps
 from sonde.codegen.variables import object_size
-from sonde.codegen.walk import nodes
 from sonde.lang import program as tree
 from sonde.lang.program import Clause, Variable
+from sonde.lang.walk import nodes
 from sonde.probe import CHANGES_NOTHING, EXECS, Probe, Syscall
 from sonde.spec import WAITING, MapSpec
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sonde.codegen.walk import nodes
 from sonde.lang import program as tree
 from sonde.lang.errors import DError
 from sonde.lang.program import Clause
 from sonde.lang.types import Array, Struct, Type, resolve, size_of
+from sonde.lang.walk import nodes
 from sonde.probe import Uprobe
 from sonde.typed import TYPE_CHECKING, Any
 

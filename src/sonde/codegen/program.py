@@ -22,8 +22,8 @@ from sonde.codegen.places import Held, Memory
 from sonde.codegen.resident import may_sleep
 from sonde.codegen.uses import samples
 from sonde.codegen.variables import local_place, object_size
-from sonde.codegen.walk import nodes
 from sonde.lang.program import Clause, Var, Variable
+from sonde.lang.walk import nodes
 from sonde.probe import KernelFunction, Probe, StaticProbe, Uprobe
 from sonde.spec import ACTIVE, DRAINING, INACTIVE, MapSpec
 

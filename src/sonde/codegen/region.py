@@ -18,10 +18,10 @@ from sonde.codegen.faults import BAD_ADDRESS, BAD_SIZE, OUT_OF_SCRATCH, fault, f
 from sonde.codegen.generation import Generation, Region
 from sonde.codegen.ir import Imm, Operand
 from sonde.codegen.places import Memory, Remote
-from sonde.codegen.walk import nodes
 from sonde.lang import program as tree
 from sonde.lang.program import Clause
 from sonde.lang.scratch import GIVE_SCRATCH
+from sonde.lang.walk import nodes
 
 
 def size_of_region(g: Generation) -> int:

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 
 from sonde.codegen.names import PROBE_NAMES
 from sonde.codegen.settings import Settings
-from sonde.codegen.walk import is_zero
 from sonde.lang import program as tree
 from sonde.lang.errors import DError
 from sonde.lang.types import Array, String, Struct, is_signed, name_of, resolve, size_of
+from sonde.lang.walk import is_zero
 from sonde.probe import OVERFLOWS, Internal, Probe, StaticProbe, Uprobe
 from sonde.spec import LITERAL, Field
 

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 
 from sonde.codegen.settings import Settings
 from sonde.codegen.shapes import Use, key_fields
-from sonde.codegen.walk import nodes
 from sonde.lang import program as tree
 from sonde.lang.program import Aggregation, Clause, Variable
 from sonde.lang.types import Pointer, Struct, resolve
+from sonde.lang.walk import nodes
 from sonde.probe import Probe, RawTracepoint
 from sonde.spec import Field
 

@@ -21,8 +21,8 @@ from sonde.codegen.subroutines.results import (
     put,
     routine_name,
 )
-from sonde.codegen.walk import is_zero
 from sonde.lang import program as tree
+from sonde.lang.walk import is_zero
 
 
 def _prepared(g: Generation, e: tree.Call) -> Memory:

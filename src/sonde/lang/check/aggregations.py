@@ -32,6 +32,7 @@ def aggregate(use: AggregationUse, assigned: Operand, scope: Scope, position: Po
         kinds = tuple(v.type for v in values)
         made = Aggregation(use.name, len(scope.aggregations), assigned.name, parameters, kinds)
         known = scope.aggregations[use.name] = AggregationEntry(made, position)
+        scope.origins[use.name] = position
     converted = tuple(stored(v, kind) for v, kind in zip(values, known.aggregation.keys, strict=True))
     return Aggregate(position, known.aggregation, converted, value, increment)
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from sonde.lang.catalog import Catalog
 from sonde.lang.check import derived
+from sonde.lang.check.doubtful import note_assignment
 from sonde.lang.check.expressions import expression
 from sonde.lang.check.inlines import define_inline
 from sonde.lang.check.libraries import Libraries
@@ -28,6 +29,7 @@ from sonde.lang.d.source import Macros, Source, check_arguments_used
 from sonde.lang.errors import DError, Position
 from sonde.lang.program import Clause, Expr, Program, Statement
 from sonde.lang.types import STRING, Type
+from sonde.lang.warnings.warning import Warning
 from sonde.probe import Probe
 
 _OF_HIDDEN = NO_MACROS._replace(target=None)
@@ -80,6 +82,14 @@ class Checker:
     def providers(self) -> Mapping[str, Mapping[str, ProbePrototype]]:
         """The probes of each provider that programs have defined, by their names with dashes."""
         return self._scope.providers
+
+    def warnings(self) -> list[Warning]:
+        """What compiles, but may do something else than its writer thinks."""
+        # Only needed where people read.
+        from sonde.lang.warnings.all import warnings
+
+        scope = self._scope
+        return warnings(self._clauses, scope.origins, scope.noted, scope.library_files)
 
     def declared_types(self) -> list[Type]:
         """The types that programs and libraries have declared so far."""
@@ -228,6 +238,7 @@ class Checker:
 
     def _predicate(self, node: syntax.Expr) -> Expr:
         operand = expression(node, self._scope)
+        note_assignment(node, self._scope)
         if not is_scalar_test(operand):
             raise DError("D_PRED_SCALAR", "predicate result must be of scalar type", node.position)
         return value_of(operand)

@@ -9,6 +9,7 @@ from sonde.lang.check.arguments import probe_argument, register
 from sonde.lang.check.builtins import NAMES as BUILTINS
 from sonde.lang.check.conversions import constant
 from sonde.lang.check.declarations import type_name
+from sonde.lang.check.doubtful import DOUBTFUL, note_operator
 from sonde.lang.check.identifiers import (
     enumerator_of,
     identifier,
@@ -102,7 +103,10 @@ def _binary(node: syntax.Binary, scope: Scope) -> Operand:
         _function_name(node.right)
     left = expression(node.left, scope)
     right = _enumerator(left, node.right) or expression(node.right, scope)
-    return operators.binary(node.op, left, right, node.position, scope.strsize)
+    result = operators.binary(node.op, left, right, node.position, scope.strsize)
+    if node.op in DOUBTFUL:
+        note_operator(node, left, right, result, scope)
+    return result
 
 
 def _enumerator(left: Operand, node: syntax.Expr) -> Operand | None:
@@ -328,7 +332,7 @@ def _brought_into_being(node: syntax.Expr, scope: Scope) -> Operand | None:
     if isinstance(node, syntax.Index):
         keys = tuple(expression(k, scope) for k in node.subscripts)
         return element(new_array(scope, *place, keys, kind, node.position), keys, node.position)
-    return scalar(scope.declare(*place, kind), node.position)
+    return scalar(scope.bring(*place, kind, node.position), node.position)
 
 
 _RULES: dict[type, Callable[[Any, Scope], Operand]] = {

@@ -14,6 +14,7 @@ from sonde.lang.d import syntax
 from sonde.lang.errors import DError, Position
 from sonde.lang.program import Aggregation, Variable
 from sonde.lang.types import BOOL, BUILTIN_TYPEDEFS, STRING, Enum, Struct, Type
+from sonde.lang.warnings.warning import Warning
 from sonde.probe import Probe
 from sonde.typed import NamedTuple
 
@@ -97,6 +98,10 @@ class Scope:
         """Where the libraries used so far are."""
         self.is_aside = False
         """Whether what is being checked was not written by the program's author."""
+        self.origins: dict[object, Position] = {}
+        """Where variables, by their ids, came into being without being declared, and aggregations, by their names."""
+        self.noted: list[Warning] = []
+        """What the checker has seen that may be meant otherwise."""
         self.scratch: dict[int, bool] = {}
         """Variables known to hold pointers: True those made by alloca() and its like, False any others."""
 
@@ -132,6 +137,19 @@ class Scope:
         variable = Variable(scope, name, kind, keys, len(self.variables))
         self.variables[scope, name] = variable
         return variable
+
+    def bring(
+        self, scope: str, name: str, kind: Type, position: Position, keys: tuple[Type, ...] | None = None
+    ) -> Variable:
+        """Declare a variable by its first use, at `position`."""
+        variable = self.declare(scope, name, kind, keys)
+        self.origins[variable.id] = position
+        return variable
+
+    def note(self, position: Position, text: str, remedy: str) -> None:
+        """Keep a warning, unless what is checked was not written by the program's author."""
+        if not self.is_aside:
+            self.noted.append(Warning(position, text, remedy))
 
     def find_inline(self, name: str) -> Inline | None:
         self.provide(name)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from sonde.lang.check.actions import action
 from sonde.lang.check.aggregations import aggregate
+from sonde.lang.check.doubtful import note_assignment
 from sonde.lang.check.expressions import chosen, expression
 from sonde.lang.check.kinds import is_recordable_opaque
 from sonde.lang.check.operands import ActionCall, AggregationUse, Operand, value_of
@@ -72,6 +73,7 @@ def _loop(node: syntax.Loop, order: ActionOrder, scope: Scope) -> tuple[Statemen
 
 def _condition(node: syntax.Expr, scope: Scope) -> Expr:
     operand = expression(node, scope)
+    note_assignment(node, scope)
     if not is_scalar_test(operand):
         raise DError("D_PRED_SCALAR", "condition must be of scalar type", node.position)
     return value_of(operand)

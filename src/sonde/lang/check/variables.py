@@ -65,7 +65,7 @@ def new_array(
         if is_recordable_opaque(key.type):
             raise DError("D_KEY_TYPE", f"key #{number} may not be of type {spell(key.type)}", position)
     values = [key_value(key, number, position) for number, key in enumerate(keys, 1)]
-    return scope.declare(where, name, value, tuple(v.type for v in values))
+    return scope.bring(where, name, value, position, tuple(v.type for v in values))
 
 
 def new_scalar(scope: Scope, where: str, name: str, value: Operand, position: Position) -> Var:
@@ -74,7 +74,7 @@ def new_scalar(scope: Scope, where: str, name: str, value: Operand, position: Po
     value_of(value)
     if is_void(kind):
         raise DError("D_OP_INCOMPAT", f'variable {name} cannot hold a value of type "{spell(kind)}"', position)
-    return Var(kind, position, scope.declare(where, name, kind))
+    return Var(kind, position, scope.bring(where, name, kind, position))
 
 
 def undeclared(name: str, position: Position) -> DError:
