@@ -122,6 +122,17 @@ class StaticProbe(NamedTuple):
     sites: tuple[StaticSite, ...]
 
 
+class StaticPattern(NamedTuple):
+    """All sites of static probes (USDT) that a description matches, in whatever process: of files that are mapped when
+    tracing begins, and of those that are mapped later. A field may be a glob, "" is anything; `provider` matches for
+    all processes or for none."""
+
+    provider: str
+    module: str
+    function: str
+    name: str
+
+
 class KernelFunction(NamedTuple):
     """Entry to the kernel's functions of that name in `module` (`vmlinux`: the kernel's own), or return from them.
 
@@ -169,6 +180,7 @@ Firing: TypeAlias = (
     | General
     | Uprobe
     | StaticProbe
+    | StaticPattern
     | KernelFunction
     | Packet
 )

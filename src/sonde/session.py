@@ -33,6 +33,7 @@ from sonde.spec import (
     TracingSpec,
     devices,
     fires_elsewhere,
+    has_open_sites,
     has_samples,
     has_user_addresses,
 )
@@ -43,10 +44,12 @@ from sonde.typed import TYPE_CHECKING, NamedTuple, Protocol
 if TYPE_CHECKING:
     from sonde.captures.file import CaptureFile
     from sonde.captures.sink import Captures
-    from sonde.consume.raw import Replay, WriteBlock
+    from sonde.consume.raw import Recorder, Replay, WriteBlock
     from sonde.consume.replaying import Replayed
     from sonde.consume.store import Key
     from sonde.consume.words import Words
+    from sonde.everywhere.following import Everywhere
+    from sonde.probe import Probe
     from sonde.report.commands import Act
     from sonde.report.samples import SampleLines
     from sonde.samples import Samples, SampleSink
@@ -188,10 +191,17 @@ class Session:
         self._following: Following | None = None
         self._tables: UnwindTables | None = None
         self._devices: DeviceWatch | None = None
+        self._everywhere: Everywhere | None = None
         self._options = options
         self._traced = list(traced)
         self._shown = display_options(options, Options())
         self._tracing: Tracing = engine.load(spec)
+        self._strings = list(spec.strings)
+        self._recorded_strings = len(self._strings)
+        if has_open_sites(spec):
+            # Names of probes that are found while tracing are added.
+            spec = spec._replace(strings=self._strings)  # type: ignore[arg-type]
+        self._recorders: list[Recorder] = []
         source = self._source = self._recorded(recorders)
         self._report = TextReport(spec, self._shown, output, symbolizer=symbolizer, program=program_name)
         self._captures = _captured(spec, self._report, packets)
@@ -209,6 +219,7 @@ class Session:
             from sonde.consume.raw import Recorder  # an import that most runs do without
 
             source = Recorder(source, self._spec, block, self._shown)
+            self._recorders.append(source)
         return source
 
     def _set_option(self, name: str, value: str) -> str | None:
@@ -228,6 +239,7 @@ class Session:
             source = self._tracing.process_events() if self._names else None
             self._watch_devices()
             self._tracing.attach()
+            self._attach_everywhere()
             self._begin_samples()
             if self._names is not None:
                 from sonde.symbols.following import Following  # an import that most runs do without
@@ -245,6 +257,21 @@ class Session:
             signals.close()
             self.close()
         return Result(status, signals.asked)
+
+    def _attach_everywhere(self) -> None:
+        """Find the static probes of all processes, and from here on those that come."""
+        if has_open_sites(self._spec):
+            from sonde.everywhere.following import Everywhere  # an import that most runs do without
+
+            self._everywhere = Everywhere(self._spec, self._tracing, self._strings, self._learn)
+            self._everywhere.begin()
+
+    def _learn(self, probes: Sequence[Probe]) -> None:
+        self._consumer.learn(probes)
+        self._report.learn(probes)
+        for each in self._recorders:
+            each.learn(self._strings[self._recorded_strings :], probes)
+        self._recorded_strings = len(self._strings)
 
     def _start(self) -> None:
         self._adopt_descendants()
@@ -290,9 +317,13 @@ class Session:
 
     def _noticed(self) -> tuple[int, ...]:
         """Descriptors that are readable when there is more to take up than rings have."""
-        following = self._following.descriptors if self._following is not None else ()
         devices = (self._devices.descriptor,) if self._devices is not None else ()
-        return (*following, *(self._samples.descriptors if self._samples is not None else ()), *devices)
+        return (*self._mapped(), *(self._samples.descriptors if self._samples is not None else ()), *devices)
+
+    def _mapped(self) -> tuple[int, ...]:
+        """Descriptors that are readable when a process has mapped something."""
+        following = self._following.descriptors if self._following is not None else ()
+        return (*following, *(self._everywhere.descriptors if self._everywhere is not None else ()))
 
     def _watch_devices(self) -> None:
         names = devices(self._spec)
@@ -328,13 +359,15 @@ class Session:
 
     def _rest(self) -> None:
         """Let records gather; what a process has mapped that may end at any moment is looked at meanwhile."""
-        if self._following is None or not self._following.descriptors:
+        mapped = self._mapped()
+        if not mapped:
             self._tracing.pause(BATCH)
             return
         end = time.monotonic() + BATCH
-        if self._tracing.pause(BATCH, self._following.descriptors):
+        while self._tracing.pause(max(end - time.monotonic(), 0), mapped):
             self._take_up_mappings()
-            self._tracing.pause(max(end - time.monotonic(), 0))
+            if time.monotonic() >= end:
+                return
 
     def _prepare_unwinding(self) -> None:
         """Where stacks are walked by tables, have those of the traced processes ready before anything fires."""
@@ -347,6 +380,8 @@ class Session:
             self._tables.poll(each.pid for each in self._traced)
 
     def _take_up_mappings(self) -> None:
+        if self._everywhere is not None:
+            self._everywhere.poll()
         if self._tables is not None:
             self._tables.poll(each.pid for each in self._traced)
         if self._following is not None:
@@ -409,8 +444,17 @@ class Session:
         lost += self._samples.lost_beside if self._samples is not None else 0
         if lost:
             self._report.drop(Drop("mappings", None, lost))
+        self._tell_missing()
         if self._tables is not None and self._tables.lost:
             self._report.drop(Drop("unwinding", None, self._tables.lost))
+
+    def _tell_missing(self) -> None:
+        """Say of which static probes firings may be missing."""
+        if self._everywhere is not None and not self._shown.testing:
+            from sonde.everywhere.remarks import remarks
+
+            for text in remarks(self._everywhere.summary()):
+                self._report.missing(text)
 
     def _packet_losses(self) -> dict[int, int]:
         """Packets that found no room, by probe; of a recording, too, it is the last that is looked at."""
@@ -499,6 +543,12 @@ def show_recorded(
         show_samples(report.sample_lines())
     captures = _captured(recorded.spec, report, packets, False)
     consumer = Consumer(recorded.spec, recorded, captures or report, shown, set_option, report.label, float("inf"))
+
+    def learn(probes: Sequence[Probe]) -> None:
+        consumer.learn(probes)
+        report.learn(probes)
+
+    recorded.learn = learn
 
     def end(is_whole: bool) -> None:
         if is_whole and recorded.has_map(WAITING):

@@ -150,7 +150,8 @@ class Stamp(NamedTuple):
       `namespace_device`, `namespace_inode`
                            sonde's pid namespace, as stat(2) has it; both 0 where it is the initial one;
       `symbol`             the address of the kernel's symbol `name`, written module`symbol;
-      `target`             the process of -c or -p, 0 if there is none.
+      `target`             the process of -c or -p, 0 if there is none;
+      `tracer`             sonde's own process.
     """
 
     at: int
@@ -205,6 +206,40 @@ class ProbeSpec(NamedTuple):
     cookie: int
 
 
+SITES = 8192
+"""Sites of static probes that a program of all processes can have."""
+
+NAMES_MAP, NAMES_ROOM = "names", 16384
+"""The map of interned strings, for names that an expression needs as characters, and the elements in it for names that
+are found while tracing."""
+
+SITE_ARGUMENT = 24
+"""Bytes in a row of sites that say where an argument is: u8 how (ABSENT: it is 0; VALUE; MEMORY: at the address that
+follows; UNKNOWN: it cannot be had), u8 bytes less one, u8 bits above it, u8 is signed, u8 shift of the second register,
+u8 bits below it, u16 offsets of two registers in struct pt_regs (NO_REGISTER: none), six bytes of zeros, and i64 what
+is added to them."""
+
+ABSENT, IS_VALUE, IN_MEMORY, UNKNOWN = range(4)
+NO_REGISTER = 0xFFFF
+
+
+class SitesSpec(NamedTuple):
+    """The table of a program for sites that are found while it runs: its map has one value with SITES rows: u32
+    identifier of the probe, u32 numbers of its provider's name without the process, module, function and name, the
+    u32 words of the mask, zeros up to a multiple of 8, and `arguments` places of arguments. The attach cookie of a site
+    is the number of its row. `masks` has the words for each of the program's probes; a site has the bits of all that
+    match it."""
+
+    map: str
+    arguments: int
+    masks: tuple[tuple[int, ...], ...]
+
+
+def sites_row_size(words: int, arguments: int) -> int:
+    """Bytes of a row with so many words of a mask and arguments."""
+    return (20 + 4 * words + 7 & ~7) + SITE_ARGUMENT * arguments
+
+
 class ProgramSpec(NamedTuple):
     """A BPF program. `kind` is enum bpf_prog_type, `attach_type` enum bpf_attach_type.
 
@@ -214,7 +249,8 @@ class ProgramSpec(NamedTuple):
     `flags` are what BPF_PROG_LOAD takes. `lines` pairs instruction indexes with source positions "file:line" for
     listings. `variables` are those that can be fetched where it is fired. `samples`: it may let the sample of the perf
     event that fires it through, so that somebody wants to read those; `reads_address`: it looks at the address that
-    such a sample is about, which perf has only where it is asked for.
+    such a sample is about, which perf has only where it is asked for. `sites`: it serves sites that are found while
+    tracing.
     """
 
     name: str
@@ -234,6 +270,7 @@ class ProgramSpec(NamedTuple):
     flags: int = 0
     samples: bool = False
     reads_address: bool = False
+    sites: SitesSpec | None = None
 
 
 LITERAL = "literal"
@@ -475,6 +512,11 @@ def fires_elsewhere(spec: TracingSpec) -> bool:
     """Whether anything but packets, and the session itself, fires programs."""
     firings = [probe.firing for program in spec.programs for probe, _ in program.probes]
     return not all(isinstance(firing, (Internal, Packet)) for firing in firings)
+
+
+def has_open_sites(spec: TracingSpec) -> bool:
+    """Whether a program serves static probes that are found while tracing."""
+    return any(program.sites is not None for program in spec.programs)
 
 
 def has_user_addresses(spec: TracingSpec) -> bool:

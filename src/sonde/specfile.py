@@ -11,8 +11,19 @@ import re
 from sonde.buckets import WORDS, words_of
 from sonde.conversion import MOST_COLUMNS
 from sonde.plain import PlainError, from_plain, show, to_plain
-from sonde.probe import StaticProbe, Uprobe
-from sonde.spec import AggregationSpec, CommandAction, Field, PrintaAction, PrintAction, PrintfAction, TracingSpec
+from sonde.probe import StaticPattern, StaticProbe, Uprobe
+from sonde.spec import (
+    SITES,
+    AggregationSpec,
+    CommandAction,
+    Field,
+    PrintaAction,
+    PrintAction,
+    PrintfAction,
+    ProgramSpec,
+    TracingSpec,
+    sites_row_size,
+)
 from sonde.typed import Any, NamedTuple
 
 FORMAT = "sonde spec"
@@ -21,7 +32,7 @@ VERSION = 1
 _FIELD_KINDS = frozenset(
     ("int", "string", "interned", "long_string", "long_bytes", "bytes", "stack", "ustack", "symbol", "user_symbol")
 )
-_STAMPS = frozenset(("cookie", "realtime_offset", "namespace_device", "namespace_inode", "symbol", "target"))
+_STAMPS = frozenset(("cookie", "realtime_offset", "namespace_device", "namespace_inode", "symbol", "target", "tracer"))
 _FLAGS = frozenset("#0-+ '?@")
 _MOST_LEVELS = 1 << 15
 _FRAMES = re.compile("[0-9]{0,4}")
@@ -139,6 +150,7 @@ def _check(spec: TracingSpec) -> None:
                 not isinstance(served.probe.firing, (StaticProbe, Uprobe)),
                 f"{served.probe} is of a process, not for a file",
             )
+        _check_sites(spec, program)
         # What loading changes are constants: it may make no other call of a call.
         constants = {at for at in range(count - 1) if program.code[_INSTRUCTION * at] == _LD_IMM64}
         for index, name in program.map_references:
@@ -148,6 +160,21 @@ def _check(spec: TracingSpec) -> None:
             _require(known, f"program {program.name} has an unknown stamp")
     _require(all(each.map in maps for each in spec.aggregations), "an aggregation has no map")
     check_layouts(spec)
+
+
+def _check_sites(spec: TracingSpec, program: ProgramSpec) -> None:
+    """That the table of sites has room for its rows."""
+    waits = [isinstance(served.probe.firing, StaticPattern) for served in program.probes]
+    sites = program.sites
+    if sites is None:
+        _require(not any(waits), f"program {program.name} has no table of sites")
+        return
+    words = {len(mask) for mask in sites.masks}
+    whole = all(waits) and len(sites.masks) == len(waits) and len(words) == 1 and sites.arguments >= 0
+    _require(whole, f"the sites of program {program.name} are not whole")
+    size = sites_row_size(words.pop(), sites.arguments)
+    room = [each.value_size for each in spec.maps if each.name == sites.map]
+    _require(room == [SITES * size], f"the table of sites of program {program.name} has another size")
 
 
 def check_layouts(spec: TracingSpec) -> None:

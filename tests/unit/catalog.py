@@ -124,6 +124,12 @@ class FakeCatalog:
     def absence(self, provider: str) -> str:
         return ""
 
+    def awaited(self, provider: str, module: str, function: str, name: str) -> Probe | None:
+        return None
+
+    def is_awaited(self, probe: Probe, provider: str, module: str, function: str, name: str) -> bool:
+        return False
+
     def lacks(self, what: str, name: str) -> tuple[str, str]:
         return "", ""
 

@@ -58,10 +58,13 @@ ALLOWED = {
         "codegen.context.registers",
     },
     "recording": {"typed", "formats", "samples", "spec", "symbols", "target", "engines.kernel.process_records"},
+    "everywhere": {
+        "typed", "location", "probe", "probes", "spec", "symbols", "engines.base", "codegen.context.registers",
+    },
     "object_session": {"typed", "bpf", "engines", "objects", "report", "signals", "spec", "target", "traced"},
     "session": {
         "typed", "buckets", "conversion", "options", "probe", "spec", "lang", "probes", "codegen", "engines",
-        "consume", "report", "captures", "samples", "signals", "traced", "target", "symbols",
+        "consume", "everywhere", "report", "captures", "samples", "signals", "traced", "target", "symbols",
     },
 }  # fmt: skip
 """For each part what it may import besides itself; only the command line may import everything."""

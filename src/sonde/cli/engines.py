@@ -9,7 +9,7 @@ from sonde.cli.messages import FatalError, Messages
 from sonde.cli.permission import refusal
 from sonde.codegen.outputs import RING_BUFFERS_SINCE
 from sonde.options import OptionTable
-from sonde.probe import Internal, KernelFunction, Packet, StaticProbe, Uprobe
+from sonde.probe import Internal, KernelFunction, Packet, StaticPattern, StaticProbe, Uprobe
 from sonde.target.target import Target, is_older
 from sonde.typed import TYPE_CHECKING
 
@@ -83,7 +83,7 @@ def features(engine: str, program: Program, target: Target) -> frozenset[str]:
     wanted = (
         *FOR_PROGRAMS,
         *(FOR_RECORDS if is_older(target, RING_BUFFERS_SINCE) else ()),
-        *(FOR_UPROBES if kinds & {StaticProbe, Uprobe} else ()),
+        *(FOR_UPROBES if kinds & {StaticPattern, StaticProbe, Uprobe} else ()),
         *(FOR_FUNCTIONS if KernelFunction in kinds else ()),
         *(FOR_PACKETS if Packet in kinds else ()),
     )

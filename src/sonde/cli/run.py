@@ -17,7 +17,7 @@ from sonde.cli.names import Names
 from sonde.engines.base import EngineError
 from sonde.options import OptionTable
 from sonde.session import Session, Traced
-from sonde.spec import PERF_RINGS, TracingSpec
+from sonde.spec import PERF_RINGS, TracingSpec, has_open_sites
 from sonde.target.launch import CommandError, GuardianError
 from sonde.target.private_files import STANDARD_OUTPUT, create_named
 from sonde.typed import TYPE_CHECKING
@@ -185,6 +185,9 @@ def _recording(arguments: Arguments, spec: TracingSpec, engine: str) -> Iterator
         return
     if engine == EMBEDDED:
         raise FatalError("only what the kernel traces can be recorded", hint="--engine kernel, with its privileges")
+    if has_open_sites(spec):
+        text = "probes of processes that are not known yet cannot be recorded"
+        raise FatalError(text, hint="name the process, python$target with -c or -p, or record with --raw")
     if spec.rings != (PERF_RINGS,):
         text = "this program was compiled to write its records to a BPF ring buffer, where they have no times"
         raise FatalError(text, hint="compile it with -xoutput=perf")

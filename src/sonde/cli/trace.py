@@ -52,7 +52,7 @@ def trace(arguments: Arguments, options: OptionTable, messages: Messages) -> int
         if arguments.save:
             from sonde.cli.specs import save
 
-            save(arguments.save, spec, registry, options, _parts(compiled), is_destructive(compiled.program))
+            save(arguments.save, spec, registry, options, _parts(compiled, registry), is_destructive(compiled.program))
         if only_compiles:
             return 0
         if not any(clause.probes for clauses in compiled.clauses for clause in clauses):
@@ -130,11 +130,12 @@ def generate(
         raise compile_error(error, given.failure, given.original, given.is_script, with_tag) from None
 
 
-def _parts(compiled: Compiled) -> list[tuple[str, int]]:
+def _parts(compiled: Compiled, registry: Registry) -> list[tuple[str, int]]:
     """How messages call each program, and how many probes it has matched."""
     # A probe that follows from several others has a clause for each.
-    matched = ({(c.position, probe.id) for c in clauses for probe in c.probes} for clauses in compiled.clauses)
-    return [(given.title, len(found)) for given, found in zip(compiled.given, matched, strict=True)]
+    matched = ({(c.position, probe) for c in clauses for probe in c.probes} for clauses in compiled.clauses)
+    counts = [sum(map(registry.count, {(place, p.id): p for place, p in found}.values())) for found in matched]
+    return [(given.title, count) for given, count in zip(compiled.given, counts, strict=True)]
 
 
 def _announce(
@@ -142,7 +143,9 @@ def _announce(
 ) -> None:
     """How many probes each program matched, and with -v how stable it is."""
     is_announced = not options.on("quiet") and "compile_only" not in arguments.flags
-    for given, clauses, (title, count) in zip(compiled.given, compiled.clauses, _parts(compiled), strict=True):
+    for given, clauses, (title, count) in zip(
+        compiled.given, compiled.clauses, _parts(compiled, registry), strict=True
+    ):
         if is_announced:
             messages.error(f"{title} matched {count} probe{'' if count == 1 else 's'}")
         if "verbose" in arguments.flags:

@@ -22,7 +22,7 @@ from sonde.codegen.generation import Generation, Shared
 from sonde.codegen.kernels import has_fragments
 from sonde.codegen.link import Place, link, optimize
 from sonde.codegen.maps import MOST_MAPS, MapPool
-from sonde.codegen.names import fill_names, name_width
+from sonde.codegen.names import fill_names, is_open, name_width
 from sonde.codegen.nullable import gather_nullable
 from sonde.codegen.partial import require_parts
 from sonde.codegen.parts import Divider, records
@@ -36,8 +36,8 @@ from sonde.codegen.variables import assign_storage
 from sonde.lang.errors import DError, Position
 from sonde.lang.program import Aggregation, Program
 from sonde.lang.types import Type
-from sonde.probe import Internal, KernelFunction, Probe
-from sonde.spec import MapSpec, ProbeSpec, ProgramSpec, RecordLayout, TracingSpec
+from sonde.probe import Internal, KernelFunction, Probe, StaticPattern
+from sonde.spec import MapSpec, ProbeSpec, ProgramSpec, RecordLayout, SitesSpec, TracingSpec
 from sonde.target.target import Target
 
 ERROR = Probe(3, "dtrace", "", "", "ERROR", Internal("ERROR"))
@@ -86,6 +86,7 @@ class Compilation:
             name_width((p for c in program.clauses for p in c.probes), settings), TypeTable(settings),
             frames_of(p for c in program.clauses for p in c.probes), _has_functions(self.groups),
             has_loops(c for c in program.clauses if ERROR in c.probes),
+            any(isinstance(p.firing, StaticPattern) for c in program.clauses for p in c.probes),
         )  # fmt: skip
         self._add_maps(settings)
         assign_storage(self.shared, program.variables)
@@ -138,6 +139,7 @@ class Compilation:
     def _used_maps(self, programs: Sequence[ProgramSpec]) -> tuple[MapSpec, ...]:
         """Maps that some program refers to, and those the session reads."""
         used = {name for program in programs for _, name in program.map_references}
+        used |= {program.sites.map for program in programs if program.sites is not None}
         used |= {"state", "counters", *self._carriers} | {name for name, _ in self.shared.aggregations.values()}
         return tuple(spec for name, spec in self.maps.specs.items() if name in used)
 
@@ -167,6 +169,7 @@ class Compilation:
             probes=tuple(ProbeSpec(probe, cookie) for probe, cookie in context.index.attachments),
             samples=samples(each.clauses),
             reads_address=context.kind == PERF_EVENT and reads_member(each.clauses, ADDR),
+            sites=SitesSpec(main.table, context.index.arguments, main.site_masks) if is_open(main) else None,
         )
 
     def _part(self, name: str) -> Place:

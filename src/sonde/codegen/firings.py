@@ -17,6 +17,7 @@ from sonde.codegen.generation import Context
 from sonde.codegen.kernels import has_prepare_exec
 from sonde.codegen.repeating import reads_process
 from sonde.codegen.uses import arguments_used, uses_arguments
+from sonde.lang.errors import DError
 from sonde.lang.program import Clause
 from sonde.probe import (
     EXECS,
@@ -31,6 +32,7 @@ from sonde.probe import (
     Packet,
     Probe,
     RawTracepoint,
+    StaticPattern,
     StaticProbe,
     Syscall,
     Tracepoint,
@@ -85,6 +87,8 @@ def group(
         own_clauses = tuple(c for c in clauses if id(c) in members[shape])
         if isinstance(probes[0].firing, KernelFunction):
             contexts = function_contexts(probes, own_clauses, signature, target)
+        elif isinstance(probes[0].firing, StaticPattern):
+            contexts = [_everywhere(probes, own_clauses, target)]
         else:
             contexts = [_context(shape, probes, fields, target.features)]
         groups += [
@@ -161,6 +165,8 @@ def _shape(probe: Probe, clauses: Sequence[Clause], features: Set[str]) -> tuple
         return ("packet", firing.hook, firing.is_egress, firing.link, which)
     if isinstance(firing, Uprobe):
         return ("uprobe", firing.pid, firing.kind, which)
+    if isinstance(firing, StaticPattern):
+        return ("everywhere",)
     if isinstance(firing, StaticProbe):
         return ("static", firing.pid, firing.sites[0].arguments, which)
     if isinstance(firing, KernelFunction):
@@ -176,6 +182,15 @@ def _name(probes: Sequence[Probe], number: int) -> str:
         return first.firing.name
     text = f"{first.provider}_{first.name}" if len(probes) > 1 else f"{first.function or first.provider}_{first.name}"
     return "".join(c if c.isalnum() else "_" for c in f"p{number}_{text}")[:15]
+
+
+def _everywhere(probes: Sequence[Probe], clauses: Sequence[Clause], target: Target) -> Context:
+    from sonde.codegen.context.everywhere import EverywhereContext  # an import that most runs do without
+
+    if "uprobe_cookie" not in target.features:
+        text = f"{probes[0]}: this kernel does not tell static probes of all processes apart: Linux has since 5.15"
+        raise DError("D_PDESC_ZERO", text, clauses[0].position, "name the process: python$target with -c or -p")
+    return EverywhereContext(tuple(probes), arguments_used(clauses), "uprobe_multi" in target.features)
 
 
 def _context(shape: tuple[object, ...], probes: Sequence[Probe], fields: Fields, features: Set[str]) -> Context:

@@ -39,12 +39,14 @@ class Unsupported(DError):  # noqa: N818 - it is a DError with a fixed tag
 class ProbeIndex(NamedTuple):
     """How a program numbers its probes: `places` by probe identifier, all less than `size`.
 
-    `attachments` are the probes to attach to, each with its cookie.
+    `attachments` are the probes to attach to, each with its cookie. `arguments` is how many arguments of each the
+    program's own table has the places of.
     """
 
     size: int
     places: dict[int, int]
     attachments: tuple[tuple[Probe, int], ...]
+    arguments: int = 0
 
 
 class Context(Protocol):
@@ -93,7 +95,7 @@ class Shared(NamedTuple):
     scratch memory. `variables` has the map and offset of each, `aggregations` the map of each and, if that is an array
     of maps, the index there. `frames` is how many scratch frames a CPU has.
     `has_functions`: there are probes of kernel functions, and other programs that may call those. `error_loops`: there
-    are loops in clauses of ERROR."""
+    are loops in clauses of ERROR. `has_open`: some probes are found while tracing."""
 
     target: Target
     settings: Settings
@@ -111,6 +113,7 @@ class Shared(NamedTuple):
     frames: int
     has_functions: bool
     error_loops: bool
+    has_open: bool = False
 
 
 class Generation:
@@ -129,6 +132,8 @@ class Generation:
         self.clause: Clause | None = None
         self.probe_index: Operand = Imm(0)
         self.mask_words = 0
+        self.site_masks: tuple[tuple[int, ...], ...] = ()
+        """The words of the mask that a site has of each of the probes, where sites are not known yet."""
         self.table = f"probes_{name}"[:15]
         self.in_memory: set[Variable] = set()
         self.leave = self.b.label()

@@ -10,8 +10,8 @@ from sonde.codegen.generation import Generation, Shared
 from sonde.codegen.ir import Imm, MapDescriptor, Operand, Reg, SlotAddress
 from sonde.codegen.places import Memory
 from sonde.codegen.settings import Settings
-from sonde.probe import Probe
-from sonde.spec import MapSpec
+from sonde.probe import Probe, StaticPattern
+from sonde.spec import NAMES_MAP, NAMES_ROOM, SITES, MapSpec, sites_row_size
 
 PROBE_NAMES = {"probeprov": "provider", "probemod": "module", "probefunc": "function", "probename": "name"}
 """Built-in variable -> field of `Probe`."""
@@ -21,22 +21,27 @@ _OFFSETS = {"id": 0, "probeprov": 4, "probemod": 8, "probefunc": 12, "probename"
 
 _NAMES_END = 20
 
+LONGEST_NAME = 127
+"""Characters of a name that is not known when the program is compiled (DTRACE_FUNCNAMELEN), where they are a string."""
+
 MASK_BITS = 31
 """Clauses in one word of the mask: the test is against a positive 32-bit immediate."""
 
 
-_TEXTS = "names"
-"""The map of interned strings, for names that a string expression needs as characters."""
-
-
 def name_width(probes: Iterable[Probe], settings: Settings) -> int:
     """Bytes of the longest name with its NUL, in whole words."""
+    probes = list(probes)
     names = (getattr(probe, field) for probe in probes for field in PROBE_NAMES.values())
-    return min(settings.strsize, max((len(name.encode()) for name in names), default=0)) + 8 & ~7
+    longest = max((len(name.encode()) for name in names), default=0)
+    if any(isinstance(probe.firing, StaticPattern) for probe in probes):
+        longest = max(longest, LONGEST_NAME)
+    return min(settings.strsize, longest) + 8 & ~7
 
 
 def only_text(g: Generation, name: str) -> bytes | None:
     """The built-in variable's text if it is the same for all probes of the program."""
+    if is_open(g):
+        return None
     texts = {getattr(p, PROBE_NAMES[name]) for p in g.context.probes}
     return texts.pop().encode() if len(texts) == 1 else None
 
@@ -49,7 +54,7 @@ def name_text(g: Generation, name: str) -> Memory:
     """
     number = g.b.slot(8)
     g.b.store(number, 0, 8, probe_name(g, name))
-    texts = g.shared.maps.add(MapSpec(_TEXTS, kinds.ARRAY, 4, g.shared.name_width, 1, kinds.F_RDONLY_PROG))
+    texts = g.shared.maps.add(MapSpec(NAMES_MAP, kinds.ARRAY, 4, g.shared.name_width, 1, kinds.F_RDONLY_PROG))
     found = g.call("map_lookup_elem", MapDescriptor(texts), SlotAddress(number))
     g.b.release(number)
     zeros = g.shared.maps.zeros(g.shared.name_width)
@@ -58,12 +63,13 @@ def name_text(g: Generation, name: str) -> Memory:
 
 def fill_names(shared: Shared) -> None:
     """Settle the content of the map of names, when all code has been generated that interns strings."""
-    spec = shared.maps.specs.get(_TEXTS)
+    spec = shared.maps.specs.get(NAMES_MAP)
     if spec is None:
         return
     texts = [text[: shared.settings.strsize][: shared.name_width - 1] for text in shared.strings]
     contents = [(struct.pack("=I", n), text.ljust(shared.name_width, b"\0")) for n, text in enumerate(texts)]
-    shared.maps.specs[_TEXTS] = spec._replace(max_entries=len(contents), contents=tuple(contents))
+    more = NAMES_ROOM if shared.has_open else 0
+    shared.maps.specs[NAMES_MAP] = spec._replace(max_entries=len(contents) + more, contents=tuple(contents))
 
 
 def probe_name(g: Generation, name: str) -> Operand:
@@ -77,21 +83,23 @@ def probe_id(g: Generation) -> Operand:
 
 def clause_mask(g: Generation, word: int) -> Operand:
     """A word of the mask that says which of this program's clauses the probe has, a bit each."""
-    return g.b.load(_row(g), _NAMES_END + 4 * word, 4, invariant=True)
+    return g.b.load(row(g), _NAMES_END + 4 * word, 4, invariant=True)
 
 
 def _column(g: Generation, name: str) -> Operand:
     probes = g.context.probes
+    if is_open(g):
+        return g.b.load(row(g), _OFFSETS[name], 4, invariant=True)
     if len(probes) == 1:
         value = probes[0].id if name == "id" else g.intern(getattr(probes[0], PROBE_NAMES[name]).encode())
         return Imm(value)
     texts = {getattr(p, PROBE_NAMES[name]) for p in probes} if name in PROBE_NAMES else set()
     if len(texts) == 1:
         return Imm(g.intern(texts.pop().encode()))
-    return g.b.load(_row(g), _OFFSETS[name], 4, invariant=True)
+    return g.b.load(row(g), _OFFSETS[name], 4, invariant=True)
 
 
-def _row(g: Generation) -> Reg:
+def row(g: Generation) -> Reg:
     """The address of this probe's row; `Context.enter` has checked the index."""
     base = g.b.map_value(g.table)
     offset = g.b.alu("mul", g.probe_index, Imm(_row_size(g)))
@@ -99,7 +107,36 @@ def _row(g: Generation) -> Reg:
 
 
 def _row_size(g: Generation) -> int:
+    if is_open(g):
+        return sites_row_size(g.mask_words, g.context.index.arguments)
     return _NAMES_END + 4 * g.mask_words
+
+
+def argument_offset(g: Generation, number: int) -> int:
+    """Where a row of sites says where the site's argument is."""
+    return sites_row_size(g.mask_words, number)
+
+
+def is_open(g: Generation) -> bool:
+    """Whether the program's probes are not known yet: rows are written while it runs."""
+    return isinstance(g.context.probes[0].firing, StaticPattern)
+
+
+def open_table(g: Generation) -> MapSpec:
+    """The map of rows that are written while the program runs."""
+    return MapSpec(g.table, kinds.ARRAY, 4, SITES * _row_size(g), 1, kinds.F_RDONLY_PROG)
+
+
+def masks(g: Generation, bits: Mapping[int, Iterable[int]]) -> tuple[tuple[int, ...], ...]:
+    """For each of the program's probes the words of the mask that says which clauses it has."""
+    return tuple(_mask(g, bits.get(probe.id, ())) for probe in g.context.probes)
+
+
+def _mask(g: Generation, bits: Iterable[int]) -> tuple[int, ...]:
+    words = [0] * g.mask_words
+    for bit in bits:
+        words[bit // MASK_BITS] |= 1 << bit % MASK_BITS
+    return tuple(words)
 
 
 def build_table(g: Generation, bits: Mapping[int, Iterable[int]]) -> bytes:
@@ -116,9 +153,7 @@ def build_table(g: Generation, bits: Mapping[int, Iterable[int]]) -> bytes:
         for name in names:
             if name not in numbers:
                 numbers[name] = g.intern(name.encode())
-        mask = [0] * g.mask_words
-        for bit in bits.get(probe.id, ()):
-            mask[bit // MASK_BITS] |= 1 << bit % MASK_BITS
+        mask = _mask(g, bits.get(probe.id, ()))
         start = g.context.index.places[probe.id] * size
         layout.pack_into(rows, start, probe.id, *(numbers[name] for name in names), *mask)
     return bytes(rows)

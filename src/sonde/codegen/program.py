@@ -17,14 +17,14 @@ from sonde.codegen.faults import unpacked
 from sonde.codegen.generation import Context, Generation, Shared
 from sonde.codegen.handlers import HANDLERS
 from sonde.codegen.ir import Atomic, Imm, MapDescriptor, Operand, Reg, SlotAddress
-from sonde.codegen.names import MASK_BITS, build_table
+from sonde.codegen.names import MASK_BITS, build_table, is_open, masks, open_table
 from sonde.codegen.places import Held, Memory
 from sonde.codegen.resident import may_sleep
 from sonde.codegen.uses import samples
 from sonde.codegen.variables import local_place, object_size
 from sonde.lang.program import Clause, Var, Variable
 from sonde.lang.walk import nodes
-from sonde.probe import KernelFunction, Probe, StaticProbe, Uprobe
+from sonde.probe import KernelFunction, Probe, StaticPattern, StaticProbe, Uprobe
 from sonde.spec import ACTIVE, DRAINING, INACTIVE, MapSpec
 
 FRAMES = 3
@@ -123,7 +123,10 @@ def _partial_clauses(g: Generation, planned: Sequence[Planned]) -> dict[int, int
             for identifier in own:
                 bits.setdefault(identifier, []).append(partial[clause.id])
     g.mask_words = -(-len(partial) // MASK_BITS)
-    if len(g.context.probes) > 1:
+    if is_open(g):
+        g.site_masks = masks(g, bits)
+        g.shared.maps.add(open_table(g))
+    elif len(g.context.probes) > 1:
         g.shared.maps.table(g.table, build_table(g, bits))
     return partial
 
@@ -198,7 +201,7 @@ def _require_alone(g: Generation) -> None:
 
 def frames_of(probes: Iterable[Probe]) -> int:
     """How many frames each CPU has: the programs of uprobes and fentry run with preemption, only kept on their CPU."""
-    preemptible = (StaticProbe, Uprobe, KernelFunction)
+    preemptible = (StaticPattern, StaticProbe, Uprobe, KernelFunction)
     return PREEMPTIBLE_FRAMES if any(isinstance(each.firing, preemptible) for each in probes) else FRAMES
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from sonde.codegen.names import PROBE_NAMES
+from sonde.codegen.names import LONGEST_NAME, PROBE_NAMES
 from sonde.codegen.settings import Settings
 from sonde.lang import program as tree
 from sonde.lang.errors import DError
 from sonde.lang.types import Array, String, Struct, is_signed, name_of, resolve, size_of
 from sonde.lang.walk import is_zero
-from sonde.probe import OVERFLOWS, Internal, Probe, StaticProbe, Uprobe
+from sonde.probe import OVERFLOWS, Internal, Probe, StaticPattern, StaticProbe, Uprobe
 from sonde.spec import LITERAL, Field
 
 COMM_SIZE = 16
@@ -51,6 +51,8 @@ def _longest(e: tree.Expr, probes: Sequence[Probe], settings: Settings) -> int:
     if isinstance(e, tree.Builtin):
         if e.name == "execname":
             return COMM_SIZE - 1
+        if any(isinstance(p.firing, StaticPattern) for p in probes):
+            return LONGEST_NAME
         return max((len(getattr(p, PROBE_NAMES[e.name])) for p in probes), default=0)
     if isinstance(e, tree.Conditional):
         return max(_longest(e.then, probes, settings), _longest(e.otherwise, probes, settings))
@@ -132,7 +134,11 @@ def frames_of(e: tree.StackTrace, settings: Settings) -> int:
 def glue_frames(probes: Sequence[Probe]) -> int:
     """How many frames of the kernel's own glue may stand before those of a probe's code: which of `__traceiter_*` and
     `__bpf_trace_*` are there depends on the tracepoint and on who else is attached to it."""
-    return 0 if all(isinstance(probe.firing, (Internal, *OVERFLOWS, StaticProbe, Uprobe)) for probe in probes) else 2
+    return (
+        0
+        if all(isinstance(probe.firing, (Internal, *OVERFLOWS, StaticPattern, StaticProbe, Uprobe)) for probe in probes)
+        else 2
+    )
 
 
 Use = tuple[tuple[tree.Expr, ...], tuple[Probe, ...]]

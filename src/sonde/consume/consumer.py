@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from sonde.consume.aggregations import AggregationAction, Aggregations, Label, Moment
     from sonde.consume.store import Key
     from sonde.consume.words import Words
+    from sonde.probe import Probe
 
 PASSIVE = (TraceAction, TracememAction, PrintfAction, PrintAction, CaptureAction)
 """Actions that only show data of the record."""
@@ -120,6 +121,10 @@ class Consumer:
         self._options = options
         # A recording says itself when aggregations were looked at.
         self._refresh_due = 0.0 if status_rate < float("inf") else status_rate
+
+    def learn(self, probes: Iterable[Probe]) -> None:
+        """Probes that were found while tracing."""
+        self._probes |= {probe.id: probe for probe in probes}
 
     def poll(self) -> None:
         """Take everything that stands in the rings and show it."""

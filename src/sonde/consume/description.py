@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Iterable
 
 from sonde import spec as specification
 from sonde.consume.options import Options
@@ -54,12 +55,30 @@ def decode(value: Any) -> Any:
 
 def describe(spec: TracingSpec, rings: int, options: Options) -> bytes:
     """The description of a session with so many rings, as a recording has it."""
-    # How a probe is fired does not matter any more, and what it says may be private.
-    probes = tuple(probe._replace(firing=Internal("")) for probe in spec.probes)
+    probes = without_firings(spec.probes)
     shown = tuple((name, getattr(options, name)) for name in Options.__slots__)
     maps = tuple(each for each in spec.maps if each.name in (SPECULATIONS, specification.WAITING))
     parts = (spec.records, spec.aggregations, spec.strings, probes, rings, shown, spec.types, maps)
     return json.dumps([encode(part) for part in parts]).encode()
+
+
+def without_firings(probes: Iterable[Probe]) -> tuple[Probe, ...]:
+    """How a probe is fired does not matter any more, and what it says may be private."""
+    return tuple(probe._replace(firing=Internal("")) for probe in probes)
+
+
+def found_probes(payload: bytes) -> tuple[tuple[bytes, ...], tuple[Probe, ...]]:
+    """The strings and probes that were found while tracing. Raises RawFileError."""
+    from sonde.plain import PlainError, from_plain, to_plain
+
+    try:
+        strings, probes = decode(json.loads(payload))
+        probes = tuple(from_plain(Probe, to_plain(each)) for each in probes)
+        if not all(isinstance(each, bytes) for each in strings):
+            raise TypeError("a string that is none")
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError, PlainError) as error:
+        raise RawFileError(f"the probes that were found while tracing are damaged: {error}") from None
+    return tuple(strings), probes
 
 
 def checked(spec: TracingSpec) -> TracingSpec:

@@ -8,6 +8,7 @@ The file: 8 bytes magic, then blocks of {u32 kind, u32 length, `length` bytes}, 
      of rings, the options that decide how it is shown and the types that print() shows
   2  ring bytes: u32 ring number, then records as they stood in the ring, each behind its 8-byte header
   3  a map that was read or replaced: JSON name and newline, then {u32 size, key, u32 size, value} for each element
+  4  probes that were found while tracing: JSON of the strings that follow those there are, and of the probes
 """
 
 from __future__ import annotations
@@ -19,10 +20,19 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 
 from sonde import spec as specification
-from sonde.consume.description import RawFileError, checked, decode, describe
+from sonde.consume.description import (
+    RawFileError,
+    checked,
+    decode,
+    describe,
+    encode,
+    found_probes,
+    without_firings,
+)
 from sonde.consume.options import Options
 from sonde.consume.runs import record_size
-from sonde.engines.base import ProcessEvents, Ring, Tracing
+from sonde.engines.base import ProcessEvents, Ring, SiteOfFile, Tracing
+from sonde.probe import Probe
 from sonde.spec import TracingSpec
 from sonde.typed import TYPE_CHECKING, BinaryIO, Protocol, TypeAlias
 
@@ -30,13 +40,13 @@ if TYPE_CHECKING:
     from sonde.samples import Samples
 
 MAGIC = b"SONDERAW"
-_DESCRIPTION, _RING, _MAP = 1, 2, 3
+_DESCRIPTION, _RING, _MAP, _FOUND = 1, 2, 3, 4
 _BLOCK = struct.Struct("<II")
 Block: TypeAlias = "tuple[int, bytes]"
 """Its kind and content."""
 _SIZE = struct.Struct("<I")
 _MOST_RINGS = 1 << 16
-_LARGEST = {_DESCRIPTION: 64 << 20, _RING: 256 << 20, _MAP: 1 << 30}
+_LARGEST = {_DESCRIPTION: 64 << 20, _RING: 256 << 20, _MAP: 1 << 30, _FOUND: 64 << 20}
 """Bytes of a block of each kind; what is read of a ring at once is divided where there is more."""
 _PORTION = 64 << 20
 
@@ -107,6 +117,13 @@ class Recorder:
         self.adopt_descendants = tracing.adopt_descendants
         self.close = tracing.close
         self.block(_DESCRIPTION, describe(spec, len(self.rings), options or Options()))
+
+    def attach_sites(self, program: str, path: str, sites: Sequence[SiteOfFile]) -> None:
+        self._tracing.attach_sites(program, path, sites)
+
+    def learn(self, strings: Sequence[bytes], probes: Sequence[Probe]) -> None:
+        """Keep the names of probes that were found while tracing, and the strings that they have added."""
+        self.block(_FOUND, json.dumps([encode(tuple(strings)), encode(without_firings(probes))]).encode())
 
     def process_events(self) -> ProcessEvents | None:
         return self._tracing.process_events()
@@ -191,6 +208,10 @@ class Replay:
         self._blocks = iter(source) if blocks is None else blocks
         self._position = self._ahead = len(MAGIC) if isinstance(source, RawBlocks) else 0
         self._failure: RawFileError | None = None
+        self._found: list[bytes] = []
+        self._strings: list[bytes] | None = None
+        self.learn: Callable[[Sequence[Probe]], None] = _learn_nothing
+        """Told of probes that were found while tracing."""
         self._next = self._read_on()
         kind, payload = self._take()
         if kind != _DESCRIPTION:
@@ -207,7 +228,10 @@ class Replay:
             raise RawFileError(f"the description is damaged: {error}") from None
         if not (type(rings) is int and 0 <= rings <= _MOST_RINGS):
             raise RawFileError("the description is damaged: the number of rings")
-        self.spec = checked(TracingSpec(maps, (), records, aggregations, strings, probes, types=types))
+        spec = checked(TracingSpec(maps, (), records, aggregations, strings, probes, types=types))
+        self._strings = list(spec.strings)
+        # Those that a program waited for were found later on.
+        self.spec = spec._replace(strings=self._strings)  # type: ignore[arg-type]
         self.rings: Sequence[Ring] = [_ReplayedRing(number, self) for number in range(rings)]
         self._counters_left = _count_counters(source) if self.options.aggrate else 0
 
@@ -218,12 +242,27 @@ class Replay:
         block, self._position = self._next, self._ahead
         self._ahead += (_BLOCK.size + len(block[1])) if self._position else 0
         self._next = self._read_on()
+        for payload in self._found if self._strings is not None else ():
+            self._take_up(payload)
         return block
+
+    def _take_up(self, payload: bytes) -> None:
+        """Probes that were found while tracing. Raises RawFileError."""
+        assert self._strings is not None
+        self._found = []
+        strings, probes = found_probes(payload)
+        self._strings += strings
+        self.learn(probes)
 
     def _read_on(self) -> Block:
         """The block behind the next one. What is wrong with it is told when what stands before has been shown."""
         try:
-            return next(self._blocks, (0, b""))
+            block = next(self._blocks, (0, b""))
+            while block[0] == _FOUND:
+                self._found.append(block[1])
+                self._ahead += (_BLOCK.size + len(block[1])) if self._position else 0
+                block = next(self._blocks, (0, b""))
+            return block
         except RawFileError as error:
             self._failure = error
             return 0, b""
@@ -309,6 +348,9 @@ class Replay:
     def attach(self) -> None:
         pass
 
+    def attach_sites(self, program: str, path: str, sites: Sequence[SiteOfFile]) -> None:
+        pass
+
     def run(self, program: str) -> None:
         pass
 
@@ -320,6 +362,10 @@ class Replay:
 
     def close(self) -> None:
         pass
+
+
+def _learn_nothing(probes: Sequence[Probe]) -> None:
+    """Nobody asks for names."""
 
 
 def _count_counters(source: Iterable[Block]) -> int:

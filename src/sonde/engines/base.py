@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from sonde.spec import TracingSpec
-from sonde.typed import TYPE_CHECKING, Protocol
+from sonde.typed import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from sonde.samples import Samples
@@ -61,6 +61,15 @@ class ProcessEvents(Protocol):
         """What has happened since the last time, in order."""
 
 
+class SiteOfFile(NamedTuple):
+    """An instruction of a file, by its offset, that a program is to be fired by with a cookie in every process, and the
+    offset of the u16 that counts who listens, 0 if there is none."""
+
+    offset: int
+    semaphore: int
+    cookie: int
+
+
 class Tracing(Protocol):
     """The objects made from one TracingSpec. Closing detaches and frees everything."""
 
@@ -73,6 +82,9 @@ class Tracing(Protocol):
 
     def attach(self) -> None:
         """Attach every program whose probes the system fires."""
+
+    def attach_sites(self, program: str, path: str, sites: Sequence[SiteOfFile]) -> None:
+        """Attach a program to places in a file, in all processes, those to come included. Raises EngineError."""
 
     def process_events(self) -> ProcessEvents | None:
         """Begin to note what processes map, so that their addresses can be named after their end; None if the engine

@@ -61,6 +61,13 @@ class Catalog(Protocol):
         Raises DError with a D_PROC_* or D_PDESC_* tag where the provider refuses the description itself.
         """
 
+    def awaited(self, provider: str, module: str, function: str, name: str) -> Probe | None:
+        """What stands for the static probes of all processes, those to come included, that a description matches; None
+        where that names its process or provider."""
+
+    def is_awaited(self, probe: Probe, provider: str, module: str, function: str, name: str) -> bool:
+        """Whether `awaited` stands for a probe that `match` gives."""
+
     def absence(self, provider: str) -> str:
         """Why a description with this provider can match no probe, "" where it could."""
 

@@ -10,7 +10,7 @@ from importlib import import_module
 from sonde.lang.catalog import Derivation, KernelSymbol, Located, ProbeArgument
 from sonde.lang.errors import DError
 from sonde.lang.types import Function, Type
-from sonde.probe import KernelFunction, Probe, RawTracepoint, StaticProbe, Syscall, Uprobe
+from sonde.probe import KernelFunction, Probe, RawTracepoint, StaticPattern, StaticProbe, Syscall, Uprobe
 from sonde.probes import provider as blocks
 from sonde.probes.offer import Offer
 from sonde.probes.pattern import Pattern, is_word, matcher, matches, plain
@@ -114,7 +114,32 @@ class Registry:
             return self._matching(single, pattern) if single in _BLOCKS else ()
         test = matcher(provider)
         known = [each for each in _BLOCKS if test(each) and _may_have(each, name)]
-        return [probe for each in known for probe in self._matching(each, pattern)]
+        found = [probe for each in known for probe in self._matching(each, pattern)]
+        if self._has_static(pattern, found):
+            found += self._static_probes.everywhere(pattern)
+        return found
+
+    def _has_static(self, pattern: Pattern, others: Sequence[Probe]) -> bool:
+        """Whether static probes of all processes are meant: by a glob, or with no provider where a probe of another
+        name than the kernel's is described."""
+        if self._offer is not None:
+            return False
+        return bool(pattern.provider) or (not others and any(pattern))
+
+    def awaited(self, provider: str, module: str, function: str, name: str) -> Probe | None:
+        """What stands for the static probes of all processes, those to come included, that a description matches."""
+        pattern = Pattern(provider, module, function, name)
+        if plain(provider) or not self._has_static(pattern, ()):
+            return None
+        return self._static_probes.awaited(pattern)
+
+    def count(self, probe: Probe) -> int:
+        """How many probes there are by now that one stands for."""
+        return self._static_probes.count(probe) if isinstance(probe.firing, StaticPattern) else 1
+
+    def is_awaited(self, probe: Probe, provider: str, module: str, function: str, name: str) -> bool:
+        """Whether `awaited` stands for a probe that `match` gives."""
+        return self._static_probes.is_awaited(probe, Pattern(provider, module, function, name))
 
     def _matching(self, provider: str, pattern: Pattern) -> Sequence[Probe]:
         """The provider's probes that match and can fire."""
@@ -223,7 +248,7 @@ class Registry:
         """The probe's `args[]`; None where its provider has no typed arguments."""
         if isinstance(probe.firing, Uprobe):
             return None
-        if isinstance(probe.firing, StaticProbe):
+        if isinstance(probe.firing, (StaticPattern, StaticProbe)):
             return self._static_probes.arguments(probe)
         return self._provider(probe.provider).arguments(probe)
 

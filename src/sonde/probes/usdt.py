@@ -14,9 +14,10 @@ from collections.abc import Iterator
 
 from sonde.lang.catalog import ProbeArgument
 from sonde.lang.errors import DError
-from sonde.probe import Probe, StaticProbe, StaticSite
+from sonde.probe import Probe, StaticPattern, StaticProbe, StaticSite
 from sonde.probes.pattern import Pattern, matcher, plain
 from sonde.probes.provider import STATIC, USDT
+from sonde.probes.static_files import StaticFiles, is_every, shown_name
 from sonde.probes.static_sites import ARGUMENT_TYPES, SiteError, site_of
 from sonde.probes.user_functions import objects_called
 from sonde.symbols.code_objects import CodeObjects
@@ -27,6 +28,9 @@ from sonde.typed import NamedTuple
 
 _ANY = ARGUMENT_TYPES[8, True]
 _FEW = 12
+
+MOST_ARGUMENTS = 12
+"""Arguments that sys/sdt.h has macros for."""
 
 
 class _Place(NamedTuple):
@@ -59,6 +63,9 @@ class StaticProbes:
         self._probes: list[Probe] = []
         self._known: dict[tuple[str, str, str, str, StaticProbe], Probe] = {}
         self._notes: dict[str, list[Note]] = {}
+        self._awaited: dict[StaticPattern, Probe] = {}
+        self._counts: dict[StaticPattern, int] = {}
+        self.files = StaticFiles()
 
     def match(self, process: str, provider: str, pattern: Pattern) -> list[Probe]:
         """The probes of a process, by its number, that a pattern matches; `provider` is that without the number.
@@ -84,12 +91,50 @@ class StaticProbes:
         return [self._probe(StaticProbe(pid, path, tuple(dict.fromkeys(sites))), names)
                 for (path, names), sites in found.items()]  # fmt: skip
 
+    def everywhere(self, pattern: Pattern) -> list[Probe]:
+        """The probes that a pattern matches in all processes that run, but this one: those of a process apart."""
+        wanted = StaticPattern(*pattern)
+        found: dict[tuple[int, str, tuple[str, str, str, str]], list[StaticSite]] = {}
+        if self._objects.is_own_namespace():
+            for pid in self.files.processes():
+                for file in self.files.of(pid):
+                    for provider, module, function, name, site in file.matching(wanted, str(pid)):
+                        names = f"{provider}{pid}", module, function, name
+                        found.setdefault((pid, file.path, names), []).append(site)
+        made = [self._probe(StaticProbe(pid, path, tuple(dict.fromkeys(sites))), names)
+                for (pid, path, names), sites in found.items()]  # fmt: skip
+        self._counts[wanted] = sum(
+            is_every(wanted, provider.removesuffix(str(pid))) for pid, _, (provider, *_) in found
+        )
+        return made
+
+    def count(self, probe: Probe) -> int:
+        """How many of the probes that one of `awaited` stands for there were when they were last looked for."""
+        return self._counts.get(probe.firing, 0) if isinstance(probe.firing, StaticPattern) else 1
+
+    def awaited(self, pattern: Pattern) -> Probe:
+        """What stands for all that a pattern with a glob for its provider matches, whatever the process's number."""
+        firing = StaticPattern(*pattern)
+        if firing not in self._awaited:
+            names = pattern.provider or "*", pattern.module, pattern.function, pattern.name
+            self._awaited[firing] = Probe(self._number(), *names, firing)
+            self._probes.append(self._awaited[firing])
+        return self._awaited[firing]
+
+    def is_awaited(self, probe: Probe, pattern: Pattern) -> bool:
+        """Whether `awaited` stands for a probe of `everywhere`."""
+        if not isinstance(probe.firing, StaticProbe) or not probe.firing.pid:
+            return False
+        return is_every(StaticPattern(*pattern), probe.provider.removesuffix(str(probe.firing.pid)))
+
     def by_id(self, identifier: int) -> Probe | None:
         index = identifier - USDT.first
         return self._probes[index] if 0 <= index < len(self._probes) else None
 
     def arguments(self, probe: Probe) -> tuple[ProbeArgument, ...]:
         """`args[]` of the types that the notes tell; int64_t where sites differ, so that any of them fits."""
+        if isinstance(probe.firing, StaticPattern):
+            return tuple(ProbeArgument(_ANY, _ANY, number) for number in range(MOST_ARGUMENTS))
         assert isinstance(probe.firing, StaticProbe)
         sites = [site.arguments for site in probe.firing.sites]
         common = []
@@ -159,13 +204,16 @@ class StaticProbes:
         key = *names, firing
         found = self._known.get(key)
         if found is None:
-            number = USDT.first + len(self._probes)
-            if number > USDT.last:
-                raise DError("D_PROC_CREATEFAIL", f"more than {USDT.last - USDT.first + 1} static probes")
-            found = Probe(number, *names, firing)
+            found = Probe(self._number(), *names, firing)
             self._known[key] = found
             self._probes.append(found)
         return found
+
+    def _number(self) -> int:
+        number = USDT.first + len(self._probes)
+        if number > USDT.last:
+            raise DError("D_PROC_CREATEFAIL", f"more than {USDT.last - USDT.first + 1} static probes")
+        return number
 
 
 def _names(place: _Place, wanted: _Wanted) -> tuple[str, str, str, str]:
@@ -174,11 +222,6 @@ def _names(place: _Place, wanted: _Wanted) -> tuple[str, str, str, str]:
     if wanted.is_usdt:
         return f"{STATIC}{wanted.pid or ''}", place.object.name, provider, name
     return f"{provider}{wanted.pid}", place.object.name, place.function, name
-
-
-def shown_name(name: str) -> str:
-    """As D has it: a dash cannot be written in C."""
-    return name.replace("__", "-")
 
 
 def _damaged(place: _Place, why: str) -> DError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from sonde.consume.events import Drop, Fault, Record, Table
 from sonde.consume.options import Options
@@ -37,12 +37,12 @@ class _Titles(dict[int, bytes]):
 
     def __init__(self, probes: Sequence[Probe], testing: bool) -> None:
         super().__init__()
-        self._probes = {probe.id: probe for probe in probes}
+        self.probes = {probe.id: probe for probe in probes}
         self._testing = testing
         self.escape: Escape = single_line_bytes
 
     def __missing__(self, identifier: int) -> bytes:
-        probe = self._probes[identifier]
+        probe = self.probes[identifier]
         name = self.escape(f"{probe.function}:{probe.name}".encode(errors="surrogateescape"))
         title = b"%32s " % name if self._testing else b"%6d %32s " % (identifier, name)
         self[identifier] = title
@@ -284,6 +284,16 @@ class TextReport:
 
     def refusal(self, record: Record, reason: str) -> None:
         self._complain(refusal_text(record, reason))
+
+    def learn(self, probes: Iterable[Probe]) -> None:
+        """Probes that were found while tracing."""
+        found = {probe.id: probe for probe in probes}
+        self._probes |= found
+        self._titles.probes |= found
+
+    def missing(self, text: str) -> None:
+        """What may be missing in what was shown, for people."""
+        self._complain(text)
 
     def gone(self, device: str) -> None:
         """A network device is not there any more."""

@@ -12,6 +12,7 @@ from sonde.codegen.routines import (
     paths,
     processes,
     searching,
+    sites,
     speculations,
     strings,
     texts,
@@ -23,6 +24,7 @@ _FIXED: dict[str, Callable[[], Function]] = {
     "namespace_pid": processes.namespace_pid,
     "quantize_bucket": buckets.quantize_bucket,
     "compare_strings": strings.compare_strings,
+    "site_argument": sites.site_argument,
 }
 
 _TEXTS: dict[str, Callable[[str], Function]] = {

@@ -7,7 +7,7 @@ import struct
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
-from sonde.engines.base import EngineError
+from sonde.engines.base import EngineError, SiteOfFile
 from sonde.engines.embedded.environment import Environment
 from sonde.engines.embedded.events import Events
 from sonde.engines.embedded.followed import FollowedGroup
@@ -180,6 +180,10 @@ class EmbeddedTracing:
     def process_events(self) -> ImageEvents | None:
         """What the traced processes have mapped, where the spec records addresses of processes."""
         return self._images
+
+    def attach_sites(self, program: str, path: str, sites: Sequence[SiteOfFile]) -> None:
+        """Raises EngineError: uprobes are the kernel's."""
+        raise EngineError(f"static probes of {path} are for --engine kernel")
 
     def samples(self) -> SampleRing | None:
         """The samples that programs let through, None where no program does."""

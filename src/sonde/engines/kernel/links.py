@@ -22,6 +22,7 @@ from sonde.probe import (
     PerfEvent,
     Probe,
     RawTracepoint,
+    StaticPattern,
     Syscall,
     Timer,
     Tracepoint,
@@ -79,6 +80,8 @@ def attach(program: LoadedProgram, own: Callable[[Attachment], None], overflows:
                     own(Attachment(_perf_event(program, event, cookie), closing_waits=True))
                 case Uprobe() | KernelFunction():
                     pass  # all of them at a time, below
+                case StaticPattern():
+                    pass  # `attach_sites`, when they are found
                 case Packet():
                     from sonde.engines.kernel import packet_hooks  # an import that most runs do without
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 
 from sonde.engines.base import EngineError
@@ -44,6 +45,8 @@ class StampValues:
                 return device if stamp.kind == "namespace_device" else inode
             case "target":
                 return self._target
+            case "tracer":
+                return os.getpid()
             case "symbol":
                 return self._symbol(stamp.name)
         raise EngineError(f"a program asks for {stamp.kind!r}, which this version of sonde does not know")

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 
 from sonde.bpf import programs
-from sonde.engines.base import EngineError
+from sonde.engines.base import EngineError, SiteOfFile
 from sonde.engines.kernel import commands, links, perf_events
 from sonde.engines.kernel.failures import NOT_SUPPORTED, explain
 from sonde.engines.kernel.limits import allow_descriptors
@@ -55,7 +55,7 @@ class KernelTracing:
         self._descriptors: list[int] = []
         self._attachments: list[Attachment] = []
         self._poll_set: PollSet | None = None
-        self._side_band: SideBand | None = None
+        self._side_bands: list[SideBand] = []
         self._others: tuple[int, ...] = ()
         allow_descriptors(spec)
         try:
@@ -168,10 +168,19 @@ class KernelTracing:
         from sonde.engines.kernel.side_band import SideBand  # an import that most runs do without
 
         try:
-            self._side_band = SideBand()
+            self._side_bands.append(SideBand())
         except OSError:
             return None
-        return self._side_band
+        return self._side_bands[-1]
+
+    def attach_sites(self, program: str, path: str, sites: Sequence[SiteOfFile]) -> None:
+        """Attach a program to places in a file, in all processes, those to come included. Raises EngineError."""
+        from sonde.engines.kernel.limits import allow_more_descriptors
+        from sonde.engines.kernel.uprobes import served  # an import that most runs do without
+
+        loaded = next(each for each in self._programs if each.spec.name == program)
+        allow_more_descriptors(len(sites))
+        links.attach(loaded._replace(probes=served(path, sites)), self._attachments.append, self._attach_overflows)
 
     def run(self, program: str) -> None:
         """Run a program of an internal probe (BEGIN, END) once, on one CPU, to its end. Raises EngineError."""
@@ -270,9 +279,9 @@ class KernelTracing:
             each.close()
         self._attachments, self._descriptors, self._maps, self._elements = [], [], {}, {}
         self._programs, self._poll_set = [], None
-        if self._side_band is not None:
-            self._side_band.close()
-            self._side_band = None
+        for side_band in self._side_bands:
+            side_band.close()
+        self._side_bands = []
         if self._overflows is not None:
             self._overflows.close()
             self._overflows = None

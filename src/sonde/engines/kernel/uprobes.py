@@ -8,11 +8,11 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 
 from sonde.bpf import programs
-from sonde.engines.base import EngineError
+from sonde.engines.base import EngineError, SiteOfFile
 from sonde.engines.kernel import commands, perf_events
 from sonde.engines.kernel.failures import explain
 from sonde.engines.kernel.programs import LoadedProgram
-from sonde.probe import Uprobe
+from sonde.probe import Probe, Uprobe
 from sonde.spec import ProbeSpec
 
 _REFUSED_INSTRUCTION = frozenset({errno.ENOEXEC, errno.EOPNOTSUPP, 524})
@@ -36,6 +36,14 @@ def attach(program: LoadedProgram, quick: Callable[[int], None], slow: Callable[
                 slow(hold(program, _open(probe), probe.cookie))
             except OSError as error:
                 raise _failure(probe, error) from None
+
+
+def served(path: str, sites: Sequence[SiteOfFile]) -> tuple[ProbeSpec, ...]:
+    """Places in a file as what a program serves in every process."""
+    return tuple(
+        ProbeSpec(Probe(0, "", "", "", path, Uprobe(0, path, each.offset, "static", each.semaphore)), each.cookie)
+        for each in sites
+    )
 
 
 def _files(probes: Sequence[ProbeSpec]) -> Iterator[tuple[Uprobe, list[ProbeSpec]]]:

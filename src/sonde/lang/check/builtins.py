@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sonde.lang.check.scope import Scope
 from sonde.lang.types import BUILTIN_TYPEDEFS, INT, STRING, UINT, ULONG, VOID, Pointer, Type
-from sonde.probe import Packet, StaticProbe, Uprobe
+from sonde.probe import Packet, StaticPattern, StaticProbe, Uprobe
 
 _BY_NAME: dict[str, str] = {
     # What the macro variable is where its value is known only when the program runs.
@@ -65,7 +65,7 @@ def is_further_argument(name: str, scope: Scope) -> bool:
     if not (name.startswith("arg") and name[3:].isdecimal() and len(name) < _LONGEST and name[3] != "0"):
         return False
     probes = scope.enabling.probes if scope.enabling else ()
-    return bool(probes) and all(isinstance(probe.firing, (StaticProbe, Uprobe)) for probe in probes)
+    return bool(probes) and all(isinstance(probe.firing, (StaticPattern, StaticProbe, Uprobe)) for probe in probes)
 
 
 def _is_of_packets(scope: Scope) -> bool:

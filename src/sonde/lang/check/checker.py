@@ -157,7 +157,8 @@ class Checker:
             require_stability(spec, self._scope, end)
             probes = matching_probes(spec, self._scope)
             for own, derivation in derived.parts(probes, self._scope):
-                enabling = Enabling(probes, ":".join(spec.fields), derivation, own[0] if derivation else None)
+                described = derived.together(own, probes)
+                enabling = Enabling(described, ":".join(spec.fields), derivation, own[0] if derivation else None)
                 self._add_for(enabling, own, node, spec)
 
     def _add_for(

@@ -17,9 +17,9 @@ from sonde.lang.check.operands import value_of
 from sonde.lang.check.scope import Enabling, Scope
 from sonde.lang.d.parser import parse_expression
 from sonde.lang.errors import DError, Position
-from sonde.lang.program import Binary, Const, Expr
-from sonde.lang.types import INT, Pointer, Struct, Type, resolve
-from sonde.probe import Probe
+from sonde.lang.program import Binary, Builtin, Call, Const, Expr
+from sonde.lang.types import INT, STRING, Pointer, Struct, Type, resolve
+from sonde.probe import Probe, StaticPattern
 
 HIDDEN = "<hidden>"
 """The file that what a program depends on, and did not write, is said to be in."""
@@ -29,7 +29,11 @@ Part = tuple[tuple[Probe, ...], Derivation | None]
 
 def parts(probes: Sequence[Probe], scope: Scope) -> list[Part]:
     """The probes of one description as they must be checked: derived ones each alone, once for each of those that they
-    follow from; all others together."""
+    follow from; what stands for static probes of all processes alone; all others together."""
+    awaited = tuple(probe for probe in probes if isinstance(probe.firing, StaticPattern))
+    if awaited:
+        rest = tuple(probe for probe in probes if probe not in awaited)
+        return [*(parts(rest, scope) if rest else ()), (awaited, None)]
     found = [(probe, scope.catalog.derivations(probe)) for probe in probes]
     plain = tuple(probe for probe, derivations in found if not derivations)
     alone: list[Part] = [
@@ -38,6 +42,13 @@ def parts(probes: Sequence[Probe], scope: Scope) -> list[Part]:
         for derivation in derivations
     ]
     return [(plain, None), *alone] if plain or not alone else alone
+
+
+def together(own: tuple[Probe, ...], probes: Sequence[Probe]) -> tuple[Probe, ...]:
+    """Those of a description's probes whose arguments a clause for some of them must fit."""
+    if all(isinstance(probe.firing, StaticPattern) for probe in own):
+        return own
+    return tuple(probe for probe in probes if not isinstance(probe.firing, StaticPattern))
 
 
 def condition(scope: Scope, position: Position) -> Expr | None:
@@ -74,6 +85,10 @@ def _points_to_structure(kind: Type) -> bool:
 
 def builtin(name: str, kind: Type, scope: Scope, position: Position) -> Expr | None:
     """What stands for the built-in variable of that name, None where that is itself."""
+    if name == "probeprov" and scope.enabling is not None and scope.enabling.is_awaited:
+        # One probe serves all processes, whose providers end with their numbers.
+        process = Call(STRING, position, "lltostr", (Builtin(INT, position, "pid"),))
+        return Call(STRING, position, "strjoin", (Builtin(kind, position, name), process))
     derivation = scope.enabling.derivation if scope.enabling else None
     if derivation is None or not (name.startswith("arg") and name[3:].isdigit()):
         return None

@@ -6,7 +6,7 @@ from sonde.lang.check.scope import Scope
 from sonde.lang.check.stability import description_attributes, require_attributes
 from sonde.lang.d.syntax import ProbeSpec
 from sonde.lang.errors import DError, Position
-from sonde.probe import Probe
+from sonde.probe import Probe, StaticProbe
 
 
 def matching_probes(spec: ProbeSpec, scope: Scope) -> tuple[Probe, ...]:
@@ -31,7 +31,18 @@ def matching_probes(spec: ProbeSpec, scope: Scope) -> tuple[Probe, ...]:
         hint = scope.catalog.mismatch(*spec.fields) if is_explained else ""
         names = scope.catalog.alike(*spec.fields) if is_explained else ()
         raise DError("D_PDESC_ZERO", f"{text}\n{reason}" if reason else text, spec.position, hint, names)
-    return found
+    return _with_awaited(found, spec, scope) if found or scope.options.zero_probes else found
+
+
+def _with_awaited(found: tuple[Probe, ...], spec: ProbeSpec, scope: Scope) -> tuple[Probe, ...]:
+    """With one probe for the static probes of all processes, whether they run or will, in the place of those that there
+    are by now. Where a description without a provider matches a probe of the kernel, it means no others."""
+    if found and not spec.fields[0] and not any(isinstance(each.firing, StaticProbe) for each in found):
+        return found
+    awaited = scope.catalog.awaited(*spec.fields)
+    if awaited is None:
+        return found
+    return (*(each for each in found if not scope.catalog.is_awaited(each, *spec.fields)), awaited)
 
 
 def require_stability(spec: ProbeSpec, scope: Scope, position: Position) -> None:

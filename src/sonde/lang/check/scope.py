@@ -15,7 +15,7 @@ from sonde.lang.errors import DError, Position
 from sonde.lang.program import Aggregation, Variable
 from sonde.lang.types import BOOL, BUILTIN_TYPEDEFS, STRING, Enum, Struct, Type
 from sonde.lang.warnings.warning import Warning
-from sonde.probe import Probe
+from sonde.probe import Probe, StaticPattern
 from sonde.typed import NamedTuple
 
 Evaluate = Callable[[syntax.Expr, "Scope"], Operand]
@@ -59,6 +59,11 @@ class Enabling(NamedTuple):
     text: str
     derivation: Derivation | None = None
     derived: Probe | None = None
+
+    @property
+    def is_awaited(self) -> bool:
+        """Whether the clause is for static probes of all processes."""
+        return bool(self.probes) and all(isinstance(each.firing, StaticPattern) for each in self.probes)
 
 
 def _provide_nothing(_name: str) -> None:

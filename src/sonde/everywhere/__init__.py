@@ -1,0 +1,1 @@
+"""Static probes (USDT) of all processes, while a session lasts: found, attached to, and told of."""
