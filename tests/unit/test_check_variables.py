@@ -52,6 +52,16 @@ def test_the_first_keys_declare_an_array() -> None:
     assert [name_of(k) for k in variable.keys or ()] == ["pid_t", "string", "string"]
 
 
+def test_an_array_may_have_ten_keys_and_more_by_an_option_or_a_declaration() -> None:
+    assert variables("x[1, 2, 3, 4, 5, 6, 7, 8, 9, 10] = 1;")[0].keys == (INT,) * 10
+    twelve = ", ".join(["1"] * 12)
+    found = check(f"BEGIN {{ x[{twelve}] = 1; }}", most_keys=12)
+    assert found.variables[0].keys == (INT,) * 12
+    declared = variables(f"x[{twelve}] = 1;", f"int x[{', '.join(['int'] * 12)}];")
+    assert declared[0].keys == (INT,) * 12
+    assert error(f"BEGIN {{ x[{twelve}] = 1; }}").hint.startswith("-xtregs=12")
+
+
 def test_keys_are_converted() -> None:
     found: Any = statement("x[1] = 1; x[timestamp] = 2;")
     assert isinstance(found.expression.target, Element)
@@ -164,6 +174,7 @@ def test_zero_deletes_whatever_an_array_holds() -> None:
         ('x[1] = 1; x["a"] = 1;', "D_PROTO_ARG"),
         ("this->x[1] = 1;", "D_ARR_LOCAL"),
         ("x[stack()] = 1;", "D_KEY_TYPE"),
+        ("x[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11] = 1;", "D_UNKNOWN"),
         ("int_array = array;", "D_OP_ARRFUN"),
         ("a = alloca(8); a = &array[0];", "D_ALLOCA_INCOMPAT"),
         ("x++; x = alloca(8);", "D_ALLOCA_INCOMPAT"),

@@ -136,6 +136,7 @@ def check_options(options: OptionTable, target: int | None = 0) -> CheckOptions:
         strsize=options.number("strsize", default.strsize),
         scratchsize=options.number("scratchsize", default.scratchsize),
         maxframes=options.number("maxframes", default.maxframes),
+        most_keys=options.number("tregs", default.most_keys),
         amin=options.text("amin") or None,
         branches=version_of(options) >= NEWEST_VERSION,
         target=target,

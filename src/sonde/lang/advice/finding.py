@@ -38,6 +38,8 @@ class Remedy(NamedTuple):
     also: tuple[Label, ...] = ()
     is_certain: bool = False
     """Whether this is meant even where it does not compile, as a probe that this kernel has not."""
+    needs: tuple[Edit, ...] = ()
+    """Changes that show whether a structure that it names is there: without one sizeof cannot be applied to it."""
 
     @property
     def is_cause(self) -> bool:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from sonde.lang.advice.finding import Case, Edit, Remedy, insert, of_word, swap
+from sonde.lang.advice.finding import Case, Edit, Remedy, cause, insert, of_word, swap
 from sonde.lang.advice.foreign import OF_CALLS, TYPES
-from sonde.lang.advice.words import NAME, Span
+from sonde.lang.advice.words import NAME, OPERATOR, Span
 
 _DECLARED = re.compile(
     r"(?P<type>(?:(?:const|unsigned|signed|static|struct|auto)\s+)*[A-Za-z_]\w*(?:\s+(?:int|long|char|short))*"
@@ -82,9 +82,37 @@ def types(case: Case) -> Iterator[Remedy]:
         for name in _alike_types(word.text):
             yield Remedy(f"did you mean {name}?", swap(span, name), label, span)
         if before != "struct":
-            yield Remedy(f"write struct {word.text}", swap(span, f"struct {word.text}"), label, span)
-            yield Remedy(f"write union {word.text}", swap(span, f"union {word.text}"), label, span)
+            for kind in ("struct", "union"):
+                edits = swap(span, f"{kind} {word.text}")
+                needs = (_asking(case, f"sizeof ({kind} {word.text})"), *edits)
+                yield Remedy(f"write {kind} {word.text}", edits, label, span, needs=needs)
+            if _is_cast(case, index):
+                declared = "struct { ... }" if after == "*" else "int"
+                words = f"the kernel has no such type; declare it: typedef {declared} {word.text};"
+                yield cause(span, label, words)
         return
+
+
+def _asking(case: Case, expression: str) -> Edit:
+    """The expression where the compiler comes to it before the mistake."""
+    start = case.part.start
+    if case.text.startswith("/", start):
+        return Edit(Span(start + 1, start + 1), f"{expression} && ")
+    return Edit(Span(start, start), f"{expression}; ")
+
+
+def _is_cast(case: Case, index: int) -> bool:
+    """Whether the name stands as a type does before an operand, and as nothing else in the program."""
+    words = case.layout.words
+    name, behind = words[index].text, index + 1
+    while behind < len(words) and words[behind].text == "*":
+        behind += 1
+    if behind + 1 >= len(words) or words[behind].text != ")":
+        return False
+    operand = words[behind + 1]
+    is_operand = operand.kind != OPERATOR or operand.text in ("(", "*", "&")
+    is_type = name.endswith("_t") or behind > index + 1
+    return is_operand and is_type and not re.search(rf"\b{re.escape(name)}\b\s*(=|\+\+|--|\[|->|\.)", case.text)
 
 
 def _alike_types(name: str) -> list[str]:

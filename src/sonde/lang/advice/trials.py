@@ -42,6 +42,8 @@ def first_that_helps(case: Case, remedies: Iterable[Remedy], trial: Trial) -> Tr
         if len(seen) == MOST:
             break
         seen.add(text)
+        if remedy.needs and _lacks_structure(trial(replaced(case.text, remedy.needs), False)):
+            continue
         left = trial(text, False)
         if left is None or _is_elsewhere(case, remedy, text, left):
             return Tried(remedy)
@@ -51,6 +53,10 @@ def first_that_helps(case: Case, remedies: Iterable[Remedy], trial: Trial) -> Tr
         if hidden is None and _was_hidden(case, remedy, text, left):
             hidden = remedy
     return Tried(hidden, refused)
+
+
+def _lacks_structure(error: DError | None) -> bool:
+    return error is not None and error.tag == "D_SIZEOF_TYPE"
 
 
 def _is_elsewhere(case: Case, remedy: Remedy, text: str, left: DError) -> bool:

@@ -99,9 +99,8 @@ def _check_scratch(name: str, arguments: tuple[Expr, ...], scope: Scope, positio
 def _stack(name: str, arguments: tuple[Operand, ...], position: Position, scope: Scope) -> Expr:
     frames = _stack_parameter(name, arguments, 0, position)
     strings = _stack_parameter(name, arguments, 1, position)
-    if name == "jstack":
-        return Call(STACK, position, name, tuple(value_of(a) for a in arguments))
-    return StackTrace(STACK, position, name == "ustack", frames or 0, strings or 0)
+    # What jstack() adds to ustack() is a matter of the names that frames have.
+    return StackTrace(STACK, position, name != "stack", frames or 0, strings or 0)
 
 
 def _stack_parameter(name: str, arguments: tuple[Operand, ...], index: int, position: Position) -> int | None:

@@ -18,7 +18,8 @@ class CheckOptions(NamedTuple):
     `parse_option` turns an option's text into its value and raises ValueError with DTrace's words if it cannot.
     The sizes are those in force before any pragma. `branches`: statements may be conditional and loop. `target` is the
     process of -c or -p, 0 without one, None where it is known only when the program runs. `explained`: a description
-    that matches nothing is told with what is like it, however long that takes to find.
+    that matches nothing is told with what is like it, however long that takes to find. An array that is not declared
+    may have `most_keys` (-xtregs).
     """
 
     zero_probes: bool = False
@@ -28,6 +29,7 @@ class CheckOptions(NamedTuple):
     scratchsize: int = 256
     maxframes: int = 127
     amin: str | None = None
+    most_keys: int = 10
     branches: bool = True
     target: int | None = 0
     explained: bool = True

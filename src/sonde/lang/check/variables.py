@@ -22,8 +22,6 @@ from sonde.lang.errors import DError, Position
 from sonde.lang.program import Element, Expr, Var, Variable
 from sonde.lang.types import STRING, VOID, Type
 
-_MOST_KEYS = 8
-
 
 def element(variable: Variable, keys: tuple[Operand, ...], position: Position) -> Element:
     """An element of an associative array, the keys of the right number and types."""
@@ -56,8 +54,9 @@ def new_array(
     scope: Scope, where: str, name: str, keys: tuple[Operand, ...], value: Type, position: Position
 ) -> Variable:
     """An associative array that first appears with these keys and holds values of type `value`."""
-    if len(keys) > _MOST_KEYS:
-        raise DError("D_UNKNOWN", "Insufficient tuple registers to generate code")
+    if len(keys) > scope.options.most_keys:
+        remedy = f"-xtregs={len(keys)} allows so many keys, and so does a declaration of the array"
+        raise DError("D_UNKNOWN", "Insufficient tuple registers to generate code", hint=remedy)
     if where == "this":
         text = f"cannot use local associative arrays: {name}"
         raise DError("D_ARR_LOCAL", text, position)
