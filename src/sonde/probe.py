@@ -123,14 +123,15 @@ class StaticProbe(NamedTuple):
 
 
 class StaticPattern(NamedTuple):
-    """All sites of static probes (USDT) that a description matches, in whatever process: of files that are mapped when
-    tracing begins, and of those that are mapped later. A field may be a glob, "" is anything; `provider` matches for
-    all processes or for none."""
+    """All sites of static probes (USDT) that a description matches, in process `pid` or, if that is 0, in any: of files
+    that are mapped when tracing begins, and of those that are mapped later. A field may be a glob, "" is anything;
+    `provider` is without the process's number, and matches for all processes or for none."""
 
     provider: str
     module: str
     function: str
     name: str
+    pid: int = 0
 
 
 class KernelFunction(NamedTuple):

@@ -51,10 +51,33 @@ def test_quiet_prints_what_the_program_prints():
     assert (done.stdout, done.stderr) == ("hello\n", "")
 
 
-def test_without_probes_there_is_nothing_to_trace():
-    done = run("-Z", "-n", "nonsense")
+def test_where_nothing_matches_the_command_runs():
+    """With -Z, and the session lasts as long as the command, with its status in the messages."""
+    done = run("-Z", "-n", "syscall::nonsense:entry", "-c", "sh -c 'echo it ran; exit 3'")
+    assert done.returncode == 0
+    assert "it ran" in done.stdout
+    assert done.stderr.splitlines() == [
+        "sonde: description 'syscall::nonsense:entry' matched 0 probes",
+        f"sonde: pid {done.stderr.split()[-5]} exited with status 3",
+    ]
+
+
+def test_where_nothing_matches_it_is_waited():
+    """With -Z and without a command, until a signal."""
+    process = subprocess.Popen(
+        [SONDE, "-Z", "-n", "syscall::nonsense:entry"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stderr.readline() == "sonde: description 'syscall::nonsense:entry' matched 0 probes\n"
+    with pytest.raises(subprocess.TimeoutExpired):
+        process.wait(1)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(10) == 0
+
+
+def test_without_clauses_there_is_nothing_to_trace():
+    done = run("-n", "int x;")
     assert done.returncode == 1
-    assert done.stderr == "sonde: description 'nonsense' matched 0 probes\nsonde: no probes matched\n"
+    assert done.stderr.endswith("sonde: no probes matched\n")
 
 
 def test_several_programs_are_one_session(tmp_path):

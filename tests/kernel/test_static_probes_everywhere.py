@@ -150,6 +150,36 @@ def test_of_a_library_that_is_loaded_later(worker, tmp_path):
     assert tracer.lines == [f"work{process.pid} libwork.so second 8"]
 
 
+LOADER = """
+#include <dlfcn.h>
+#include <unistd.h>
+int main(int count, char **words) {
+    for (int n = 1; n < count; n++) {
+        void *library = dlopen(words[n], RTLD_NOW);
+        sleep(1);
+        ((void (*)(void))dlsym(library, "second"))();
+    }
+    return 0;
+}
+"""
+
+
+def test_of_a_library_that_the_command_loads_later(worker, tmp_path):
+    """`$target` is one process: others that load the same are not traced. Without -Z it is an error."""
+    library = build(tmp_path, "libwork.so", WORK, "-shared", "-fPIC")
+    host = build(tmp_path, "host", LOADER, "-ldl")
+    other = subprocess.Popen([host, library])
+    text = 'work$target:::job-done { printf("%s %s %s %d\\n", probeprov, probemod, probefunc, arg0 + pid - $target); }'
+    done = sonde("-Zqn", text, "-c", f"{host} {library}")
+    other.wait(10)
+    found = [line for line in done.stdout.splitlines() if line]
+    assert len(found) == 1
+    assert found[0].startswith("work")
+    assert found[0].endswith(" libwork.so second 8")
+    assert not found[0].startswith(f"work{other.pid} ")
+    assert "does not match any probes" in sonde("-qn", text, "-c", f"{host} {library}", status=1).stderr
+
+
 def test_listing_names_the_process(counted):
     with Held(counted, 1) as one, Held(counted, 1) as two:
         shown = sonde("-l", "-n", "tally*:c*ted::").stdout

@@ -55,7 +55,7 @@ def trace(arguments: Arguments, options: OptionTable, messages: Messages) -> int
             save(arguments.save, spec, registry, options, _parts(compiled, registry), is_destructive(compiled.program))
         if only_compiles:
             return 0
-        if not any(clause.probes for clauses in compiled.clauses for clause in clauses):
+        if not any(compiled.clauses):
             raise FatalError("no probes matched")
         from sonde.cli.run import run
 

@@ -166,7 +166,7 @@ def _shape(probe: Probe, clauses: Sequence[Clause], features: Set[str]) -> tuple
     if isinstance(firing, Uprobe):
         return ("uprobe", firing.pid, firing.kind, which)
     if isinstance(firing, StaticPattern):
-        return ("everywhere",)
+        return ("everywhere", firing.pid)
     if isinstance(firing, StaticProbe):
         return ("static", firing.pid, firing.sites[0].arguments, which)
     if isinstance(firing, KernelFunction):

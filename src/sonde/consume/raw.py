@@ -118,8 +118,8 @@ class Recorder:
         self.close = tracing.close
         self.block(_DESCRIPTION, describe(spec, len(self.rings), options or Options()))
 
-    def attach_sites(self, program: str, path: str, sites: Sequence[SiteOfFile]) -> None:
-        self._tracing.attach_sites(program, path, sites)
+    def attach_sites(self, program: str, path: str, sites: Sequence[SiteOfFile], pid: int) -> None:
+        self._tracing.attach_sites(program, path, sites, pid)
 
     def learn(self, strings: Sequence[bytes], probes: Sequence[Probe]) -> None:
         """Keep the names of probes that were found while tracing, and the strings that they have added."""
@@ -348,7 +348,7 @@ class Replay:
     def attach(self) -> None:
         pass
 
-    def attach_sites(self, program: str, path: str, sites: Sequence[SiteOfFile]) -> None:
+    def attach_sites(self, program: str, path: str, sites: Sequence[SiteOfFile], pid: int) -> None:
         pass
 
     def run(self, program: str) -> None:

@@ -83,8 +83,9 @@ class Tracing(Protocol):
     def attach(self) -> None:
         """Attach every program whose probes the system fires."""
 
-    def attach_sites(self, program: str, path: str, sites: Sequence[SiteOfFile]) -> None:
-        """Attach a program to places in a file, in all processes, those to come included. Raises EngineError."""
+    def attach_sites(self, program: str, path: str, sites: Sequence[SiteOfFile], pid: int) -> None:
+        """Attach a program to places in a file, in a process or, if `pid` is 0, in all, those to come included. Raises
+        EngineError."""
 
     def process_events(self) -> ProcessEvents | None:
         """Begin to note what processes map, so that their addresses can be named after their end; None if the engine

@@ -23,6 +23,8 @@ def remarks(summary: Summary) -> Iterator[str]:
         yield f"so it is with {len(summary.refused) - _FEW} more files"
     if summary.unreadable:
         yield f"{_counted(summary.unreadable, 'file')} with a process that ended could not be looked at for probes"
+    if not summary.can_follow:
+        yield "the kernel does not tell what processes map: only files that were known at the start had probes"
     if summary.lost:
         yield f"what processes mapped is not known {_counted(summary.lost, 'time')}: probes there may not have fired"
 

@@ -62,8 +62,8 @@ class Catalog(Protocol):
         """
 
     def awaited(self, provider: str, module: str, function: str, name: str) -> Probe | None:
-        """What stands for the static probes of all processes, those to come included, that a description matches; None
-        where that names its process or provider."""
+        """What stands for the static probes of all processes, those to come included, that a description matches, or of
+        the process that it names; None where it matches none of these."""
 
     def is_awaited(self, probe: Probe, provider: str, module: str, function: str, name: str) -> bool:
         """Whether `awaited` stands for a probe that `match` gives."""

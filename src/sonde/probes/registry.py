@@ -127,9 +127,13 @@ class Registry:
         return bool(pattern.provider) or (not others and any(pattern))
 
     def awaited(self, provider: str, module: str, function: str, name: str) -> Probe | None:
-        """What stands for the static probes of all processes, those to come included, that a description matches."""
+        """What stands for the static probes of all processes, those to come included, that a description matches, or of
+        the process that it names."""
         pattern = Pattern(provider, module, function, name)
-        if plain(provider) or not self._has_static(pattern, ()):
+        head, process = _of_process(provider)
+        if process and self._offer is None and head not in ("pid", STATIC):
+            return self._static_probes.awaited(pattern._replace(provider=head), process)
+        if process or plain(provider) or not self._has_static(pattern, ()):
             return None
         return self._static_probes.awaited(pattern)
 
@@ -176,7 +180,8 @@ class Registry:
 
     def absence(self, provider: str) -> str:
         """Why a description with this provider can match no probe, "" where it could."""
-        if self._offer is not None and (provider in (FILES, STATIC) or _of_process(provider)[1]):
+        is_other = provider and not any(map(matcher(provider), _BLOCKS)) and not plain(provider)
+        if self._offer is not None and (provider in (FILES, STATIC) or _of_process(provider)[1] or is_other):
             from sonde.probes.pid import UNAVAILABLE
 
             return UNAVAILABLE

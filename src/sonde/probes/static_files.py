@@ -107,6 +107,8 @@ def shown_name(name: str) -> str:
 
 def is_every(pattern: StaticPattern, provider: str) -> bool:
     """Whether the description matches a provider whatever the number of the process behind it is."""
+    if pattern.pid:
+        return matcher(pattern.provider)(provider)
     return not pattern.provider or (pattern.provider.endswith("*") and matcher(pattern.provider)(provider))
 
 

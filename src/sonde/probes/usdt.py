@@ -112,11 +112,15 @@ class StaticProbes:
         """How many of the probes that one of `awaited` stands for there were when they were last looked for."""
         return self._counts.get(probe.firing, 0) if isinstance(probe.firing, StaticPattern) else 1
 
-    def awaited(self, pattern: Pattern) -> Probe:
-        """What stands for all that a pattern with a glob for its provider matches, whatever the process's number."""
-        firing = StaticPattern(*pattern)
+    def awaited(self, pattern: Pattern, process: str = "") -> Probe | None:
+        """What stands for all that a pattern with a glob for its provider matches, whatever the process's number; or
+        for what it matches in a process, by its number, where the provider is without that. None if there is none."""
+        pid = self._pid(process) if process else 0
+        if process and not pid:
+            return None
+        firing = StaticPattern(*pattern, pid)
         if firing not in self._awaited:
-            names = pattern.provider or "*", pattern.module, pattern.function, pattern.name
+            names = f"{pattern.provider or '*'}{process}", pattern.module, pattern.function, pattern.name
             self._awaited[firing] = Probe(self._number(), *names, firing)
             self._probes.append(self._awaited[firing])
         return self._awaited[firing]

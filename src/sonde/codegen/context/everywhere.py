@@ -16,12 +16,12 @@ from sonde.codegen.names import argument_offset, row
 from sonde.codegen.places import Memory, Place, Remote
 from sonde.codegen.routines import sites
 from sonde.lang.types import Type
-from sonde.probe import Probe
+from sonde.probe import Probe, StaticPattern
 from sonde.spec import ABSENT, IN_MEMORY, SITES, UNKNOWN
 
 
 class EverywhereContext:
-    """What the static probes of all processes fire that match one of some patterns, but for sonde's own."""
+    """What the static probes of one process, or of all but sonde's own, fire that match one of some patterns."""
 
     kind = programs.KPROBE
     attach_to: str | None = None
@@ -32,13 +32,19 @@ class EverywhereContext:
     def __init__(self, probes: tuple[Probe, ...], used: Set[int], is_multi: bool) -> None:
         """`used` are the arguments that clauses look at; `is_multi`: sites are attached to by multi-uprobe links."""
         self.probes = probes
+        first = probes[0].firing
+        assert isinstance(first, StaticPattern)
+        self._pid = first.pid
         attachments = tuple((probe, number) for number, probe in enumerate(probes))
         places = {probe.id: number for number, probe in enumerate(probes)}
         self.index = ProbeIndex(SITES, places, attachments, max((each + 1 for each in used), default=0))
         self.attach_type = programs.TRACE_UPROBE_MULTI if is_multi else programs.ATTACH_NONE
 
     def enter(self, g: Generation) -> Operand:
-        g.b.branch("eq", process(g), g.b.stamp("tracer"), g.leave)
+        if self._pid:
+            g.b.branch("ne", process(g), Imm(self._pid), g.leave)
+        else:
+            g.b.branch("eq", process(g), g.b.stamp("tracer"), g.leave)
         return index_by_cookie(g, SITES, "uprobe_cookie")
 
     def argument(self, g: Generation, number: int) -> Operand:

@@ -181,7 +181,7 @@ class EmbeddedTracing:
         """What the traced processes have mapped, where the spec records addresses of processes."""
         return self._images
 
-    def attach_sites(self, program: str, path: str, sites: Sequence[SiteOfFile]) -> None:
+    def attach_sites(self, program: str, path: str, sites: Sequence[SiteOfFile], pid: int) -> None:
         """Raises EngineError: uprobes are the kernel's."""
         raise EngineError(f"static probes of {path} are for --engine kernel")
 

@@ -173,14 +173,15 @@ class KernelTracing:
             return None
         return self._side_bands[-1]
 
-    def attach_sites(self, program: str, path: str, sites: Sequence[SiteOfFile]) -> None:
-        """Attach a program to places in a file, in all processes, those to come included. Raises EngineError."""
+    def attach_sites(self, program: str, path: str, sites: Sequence[SiteOfFile], pid: int) -> None:
+        """Attach a program to places in a file, in a process or, if `pid` is 0, in all, those to come included. Raises
+        EngineError."""
         from sonde.engines.kernel.limits import allow_more_descriptors
         from sonde.engines.kernel.uprobes import served  # an import that most runs do without
 
         loaded = next(each for each in self._programs if each.spec.name == program)
         allow_more_descriptors(len(sites))
-        links.attach(loaded._replace(probes=served(path, sites)), self._attachments.append, self._attach_overflows)
+        links.attach(loaded._replace(probes=served(path, sites, pid)), self._attachments.append, self._attach_overflows)
 
     def run(self, program: str) -> None:
         """Run a program of an internal probe (BEGIN, END) once, on one CPU, to its end. Raises EngineError."""

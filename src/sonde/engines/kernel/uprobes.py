@@ -38,10 +38,10 @@ def attach(program: LoadedProgram, quick: Callable[[int], None], slow: Callable[
                 raise _failure(probe, error) from None
 
 
-def served(path: str, sites: Sequence[SiteOfFile]) -> tuple[ProbeSpec, ...]:
-    """Places in a file as what a program serves in every process."""
+def served(path: str, sites: Sequence[SiteOfFile], pid: int) -> tuple[ProbeSpec, ...]:
+    """Places in a file as what a program serves, in a process or, if `pid` is 0, in every one."""
     return tuple(
-        ProbeSpec(Probe(0, "", "", "", path, Uprobe(0, path, each.offset, "static", each.semaphore)), each.cookie)
+        ProbeSpec(Probe(0, "", "", "", path, Uprobe(pid, path, each.offset, "static", each.semaphore)), each.cookie)
         for each in sites
     )
 

@@ -36,8 +36,11 @@ def matching_probes(spec: ProbeSpec, scope: Scope) -> tuple[Probe, ...]:
 
 def _with_awaited(found: tuple[Probe, ...], spec: ProbeSpec, scope: Scope) -> tuple[Probe, ...]:
     """With one probe for the static probes of all processes, whether they run or will, in the place of those that there
-    are by now. Where a description without a provider matches a probe of the kernel, it means no others."""
-    if found and not spec.fields[0] and not any(isinstance(each.firing, StaticProbe) for each in found):
+    are by now; or for those that a process may come to have, where it has none. Where a description without a provider
+    matches a probe of the kernel, it means no others."""
+    provider = spec.fields[0]
+    is_static = any(isinstance(each.firing, StaticProbe) for each in found)
+    if found and (provider[-1:].isdigit() or not (provider or is_static)):
         return found
     awaited = scope.catalog.awaited(*spec.fields)
     if awaited is None:
