@@ -29,7 +29,8 @@ def contexts(probes: Sequence[Probe], clauses: Sequence[Clause], signature: Sign
     direct = by_entry(probes) if "fentry" in target.features else ()
     for probe in probes:
         kind = signature(probe) if typed or probe in direct else None
-        if kind is not None and probe in direct and is_simple(kind) and probe.function not in target.refused_functions:
+        is_refused = isinstance(probe.firing, KernelFunction) and probe.firing.name in target.refused_functions
+        if kind is not None and probe in direct and is_simple(kind) and not is_refused:
             found.append(FunctionContext(probe, kind))
         else:
             places = parameters(kind.parameters)[:typed] if kind else ()

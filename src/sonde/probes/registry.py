@@ -261,7 +261,7 @@ class Registry:
         """The names of the probe's `args[]`, None where they have none, or are variables of a program."""
         if isinstance(probe.firing, RawTracepoint) and probe.provider in ("rawtp", "sdt"):
             return self.types.tracepoint_parameters(probe.firing.name)
-        if isinstance(probe.firing, KernelFunction):
+        if isinstance(probe.firing, KernelFunction) and probe.provider in _FUNCTIONS:
             return self._function_provider(probe.provider).argument_names(probe)
         if isinstance(probe.firing, Syscall):
             return self._system_calls.argument_names(probe)
@@ -290,6 +290,9 @@ class Registry:
 
     def signature(self, probe: Probe) -> Function | None:
         """The type of a kernel function's probe, None where BTF does not describe the function."""
+        firing = probe.firing
+        if probe.provider in _DERIVED and isinstance(firing, KernelFunction):
+            probe = probe._replace(provider="fbt", module=firing.module, function=firing.name)
         return self._function_provider(probe.provider).signature(probe)
 
     def type_named(self, name: str, module: str | None = None) -> Type | None:

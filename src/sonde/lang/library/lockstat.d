@@ -15,3 +15,8 @@ inline int LOCK_WAITS = 1 << 30;	/* none of the kernel's: not zero while somebod
 
 inline int lock_is_rw[int flags] = (flags & (LOCK_READS | LOCK_WRITES)) != 0;
 inline int lock_is_adaptive[int flags] = (flags & (LOCK_MUTEX | LOCK_RT)) != 0 && !lock_is_rw[flags];
+
+/* What DTrace calls a rwlock_t, which has no tag in C; debugging kernels have more behind it. */
+struct rwlock {
+	arch_rwlock_t raw_lock;
+};

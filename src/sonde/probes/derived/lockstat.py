@@ -3,6 +3,10 @@
 A wait begins once and ends once, but a mutex is waited for by turns spinning and sleeping: contention_begin says where
 one turns into the other. What a thread has done so far for a lock is kept by both, and handed over at the end in
 variables of the thread, with the lock: an interrupt between the programs of one tracepoint may have locks of its own.
+
+Locks that are free are taken and given back without a tracepoint: these probes are in the functions that do it
+(kernel/locking/mutex.c, spinlock.c), where the kernel lets functions be probed. Which lock it was is kept from the
+function's entry to its return.
 """
 
 from __future__ import annotations
@@ -60,6 +64,43 @@ def _waited(lock: str, condition: str, *more: Value) -> tuple[Definition, ...]:
     return (Definition("contention_end", f"{MINE} && {condition}", values, shown, (BEFORE,)),)
 
 
+_SUFFIXES = ("", "_irq", "_irqsave", "_bh")
+_BACK = ("", "_irq", "_irqrestore", "_bh")
+
+
+def _at_return(function: str, condition: str, lock: str, *more: Value) -> Definition:
+    """A probe at the return of a function whose first argument is the lock."""
+    name = f"self->__{''.join(word for word in lock.split() if word.isidentifier() and word != 'struct')}"
+    declared = f"self uint64_t {name.removeprefix('self->')};"
+    kept = f"fbt:vmlinux:{function}:entry {{ {name} = arg0; }}"
+    values = (Value(lock, f"({lock}){name}"), *more)
+    shown = tuple(Shown(value.type, number) for number, value in enumerate(values))
+    return Definition(f"fbt:{function}:return", condition, values, shown, (declared, kept))
+
+
+def _each(*definitions: Definition) -> tuple[Definition, ...]:
+    """One probe in several functions."""
+    return (definitions[0]._replace(more=definitions[1:]),)
+
+
+_MUTEX, _SPIN, _RWLOCK = "struct mutex *", "spinlock_t *", "struct rwlock *"
+_GOT, _DONE = "args[1] == 1", "args[1] == 0"
+"""What trylock, and what waiting that may be interrupted, returns with the lock."""
+
+
+def _taken_rw(way: str, kind: Value) -> list[Definition]:
+    return [
+        *(_at_return(f"_raw_{way}_lock{suffix}", "", _RWLOCK, kind) for suffix in _SUFFIXES),
+        _at_return(f"_raw_{way}_trylock", _GOT, _RWLOCK, kind),
+    ]
+
+
+def _given_back_rw(way: str, kind: Value) -> list[Definition]:
+    return [_at_return(f"_raw_{way}_unlock{suffix}", "", _RWLOCK, kind) for suffix in _BACK]
+
+
+_READER, _WRITER = Value("int", "RW_READER"), Value("int", "RW_WRITER")
+
 _SPUN = Value("uint64_t", "self->__lock_spun")
 _BLOCKED = Value("uint64_t", "self->__lock_blocked")
 _RW = Value("int", _READS)
@@ -68,9 +109,24 @@ DEFINITIONS: Definitions = {
     "adaptive-acquire-error": _waited(
         "struct mutex *", "lock_is_adaptive[self->__lock_flags] && args->ret != 0", Value("int", "args->ret")
     ),
-    "adaptive-block": _waited("struct mutex *", SLEPT_FOR_MUTEX, _BLOCKED),
-    "adaptive-spin": _waited("struct mutex *", "lock_is_adaptive[self->__lock_flags] && self->__lock_spun != 0", _SPUN),
+    "adaptive-block": _waited(_MUTEX, SLEPT_FOR_MUTEX, _BLOCKED),
+    "adaptive-spin": _waited(_MUTEX, "lock_is_adaptive[self->__lock_flags] && self->__lock_spun != 0", _SPUN),
     "rw-block": _waited("struct rw_semaphore *", SLEPT_FOR_RW, _BLOCKED, _RW),
-    "rw-spin": _waited("rwlock_t *", "lock_is_rw[self->__lock_flags] && (self->__lock_flags & LOCK_SPINS)", _SPUN, _RW),
-    "spin-spin": _waited("spinlock_t *", "self->__lock_flags == (LOCK_SPINS | LOCK_WAITS)", _SPUN),
+    "rw-spin": _waited(_RWLOCK, "lock_is_rw[self->__lock_flags] && (self->__lock_flags & LOCK_SPINS)", _SPUN, _RW),
+    "spin-spin": _waited(_SPIN, "self->__lock_flags == (LOCK_SPINS | LOCK_WAITS)", _SPUN),
+    "adaptive-acquire": _each(
+        _at_return("mutex_lock", "", _MUTEX),
+        _at_return("mutex_lock_interruptible", _DONE, _MUTEX),
+        _at_return("mutex_lock_killable", _DONE, _MUTEX),
+        _at_return("mutex_trylock", _GOT, _MUTEX),
+    ),
+    "adaptive-release": _each(_at_return("mutex_unlock", "", _MUTEX)),
+    "rw-acquire": _each(*_taken_rw("read", _READER), *_taken_rw("write", _WRITER)),
+    "rw-release": _each(*_given_back_rw("read", _READER), *_given_back_rw("write", _WRITER)),
+    "spin-acquire": _each(
+        *(_at_return(f"_raw_spin_lock{suffix}", "", _SPIN) for suffix in _SUFFIXES),
+        _at_return("_raw_spin_trylock", _GOT, _SPIN),
+        _at_return("_raw_spin_trylock_bh", _GOT, _SPIN),
+    ),
+    "spin-release": _each(*(_at_return(f"_raw_spin_unlock{suffix}", "", _SPIN) for suffix in _BACK)),
 }

@@ -175,7 +175,7 @@ class DerivedProvider:
         if not keyword and name == "string":
             return types.STRING
         found = self._kernel.lookup(keyword, name)
-        return found or (None if keyword else Typedef(name, Struct("struct", "", 0)))
+        return found or (Struct(keyword, name, 0) if keyword else Typedef(name, Struct("struct", "", 0)))
 
 
 def _needs(definitions: tuple[Definition, ...]) -> str:

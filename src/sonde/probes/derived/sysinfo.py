@@ -44,7 +44,7 @@ DEFINITIONS: Definitions = {
     "modunload": (grows("module_free"),),
     "msg": _called(_MESSAGE),
     "mutex_adenters": _waited(SLEPT_FOR_MUTEX),
-    "namei": (grows("fbt:link_path_walk:entry"),),
+    "namei": (grows("fbt:link_path_walk:entry"), grows("fbt:path_init:entry")),
     "nthreads": (grows("sched_process_fork"),),
     "procovf": (grows("sys_exit", f"args->ret == -11 && {is_call(CALLED, FORK)}"),),
     "pswitch": (grows("sched_switch"),),
