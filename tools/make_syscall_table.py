@@ -1,3 +1,4 @@
+# ruff: noqa: E501
 """Write src/sonde/probes/syscalls_x86_64.py and syscalls_i386.py from the facts of the running kernel and the uapi
 headers.
 
@@ -80,6 +81,81 @@ OTHER_ARGUMENTS = {
 }  # fmt: skip
 
 
+# Arguments of 32-bit calls that are not those of the 64-bit call of their name, as the functions have them that
+# implement them (COMPAT_SYSCALL_DEFINEn, kernel/uid16.c, arch/x86/kernel/sys_ia32.c).
+OWN_ARGUMENTS = """
+waitpid: pid_t pid, int* stat_addr, int options
+lchown: const char* filename, old_uid_t user, old_gid_t group
+oldstat: const char* filename, struct __old_kernel_stat* statbuf
+umount: char* name
+setuid: old_uid_t uid
+getuid:
+stime: old_time32_t* tptr
+oldfstat: unsigned int fd, struct __old_kernel_stat* statbuf
+nice: int increment
+setgid: old_gid_t gid
+getgid:
+signal: int sig, __sighandler_t handler
+geteuid:
+getegid:
+oldolduname: struct oldold_utsname* name
+sigaction: int sig, const struct compat_old_sigaction* act, struct compat_old_sigaction* oact
+sgetmask:
+ssetmask: int newmask
+setreuid: old_uid_t ruid, old_uid_t euid
+setregid: old_gid_t rgid, old_gid_t egid
+sigsuspend: int unused1, int unused2, old_sigset_t mask
+sigpending: compat_old_sigset_t* set
+getgroups: int gidsetsize, old_gid_t* grouplist
+setgroups: int gidsetsize, old_gid_t* grouplist
+select: struct compat_sel_arg_struct* arg
+oldlstat: const char* filename, struct __old_kernel_stat* statbuf
+readdir: unsigned int fd, struct compat_old_linux_dirent* dirent, unsigned int count
+mmap: struct mmap_arg_struct32* arg
+fchown: unsigned int fd, old_uid_t user, old_gid_t group
+socketcall: int call, u32* args
+olduname: struct old_utsname* name
+vm86old: struct vm86_struct* user_vm86
+ipc: u32 call, int first, int second, u32 third, compat_uptr_t ptr, u32 fifth
+sigreturn:
+clone: unsigned long clone_flags, unsigned long newsp, int* parent_tidptr, unsigned long tls_val, int* child_tidptr
+sigprocmask: int how, compat_old_sigset_t* nset, compat_old_sigset_t* oset
+setfsuid: old_uid_t uid
+setfsgid: old_gid_t gid
+_llseek: unsigned int fd, unsigned long offset_high, unsigned long offset_low, loff_t* result, unsigned int whence
+setresuid: old_uid_t ruid, old_uid_t euid, old_uid_t suid
+getresuid: old_uid_t* ruidp, old_uid_t* euidp, old_uid_t* suidp
+vm86: unsigned long cmd, unsigned long arg
+setresgid: old_gid_t rgid, old_gid_t egid, old_gid_t sgid
+getresgid: old_gid_t* rgidp, old_gid_t* egidp, old_gid_t* sgidp
+pread64: unsigned int fd, char* ubuf, u32 count, u32 poslo, u32 poshi
+pwrite64: unsigned int fd, const char* ubuf, u32 count, u32 poslo, u32 poshi
+chown: const char* filename, old_uid_t user, old_gid_t group
+sendfile: int out_fd, int in_fd, compat_off_t* offset, compat_size_t count
+ugetrlimit: unsigned int resource, struct compat_rlimit* rlim
+mmap2: unsigned long addr, unsigned long len, unsigned long prot, unsigned long flags, unsigned long fd, unsigned long pgoff
+truncate64: const char* filename, unsigned long offset_low, unsigned long offset_high
+ftruncate64: unsigned int fd, unsigned long offset_low, unsigned long offset_high
+readahead: int fd, unsigned int off_lo, unsigned int off_hi, size_t count
+set_thread_area: struct user_desc* u_info
+get_thread_area: struct user_desc* u_info
+fadvise64: int fd, unsigned int offset_lo, unsigned int offset_hi, size_t len, int advice
+lookup_dcookie: u32 w0, u32 w1, char* buf, compat_size_t len
+statfs64: const char* pathname, compat_size_t sz, struct compat_statfs64* buf
+fstatfs64: unsigned int fd, compat_size_t sz, struct compat_statfs64* buf
+fadvise64_64: int fd, u32 offset_low, u32 offset_high, u32 len_low, u32 len_high, int advice
+fstatat64: unsigned int dfd, const char* filename, struct stat64* statbuf, int flag
+sync_file_range: int fd, unsigned int off_low, unsigned int off_hi, unsigned int n_low, unsigned int n_hi, int flags
+fallocate: int fd, int mode, unsigned int offset_lo, unsigned int offset_hi, unsigned int len_lo, unsigned int len_hi
+fanotify_mark: int fanotify_fd, unsigned int flags, u32 mask0, u32 mask1, int dfd, const char* pathname
+"""
+
+
+def own_arguments() -> dict[str, str]:
+    rows = (line.partition(":") for line in OWN_ARGUMENTS.strip().splitlines())
+    return {name: text.strip() for name, _, text in rows}
+
+
 def numbers(header: str) -> dict[str, int]:
     text = (HEADERS / header).read_text()
     found = re.findall(r"#define __NR_(\w+) (\d+)", text)
@@ -112,11 +188,13 @@ def compat_table(native: list[str]) -> list[str]:
     calls = {row.split("(")[0].split()[1].split("=")[-1] for row in native}
     table = numbers("unistd_32.h")
     rows = []
+    own = own_arguments()
     for call, number in sorted(table.items(), key=lambda item: item[1]):
         like = re.sub(r"_time64$|64$|32$", "", call.lstrip("_").removeprefix("new"))
         like = call if call in calls else like
         same = like in calls and f"{call}32" not in table and call not in OTHER_ARGUMENTS
-        rows.append(f"{number} {call}" + (f"={like}" if same else ""))
+        arguments = f"={like}" if same else f"({own[call]})" if call in own else ""
+        rows.append(f"{number} {call}{arguments}")
     return rows
 
 
@@ -145,7 +223,8 @@ A line has the number, the name (of the function that implements the call, after
 
 I386 = '''"""The 32-bit system calls of x86: made by tools/make_syscall_table.py, not to be edited.
 
-A line has the number, the name, and `=call` where the call takes the arguments of that 64-bit call.
+A line has the number, the name, and `=call` where the call takes the arguments of that 64-bit call, else its own
+arguments in parentheses where they are known.
 """
 '''
 

@@ -165,3 +165,16 @@ def test_arguments_are_found_by_their_names(call, probe):
     program = f"{probe} /pid == $target/ {{ @[{shown} == {same}] = count(); }}"
     done = sonde("-q", "-c", "cat /etc/hostname", "-n", program)
     assert [line.split()[0] for line in done.stdout.splitlines() if re.fullmatch(r"\s*\d+\s+\d+\s*", line)] == ["1"]
+
+
+def test_an_argument_that_is_wanted_at_a_return_is_told_to_be_saved():
+    text = "syscall::openat:return { trace(args->filename); }"
+    message = " ".join(sonde("-en", text, status=1).stderr.split())
+    assert "save it at the entry, self->filename = args->filename, and use self->filename here" in message
+    assert "write ." not in message
+
+
+def test_listed_arguments_have_their_names():
+    """But for the command dtrace, and its tests."""
+    assert "args[1]: const char *  args->filename\n" in sonde("-lvn", "syscall::openat:entry").stdout
+    assert "args[1]: int *  args->stat_addr\n" in sonde("-lvn", "syscall:ia32:waitpid:entry").stdout

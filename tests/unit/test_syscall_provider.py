@@ -8,6 +8,7 @@ from sonde.probe import CHANGES_NOTHING, Syscall
 from sonde.probes import syscall_inputs
 from sonde.probes.pattern import Pattern
 from sonde.probes.syscall import SyscallProvider
+from sonde.probes.syscalls_i386 import CALLS as COMPAT_CALLS
 from sonde.probes.syscalls_x86_64 import CALLS
 
 FUNCTIONS = {
@@ -124,10 +125,12 @@ def test_arguments_have_the_names_of_the_parameters(provider, module):
     assert provider.argument_names(leave) == ("ret",)
 
 
-def test_each_argument_of_each_call_has_one_name(provider):
-    for probe in provider.match(Pattern("syscall", "vmlinux", "", "entry")):
+@pytest.mark.parametrize("module", ["vmlinux", "ia32"])
+def test_each_argument_of_each_call_has_one_name(provider, module):
+    for probe in provider.match(Pattern("syscall", module, "", "entry")):
         names = provider.argument_names(probe)
-        assert names is None or len(set(names)) == len(names) == len(provider.arguments(probe)), probe
+        assert names is not None, probe
+        assert len(set(names)) == len(names) == len(provider.arguments(probe)), probe
 
 
 def test_structures_come_from_the_kernel(tmp_path):
@@ -165,10 +168,22 @@ def test_32_bit_arguments_have_four_bytes(provider, name, expected):
     assert [name_of(argument.native) for argument in provider.arguments(probe)] == expected
 
 
-@pytest.mark.parametrize("name", ["mmap", "select", "clone", "pread64", "chown", "socketcall"])
-def test_32_bit_calls_with_other_arguments_are_not_typed(provider, name):
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("mmap", "void * arg"),
+        ("pread64", "unsigned int fd, char * ubuf, unsigned int count, unsigned int poslo, unsigned int poshi"),
+        ("socketcall", "int call, unsigned int * args"),
+        ("fallocate", "int fd, int mode, unsigned int offset_lo, unsigned int offset_hi, "
+         "unsigned int len_lo, unsigned int len_hi"),
+    ],
+)  # fmt: skip
+def test_32_bit_calls_with_arguments_of_their_own(provider, name, expected):
+    """64-bit values in two halves, blocks of arguments."""
     (probe,) = provider.match(Pattern("syscall", "ia32", name, "entry"))
-    assert provider.arguments(probe) is None
+    kinds = [name_of(argument.native).replace("u32", "unsigned int") for argument in provider.arguments(probe)]
+    shown = [f"{kind} {called}" for kind, called in zip(kinds, provider.argument_names(probe), strict=True)]
+    assert ", ".join(shown) == expected
 
 
 def test_an_architecture_without_a_table_has_no_calls():
@@ -201,7 +216,7 @@ def test_what_a_call_only_reads(provider, call, expected):
 
 def test_the_exceptions_are_calls_and_arguments_that_there_are():
     declared = {}
-    for line in CALLS.splitlines():
+    for line in (*COMPAT_CALLS.splitlines(), *CALLS.splitlines()):
         head, _, arguments = line.partition("(")
         declared[head.split()[1].partition("=")[0]] = {each.rpartition(" ")[2] for each in arguments[:-1].split(", ")}
     for name, arguments in syscall_inputs._INPUTS.items():

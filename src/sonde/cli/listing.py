@@ -32,24 +32,45 @@ def list_probes(arguments: Arguments, options: OptionTable, messages: Messages) 
     options.set("zdefs", None)
     engine = choose_listed(options, messages)
     registry = registry_of(arguments, engine)
+    is_named = messages.has_hints and messages.program != "dtrace"
+    show_probes = _Listing(registry, "verbose" in arguments.flags, is_named)
     if not arguments.programs and arguments.operands and messages.program != "dtrace":
         with processes(arguments, options, engine) as traced:
-            return _list_patterns(arguments, messages, registry, traced[0].pid if traced else 0)
+            return _list_patterns(arguments, messages, show_probes, traced[0].pid if traced else 0)
     if not arguments.programs:
-        _show(registry.match("", "", "", ""), arguments, registry, heading=True)
+        show_probes(registry.match("", "", "", ""), heading=True)
         return 0
     with processes(arguments, options, engine) as traced:
-        _list_matching(arguments, options, messages, registry, traced[0].pid if traced else 0)
+        _list_matching(arguments, options, messages, show_probes, traced[0].pid if traced else 0)
     return 0
 
 
-def _list_patterns(arguments: Arguments, messages: Messages, registry: Registry, target: int) -> int:
+class _Listing:
+    """Shows probes of a registry, with their arguments if `is_verbose`, and with the names of these if `is_named`."""
+
+    def __init__(self, registry: Registry, is_verbose: bool, is_named: bool) -> None:
+        self.registry = registry
+        self._is_verbose = is_verbose
+        self._is_named = is_named
+
+    def __call__(self, probes: Sequence[Probe], heading: bool = False) -> None:
+        rows = [_ROW.format("ID", "PROVIDER", "MODULE", "FUNCTION", "NAME")] if heading else []
+        for probe in probes:
+            names = map(single_line, (probe.provider, probe.module, probe.function, probe.name))
+            rows.append(_ROW.format(probe.id, *names))
+            if self._is_verbose:
+                rows.append(arguments_report(probe, self.registry, self._is_named))
+        show("".join(rows))
+
+
+def _list_patterns(arguments: Arguments, messages: Messages, show_probes: _Listing, target: int) -> int:
     """Those that words alone describe; 1 if there are none for one of them."""
-    _show((), arguments, registry, heading=True)
+    registry = show_probes.registry
+    show_probes((), heading=True)
     status = 0
     for word in arguments.operands:
         probes = described(word.replace("$target", str(target)), registry)
-        _show(probes, arguments, registry)
+        show_probes(probes)
         if not probes:
             messages.error(f"failed to match {word}: No probe matches description", hint=_hint(word, registry))
             status = 1
@@ -87,16 +108,17 @@ def _hint(word: str, registry: Registry) -> str:
 
 
 def _list_matching(
-    arguments: Arguments, options: OptionTable, messages: Messages, registry: Registry, target: int
+    arguments: Arguments, options: OptionTable, messages: Messages, show_probes: _Listing, target: int
 ) -> None:
+    registry = show_probes.registry
     given = [read(each, options) for each in arguments.programs]
     variables = macros(arguments.operands, target, options)
     compiled = compile_programs(given, options, registry, variables, messages.program)
-    _show((), arguments, registry, heading=True)
+    show_probes((), heading=True)
     for each in given:
         for spec in _descriptions(each, compiled.checker, variables):
             probes = _matching(spec, registry)
-            _show(probes, arguments, registry)
+            show_probes(probes)
             if not probes:
                 messages.error(f"failed to match {':'.join(_fields(spec))}: No probe matches description")
 
@@ -118,14 +140,3 @@ def _matching(spec: ProbeSpec, registry: Registry) -> Sequence[Probe]:
 
 def _fields(spec: ProbeSpec) -> tuple[str, ...]:
     return spec.fields if spec.identifier is None else ("", "", "", str(spec.identifier))
-
-
-def _show(probes: Sequence[Probe], arguments: Arguments, registry: Registry, heading: bool = False) -> None:
-    rows = [_ROW.format("ID", "PROVIDER", "MODULE", "FUNCTION", "NAME")] if heading else []
-    for probe in probes:
-        rows.append(
-            _ROW.format(probe.id, *map(single_line, (probe.provider, probe.module, probe.function, probe.name)))
-        )
-        if "verbose" in arguments.flags:
-            rows.append(arguments_report(probe, registry))
-    show("".join(rows))

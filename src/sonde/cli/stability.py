@@ -29,7 +29,9 @@ _EVOLVING = _attributes("Evolving/Evolving/ISA")
 _ARGUMENTS = {
     "dtrace": _STABLE,
     "profile": _attributes("Evolving/Evolving/Common"),
-    **dict.fromkeys(("proc", "sched"), _EVOLVING),
+    **dict.fromkeys(
+        ("fsinfo", "io", "ip", "lockstat", "mib", "proc", "sched", "sysinfo", "tcp", "udp", "vminfo"), _EVOLVING
+    ),
 }
 """How stable the arguments of a provider's probes are, where they are more than the kernel's own."""
 
@@ -51,12 +53,15 @@ def report(given: Given, clauses: Sequence[Clause], checker: Checker) -> str:
     )
 
 
-def arguments_report(probe: Probe, registry: Registry) -> str:
-    """The block that follows a probe in a verbose listing."""
+def arguments_report(probe: Probe, registry: Registry, is_named: bool = False) -> str:
+    """The block that follows a probe in a verbose listing; dtrace's has no names of arguments."""
     arguments = registry.arguments(probe)
     if arguments:
-        names = [spell(each.shown) for each in arguments]
-        types = "".join(f"\t\targs[{number}]: {name}\n" for number, name in enumerate(names))
+        names = (registry.argument_names(probe) if is_named else None) or ("",) * len(arguments)
+        shown = [
+            f"{spell(each.shown)}{f'  args->{name}' * bool(name)}" for each, name in zip(arguments, names, strict=False)
+        ]
+        types = "".join(f"\t\targs[{number}]: {text}\n" for number, text in enumerate(shown))
     else:
         types = "\t\tNone\n"
     # Modules and functions are the kernel's own affair.

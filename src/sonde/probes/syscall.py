@@ -33,12 +33,14 @@ NamesByPrefix = Callable[[str], list[str]]
 
 
 class Call(NamedTuple):
-    """A row of a system call table; `arguments` is `type name, type name`, None if not known."""
+    """A row of a system call table; `arguments` is `type name, type name`, None if not known. `is_shared`: the call has
+    the arguments of the 64-bit call that `alias` names."""
 
     number: int
     name: str
     alias: str
     arguments: str | None
+    is_shared: bool
 
 
 class _Table:
@@ -112,7 +114,7 @@ class SyscallProvider:
 
     def _declared(self, call: Call, module: str) -> str | None:
         """The call's arguments, those of the 64-bit call where a 32-bit one shares them."""
-        if module == NATIVE or call.arguments != "":
+        if module == NATIVE or not call.is_shared:
             return call.arguments
         like = self._table(NATIVE).by_alias.get(call.alias)
         return like.arguments if like else None
@@ -187,12 +189,12 @@ def _rows(module: str) -> str:
 
 
 def _call(line: str) -> Call:
-    """A row of a table; one of the 32-bit table has `arguments` "" if it shares those of its alias."""
+    """A row of a table; one that names a call without arguments of its own shares those of that call."""
     head, parenthesis, arguments = line.partition("(")
     number, _, names = head.partition(" ")
     name, equals, alias = names.partition("=")
-    known = arguments[:-1] if parenthesis else "" if equals else None
-    return Call(int(number), name, alias or name, known)
+    known = arguments[:-1] if parenthesis else None
+    return Call(int(number), name, alias or name, known, bool(equals) and not parenthesis)
 
 
 def _narrow(kind: Type) -> Type:

@@ -20,7 +20,7 @@ _INPUTS = {
     "sched_setscheduler": "param", "seccomp": "uargs", "semop": "tsops", "semtimedop": "tsops", "sendmsg": "msg",
     "sendto": "buff addr", "setdomainname": "name", "setgroups": "grouplist", "sethostname": "name",
     "setitimer": "value", "setrlimit": "rlim", "setsockopt": "optval", "settimeofday": "tv tz",
-    "shmdt": "shmaddr", "signalfd": "user_mask", "signalfd4": "user_mask", "init_module": "umod",
+    "shmdt": "shmaddr", "signalfd": "user_mask", "signalfd4": "user_mask", "stime": "tptr", "init_module": "umod",
     "perf_event_open": "attr_uptr", "set_robust_list": "head", "umount": "name", "utime": "filename times",
     "utimensat": "utimes", "utimes": "filename utimes", "futimesat": "utimes", "reboot": "arg",
 }  # fmt: skip
@@ -28,9 +28,10 @@ _INPUTS = {
 
 _BEHIND = frozenset(
     {
-        "arch_prctl", "bpf", "brk", "clone", "fcntl", "io_getevents", "io_uring_enter", "ioctl", "keyctl", "madvise",
-        "mmap", "mmap_pgoff", "mprotect", "mremap", "msgctl", "munmap", "pkey_mprotect", "prctl", "preadv", "preadv2",
-        "process_madvise", "process_vm_readv", "ptrace", "readv", "remap_file_pages", "semctl", "shmctl", "vmsplice",
+        "arch_prctl", "bpf", "brk", "clone", "fcntl", "io_getevents", "io_uring_enter", "ioctl", "ipc",
+        "keyctl", "madvise", "mmap", "mmap2", "mmap_pgoff", "mprotect", "mremap", "msgctl", "munmap",
+        "pkey_mprotect", "prctl", "preadv", "preadv2", "process_madvise", "process_vm_readv", "ptrace",
+        "readv", "remap_file_pages", "semctl", "shmctl", "vm86", "vmsplice",
     }
 )  # fmt: skip
 """Calls that change memory though no argument of theirs is declared as a pointer to it: through what an input points

@@ -1,6 +1,8 @@
+# ruff: noqa: E501
 """The 32-bit system calls of x86: made by tools/make_syscall_table.py, not to be edited.
 
-A line has the number, the name, and `=call` where the call takes the arguments of that 64-bit call.
+A line has the number, the name, and `=call` where the call takes the arguments of that 64-bit call, else its own
+arguments in parentheses where they are known.
 """
 
 CALLS = """\
@@ -11,7 +13,7 @@ CALLS = """\
 4 write=write
 5 open=open
 6 close=close
-7 waitpid
+7 waitpid(pid_t pid, int* stat_addr, int options)
 8 creat=creat
 9 link=link
 10 unlink=unlink
@@ -20,22 +22,22 @@ CALLS = """\
 13 time=time
 14 mknod=mknod
 15 chmod=chmod
-16 lchown
-18 oldstat
+16 lchown(const char* filename, old_uid_t user, old_gid_t group)
+18 oldstat(const char* filename, struct __old_kernel_stat* statbuf)
 19 lseek=lseek
 20 getpid=getpid
 21 mount=mount
-22 umount
-23 setuid
-24 getuid
-25 stime
+22 umount(char* name)
+23 setuid(old_uid_t uid)
+24 getuid()
+25 stime(old_time32_t* tptr)
 26 ptrace=ptrace
 27 alarm=alarm
-28 oldfstat
+28 oldfstat(unsigned int fd, struct __old_kernel_stat* statbuf)
 29 pause=pause
 30 utime=utime
 33 access=access
-34 nice
+34 nice(int increment)
 36 sync=sync
 37 kill=kill
 38 rename=rename
@@ -45,17 +47,17 @@ CALLS = """\
 42 pipe=pipe
 43 times=times
 45 brk=brk
-46 setgid
-47 getgid
-48 signal
-49 geteuid
-50 getegid
+46 setgid(old_gid_t gid)
+47 getgid()
+48 signal(int sig, __sighandler_t handler)
+49 geteuid()
+50 getegid()
 51 acct=acct
 52 umount2=umount2
 54 ioctl=ioctl
 55 fcntl=fcntl
 57 setpgid=setpgid
-59 oldolduname
+59 oldolduname(struct oldold_utsname* name)
 60 umask=umask
 61 chroot=chroot
 62 ustat=ustat
@@ -63,64 +65,64 @@ CALLS = """\
 64 getppid=getppid
 65 getpgrp=getpgrp
 66 setsid=setsid
-67 sigaction
-68 sgetmask
-69 ssetmask
-70 setreuid
-71 setregid
-72 sigsuspend
-73 sigpending
+67 sigaction(int sig, const struct compat_old_sigaction* act, struct compat_old_sigaction* oact)
+68 sgetmask()
+69 ssetmask(int newmask)
+70 setreuid(old_uid_t ruid, old_uid_t euid)
+71 setregid(old_gid_t rgid, old_gid_t egid)
+72 sigsuspend(int unused1, int unused2, old_sigset_t mask)
+73 sigpending(compat_old_sigset_t* set)
 74 sethostname=sethostname
 75 setrlimit=setrlimit
 76 getrlimit=getrlimit
 77 getrusage=getrusage
 78 gettimeofday=gettimeofday
 79 settimeofday=settimeofday
-80 getgroups
-81 setgroups
-82 select
+80 getgroups(int gidsetsize, old_gid_t* grouplist)
+81 setgroups(int gidsetsize, old_gid_t* grouplist)
+82 select(struct compat_sel_arg_struct* arg)
 83 symlink=symlink
-84 oldlstat
+84 oldlstat(const char* filename, struct __old_kernel_stat* statbuf)
 85 readlink=readlink
 86 uselib=uselib
 87 swapon=swapon
 88 reboot=reboot
-89 readdir
-90 mmap
+89 readdir(unsigned int fd, struct compat_old_linux_dirent* dirent, unsigned int count)
+90 mmap(struct mmap_arg_struct32* arg)
 91 munmap=munmap
 92 truncate=truncate
 93 ftruncate=ftruncate
 94 fchmod=fchmod
-95 fchown
+95 fchown(unsigned int fd, old_uid_t user, old_gid_t group)
 96 getpriority=getpriority
 97 setpriority=setpriority
 99 statfs=statfs
 100 fstatfs=fstatfs
 101 ioperm=ioperm
-102 socketcall
+102 socketcall(int call, u32* args)
 103 syslog=syslog
 104 setitimer=setitimer
 105 getitimer=getitimer
 106 stat=stat
 107 lstat=lstat
 108 fstat=fstat
-109 olduname
+109 olduname(struct old_utsname* name)
 110 iopl=iopl
 111 vhangup=vhangup
-113 vm86old
+113 vm86old(struct vm86_struct* user_vm86)
 114 wait4=wait4
 115 swapoff=swapoff
 116 sysinfo=sysinfo
-117 ipc
+117 ipc(u32 call, int first, int second, u32 third, compat_uptr_t ptr, u32 fifth)
 118 fsync=fsync
-119 sigreturn
-120 clone
+119 sigreturn()
+120 clone(unsigned long clone_flags, unsigned long newsp, int* parent_tidptr, unsigned long tls_val, int* child_tidptr)
 121 setdomainname=setdomainname
 122 uname=uname
 123 modify_ldt=modify_ldt
 124 adjtimex=adjtimex
 125 mprotect=mprotect
-126 sigprocmask
+126 sigprocmask(int how, compat_old_sigset_t* nset, compat_old_sigset_t* oset)
 128 init_module=init_module
 129 delete_module=delete_module
 131 quotactl=quotactl
@@ -128,9 +130,9 @@ CALLS = """\
 133 fchdir=fchdir
 135 sysfs=sysfs
 136 personality=personality
-138 setfsuid
-139 setfsgid
-140 _llseek
+138 setfsuid(old_uid_t uid)
+139 setfsgid(old_gid_t gid)
+140 _llseek(unsigned int fd, unsigned long offset_high, unsigned long offset_low, loff_t* result, unsigned int whence)
 141 getdents=getdents
 142 _newselect=select
 143 flock=flock
@@ -153,12 +155,12 @@ CALLS = """\
 161 sched_rr_get_interval=sched_rr_get_interval
 162 nanosleep=nanosleep
 163 mremap=mremap
-164 setresuid
-165 getresuid
-166 vm86
+164 setresuid(old_uid_t ruid, old_uid_t euid, old_uid_t suid)
+165 getresuid(old_uid_t* ruidp, old_uid_t* euidp, old_uid_t* suidp)
+166 vm86(unsigned long cmd, unsigned long arg)
 168 poll=poll
-170 setresgid
-171 getresgid
+170 setresgid(old_gid_t rgid, old_gid_t egid, old_gid_t sgid)
+171 getresgid(old_gid_t* rgidp, old_gid_t* egidp, old_gid_t* sgidp)
 172 prctl=prctl
 173 rt_sigreturn=rt_sigreturn
 174 rt_sigaction=rt_sigaction
@@ -167,19 +169,19 @@ CALLS = """\
 177 rt_sigtimedwait=rt_sigtimedwait
 178 rt_sigqueueinfo=rt_sigqueueinfo
 179 rt_sigsuspend=rt_sigsuspend
-180 pread64
-181 pwrite64
-182 chown
+180 pread64(unsigned int fd, char* ubuf, u32 count, u32 poslo, u32 poshi)
+181 pwrite64(unsigned int fd, const char* ubuf, u32 count, u32 poslo, u32 poshi)
+182 chown(const char* filename, old_uid_t user, old_gid_t group)
 183 getcwd=getcwd
 184 capget=capget
 185 capset=capset
 186 sigaltstack=sigaltstack
-187 sendfile
+187 sendfile(int out_fd, int in_fd, compat_off_t* offset, compat_size_t count)
 190 vfork=vfork
-191 ugetrlimit
-192 mmap2
-193 truncate64
-194 ftruncate64
+191 ugetrlimit(unsigned int resource, struct compat_rlimit* rlim)
+192 mmap2(unsigned long addr, unsigned long len, unsigned long prot, unsigned long flags, unsigned long fd, unsigned long pgoff)
+193 truncate64(const char* filename, unsigned long offset_low, unsigned long offset_high)
+194 ftruncate64(unsigned int fd, unsigned long offset_low, unsigned long offset_high)
 195 stat64=stat
 196 lstat64=lstat
 197 fstat64=fstat
@@ -208,7 +210,7 @@ CALLS = """\
 220 getdents64=getdents64
 221 fcntl64=fcntl
 224 gettid=gettid
-225 readahead
+225 readahead(int fd, unsigned int off_lo, unsigned int off_hi, size_t count)
 226 setxattr=setxattr
 227 lsetxattr=lsetxattr
 228 fsetxattr=fsetxattr
@@ -226,16 +228,16 @@ CALLS = """\
 240 futex=futex
 241 sched_setaffinity=sched_setaffinity
 242 sched_getaffinity=sched_getaffinity
-243 set_thread_area
-244 get_thread_area
+243 set_thread_area(struct user_desc* u_info)
+244 get_thread_area(struct user_desc* u_info)
 245 io_setup=io_setup
 246 io_destroy=io_destroy
 247 io_getevents=io_getevents
 248 io_submit=io_submit
 249 io_cancel=io_cancel
-250 fadvise64
+250 fadvise64(int fd, unsigned int offset_lo, unsigned int offset_hi, size_t len, int advice)
 252 exit_group=exit_group
-253 lookup_dcookie
+253 lookup_dcookie(u32 w0, u32 w1, char* buf, compat_size_t len)
 254 epoll_create=epoll_create
 255 epoll_ctl=epoll_ctl
 256 epoll_wait=epoll_wait
@@ -250,11 +252,11 @@ CALLS = """\
 265 clock_gettime=clock_gettime
 266 clock_getres=clock_getres
 267 clock_nanosleep=clock_nanosleep
-268 statfs64
-269 fstatfs64
+268 statfs64(const char* pathname, compat_size_t sz, struct compat_statfs64* buf)
+269 fstatfs64(unsigned int fd, compat_size_t sz, struct compat_statfs64* buf)
 270 tgkill=tgkill
 271 utimes=utimes
-272 fadvise64_64
+272 fadvise64_64(int fd, u32 offset_low, u32 offset_high, u32 len_low, u32 len_high, int advice)
 274 mbind=mbind
 275 get_mempolicy=get_mempolicy
 276 set_mempolicy=set_mempolicy
@@ -280,7 +282,7 @@ CALLS = """\
 297 mknodat=mknodat
 298 fchownat=fchownat
 299 futimesat=futimesat
-300 fstatat64
+300 fstatat64(unsigned int dfd, const char* filename, struct stat64* statbuf, int flag)
 301 unlinkat=unlinkat
 302 renameat=renameat
 303 linkat=linkat
@@ -294,7 +296,7 @@ CALLS = """\
 311 set_robust_list=set_robust_list
 312 get_robust_list=get_robust_list
 313 splice=splice
-314 sync_file_range
+314 sync_file_range(int fd, unsigned int off_low, unsigned int off_hi, unsigned int n_low, unsigned int n_hi, int flags)
 315 tee=tee
 316 vmsplice=vmsplice
 317 move_pages=move_pages
@@ -304,7 +306,7 @@ CALLS = """\
 321 signalfd=signalfd
 322 timerfd_create=timerfd_create
 323 eventfd=eventfd
-324 fallocate
+324 fallocate(int fd, int mode, unsigned int offset_lo, unsigned int offset_hi, unsigned int len_lo, unsigned int len_hi)
 325 timerfd_settime=timerfd_settime
 326 timerfd_gettime=timerfd_gettime
 327 signalfd4=signalfd4
@@ -319,7 +321,7 @@ CALLS = """\
 336 perf_event_open=perf_event_open
 337 recvmmsg=recvmmsg
 338 fanotify_init=fanotify_init
-339 fanotify_mark
+339 fanotify_mark(int fanotify_fd, unsigned int flags, u32 mask0, u32 mask1, int dfd, const char* pathname)
 340 prlimit64=prlimit64
 341 name_to_handle_at=name_to_handle_at
 342 open_by_handle_at=open_by_handle_at

@@ -35,10 +35,16 @@ def comparison(case: Case) -> Iterator[Remedy]:
         yield Remedy(words, swap(operand, f"this->{left}"), label)
 
 
+_SCOPES = ("args", "globals", "locals", "self", "this")
+"""Words that have variables behind -> and are no structures."""
+
+
 def member_operator(case: Case) -> Iterator[Remedy]:
     """. and -> mixed up, and members of plain addresses."""
     word = case.word
     if word is not None and word.text in (".", "->"):
+        if word.text == "->" and case.layout.of(left_operand(case.layout, case.number)) in _SCOPES:
+            return
         other = "->" if word.text == "." else "."
         label = "this is a pointer" if other == "->" else "this is a structure, not a pointer"
         operand = left_operand(case.layout, case.number)

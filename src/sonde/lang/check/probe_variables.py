@@ -10,6 +10,7 @@ from sonde.lang.check.located import located, require_alike
 from sonde.lang.check.operands import Operand
 from sonde.lang.check.scope import Scope
 from sonde.lang.errors import DError, Position
+from sonde.probe import Probe
 
 
 def probe_variable(where: str, name: str, scope: Scope, position: Position) -> Operand:
@@ -32,13 +33,24 @@ def _named_argument(name: str, names: list[tuple[str, ...] | None], scope: Scope
     for probe, known in zip(scope.enabling.probes, names, strict=True):
         if not known or name not in known:
             text = f"{probe} has no argument {name}"
-            near = likely(name, filter(None, known or ()))
-            raise DError("D_IDENT_UNDEF", text, position, _what_helps(name, known or ()), near)
+            at_entry = _of_entry(probe, name, scope)
+            near = () if at_entry else likely(name, filter(None, known or ()))
+            raise DError("D_IDENT_UNDEF", text, position, at_entry or _what_helps(name, known or ()), near)
         numbers.append(known.index(name))
     arguments = [scope.catalog.arguments(probe) or () for probe in scope.enabling.probes]
     shown = [each[number].shown for each, number in zip(arguments, numbers, strict=True)]
     require_alike(f"args->{name}", numbers, shown, scope)
     return typed_argument(numbers[0], scope, position)
+
+
+def _of_entry(probe: Probe, name: str, scope: Scope) -> str:
+    """What to do about the name of an argument at a return, "" if it is none there either."""
+    if probe.name != "return":
+        return ""
+    entries = scope.catalog.match(probe.provider, probe.module, probe.function, "entry")
+    if not any(name in (scope.catalog.argument_names(entry) or ()) for entry in entries):
+        return ""
+    return f"save it at the entry, self->{name} = args->{name}, and use self->{name} here"
 
 
 def _what_helps(name: str, known: tuple[str, ...]) -> str:
