@@ -131,14 +131,14 @@ def test_the_text_about_a_wrong_argument() -> None:
         ('printf("%@d", 1);', "D_PRINTF_AGG_CONV"),
         ("printa(1);", "D_PRINTA_AGGARG"),
         ('printa("%d");', "D_PRINTA_PROTO"),
-        ("printa(@none);", "D_PRINTA_AGGBAD"),
+        ("printa(@none[1]);", "D_PRINTA_AGGBAD"),
         ("@a[1] = count(); @b = count(); printa(@a, @b);", "D_PRINTA_AGGKEY"),
         ('@a[1] = count(); @b["a"] = count(); printa(@a, @b);', "D_PRINTA_AGGPROTO"),
         ("clear(1);", "D_CLEAR_AGGARG"),
-        ("clear(@none);", "D_CLEAR_AGGBAD"),
+        ("clear(@none[1]);", "D_CLEAR_AGGBAD"),
         ("trunc(1);", "D_TRUNC_AGGARG"),
         ("normalize(1, 2);", "D_NORMALIZE_AGGARG"),
-        ("normalize(@none, 2);", "D_NORMALIZE_AGGBAD"),
+        ("normalize(@none[1], 2);", "D_NORMALIZE_AGGBAD"),
     ],
 )
 def test_refusals(body: str, expected: str) -> None:
@@ -163,7 +163,7 @@ def test_quantizing_parameters() -> None:
 @pytest.mark.parametrize(
     ("body", "expected"),
     [
-        ("@a;", "D_AGG_NULL"),
+        ("@a[1];", "D_AGG_NULL"),
         ("@a = trace(1);", "D_AGG_FUNC"),
         ("@a[1][2] = count();", "D_AGG_MDIM"),
         ("@a = count(); @a = sum(1);", "D_AGG_REDEF"),

@@ -15,6 +15,9 @@ FILLED = "a clause has to fill it before, as in @name = count();"
 _STATEMENT = re.compile(r"(@\w*)\s*(\[.*\])?\s*(\+\+|--|[-+]?=)\s*(.*)", re.DOTALL)
 
 
+_UNDEFINED = re.compile(r"(?:undefined aggregation:|failed to resolve) (@\w*)")
+
+
 def functions(case: Case) -> Iterator[Remedy]:
     """`@ = count;` and counting with ++ or +=."""
     statement = _STATEMENT.fullmatch(case.layout.of(case.part))
@@ -121,7 +124,7 @@ def uses(case: Case) -> Iterator[Remedy]:
             yield Remedy(
                 "write printa and %@d", swap(case.part, changed.replace(call[1], "printa", 1)), label, case.part
             )
-    if "undefined aggregation" in case.error.text:
+    if is_undefined(case):
         yield from _alike(case)
     redefined = re.search(r"aggregation redefined: (@\w*)\n\t current: @\w* = (\w+)", case.error.text)
     if redefined:
@@ -145,10 +148,15 @@ def uses(case: Case) -> Iterator[Remedy]:
         yield Remedy("write @ = before it", insert(case.part.start, "@ = "), f"{alone[1]}() is for aggregations")
 
 
+def is_undefined(case: Case) -> bool:
+    """Whether the mistake is that nothing is aggregated there."""
+    return _UNDEFINED.search(case.error.text) is not None
+
+
 def _alike(case: Case) -> Iterator[Remedy]:
     from sonde.lang.check.alike import alike
 
-    wrong = re.search(r"undefined aggregation: (@\w*)", case.error.text)
+    wrong = _UNDEFINED.search(case.error.text)
     if wrong is None:
         return
     known = {word.text for word in case.layout.words if word.kind == AGGREGATION} - {wrong[1]}

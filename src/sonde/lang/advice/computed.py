@@ -60,7 +60,7 @@ def values(case: Case) -> Iterator[Remedy]:
     """`x = @a`, `@b = @a`: an aggregation's value goes nowhere but to the output."""
     statement = case.layout.of(case.part)
     match = re.fullmatch(r"[\w@>\[\], -]+=\s*(@\w*)\s*(?:\[.*\])?", statement, re.DOTALL)
-    if match is None or case.error.tag not in ("D_AGG_FUNC", "D_AGG_NULL"):
+    if match is None or case.error.tag not in ("D_AGG_FUNC", "D_AGG_NULL", "D_OP_INCOMPAT"):
         return
     span = Span(case.part.start + match.start(1), case.part.end)
     help_ = f"printa({match[1]}) prints it; a value that is needed again is kept in a variable"

@@ -71,14 +71,17 @@ def advice(case: Case) -> tuple[str, tuple[Label, ...], str]:
     for each in (word, first):
         if each is not None and each.text in foreign.NOTHING_LIKE_IT:
             return "", (), foreign.NOTHING_LIKE_IT[each.text]
-    if case.error.tag == "D_IDENT_UNDEF" and not case.error.hint and not case.error.names:
+    if (
+        case.error.tag == "D_IDENT_UNDEF"
+        and not aggregations.is_undefined(case)
+        and not case.error.hint
+        and not case.error.names
+    ):
         return names.unset_label(case), (), names.UNSET
     if case.error.tag == "D_SYNTAX":
         return signs.unclosed_label(case)
     if case.error.tag == "D_ALLOCA_SIZE":
         return "more than scratchsize", (), calls.SCRATCH
-    if "undefined aggregation" in case.error.text:
-        return "nothing is aggregated there", (), aggregations.FILLED
     if case.error.tag.startswith("D_PROC_") or "valid pid" in case.error.text:
         return descriptions.process_advice(case)
     return "", (), ""

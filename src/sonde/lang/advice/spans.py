@@ -18,6 +18,7 @@ _OF_CALLS = (
     "D_USTACK_",
     "D_ALLOCA_",
     "D_AGG_",
+    "D_CG_EXPR",
     "D_LQUANT",
     "D_QUANT",
 )

@@ -39,7 +39,7 @@ def methods(case: Case) -> Iterator[Remedy]:
     partner = case.layout.brackets.partner.get(case.number + 2)
     following = case.at(2)
     is_called = following is not None and following.text == "(" and partner is not None
-    if not is_called and 'type "string"' not in case.error.text:
+    if not is_called and 'type "char [' not in case.error.text:
         return
     given = [case.layout.of(each) for each in arguments(case.layout, case.number + 1)] if is_called else []
     whole = Span(receiver.start, case.layout.words[partner].end if is_called and partner is not None else name.end)

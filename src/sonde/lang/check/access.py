@@ -17,7 +17,11 @@ from sonde.lang.check.kinds import (
 from sonde.lang.check.operands import AggregationUse, Operand, is_bitfield, is_dynamic, is_lvalue, value_of
 from sonde.lang.errors import DError, Position
 from sonde.lang.program import AddressOf, Builtin, Const, Deref, Element, Expr, Index, MemberOf, ProbeVariable, Var
-from sonde.lang.types import CHAR, LONG, Array, Pointer, Struct, Type, is_signed, resolve
+from sonde.lang.types import CHAR, LONG, Array, Opaque, Pointer, Struct, Type, is_signed, resolve
+
+_WORD = (1 << 64) - 1
+_WORDS_OF_STRING = 256
+"""Characters in the array that a string is to messages, whatever `strsize` is."""
 
 
 def dereference(operand: Operand, position: Position) -> Expr:
@@ -76,11 +80,12 @@ def _swapped_index(operand: Operand, subscript: Operand, position: Position, str
 
 
 def _check_bounds(array: Array, subscript: Expr, position: Position) -> None:
-    """A constant subscript must be inside; arrays of no elements are the open end of a structure."""
-    if not isinstance(subscript, Const) or not array.length:
+    """A constant subscript must be inside; arrays of at most one element may be the open end of a structure."""
+    if not isinstance(subscript, Const) or (array.length or 0) < 2:
         return
+    assert array.length
     if not 0 <= subscript.value < array.length:
-        text = f"index outside array bounds: {subscript.value}, max is {array.length}"
+        text = f"index outside array bounds: {subscript.value & _WORD}, max is {array.length}"
         raise DError("D_ARR_BOUNDS", text, position)
 
 
@@ -102,11 +107,18 @@ def referred(value: Expr) -> Expr:
     return Deref(base.to, value.position, value) if isinstance(base, Pointer) and base.is_reference else value
 
 
+def _basis(base: Type) -> str:
+    """A resolved type as messages show it that look through names."""
+    if is_string(base):
+        return f"char [{_WORDS_OF_STRING}]"
+    return "void" if isinstance(base, Opaque) else spell(base)
+
+
 def _structure(operand: Operand, arrow: bool, position: Position) -> Struct:
     op = "->" if arrow else "."
     kind: Type = operand.type
     if arrow:
-        to = pointed_to(kind) if is_pointer(kind) or isinstance(resolve(kind), Array) else None
+        to = pointed_to(kind) if is_pointer(kind) else None
         if to is None:
             raise DError("D_OP_PTR", f"operator {op} must be applied to a pointer", position)
         kind = to
@@ -114,7 +126,7 @@ def _structure(operand: Operand, arrow: bool, position: Position) -> Struct:
     if not isinstance(base, Struct):
         what = "pointer to type" if arrow else "type"
         wanted = "struct or union pointer" if arrow else "struct or union"
-        text = f'operator {op} cannot be applied to {what} "{spell(kind)}"; must be applied to a {wanted}'
+        text = f'operator {op} cannot be applied to {what} "{_basis(base)}"; must be applied to a {wanted}'
         raise DError("D_OP_SOU", text, position)
     if not base.complete:
         text = f"operator {op} cannot be applied to a forward declaration: no {spell(base)} definition is available"

@@ -57,7 +57,7 @@ _RESTORE = b"."
 def action(call: ActionCall, order: ActionOrder, scope: Scope) -> Statement:
     """The statement; `order` is told what kind of action it is."""
     if call.name in AGGREGATING:
-        raise DError("D_AGG_NULL", f"{call.name}( ) has no aggregation to go to", call.position)
+        value_of(call)
     if call.name != "sample":
         order.note(_kind(call.name), call.position)
     return _ACTIONS[call.name](call, scope)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from sonde.lang.check.assignments import stored
 from sonde.lang.check.folding import constant_value
 from sonde.lang.check.kinds import is_scalar
-from sonde.lang.check.operands import ActionCall, AggregationUse, Operand, value_of
-from sonde.lang.check.prototypes import AGGREGATING
+from sonde.lang.check.operands import ActionCall, AggregationUse, Operand, require_aggregating, value_of
 from sonde.lang.check.quantizing import llquantize_parameters, lquantize_parameters
 from sonde.lang.check.scope import AggregationEntry, Scope
 from sonde.lang.check.variables import check_keys, key_value
@@ -16,18 +15,15 @@ from sonde.lang.program import Aggregate, Aggregation, Expr
 
 def aggregate(use: AggregationUse, assigned: Operand, scope: Scope, position: Position) -> Aggregate:
     """The statement that feeds `assigned` to the aggregation."""
-    if not isinstance(assigned, ActionCall) or assigned.name not in AGGREGATING:
-        name = getattr(assigned, "name", "expression")
-        raise DError("D_AGG_FUNC", f"{name}( ) is not an aggregating function", position)
-    value, increment = _value(assigned), _increment(assigned)
+    assigned = require_aggregating(use.name, assigned, position)
     keys = tuple(scope.evaluate(key, scope) for key in use.keys or ())
     known = scope.aggregations.get(use.name)
     if known is not None:
         _check_function(known, assigned.name, position)
         what = f"@{use.name}[ ]"
         check_keys(what, known.aggregation.keys, keys, position)
-    parameters = _parameters(assigned, known)
-    values = tuple(key_value(key, number, position) for number, key in enumerate(keys, 1))
+    values = tuple(key_value(key, "aggregation", number, position) for number, key in enumerate(keys, 1))
+    value, parameters, increment = _value(assigned), _parameters(assigned, known), _increment(assigned)
     if known is None:
         kinds = tuple(v.type for v in values)
         made = Aggregation(use.name, len(scope.aggregations), assigned.name, parameters, kinds)
@@ -62,8 +58,12 @@ def _increment(call: ActionCall) -> Expr | None:
     if index is None or index >= len(call.arguments):
         return None
     if not is_scalar(call.arguments[index].type):
-        text = f"{call.name}( ) argument #{index + 1} must be of scalar type"
+        text = f"{call.name}( ) increment value (argument #{index + 1}) must be of scalar type"
         raise DError("D_PROTO_ARG", text, call.position)
+    given, most = len(call.arguments), index + 1
+    if given > most:
+        text = f"{call.name}( ) prototype mismatch: {given} args passed, at most {most} expected"
+        raise DError("D_PROTO_LEN", text, call.position)
     return value_of(call.arguments[index])
 
 

@@ -28,6 +28,8 @@ def _constant_index(array: str, index: Operand, position: Position) -> int:
 def register(index: Operand, position: Position) -> Operand:
     number = _constant_index("uregs", index, position)
     if not 0 <= number < UREGS_COUNT:
+        if number < 0:
+            raise DError("D_REGS_IDX", f"index {number} is out of range for array uregs", position)
         raise DError("D_UNKNOWN", f"uregs[]: index out of bounds ({number})", position)
     registers = Builtin(Array(UREGS_TYPE, UREGS_COUNT), position, "uregs")
     return Index(UREGS_TYPE, position, registers, Const(LONG, position, number))
@@ -39,7 +41,9 @@ def probe_argument(index: Operand, scope: Scope, position: Position) -> Operand:
 
 def typed_argument(number: int, scope: Scope, position: Position) -> Operand:
     """`args[number]` of the clause's probes, as D shows it."""
-    if scope.enabling is None or not scope.enabling.probes:
+    if scope.enabling is None:
+        raise DError("D_ARGS_NONE", "args[ ] may not be referenced outside of a probe clause", position)
+    if not scope.enabling.probes:
         raise _unstable(scope.enabling, position)
     if any(scope.catalog.has_variables(probe) for probe in scope.enabling.probes):
         return located("args", number, scope, position)
@@ -53,10 +57,7 @@ def typed_argument(number: int, scope: Scope, position: Position) -> Operand:
         return stringof(native, position)
     translator = find_translator(shown, native, scope)
     if translator is None:
-        text = (
-            f"translator for {scope.enabling.probes[0]} args[{number}] from type "
-            f"{spell(found.native)} to type {spell(shown)} is not available"
-        )
+        text = f"translator for args[{number}] from {spell(found.native)} to {spell(shown)} is not defined"
         raise DError("D_ARGS_XLATOR", text, position)
     return translate(translator, native, shown, position)
 
@@ -86,7 +87,7 @@ def _common_argument(number: int, scope: Scope, enabling: Enabling, position: Po
         if not 0 <= number < len(arguments):
             if common is not None:
                 raise _unstable(enabling, position)
-            raise DError("D_ARGS_IDX", f"index {number} is out of range for {probe} args[ ]", position)
+            raise DError("D_ARGS_IDX", f"index {number} is out of range for {enabling.text} args[ ]", position)
         candidate = arguments[number]
         if common is not None and not _same(common, candidate, enabling.derivation is not None):
             raise _unstable(enabling, position)
@@ -102,7 +103,6 @@ def _same(left: ProbeArgument, right: ProbeArgument, shown_alone: bool) -> bool:
     return left.source == right.source and compatible(left.native, right.native) and compatible(left.shown, right.shown)
 
 
-def _unstable(enabling: Enabling | None, position: Position) -> DError:
-    described = enabling.text if enabling else ""
-    text = f"args[ ] may not be referenced because probe description {described} matches an unstable set of probes"
+def _unstable(enabling: Enabling, position: Position) -> DError:
+    text = f"args[ ] may not be referenced because probe description {enabling.text} matches an unstable set of probes"
     return DError("D_ARGS_MULTI", text, position)

@@ -83,12 +83,19 @@ def _check_compound(op: str, spelled: str, target: Operand, value: Operand, posi
         operators.require_integers(spelled, target, value, position)
     elif op in ("*", "/"):
         operators.require_arithmetic(spelled, target, value, position)
-    elif not is_integer(value.type) or not (is_integer(target.type) or _is_stepped(target.type)):
+    elif is_string(target.type) or is_string(value.type):
         operators.incompatible(spelled, target, value, position)
+    elif not (is_integer(target.type) and is_integer(value.type)):
+        _check_step(spelled, target, value, position)
 
 
-def _is_stepped(kind: Type) -> bool:
-    return is_pointer(kind) and not is_blind_pointer(kind)
+def _check_step(spelled: str, target: Operand, value: Operand, position: Position) -> None:
+    """`+=` or `-=` of what is not two integers: a pointer takes steps."""
+    if not (is_pointer(target.type) or is_array(target.type)) or is_blind_pointer(target.type):
+        text = f"operator {spelled} requires left-hand scalar operand of known size"
+        raise DError("D_OP_VFPTR", text, position)
+    if not is_integer(value.type):
+        operators.incompatible(spelled, target, value, position)
 
 
 def increment(op: str, target: Operand, is_prefix: bool, scope: Scope, position: Position) -> Expr:

@@ -22,8 +22,8 @@ def call(name: str, arguments: tuple[Operand, ...], scope: Scope, position: Posi
     shape = prototypes.prototype(name, scope)
     check_count(f"{name}( )", len(arguments), shape, position)
     if name in prototypes.AGGREGATING or name in prototypes.ACTIONS:
-        check_types(f"{name}( )", arguments, _loosened(name, shape, arguments), position)
-        return action_call(position, name, arguments)
+        check_types(f"{name}( )", arguments, shape, position)
+        return action_call(position, name, arguments, name in prototypes.AGGREGATING)
     check_types(f"{name}( )", arguments, shape, position)
     if name in ("stack", "ustack", "jstack"):
         return _stack(name, arguments, position, scope)
@@ -61,13 +61,6 @@ def refuse(
     """Raise the error about one argument, the two types below each other."""
     text = f"{what} argument #{number} is incompatible with prototype:\n\tprototype: {prototype}\n"
     raise DError(tag, f"{text}\t argument: {spell(argument.type)}", position)
-
-
-def _loosened(name: str, shape: Prototype, arguments: tuple[Operand, ...]) -> Prototype:
-    """Parameters of the quantizing functions have messages of their own, said when the aggregation is checked."""
-    if name in ("lquantize", "llquantize"):
-        return shape._replace(parameters=tuple(None for _ in shape.parameters))
-    return shape
 
 
 def _argument(argument: Operand, kind: Type | None) -> Expr:

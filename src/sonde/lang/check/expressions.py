@@ -6,30 +6,35 @@ from collections.abc import Callable
 
 from sonde.lang.check import access, alike, assignments, calls, casts, operators, translators
 from sonde.lang.check.arguments import probe_argument, register
+from sonde.lang.check.builtins import ARRAYS
 from sonde.lang.check.builtins import NAMES as BUILTINS
 from sonde.lang.check.conversions import constant
 from sonde.lang.check.declarations import type_name
+from sonde.lang.check.described import described, kind_of_name
 from sonde.lang.check.doubtful import DOUBTFUL, note_operator
 from sonde.lang.check.identifiers import (
     enumerator_of,
     identifier,
     kernel_object,
+    of_scope,
     scalar,
     scoped,
     undefined,
 )
 from sonde.lang.check.inlines import expand, expand_array
+from sonde.lang.check.kinds import spell
 from sonde.lang.check.operands import (
     AGGREGATION,
     AggregationUse,
     Operand,
     TranslatorValue,
+    require_aggregating,
     value_of,
 )
 from sonde.lang.check.prototypes import NAMES as FUNCTIONS
 from sonde.lang.check.scope import Scope
 from sonde.lang.check.stability import require_attributes
-from sonde.lang.check.variables import element, new_array, new_scalar, undeclared
+from sonde.lang.check.variables import element, local_array, new_array, new_scalar, undeclared
 from sonde.lang.d import syntax
 from sonde.lang.errors import DError, Position
 from sonde.lang.program import Const, Expr, StringConst
@@ -79,7 +84,16 @@ def _scoped_variable(node: syntax.ScopedVariable, scope: Scope) -> Operand:
     return scoped(node.scope, node.name, scope, node.position)
 
 
-def _aggregation(node: syntax.Aggregation, _scope: Scope) -> Operand:
+def _aggregation(node: syntax.Aggregation, scope: Scope) -> Operand:
+    if node.keys is None and node.name not in scope.aggregations:
+        text = f"failed to resolve @{node.name}: Unknown variable name"
+        known = tuple(scope.aggregations)
+        raise DError("D_IDENT_UNDEF", text, node.position, alike.hint(node.name, known), alike.alike(node.name, known))
+    return aggregation_use(node)
+
+
+def aggregation_use(node: syntax.Aggregation) -> AggregationUse:
+    """The aggregation, which need not be there yet."""
     return AggregationUse(AGGREGATION, node.position, node.name, node.keys)
 
 
@@ -191,23 +205,44 @@ def _place(node: syntax.Expr, scope: Scope) -> Place | None:
     if not isinstance(node, syntax.Identifier) or node.module is not None or node.name in scope.bindings:
         return None
     if node.name in ("self", "this"):
-        raise undefined(node.name, node.position, scope)
+        raise of_scope(node.name, node.position)
     return "global", node.name
 
 
 def _index(node: syntax.Index, scope: Scope) -> Operand:
+    if isinstance(node.object, syntax.Aggregation):
+        return _keyed(node.object, node, scope)
+    if _new_place(node.object, scope) is not None:
+        raise _no_array(node.object, node.object.position, scope)
     subscripts = tuple(expression(s, scope) for s in node.subscripts)
     place = _place(node.object, scope)
-    if place is not None:
-        found = _named_element(place, subscripts, scope, node.position)
-        if found is not None:
-            return found
-    if isinstance(node.object, syntax.Aggregation):
-        raise DError("D_AGG_MDIM", "improper use of a multi-dimensional aggregation", node.position)
+    found = None if place is None else _named_element(place, subscripts, scope, node.position)
+    if found is not None:
+        return found
+    operand = expression(node.object, scope)
     if len(subscripts) != 1:
-        name = place[1] if place else "value"
-        raise DError("D_ARR_BADREF", f"cannot access scalar {name} as an associative array", node.position)
-    return access.index(expression(node.object, scope), subscripts[0], node.position, scope.strsize)
+        operators.binary("+", operand, subscripts[0], node.position, scope.strsize)
+        text = f"cannot access {described(node.object, operand, scope)} as an associative array"
+        raise DError("D_ARR_BADREF", text, node.position)
+    return access.index(operand, subscripts[0], node.position, scope.strsize)
+
+
+def _keyed(aggregation: syntax.Aggregation, node: syntax.Index, scope: Scope) -> Operand:
+    """`(@name)[keys]`: an aggregation takes keys once."""
+    if aggregation.keys is None:
+        return expression(aggregation._replace(keys=node.subscripts), scope)
+    text = f"improper attempt to reference @{aggregation.name} as a multi-dimensional array"
+    raise DError("D_AGG_MDIM", text, node.position)
+
+
+def _no_array(node: syntax.Expr, position: Position, scope: Scope) -> DError:
+    """Keys behind the name of a variable that is not there."""
+    place = _place(node, scope)
+    assert place is not None
+    where, name = place
+    if where == "this":
+        return local_array(name, position)
+    return undefined(name, position, scope, where.replace("global", ""), is_array=True)
 
 
 def _named_element(place: Place, subscripts: tuple[Operand, ...], scope: Scope, position: Position) -> Operand | None:
@@ -216,19 +251,20 @@ def _named_element(place: Place, subscripts: tuple[Operand, ...], scope: Scope, 
     if variable is not None:
         return element(variable, subscripts, position) if variable.keys is not None else None
     where, name = place
-    if where != "global":
-        raise undefined(name, position, scope, where)
-    inline = scope.find_inline(name)
-    if inline is not None and inline.parameters is not None:
-        return expand_array(name, inline, subscripts, scope, position)
-    if name == "args" and len(subscripts) == 1:
-        return probe_argument(subscripts[0], scope, position)
-    if name == "uregs" and len(subscripts) == 1:
-        return register(subscripts[0], position)
+    inline = scope.find_inline(name) if where == "global" else None
+    if inline is not None:
+        return None if inline.parameters is None else expand_array(name, inline, subscripts, scope, position)
+    if where == "global" and name in ARRAYS:
+        if len(subscripts) != 1:
+            text = f"{name}[ ] prototype mismatch: {len(subscripts)} args passed, 1 expected"
+            raise DError("D_PROTO_LEN", text, position)
+        return probe_argument(subscripts[0], scope, position) if name == "args" else register(subscripts[0], position)
     return None
 
 
 def _function_name(node: syntax.Call) -> str:
+    if isinstance(node.function, syntax.Aggregation) and node.function.keys is None:
+        raise DError("D_FUNC_UNDEF", f"undefined function name: @{node.function.name}", node.position)
     if not isinstance(node.function, syntax.Identifier):
         raise DError("D_FUNC_IDENT", "function designator is not of function type", node.position)
     return node.function.name
@@ -243,8 +279,10 @@ def _call(node: syntax.Call, scope: Scope) -> Operand:
 
 
 def _not_a_function(name: str, scope: Scope, position: Position) -> DError:
-    if ("global", name) in scope.variables or scope.find_inline(name) is not None:
-        return DError("D_FUNC_IDKIND", f"scalar '{name}' may not be referenced as function", position)
+    is_there = name in BUILTINS or name in scope.functions or scope.find_inline(name) is not None
+    if is_there or ("global", name) in scope.variables:
+        kind = kind_of_name(syntax.Identifier(position, name), scope)
+        return DError("D_FUNC_IDKIND", f"{kind} '{name}' may not be referenced as a function", position)
     text = f"undefined function name: {name}"
     return DError("D_FUNC_UNDEF", text, position, alike.hint(name, FUNCTIONS), alike.alike(name, FUNCTIONS))
 
@@ -253,14 +291,22 @@ def _not_a_function(name: str, scope: Scope, position: Position) -> DError:
 
 
 def _assign(node: syntax.Assign, scope: Scope) -> Operand:
-    if isinstance(node.target, syntax.Aggregation):
-        raise DError("D_AGG_NULL", "expression statement has null effect", node.position)
     assigned = expression(node.value, scope)
+    if isinstance(node.target, syntax.Aggregation):
+        return _aggregated(node.op, node.target, assigned, node.position)
     if node.op != "=":
         target = _known_target(node.target, scope)
         return assignments.compound(node.op[:-1], target, assigned, scope.strsize, node.position)
     target = _target(node.target, assigned, scope)
     return assignments.assign(target, assigned, scope, node.position)
+
+
+def _aggregated(op: str, target: syntax.Aggregation, assigned: Operand, position: Position) -> Operand:
+    """An aggregation that is assigned to inside an expression, where it is refused as any aggregation is."""
+    if op != "=":
+        raise undeclared(f"@{target.name}", position)
+    require_aggregating(target.name, assigned, position)
+    return aggregation_use(target)
 
 
 def _target(node: syntax.Expr, assigned: Operand, scope: Scope) -> Operand:
@@ -274,8 +320,18 @@ def _target(node: syntax.Expr, assigned: Operand, scope: Scope) -> Operand:
         return element(new_array(scope, *place, keys, kind, node.position), keys, node.position)
     place = _new_place(node, scope)
     if place is None:
+        _refuse_array(node, assigned, scope)
         return expression(node, scope)
     return new_scalar(scope, *place, assigned, node.position)
+
+
+def _refuse_array(node: syntax.Expr, assigned: Operand, scope: Scope) -> None:
+    """An associative array of a thread is not assigned to as a whole."""
+    if isinstance(node, syntax.ScopedVariable):
+        variable = scope.variables[node.scope, node.name]
+        if variable.keys is not None:
+            text = f'operands have incompatible types: "associative array" = "{spell(assigned.type)}"'
+            raise DError("D_OP_INCOMPAT", text, node.position)
 
 
 def _new_place(node: syntax.Expr, scope: Scope) -> Place | None:
@@ -302,7 +358,7 @@ def _known_target(node: syntax.Expr, scope: Scope) -> Operand:
     named = node.object if isinstance(node, syntax.Index) else node
     place = _new_place(named, scope)
     if place is not None:
-        raise undeclared(place[1], node.position)
+        raise undeclared(place[1], node.position, place[0])
     return expression(node, scope)
 
 

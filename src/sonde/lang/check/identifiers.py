@@ -6,9 +6,11 @@ from sonde.lang.check import alike, derived
 from sonde.lang.check.builtins import ARRAYS, NAMES, OF_PACKETS, builtin_type
 from sonde.lang.check.conversions import constant
 from sonde.lang.check.cpu_time import cpu_time
-from sonde.lang.check.operands import Operand, function_name
+from sonde.lang.check.operands import Operand
 from sonde.lang.check.prototypes import NAMES as FUNCTIONS
+from sonde.lang.check.prototypes import kind_of
 from sonde.lang.check.scope import USER_MODULES, Scope
+from sonde.lang.check.variables import check_keys
 from sonde.lang.errors import DError, Position
 from sonde.lang.program import Builtin, Const, KernelObject, Var, Variable
 from sonde.lang.types import INT, Type
@@ -17,10 +19,14 @@ _NO_SYMBOL = "/proc/kallsyms has no such name; kernels built without CONFIG_KALL
 _NO_TYPE = "the kernel's BTF has the types of functions and per-CPU variables; few kernels have others"
 
 
-def undefined(name: str, position: Position, scope: Scope, prefix: str = "") -> DError:
-    """The error for a variable nobody has set; `prefix` is `self` or `this` for those of that scope."""
-    text = f"failed to resolve {name}: Unknown variable name"
-    return DError("D_IDENT_UNDEF", text, position, _what_helps(name, scope, prefix), _alike(name, scope, prefix))
+def undefined(name: str, position: Position, scope: Scope, prefix: str = "", is_array: bool = False) -> DError:
+    """The error for a variable nobody has set; `prefix` is `self` or `this` for those of that scope. One that has keys
+    behind it is there for DTrace, but without a value."""
+    hint, names = _what_helps(name, scope, prefix), _alike(name, scope, prefix)
+    if prefix or is_array:
+        text = f"{prefix}{'->' if prefix else ''}{name} has not yet been declared or assigned"
+        return DError("D_VAR_UNDEF", text, position, hint, names)
+    return DError("D_IDENT_UNDEF", f"failed to resolve {name}: Unknown variable name", position, hint, names)
 
 
 def _alike(name: str, scope: Scope, prefix: str) -> list[str]:
@@ -36,8 +42,6 @@ def _known(scope: Scope, prefix: str) -> set[str]:
 def _what_helps(name: str, scope: Scope, prefix: str) -> str:
     if not prefix and name in OF_PACKETS:
         return "it is a variable of packet probes: a clause for nothing but these has it"
-    if not prefix and name in ("self", "this"):
-        return f"a variable of that scope is written {name}->NAME"
     if prefix:
         return alike.hint(name, _known(scope, prefix))
     if any(known == name for _, known in scope.variables):
@@ -47,6 +51,13 @@ def _what_helps(name: str, scope: Scope, prefix: str) -> str:
 
 def bad_reference(what: str, name: str, use: str, position: Position) -> DError:
     return DError("D_IDENT_BADREF", f"{what} '{name}' may not be referenced as {use}", position)
+
+
+def of_scope(name: str, position: Position) -> DError:
+    """`self` or `this` without a variable behind it."""
+    error = bad_reference("pointer", name, "scalar", position)
+    error.hint = f"a variable of that scope is written {name}->NAME"
+    return error
 
 
 def identifier(name: str, scope: Scope, position: Position) -> Operand:
@@ -68,10 +79,12 @@ def identifier(name: str, scope: Scope, position: Position) -> Operand:
     if name == "NULL":
         return Const(INT, position, 0)
     if name in FUNCTIONS or name in scope.functions:
-        return function_name(position, name)
+        raise bad_reference(kind_of(name) if name in FUNCTIONS else "function", name, "scalar", position)
     enumerator = scope.enumerators.get(name) or scope.catalog.enumerator(name)
     if enumerator is not None:
         return constant(enumerator[1], position, enumerator[0])
+    if name in ("self", "this"):
+        raise of_scope(name, position)
     raise undefined(name, position, scope)
 
 
@@ -86,6 +99,8 @@ def scoped(scope_name: str, name: str, scope: Scope, position: Position) -> Var:
     variable = scope.variables.get((scope_name, name))
     if variable is None:
         raise undefined(name, position, scope, scope_name)
+    if variable.keys is not None:
+        check_keys(f"{name}[ ]", variable.keys, (), position)
     return scalar(variable, position)
 
 

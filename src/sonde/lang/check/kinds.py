@@ -60,11 +60,6 @@ def is_scalar(kind: Type) -> bool:
     return is_integer(kind) or is_pointer(kind)
 
 
-def is_testable(kind: Type) -> bool:
-    """What the logical operators take: a scalar, or a string (true unless it is NULL)."""
-    return is_scalar(kind) or is_string(kind)
-
-
 def pointed_to(kind: Type) -> Type | None:
     """What a pointer points to or an array holds; None for other types."""
     base = resolve(kind)
@@ -106,7 +101,10 @@ def pointer_like(kind: Type, target: Type) -> Pointer:
 def spell(kind: Type) -> str:
     """The type's name as messages show it; an anonymous structure has an empty tag. Debug information of what is traced
     may have names of any characters."""
-    return single_line(name_of(kind).replace("(anon)", ""))
+    base = resolve(kind)
+    if isinstance(base, Pointer) and isinstance(resolve(base.to), Function):
+        return "function pointer"
+    return "function" if isinstance(base, Function) else single_line(name_of(kind).replace("(anon)", ""))
 
 
 def compatible(left: Type, right: Type) -> bool:

@@ -19,10 +19,11 @@ from sonde.lang.program import (
     ProbeVariable,
     Var,
 )
-from sonde.lang.types import VOID, Function, Opaque, Pointer, Struct, Type
+from sonde.lang.types import VOID, Opaque, Pointer, Struct, Type
 from sonde.typed import NamedTuple, TypeAlias
 
 AGGREGATION = Opaque("aggregation", 0)
+AGGREGATING = Opaque("aggregating function", 0)
 TRANSLATED = Opaque("translated data", 0)
 TRANSLATED_POINTER = Opaque("pointer to translated data", 0)
 
@@ -44,6 +45,11 @@ class ActionCall(NamedTuple):
     name: str
     arguments: tuple[Operand, ...]
 
+    @property
+    def kind(self) -> str:
+        """What messages call the function."""
+        return "aggregating function" if self.type is AGGREGATING else "tracing function"
+
 
 class TranslatorValue(NamedTuple):
     """The result of `xlate`, or a pointer to it: its members exist only one at a time."""
@@ -53,14 +59,6 @@ class TranslatorValue(NamedTuple):
     output: Struct
     translator: Translator
     input: Operand
-
-
-class FunctionName(NamedTuple):
-    """The name of a function where no call follows."""
-
-    type: Type
-    position: Position
-    name: str
 
 
 class Translator(NamedTuple):
@@ -73,27 +71,23 @@ class Translator(NamedTuple):
     members: dict[str, syntax.TranslatorMember]
 
 
-Operand: TypeAlias = Expr | AggregationUse | ActionCall | TranslatorValue | FunctionName
+Operand: TypeAlias = Expr | AggregationUse | ActionCall | TranslatorValue
 
 _LVALUES = (Var, Element, Deref, MemberOf, Index, ProbeVariable, KernelObject, Builtin)
-_PSEUDO = (AggregationUse, ActionCall, TranslatorValue, FunctionName)
+_PSEUDO = (AggregationUse, ActionCall, TranslatorValue)
 
 
-def action_call(position: Position, name: str, arguments: tuple[Operand, ...]) -> ActionCall:
-    return ActionCall(VOID, position, name, arguments)
-
-
-def function_name(position: Position, name: str) -> FunctionName:
-    return FunctionName(Function(VOID, ()), position, name)
+def action_call(position: Position, name: str, arguments: tuple[Operand, ...], is_aggregating: bool) -> ActionCall:
+    return ActionCall(AGGREGATING if is_aggregating else VOID, position, name, arguments)
 
 
 def is_dynamic(operand: Operand) -> bool:
-    """True of what exists only while the program is compiled: translated data and aggregations."""
-    return isinstance(operand, (TranslatorValue, AggregationUse))
+    """True of what exists only while the program is compiled: translated data, aggregations and their functions."""
+    return isinstance(operand, (TranslatorValue, AggregationUse)) or operand.type is AGGREGATING
 
 
 def is_action(operand: Operand) -> bool:
-    return isinstance(operand, ActionCall)
+    return isinstance(operand, ActionCall) and operand.type is not AGGREGATING
 
 
 def is_zero(operand: Operand) -> bool:
@@ -112,11 +106,28 @@ def is_writable(operand: Operand) -> bool:
     """D programs write to their variables and through pointers, never to kernel data."""
     while isinstance(operand, (MemberOf, Index)):
         operand = operand.object
-    return isinstance(operand, (Var, Element, Deref))
+    if isinstance(operand, Deref):
+        return not isinstance(_root(operand.pointer), Builtin)
+    return isinstance(operand, (Var, Element))
+
+
+def _root(pointer: Expr) -> Expr:
+    """What an address is read from."""
+    while isinstance(pointer, (MemberOf, Index, Deref)):
+        pointer = pointer.pointer if isinstance(pointer, Deref) else pointer.object
+    return pointer
 
 
 def is_bitfield(operand: Operand) -> bool:
     return isinstance(operand, MemberOf) and operand.member.bits > 0
+
+
+def require_aggregating(name: str, operand: Operand, position: Position) -> ActionCall:
+    """What is assigned to the aggregation `name`, which must be the call of an aggregating function."""
+    if isinstance(operand, ActionCall) and operand.type is AGGREGATING:
+        return operand
+    text = f"@{name} must be assigned the result of an aggregating function"
+    raise DError("D_AGG_FUNC", text, position)
 
 
 def value_of(operand: Operand) -> Expr:
@@ -126,11 +137,9 @@ def value_of(operand: Operand) -> Expr:
     if isinstance(operand, ActionCall):
         raise DError(
             "D_CG_EXPR",
-            f"{operand.name}( ) may not be called from a D expression (D program context required)",
+            f"{operand.kind} {operand.name}( ) may not be called from a D expression (D program context required)",
             operand.position,
         )
     if isinstance(operand, AggregationUse):
         raise DError("D_AGG_NULL", f"aggregation @{operand.name} may not be used as a value", operand.position)
-    if isinstance(operand, FunctionName):
-        raise DError("D_IDENT_BADREF", f"function '{operand.name}' may not be referenced as scalar", operand.position)
-    raise DError("D_CG_DYN", "expression yields translated data, only its members have values", operand.position)
+    raise DError("D_CG_DYN", "expression cannot evaluate to result of dynamic type", operand.position)

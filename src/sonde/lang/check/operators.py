@@ -18,9 +18,9 @@ from sonde.lang.check.kinds import (
     is_blind_pointer,
     is_integer,
     is_pointer,
+    is_scalar,
     is_string,
     is_string_like,
-    is_testable,
     pointed_to,
     pointer_like,
     spell,
@@ -46,7 +46,7 @@ def incompatible(op: str, left: Operand, right: Operand, position: Position) -> 
 def unary(op: str, operand: Operand, position: Position) -> Expr:
     """`+ - ~ !`."""
     if op == "!":
-        if not is_testable(operand.type):
+        if not is_scalar(operand.type):
             raise DError("D_OP_SCALAR", "operator ! requires an operand of scalar type", position)
         return folding.unary(INT, position, op, value_of(operand))
     if not is_integer(operand.type):
@@ -99,7 +99,7 @@ def _shift(op: str, left: Expr, count: Expr, position: Position) -> Expr:
 
 
 def _logical(op: str, left: Operand, right: Operand, position: Position) -> Expr:
-    if not (is_testable(left.type) and is_testable(right.type)):
+    if not (is_scalar(left.type) and is_scalar(right.type)):
         raise DError("D_OP_SCALAR", f"operator {op} requires operands of scalar type", position)
     return folding.binary(INT, position, op, value_of(left), value_of(right))
 
@@ -194,8 +194,8 @@ def conditional(test: Operand, then: Operand, otherwise: Operand, position: Posi
 
 
 def is_scalar_test(operand: Operand) -> bool:
-    """What a condition may be; unlike for `&&`, a string is none."""
-    return is_testable(operand.type) and not is_string(operand.type)
+    """What a condition may be."""
+    return is_scalar(operand.type)
 
 
 def _conditional_type(then: Operand, otherwise: Operand) -> Type | None:

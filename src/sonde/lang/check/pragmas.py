@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
 from sonde.lang.check.builtins import NAMES as BUILTINS
 from sonde.lang.check.prototypes import NAMES as FUNCTIONS
 from sonde.lang.check.scope import Scope
 from sonde.lang.check.stability import parse_attributes
 from sonde.lang.d.syntax import Pragma
 from sonde.lang.errors import DError
+
+_QUOTE = '"'
+_VERSION = re.compile(r'"[0-9]*(?:\.[0-9]*){0,2}"')
 
 
 class Pragmas:
@@ -20,7 +25,8 @@ class Pragmas:
 
     def handle(self, pragma: Pragma) -> None:
         if pragma.name == "error":
-            raise DError("D_PRAGERR", f"#error: {' '.join(pragma.words)}", pragma.position)
+            words = "".join(f"{word.strip(_QUOTE)} " for word in pragma.words if not word.isdigit())
+            raise DError("D_PRAGERR", f"#error: {words}", pragma.position)
         if pragma.name == "option":
             self._option(pragma)
         elif pragma.name == "attributes":
@@ -28,11 +34,9 @@ class Pragmas:
         elif pragma.name == "depends_on":
             self._depends_on(pragma)
         elif pragma.name == "binding":
-            if len(pragma.words) != 2 or not pragma.words[0].startswith('"'):
-                raise _malformed(pragma)
-            self._refuse_foreign(pragma)
-        elif pragma.name != "line":
-            raise DError("D_PRAGMA_INVAL", f"invalid #pragma {pragma.name}", pragma.position)
+            self._binding(pragma)
+        elif pragma.name not in ("ident", "line"):
+            raise DError("D_PRAGMA_INVAL", f"invalid D pragma: {pragma.name}", pragma.position)
 
     def require_used(self) -> None:
         """At the end of the source every name given attributes must have turned up."""
@@ -41,8 +45,11 @@ class Pragmas:
                 raise DError("D_PRAGMA_UNUSED", f"unused #pragma {pragma.name}", pragma.position)
 
     def _option(self, pragma: Pragma) -> None:
-        if len(pragma.words) != 1:
-            raise _malformed(pragma)
+        if not pragma.words:
+            raise _malformed(pragma, "<option>=<val>")
+        if len(pragma.words) > 1:
+            text = f"superfluous arguments specified for #pragma {pragma.name}"
+            raise DError("D_PRAGMA_MALFORM", text, pragma.position)
         name, equals, text = pragma.words[0].partition("=")
         value = text if equals else None
         try:
@@ -78,19 +85,43 @@ class Pragmas:
             raise DError("D_PRAGMA_DEPEND", text, pragma.position)
 
     def _attributes(self, pragma: Pragma) -> None:
-        if len(pragma.words) < 2:
-            raise _malformed(pragma)
+        if len(pragma.words) < 2 or any(word.startswith(_QUOTE) for word in pragma.words[:2]):
+            raise _malformed(pragma, "<attributes> <ident>")
         attributes = parse_attributes(pragma.words[0])
         if attributes is None:
             text = f"invalid attributes specified by #pragma {pragma.name}"
             raise DError("D_PRAGMA_INVAL", text, pragma.position)
         if pragma.words[1] == "provider":
-            if len(pragma.words) != 4:
-                raise _malformed(pragma)
+            self._of_provider(pragma)
             return
         self._refuse_foreign(pragma)
         self._scope.attributes[pragma.words[1]] = attributes
         self._waiting.append(pragma)
+
+    def _of_provider(self, pragma: Pragma) -> None:
+        """How stable a part of a provider's descriptions is; of one that is not there nothing can be said."""
+        if len(pragma.words) < 4:
+            raise _malformed(pragma, "<attributes> <ident>")
+        name, part = pragma.words[2:4]
+        if part not in ("provider", "module", "function", "name", "args") and self._is_provider(name):
+            text = f'invalid component "{name}" in attribute #pragma for provider {part}'
+            raise DError("D_PRAGMA_INVAL", text, pragma.position)
+
+    def _is_provider(self, name: str) -> bool:
+        return name in self._scope.providers or self._scope.catalog.offers("provider", name)
+
+    def _binding(self, pragma: Pragma) -> None:
+        """The version since which the program's own name is there."""
+        words = pragma.words
+        if len(words) < 2 or not words[0].startswith(_QUOTE) or words[1].startswith(_QUOTE):
+            raise _malformed(pragma, '"version" <ident>')
+        if not _VERSION.fullmatch(words[0]):
+            raise DError(
+                "D_PRAGMA_INVAL", f"invalid version string specified by #pragma {pragma.name}", pragma.position
+            )
+        self._refuse_foreign(pragma)
+        if not self._is_known(words[1]):
+            self._waiting.append(pragma)
 
     def _refuse_foreign(self, pragma: Pragma) -> None:
         """What D itself defines is not the program's to describe."""
@@ -105,13 +136,15 @@ class Pragmas:
         )
 
 
-def _malformed(pragma: Pragma) -> DError:
-    return DError("D_PRAGMA_MALFORM", f"malformed #pragma {pragma.name}", pragma.position)
+def _malformed(pragma: Pragma, form: str) -> DError:
+    return DError("D_PRAGMA_MALFORM", f"malformed #pragma {pragma.name} {form}", pragma.position)
 
 
 def is_satisfied(pragma: Pragma, scope: Scope) -> bool:
     """Whether what a `depends_on` names is there; libraries are looked after by who reads them."""
-    if len(pragma.words) != 2 or pragma.words[0] not in ("module", "provider", "library"):
-        raise _malformed(pragma)
-    what, name = pragma.words
+    if len(pragma.words) < 2 or any(word.startswith(_QUOTE) for word in pragma.words[:2]):
+        raise _malformed(pragma, "<class> <name>")
+    what, name = pragma.words[:2]
+    if what not in ("module", "provider", "library"):
+        raise DError("D_PRAGMA_INVAL", f"invalid class {what} specified by #pragma {pragma.name}", pragma.position)
     return what == "library" or (what == "provider" and name in scope.providers) or scope.catalog.offers(what, name)

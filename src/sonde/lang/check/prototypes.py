@@ -111,11 +111,11 @@ _ACTIONS = {
 _AGGREGATING = {
     "avg": "void(@)",
     "count": "void()",
-    "llquantize": "void(@, int32_t, int32_t, int32_t, int32_t, [int32_t])",
-    "lquantize": "void(@, int32_t, int32_t, [int32_t], [int32_t])",
+    "llquantize": "void(@, int32_t, int32_t, int32_t, int32_t, ...)",
+    "lquantize": "void(@, int32_t, int32_t, ...)",
     "max": "void(@)",
     "min": "void(@)",
-    "quantize": "void(@, [int32_t])",
+    "quantize": "void(@, ...)",
     "stddev": "void(@)",
     "sum": "void(@)",
 }
@@ -125,6 +125,14 @@ ACTIONS = frozenset(_ACTIONS)
 SYMBOLS = frozenset(_SYMBOLS)
 SUBROUTINES = frozenset(_SUBROUTINES)
 NAMES = AGGREGATING | ACTIONS | SYMBOLS | SUBROUTINES
+
+
+def kind_of(name: str) -> str:
+    """What messages call one of `NAMES`."""
+    if name in AGGREGATING:
+        return "aggregating function"
+    return "function" if name in SUBROUTINES else "tracing function"
+
 
 VOID_SUBROUTINES = frozenset({"bcopy", "copyinto", "copyout", "copyoutstr"})
 """Subroutines called for their effect; as statements they stand where actions do."""

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from sonde.lang.check.actions import action
 from sonde.lang.check.aggregations import aggregate
 from sonde.lang.check.doubtful import note_assignment
-from sonde.lang.check.expressions import chosen, expression
+from sonde.lang.check.expressions import aggregation_use, chosen, expression
 from sonde.lang.check.kinds import is_recordable_opaque
 from sonde.lang.check.operands import ActionCall, AggregationUse, Operand, value_of
 from sonde.lang.check.operators import is_scalar_test
@@ -87,9 +87,8 @@ def _simple(node: syntax.Expr, order: ActionOrder, scope: Scope) -> Statement:
 
 
 def _aggregation(node: syntax.Assign, order: ActionOrder, scope: Scope) -> Statement:
-    use = expression(node.target, scope)
-    assert isinstance(use, AggregationUse)
-    result = aggregate(use, expression(node.value, scope), scope, node.position)
+    assert isinstance(node.target, syntax.Aggregation)
+    result = aggregate(aggregation_use(node.target), expression(node.value, scope), scope, node.position)
     order.note("aggregating", node.position)
     return result
 
@@ -98,7 +97,7 @@ def _from_operand(operand: Operand, order: ActionOrder, scope: Scope) -> Stateme
     if isinstance(operand, ActionCall):
         return action(operand, order, scope)
     if isinstance(operand, AggregationUse):
-        raise DError("D_AGG_NULL", "expression has null effect", operand.position)
+        raise DError("D_AGG_NULL", f"expression has null effect: @{operand.name}", operand.position)
     value = value_of(operand)
     if is_recordable_opaque(value.type):
         order.note("recording", value.position)

@@ -55,9 +55,7 @@ def _check_members(node: syntax.Translator, translator: Translator, scope: Scope
     )
     for member in node.members:
         if translator.output.find(member.name) is None:
-            text = (
-                f"translator member {member.name} definition: {member.name} is not a member of {translator.output_name}"
-            )
+            text = f"translator member {member.name} is not a member of {translator.output_name}"
             raise DError("D_XLATE_MEMB", text, member.position)
         _expand(sample, member, scope)
 
@@ -105,14 +103,12 @@ def dereference(value: TranslatorValue, position: Position) -> TranslatorValue:
 
 def member(value: TranslatorValue, name: str, arrow: bool, scope: Scope, position: Position) -> Operand:
     """A member of translated data."""
-    _check_operator(value, arrow, position)
-    if value.output.find(name) is None:
-        text = f"{name} is not a member of {value.translator.output_name}"
-        known = value.translator.members
-        raise DError("D_TYPE_MEMBER", text, position, alike.hint(name, known), alike.likely(name, known))
-    definition = value.translator.members.get(name)
+    known = value.translator.members
+    definition = known.get(name)
     if definition is None:
-        raise DError("D_XLATE_NOCONV", f"translator does not define conversion for member: {name}", position)
+        text = f"translator does not define conversion for member: {name}"
+        raise DError("D_XLATE_NOCONV", text, position, alike.hint(name, known), alike.likely(name, known))
+    _check_operator(value, arrow, position)
     return _expand(value, definition, scope)
 
 

@@ -39,15 +39,24 @@ def check_keys(what: str, kinds: tuple[Type, ...], keys: tuple[Operand, ...], po
             raise DError("D_PROTO_ARG", f"{text}\t      key: {spell(key.type)}", position)
 
 
-def key_value(key: Operand, number: int, position: Position) -> Expr:
-    """A key as it is kept: characters of an array as a string, other arrays by their address."""
+def key_value(key: Operand, what: str, number: int, position: Position) -> Expr:
+    """A key as it is kept, of an `associative array` or an `aggregation`: characters of an array as a string, other
+    arrays by their address."""
     if is_dynamic(key) or is_void(key.type) or is_function(key.type):
-        text = f"key #{number} may not be of type {spell(key.type)}"
-        raise DError("D_KEY_TYPE", text, position)
+        raise _no_key(key, what, number, position)
     value = value_of(key)
     if is_string(value.type) or (is_array(value.type) and is_string_like(value.type)):
         return stored(value, STRING)
     return decay(value)
+
+
+def _no_key(key: Operand, what: str, number: int, position: Position) -> DError:
+    text = f"{spell(key.type)} expression may not be used as {what} index: key #{number}"
+    return DError("D_KEY_TYPE", text, position)
+
+
+def local_array(name: str, position: Position) -> DError:
+    return DError("D_ARR_LOCAL", f"local variables may not be used as associative arrays: {name}", position)
 
 
 def new_array(
@@ -58,23 +67,27 @@ def new_array(
         remedy = f"-xtregs={len(keys)} allows so many keys, and so does a declaration of the array"
         raise DError("D_UNKNOWN", "Insufficient tuple registers to generate code", hint=remedy)
     if where == "this":
-        text = f"cannot use local associative arrays: {name}"
-        raise DError("D_ARR_LOCAL", text, position)
+        raise local_array(name, position)
     for number, key in enumerate(keys, 1):
         if is_recordable_opaque(key.type):
-            raise DError("D_KEY_TYPE", f"key #{number} may not be of type {spell(key.type)}", position)
-    values = [key_value(key, number, position) for number, key in enumerate(keys, 1)]
+            raise _no_key(key, "associative array", number, position)
+    values = [key_value(key, "associative array", number, position) for number, key in enumerate(keys, 1)]
     return scope.bring(where, name, value, position, tuple(v.type for v in values))
 
 
 def new_scalar(scope: Scope, where: str, name: str, value: Operand, position: Position) -> Var:
     """A variable that comes into being by the assignment of `value`."""
     kind = declared_type(value)
-    value_of(value)
+    if is_dynamic(value):
+        text = f'operands have incompatible types: "scalar" = "{spell(value.type)}"'
+        raise DError("D_OP_INCOMPAT", text, value.position)
     if is_void(kind):
-        raise DError("D_OP_INCOMPAT", f'variable {name} cannot hold a value of type "{spell(kind)}"', position)
+        raise DError("D_OP_INCOMPAT", 'operands have incompatible types: "void" = "void"', value.position)
+    value_of(value)
     return Var(kind, position, scope.bring(where, name, kind, position))
 
 
-def undeclared(name: str, position: Position) -> DError:
+def undeclared(name: str, position: Position, scope_name: str = "global") -> DError:
+    """The error for what is read, or changed, before it is there."""
+    name = name if scope_name == "global" else f"{scope_name}->{name}"
     return DError("D_VAR_UNDEF", f"{name} has not yet been declared or assigned", position)

@@ -35,6 +35,8 @@ def directive(text: str, position: Position) -> Pragma | LineMarker | None:
     if name == "error":
         return Pragma(position, name, tuple(words[1:]))
     if name == "pragma":
+        if words[1:2] in (["error"], ["line"], ["ident"]):
+            return directive("#" + text[1:].partition("pragma")[2], position)
         # Pragmas of other languages' compilers are none of ours.
         if words[1:2] != ["D"]:
             return None
