@@ -37,12 +37,14 @@ def comparison(case: Case) -> Iterator[Remedy]:
 
 _SCOPES = ("args", "globals", "locals", "self", "this")
 """Words that have variables behind -> and are no structures."""
+_OF_MEMBERS = ("D_TYPE_MEMBER", "D_XLATE_NOCONV")
+"""Mistakes in the name behind an operator that is right."""
 
 
 def member_operator(case: Case) -> Iterator[Remedy]:
     """. and -> mixed up, and members of plain addresses."""
     word = case.word
-    if word is not None and word.text in (".", "->"):
+    if word is not None and word.text in (".", "->") and case.error.tag not in _OF_MEMBERS:
         if word.text == "->" and case.layout.of(left_operand(case.layout, case.number)) in _SCOPES:
             return
         other = "->" if word.text == "." else "."

@@ -20,6 +20,7 @@ from sonde.lang.check.operands import (
     value_of,
 )
 from sonde.lang.check.scope import Scope
+from sonde.lang.check.untranslated import reason
 from sonde.lang.d import syntax
 from sonde.lang.errors import DError, Position
 from sonde.lang.program import Const, Deref
@@ -107,7 +108,10 @@ def member(value: TranslatorValue, name: str, arrow: bool, scope: Scope, positio
     definition = known.get(name)
     if definition is None:
         text = f"translator does not define conversion for member: {name}"
-        raise DError("D_XLATE_NOCONV", text, position, alike.hint(name, known), alike.likely(name, known))
+        is_member = value.output.find(name) is not None
+        near = () if is_member else alike.likely(name, known)
+        hint = reason(name) if is_member else alike.hint(name, known)
+        raise DError("D_XLATE_NOCONV", text, position, hint, near)
     _check_operator(value, arrow, position)
     return _expand(value, definition, scope)
 

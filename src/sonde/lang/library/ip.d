@@ -13,6 +13,8 @@ typedef struct pktinfo {
 typedef struct csinfo {
 	uintptr_t cs_addr;	/* the struct sock; 0 if the packet has none */
 	uint64_t cs_cid;	/* the socket's cookie; 0 if nothing has asked for it */
+	pid_t cs_pid;		/* as the next, with no translation */
+	int cs_zoneid;
 } csinfo_t;
 
 typedef struct ipinfo {

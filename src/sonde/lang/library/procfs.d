@@ -8,6 +8,12 @@ typedef struct timestruc {
 	long tv_nsec;
 } timestruc_t;
 
+/* Nanoseconds since 1970, or of an interval. */
+translator timestruc_t < uint64_t ns > {
+	tv_sec = ns / 1000000000;
+	tv_nsec = ns % 1000000000;
+};
+
 typedef id_t taskid_t;
 typedef id_t dprojid_t;
 typedef id_t poolid_t;
@@ -21,20 +27,20 @@ typedef struct lwpsinfo {
 	char pr_stype;			/* always 0 */
 	char pr_state;			/* SSLEEP ... */
 	char pr_sname;			/* a letter for pr_state */
-	char pr_nice;
+	char pr_nice;			/* -20 to 19 */
 	short pr_syscall;
 	char pr_oldpri;
 	char pr_cpu;
 	int pr_pri;			/* the kernel's priority: 0 to 99 real-time, 100 to 139 others, less is more urgent */
 	ushort_t pr_pctcpu;
 	ushort_t pr_pad;
-	timestruc_t pr_start;
-	timestruc_t pr_time;
-	char pr_clname[8];
+	timestruc_t pr_start;		/* when it was made */
+	timestruc_t pr_time;		/* how long it has run */
+	char pr_clname[8];		/* TS, FF, RR, B, IDL, DLN, EXT */
 	char pr_name[16];		/* the thread's name */
 	processorid_t pr_onpro;		/* the CPU it is or was last on */
-	processorid_t pr_bindpro;
-	psetid_t pr_bindpset;
+	processorid_t pr_bindpro;	/* always -1: Linux binds to sets of CPUs */
+	psetid_t pr_bindpset;		/* always -1 */
 	int pr_lgrp;
 	int pr_filler[4];
 } lwpsinfo_t;
@@ -57,9 +63,9 @@ typedef struct psinfo {
 	struct tty_struct *pr_ttydev;	/* controlling terminal, or -1 */
 	ushort_t pr_pctcpu;
 	ushort_t pr_pctmem;
-	timestruc_t pr_start;
+	timestruc_t pr_start;		/* when it was made */
 	timestruc_t pr_time;
-	timestruc_t pr_ctime;
+	timestruc_t pr_ctime;		/* how long its children have run that it has waited for */
 	char pr_fname[16];		/* name of the program, as execname has it */
 	char pr_psargs[80];		/* the beginning of the command line */
 	int pr_wstat;			/* of a process that has ended, what wait() tells */
@@ -80,6 +86,9 @@ typedef struct psinfo {
 
 inline char PR_MODEL_ILP32 = 1;
 inline char PR_MODEL_LP64 = 2;
+
+inline processorid_t PBIND_NONE = -1;
+inline psetid_t PS_NONE = -1;
 
 inline int PR_STOPPED = 0x00000001;
 inline int PR_ISTOP = 0x00000002;
@@ -129,6 +138,13 @@ inline int task_arguments_readable[struct task_struct *T] =
 inline long task_argument_count[struct task_struct *T] =
     task_arguments_readable[T] ? *(long *)copyin(T->mm->start_stack, sizeof(long)) : 0;
 
+inline uint64_t task_started[struct task_struct *T] = walltimestamp - (timestamp - T->start_time);
+
+/* SCHED_* of include/uapi/linux/sched.h, as ps -o cls names them. */
+inline string task_class[struct task_struct *T] =
+    T->policy == 0 ? "TS" : T->policy == 1 ? "FF" : T->policy == 2 ? "RR" : T->policy == 3 ? "B" :
+    T->policy == 5 ? "IDL" : T->policy == 6 ? "DLN" : T->policy == 7 ? "EXT" : "?";
+
 translator psinfo_t < struct task_struct *T > {
 	pr_nlwp = T->signal->nr_threads;
 	pr_pid = T->tgid;
@@ -141,6 +157,8 @@ translator psinfo_t < struct task_struct *T > {
 	pr_egid = T->cred->egid.val;
 	pr_addr = (uintptr_t)T;
 	pr_ttydev = T->signal->tty ? T->signal->tty : (struct tty_struct *)-1;
+	pr_start = xlate <timestruc_t> (task_started[T]);
+	pr_ctime = xlate <timestruc_t> ((uint64_t)(T->signal->cutime + T->signal->cstime));
 	pr_fname = T->comm;
 	pr_psargs = task_arguments_readable[T] ? __command_line(T->mm->arg_start, T->mm->arg_end) : stringof(T->comm);
 	pr_wstat = T->exit_code;
@@ -154,6 +172,7 @@ translator psinfo_t < struct task_struct *T > {
 	pr_poolid = 0;
 	pr_zoneid = 0;
 	pr_contract = 0;
+	pr_lwp = xlate <lwpsinfo_t> (T);
 };
 
 translator lwpsinfo_t < struct task_struct *T > {
@@ -167,8 +186,14 @@ translator lwpsinfo_t < struct task_struct *T > {
 	pr_sname = task_state[T] & 0x3 ? 'S' : task_state[T] & 0xc ? 'T' : task_state[T] & 0xb0 ? 'Z' :
 	    task_state[T] & 0x300 ? 'W' : 'R';
 	pr_pri = T->prio;
+	pr_nice = T->static_prio - 120;
+	pr_start = xlate <timestruc_t> (task_started[T]);
+	pr_time = xlate <timestruc_t> ((uint64_t)T->se.sum_exec_runtime);
+	pr_clname = task_class[T];
 	pr_name = T->comm;
 	pr_onpro = T->thread_info.cpu;
+	pr_bindpro = PBIND_NONE;
+	pr_bindpset = PS_NONE;
 };
 
 inline psinfo_t *curpsinfo = xlate <psinfo_t *> (curthread);

@@ -53,6 +53,7 @@ typedef struct tcpinfo {
 typedef struct tcpsinfo {
 	uintptr_t tcps_addr;		/* the struct sock; 0 if it is not known */
 	int tcps_local;			/* whether both ends are here */
+	int tcps_active;		/* no translation */
 	uint16_t tcps_lport;
 	uint16_t tcps_rport;
 	string tcps_laddr;
@@ -61,6 +62,7 @@ typedef struct tcpsinfo {
 	uint32_t tcps_iss;		/* first sequence number sent, of a connection half open */
 	uint32_t tcps_suna;		/* first number sent and not acknowledged */
 	uint32_t tcps_snxt;		/* next number to send */
+	uint32_t tcps_rack;		/* last number acknowledged to the peer */
 	uint32_t tcps_rnxt;		/* next number expected */
 	uint32_t tcps_swnd;		/* window of the peer, bytes */
 	int32_t tcps_snd_ws;		/* and its scale */
@@ -68,6 +70,7 @@ typedef struct tcpsinfo {
 	int32_t tcps_rcv_ws;		/* and its scale */
 	uint32_t tcps_cwnd;		/* congestion window, bytes */
 	uint32_t tcps_cwnd_ssthresh;	/* slow start ends there, bytes */
+	uint32_t tcps_sack_fack;	/* no translation */
 	uint32_t tcps_sack_snxt;	/* next number to send again */
 	uint32_t tcps_rto;		/* retransmission timeout, ms */
 	uint32_t tcps_mss;		/* bytes of the largest segment */
@@ -158,6 +161,7 @@ translator tcpsinfo_t < struct sock *s > {
 	tcps_iss = tcp_request[s] == NULL ? 0 : tcp_request[s]->snt_isn;
 	tcps_suna = tcp_connection[s] == NULL ? 0 : tcp_connection[s]->snd_una;
 	tcps_snxt = tcp_connection[s] == NULL ? 0 : tcp_connection[s]->snd_nxt;
+	tcps_rack = tcp_connection[s] == NULL ? 0 : tcp_connection[s]->rcv_wup;
 	tcps_rnxt = tcp_connection[s] == NULL ? 0 : tcp_connection[s]->rcv_nxt;
 	tcps_swnd = tcp_connection[s] == NULL ? 0 : tcp_connection[s]->snd_wnd;
 	tcps_snd_ws = tcp_connection[s] == NULL ? 0 : tcp_connection[s]->rx_opt.snd_wscale;
@@ -188,6 +192,7 @@ translator tcpsinfo_t < packet_sent_t *p > {
 	tcps_iss = xlate <tcpsinfo_t *>(p->packet.sk)->tcps_iss;
 	tcps_suna = xlate <tcpsinfo_t *>(p->packet.sk)->tcps_suna;
 	tcps_snxt = xlate <tcpsinfo_t *>(p->packet.sk)->tcps_snxt;
+	tcps_rack = xlate <tcpsinfo_t *>(p->packet.sk)->tcps_rack;
 	tcps_rnxt = xlate <tcpsinfo_t *>(p->packet.sk)->tcps_rnxt;
 	tcps_swnd = xlate <tcpsinfo_t *>(p->packet.sk)->tcps_swnd;
 	tcps_snd_ws = xlate <tcpsinfo_t *>(p->packet.sk)->tcps_snd_ws;
@@ -217,6 +222,7 @@ translator tcpsinfo_t < packet_received_t *p > {
 	tcps_iss = 0;
 	tcps_suna = 0;
 	tcps_snxt = 0;
+	tcps_rack = 0;
 	tcps_rnxt = 0;
 	tcps_swnd = 0;
 	tcps_snd_ws = 0;
@@ -245,6 +251,7 @@ translator tcpsinfo_t < sock_heard_t *s > {
 	tcps_iss = xlate <tcpsinfo_t *>((struct sock *)s)->tcps_iss;
 	tcps_suna = xlate <tcpsinfo_t *>((struct sock *)s)->tcps_suna;
 	tcps_snxt = xlate <tcpsinfo_t *>((struct sock *)s)->tcps_snxt;
+	tcps_rack = xlate <tcpsinfo_t *>((struct sock *)s)->tcps_rack;
 	tcps_rnxt = xlate <tcpsinfo_t *>((struct sock *)s)->tcps_rnxt;
 	tcps_swnd = xlate <tcpsinfo_t *>((struct sock *)s)->tcps_swnd;
 	tcps_snd_ws = xlate <tcpsinfo_t *>((struct sock *)s)->tcps_snd_ws;

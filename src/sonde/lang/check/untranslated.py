@@ -1,0 +1,29 @@
+"""Why members of the D libraries' structures have no translation: what Linux does not have, and what is near."""
+
+from __future__ import annotations
+
+_PER_CPU = "Linux keeps it in counters of each CPU, which have to be added up; /proc/PID/status has it"
+_SHARE = "Linux does not keep a thread's share of the processor; pr_time of lwpsinfo_t is how long it has run"
+
+_WHY = {
+    "cs_pid": "Linux's sockets do not know which process has made them; pid is the thread's that runs",
+    "cs_zoneid": "Linux has no zones; args[3]->if_ipstack of the ip provider tells network namespaces apart",
+    "pr_cpu": _SHARE,
+    "pr_flag": "Linux has no flags of a process like these; pr_flag of lwpsinfo_t has PR_STOPPED and PR_IDLE",
+    "pr_lgrp": "the kernel tells the node of a CPU, not of a thread: curcpu->cpu_lgrp",
+    "pr_oldpri": "Linux has one priority for a thread: pr_pri",
+    "pr_pctcpu": _SHARE,
+    "pr_pctmem": _PER_CPU,
+    "pr_rssize": _PER_CPU,
+    "pr_size": "curthread->mm->total_vm is the number of pages",
+    "pr_syscall": "probefunc is the call at syscall probes; elsewhere Linux does not tell it apart from the last one",
+    "pr_time": "Linux adds up the time of a process's threads when it is asked; pr_lwp.pr_time is that of the thread",
+    "tcps_active": "Linux's connections do not know it; the probes connect-established and accept-established do",
+    "tcps_sack_fack": "Linux keeps no such number; tcps_sack_snxt is the next one to be sent again",
+}
+"""By the member's name."""
+
+
+def reason(member: str) -> str:
+    """For a message; "" if there is nothing to say."""
+    return _WHY.get(member, "")
