@@ -91,6 +91,9 @@ _LACKING = (
     (re.compile(r"fatal error: (\S+): No such file"), HEADER),
     (re.compile(r"(errno\.h): No such file"), HEADER),
 )
+_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
+_DEFINED = re.compile(r"^#define[ \t]+(\w+)[ \t]+(\w+)[ \t]*$", re.MULTILINE)
+"""A word for the preprocessor to replace."""
 _CAST = re.compile(r"\((\w+(?: \w+)?)\s*\**\s*\)")
 
 
@@ -137,11 +140,12 @@ class Causes:
 
     def of_descriptions(self, text: str) -> list[Failure]:
         """The probe descriptions of a D program that match none here, each with its cause."""
-        found = [
-            self._of_description(list(fields))
-            for fields in sorted(names_of(Source(text)).probes)
-            if not self._matches(fields)
-        ]
+        text = _COMMENT.sub(" ", text)
+        defined, text = _DEFINED.findall(text), _DEFINED.sub("", text)
+        for name, value in defined:
+            text = re.sub(rf"\b{name}\b", value, text)
+        named = sorted(names_of(Source(text)).probes)
+        found = [self._of_description(list(fields)) for fields in named if not self._matches(fields)]
         return list(dict.fromkeys(found))
 
     def _matches(self, fields: tuple[str, ...]) -> bool:

@@ -54,6 +54,10 @@ def test_causes_of_descriptions(description, known):
     assert known.of_descriptions(f"{description} {{ }}") == [causes.Failure(DESCRIPTIONS[description], description)]
 
 
+def test_what_the_preprocessor_replaces_is_no_name(known):
+    assert known.of_descriptions("#define RATE\t97\t\t/* Hertz */\nprofile-RATE { }\n") == []
+
+
 def test_scripts_are_distinct_by_content(tmp_path):
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()
