@@ -38,6 +38,9 @@ SPECIAL = {
     # At a probe whose argument is a task.
     "__adopt": [],
     "inet_ntop": ["inet_ntop(2, alloca(16))"],
+    # It is made of a library's definition.
+    "getf": [],
+    "json": ['json("[1]", "[0]")'],
     "link_ntop": ["link_ntop(1, alloca(16))"],
     "copyout": ["copyout(copyin(arg1, 4), arg1, 4)"],
     "copyoutstr": ['copyoutstr("every", arg1, 6)'],

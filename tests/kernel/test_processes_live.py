@@ -52,6 +52,8 @@ syscall::getpgid:entry /pid == $target/ {
     printf("%d %d\n", curpsinfo->pr_addr == (uintptr_t)curthread, curpsinfo->pr_dmodel == PR_MODEL_LP64);
     printf("%s %s %d %o\n", fds[20].fi_name, fds[20].fi_pathname, fds[20].fi_offset, fds[20].fi_oflags & O_ACCMODE);
     printf("%d %s %s %s\n", (fds[20].fi_oflags & O_APPEND) != 0, fds[21].fi_name, fds[-1].fi_fs, root);
+    printf("%s %d ", d_path(&getf(20)->f_path), getf(20)->f_pos == fds[20].fi_offset);
+    printf("%d %d %d\n", getf(21) == NULL, getf(-1) == NULL, getf(1 << 30) == NULL);
 }
 syscall::getppid:entry /pid == $target && tid != pid/ {
     printf("%d %s %c %d ", curlwpsinfo->pr_lwpid, curlwpsinfo->pr_name, curlwpsinfo->pr_sname, curlwpsinfo->pr_pri);
@@ -91,6 +93,11 @@ def test_directories(lines):
     assert traced[6].endswith(" /")
 
 
+def test_getf_gives_the_file_that_fds_describes(lines):
+    traced, _, _, file = lines
+    assert traced[7] == f"{file} 1 1 1 1"
+
+
 def test_open_files(lines):
     traced, _, _, file = lines
     assert traced[5] == f"file.txt {file} 7 2"
@@ -100,7 +107,7 @@ def test_open_files(lines):
 def test_threads(lines):
     traced, told, *_ = lines
     number, name = told[3].split()
-    assert traced[7] == f"{number} {name} R 120 1 1 2"
+    assert traced[8] == f"{number} {name} R 120 1 1 2"
 
 
 def test_the_command_line_of_another_process_is_its_name():

@@ -13,6 +13,7 @@ from sonde.codegen.subroutines import (
     ancestors,
     components,
     family,
+    json_values,
     locks,
     memory,
     numbers,
@@ -59,6 +60,7 @@ _VALUES: dict[str, Callable[[Generation, tree.Call], Operand]] = {
     "index": searching.index,
     "rindex": searching.rindex,
     "strlen": strings.strlen,
+    "strtoll": numbers.strtoll,
 }  # fmt: skip
 
 _STRINGS: dict[str, Callable[[Generation, tree.Call, Memory, int], None]] = {
@@ -72,6 +74,7 @@ _STRINGS: dict[str, Callable[[Generation, tree.Call, Memory, int], None]] = {
     "inet_ntoa": addresses.inet_ntoa,
     "inet_ntoa6": addresses.inet_ntoa6,
     "inet_ntop": addresses.inet_ntop,
+    "json": json_values.json,
     "link_ntop": addresses.link_ntop,
     "lltostr": numbers.lltostr,
     "strchr": searching.strchr,
@@ -80,4 +83,6 @@ _STRINGS: dict[str, Callable[[Generation, tree.Call, Memory, int], None]] = {
     "strstr": searching.strstr,
     "strtok": searching.strtok,
     "substr": strings.substr,
+    "tolower": strings.tolower,
+    "toupper": strings.toupper,
 }

@@ -9,7 +9,7 @@ from sonde.lang.program import Clause, Variable
 from sonde.lang.types import String, resolve
 from sonde.lang.walk import is_zero, nodes
 
-_MAY_FIND_NOTHING = ("strchr", "strrchr", "strstr", "strtok")
+_MAY_FIND_NOTHING = ("strchr", "strrchr", "strstr", "strtok", "json")
 
 
 def can_be_null(e: tree.Expr, nullable: frozenset[Variable]) -> bool:

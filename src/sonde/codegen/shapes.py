@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from sonde.codegen.names import LONGEST_NAME, PROBE_NAMES
+from sonde.codegen.routines.bases import END
 from sonde.codegen.settings import Settings
 from sonde.lang import program as tree
 from sonde.lang.errors import DError
@@ -66,7 +67,18 @@ def _longest(e: tree.Expr, probes: Sequence[Probe], settings: Settings) -> int:
     return limit
 
 
-_OF_FIRST_ARGUMENT = ("basename", "cleanpath", "dirname", "strchr", "strrchr", "strstr", "substr")
+_OF_FIRST_ARGUMENT = (
+    "basename",
+    "cleanpath",
+    "dirname",
+    "strchr",
+    "strrchr",
+    "strstr",
+    "substr",
+    "json",
+    "tolower",
+    "toupper",
+)
 _LONGEST_TEXTS = {
     "__packet_text": 45, "inet_ntoa": 15, "inet_ntoa6": 45, "inet_ntop": 45, "link_ntop": 59, "lltostr": 20,
 }  # fmt: skip
@@ -79,6 +91,8 @@ def _longest_result(e: tree.Call, probes: Sequence[Probe], settings: Settings) -
         return min(settings.strsize, COMMAND_LINE_SIZE - 1)
     if e.name in _OF_FIRST_ARGUMENT:
         return max(_longest(e.arguments[0], probes, settings), 1)
+    if e.name == "lltostr" and len(e.arguments) > 1:
+        return END
     return _LONGEST_TEXTS.get(e.name, settings.strsize)
 
 

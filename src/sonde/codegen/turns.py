@@ -120,7 +120,7 @@ _CHARACTER_NS = 16
 
 _LINEAR = frozenset({
     "basename", "cleanpath", "copyinstr", "dirname", "inet_ntop", "inet_ntoa", "inet_ntoa6", "lltostr", "strchr",
-    "strjoin", "strlen", "strrchr", "strtok", "substr", "link_ntop",
+    "strjoin", "strlen", "strrchr", "strtok", "strtoll", "substr", "link_ntop", "tolower", "toupper", "json",
 })  # fmt: skip
 
 _PAIR_NS = 0.5

@@ -6,8 +6,11 @@ from collections.abc import Callable
 
 from sonde.codegen.ir import Function
 from sonde.codegen.routines import (
+    bases,
     buckets,
+    characters,
     components,
+    json_values,
     packets,
     paths,
     processes,
@@ -28,6 +31,8 @@ _FIXED: dict[str, Callable[[], Function]] = {
 }
 
 _TEXTS: dict[str, Callable[[str], Function]] = {
+    "based": bases.based,
+    "based_digit": bases.based_digit,
     "decimal": texts.decimal,
     "decimal_digit": texts.decimal_digit,
     "ipv4_text": texts.ipv4_text,
@@ -39,6 +44,15 @@ _TEXTS: dict[str, Callable[[str], Function]] = {
 }
 
 _OF_STRINGS: dict[str, Callable[[str, int], Function]] = {
+    "upper": characters.upper,
+    "upper_letter": characters.upper_letter,
+    "lower": characters.lower,
+    "lower_letter": characters.lower_letter,
+    "number": characters.number,
+    "digit": characters.digit,
+    "json": json_values.json,
+    "json_part": json_values.json_part,
+    "json_step": json_values.json_step,
     "find": searching.find,
     "find_at": searching.find_at,
     "match": searching.match,

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from sonde.codegen.faults import ILLEGAL_OPERATION, fault_if
 from sonde.codegen.generation import Generation
 from sonde.codegen.ir import Imm, Operand
 from sonde.codegen.kernels import require_loops
 from sonde.codegen.places import Memory
+from sonde.codegen.routines import bases, characters
 from sonde.codegen.routines.texts import DIGITS, LENGTH, SIZE, TEXT
-from sonde.codegen.subroutines.results import get, moved, part_into
+from sonde.codegen.subroutines.results import argument_in, get, layout, moved, part_into, put, routine_name
 from sonde.lang import program as tree
 
 
@@ -37,9 +39,42 @@ def getminor(g: Generation, e: tree.Call) -> Operand:
 
 
 def lltostr(g: Generation, e: tree.Call, memory: Memory, size: int) -> None:
-    """The decimal digits of a signed number."""
+    """The digits of a number, in base 10 or another."""
     require_loops(g, f"{e.name}()", e.position)
+    if len(e.arguments) > 1:
+        _in_base(g, e, memory, size)
+        return
     work = g.framed(SIZE)
     g.routine("decimal", g.address(work), g.b.in_register(g.value(e.arguments[0])))
     start = get(g, work, LENGTH)
     part_into(g, moved(work, TEXT), start, g.b.alu("sub", Imm(DIGITS), start), memory, size)
+
+
+_LOWEST_BASE, _HIGHEST_BASE = 2, 36
+
+
+def base_of(g: Generation, e: tree.Call) -> Operand:
+    """The second argument as a base; one that has no digits is a fault."""
+    base = g.b.in_register(g.value(e.arguments[1])) if len(e.arguments) > 1 else Imm(10)
+    fault_if(g, "lt", base, Imm(_LOWEST_BASE), ILLEGAL_OPERATION, Imm(0))
+    fault_if(g, "gt", base, Imm(_HIGHEST_BASE), ILLEGAL_OPERATION, Imm(0))
+    return base
+
+
+def _in_base(g: Generation, e: tree.Call, memory: Memory, size: int) -> None:
+    number = g.b.in_register(g.value(e.arguments[0]))
+    base = g.b.in_register(base_of(g, e))
+    work = g.framed(bases.SIZE)
+    g.routine("based", g.address(work), number, base)
+    start = get(g, work, bases.LENGTH)
+    part_into(g, moved(work, bases.TEXT), start, g.b.alu("sub", Imm(bases.END), start), memory, size)
+
+
+def strtoll(g: Generation, e: tree.Call) -> Operand:
+    """The number that a text begins with."""
+    require_loops(g, f"{e.name}()", e.position)
+    base = g.b.in_register(base_of(g, e))
+    work = g.framed(layout(g).size)
+    put(g, work, characters.LENGTH, argument_in(g, e.arguments[0], moved(work, layout(g).first)))
+    put(g, work, characters.BASE, base)
+    return g.routine(routine_name(g, "number"), g.address(work))

@@ -5,10 +5,12 @@ from __future__ import annotations
 from sonde.codegen.access import zero
 from sonde.codegen.generation import Generation
 from sonde.codegen.ir import Imm, Operand
+from sonde.codegen.kernels import require_loops
 from sonde.codegen.places import Memory, Remote
 from sonde.codegen.resident import read_user, require_read
+from sonde.codegen.routines.characters import LENGTH as CASE_LENGTH
 from sonde.codegen.strings import characters, copy_characters, limit, read, string_length
-from sonde.codegen.subroutines.results import part_into
+from sonde.codegen.subroutines.results import argument_in, get, layout, moved, part_into, put, routine_name
 from sonde.lang import program as tree
 
 
@@ -88,3 +90,22 @@ def _range(g: Generation, e: tree.Call, start: Operand, total: Operand) -> tuple
         g.b.move(end, total)
     count = g.b.choose("sgt", end, first, lambda: g.b.alu("sub", end, first), lambda: Imm(0))
     return first, count
+
+
+def toupper(g: Generation, e: tree.Call, memory: Memory, size: int) -> None:
+    """Capital letters for small ones."""
+    _in_case(g, e, "upper", memory, size)
+
+
+def tolower(g: Generation, e: tree.Call, memory: Memory, size: int) -> None:
+    """Small letters for capital ones."""
+    _in_case(g, e, "lower", memory, size)
+
+
+def _in_case(g: Generation, e: tree.Call, case: str, memory: Memory, size: int) -> None:
+    require_loops(g, f"{e.name}()", e.position)
+    work = g.framed(layout(g).size)
+    text = moved(work, layout(g).first)
+    put(g, work, CASE_LENGTH, argument_in(g, e.arguments[0], text))
+    g.routine(routine_name(g, case), g.address(work))
+    part_into(g, text, Imm(0), get(g, work, CASE_LENGTH), memory, size)

@@ -34,6 +34,7 @@ _VARIABLES = {
 }
 _FUNCTIONS = {
     "d_path": f"{_KERNEL} can follow its structures",
+    "getf": f"{_KERNEL} can tell which file it is",
     "stack": f"{_KERNEL} can walk the kernel's stack; ustack() walks that of the process",
 }
 _DATA = f"it sees no data of the kernel; {_KERNEL} does"

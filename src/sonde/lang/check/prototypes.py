@@ -30,6 +30,7 @@ _SUBROUTINES = {
     "d_path": "string(struct path *)",
     "ddi_pathname": "string(void *, int64_t)",
     "dirname": "string(char *)",
+    "getf": "struct file *(int)",
     "getmajor": "uint32_t(uint32_t)",
     "getminor": "uint32_t(uint32_t)",
     "htonl": "uint32_t(uint32_t)",
@@ -40,7 +41,8 @@ _SUBROUTINES = {
     "inet_ntoa6": "string(struct in6_addr *, [int])",
     "inet_ntop": "string(int, void *)",
     "link_ntop": "string(int, void *)",
-    "lltostr": "string(int64_t)",
+    "json": "string(char *, char *)",
+    "lltostr": "string(int64_t, [int])",
     "msgdsize": "size_t(void *)",
     "msgsize": "size_t(void *)",
     "mutex_owned": "int(struct mutex *)",
@@ -63,7 +65,10 @@ _SUBROUTINES = {
     "strrchr": "string(char *, char)",
     "strstr": "string(char *, char *)",
     "strtok": "string(char *, char *)",
+    "strtoll": "int64_t(char *, [int])",
     "substr": "string(char *, int, [int])",
+    "tolower": "string(char *)",
+    "toupper": "string(char *)",
 }
 
 _SYMBOLS = {
