@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from glob import glob
 
 _LIBRARIES = (
@@ -28,9 +28,9 @@ _PLACE = struct.Struct("<QQ")
 _HEADER, _SECTION = 64, 64
 
 
-def with_section(name: str) -> Iterator[str]:
-    """The paths of the files that have a section of that name, each file once."""
-    wanted = name.encode() + b"\0"
+def with_sections(names: Sequence[str]) -> Iterator[str]:
+    """The paths of the files that have a section of one of the names, each file once."""
+    wanted = [name.encode() + b"\0" for name in names]
     seen: set[tuple[int, int]] = set()
     for path in _files():
         if len(seen) >= _MOST:
@@ -44,7 +44,8 @@ def with_section(name: str) -> Iterator[str]:
             identity = status.st_dev, status.st_ino
             if identity not in seen:
                 seen.add(identity)
-                if wanted in _section_names(descriptor):
+                found = _section_names(descriptor)
+                if any(name in found for name in wanted):
                     yield path
         except OSError:
             continue

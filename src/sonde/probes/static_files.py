@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from sonde.probe import StaticPattern, StaticSite
-from sonde.probes.installed_files import with_section
+from sonde.probes.installed_files import with_sections
 from sonde.probes.pattern import matcher
 from sonde.probes.static_sites import SiteError, site_of
 from sonde.symbols.elf import ElfError, ElfFile
@@ -15,7 +15,8 @@ from sonde.symbols.functions import CodeObject
 from sonde.symbols.indirect import Loaded
 from sonde.symbols.mappings import DELETED, Mapping, parse_maps
 from sonde.symbols.objects import is_inode, root_of
-from sonde.symbols.stapsdt import SECTION, Note, notes_of
+from sonde.symbols.static_note import Note
+from sonde.symbols.static_notes import SECTIONS, notes_of
 from sonde.symbols.symbol_files import with_symbols
 from sonde.typed import NamedTuple, TypeAlias
 from sonde.untrusted import kernel_text, lines
@@ -142,7 +143,7 @@ class StaticFiles:
 
     def installed(self) -> Iterator[StaticFile]:
         """Those where programs and libraries are installed, whether a process has mapped them or not."""
-        for path in with_section(SECTION):
+        for path in with_sections(SECTIONS):
             try:
                 file = ElfFile.open(path)
             except (OSError, ElfError):

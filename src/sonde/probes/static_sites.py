@@ -7,7 +7,8 @@ from sonde.lang.types import Type, Typedef
 from sonde.probe import StaticSite
 from sonde.probes import static_arguments
 from sonde.symbols.functions import CodeObject
-from sonde.symbols.stapsdt import Note, code_offset, counter_offset, data_address
+from sonde.symbols.stapsdt import code_offset, counter_offset, data_address
+from sonde.symbols.static_note import Note
 
 ARGUMENT_TYPES: dict[tuple[int, bool], Type] = {
     (size, signed): Typedef(f"{'' if signed else 'u'}int{8 * size}_t", base)

@@ -23,7 +23,9 @@ from sonde.probes.user_functions import objects_called
 from sonde.symbols.code_objects import CodeObjects
 from sonde.symbols.elf import ElfError
 from sonde.symbols.functions import CodeObject
-from sonde.symbols.stapsdt import SECTION, Note, notes_of
+from sonde.symbols.stapsdt import SECTION
+from sonde.symbols.static_note import Note
+from sonde.symbols.static_notes import notes_of
 from sonde.typed import NamedTuple
 
 _ANY = ARGUMENT_TYPES[8, True]

@@ -7,7 +7,7 @@ import struct
 from collections.abc import Iterable, Iterator
 
 from sonde.symbols.elf import ElfError, ElfFile
-from sonde.typed import NamedTuple
+from sonde.symbols.static_note import Note
 
 SECTION = ".note.stapsdt"
 BASE_SECTION = ".stapsdt.base"
@@ -33,18 +33,6 @@ _ADDRESSES = struct.Struct("<QQQ")
 
 class StapsdtError(Exception):
     """The notes are cut off or damaged."""
-
-
-class Note(NamedTuple):
-    """One site of a probe, as it was linked: the `location` of its instruction, where section .stapsdt.base was then,
-    the u16 `semaphore` that counts who listens (0: none), and the operands of its `arguments`, separated by spaces."""
-
-    provider: str
-    name: str
-    location: int
-    base: int
-    semaphore: int
-    arguments: str
 
 
 def notes_of(file: ElfFile) -> list[Note]:
