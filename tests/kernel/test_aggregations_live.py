@@ -128,3 +128,26 @@ def test_a_probes_name_and_a_shorter_string_are_keys_of_one_aggregation():
     BEGIN { self->b[probename] = 4; printf("%d", a["dtrace"] + a["y"] + self->b["BEGIN"] + self->b["BEGI"]); exit(0); }
     """
     assert sonde("-qn", text).stdout.split() == ["9", "BEGIN", "1", "x", "1"]
+
+
+ZEROS = ("sum(0)", "quantize(5, 0)", "lquantize(5, 0, 10, 1, 0)", "llquantize(5, 10, 0, 3, 10, 0)", "min(0)", "max(0)",
+         "avg(0)", "stddev(0)", "count()")  # fmt: skip
+
+
+@pytest.mark.parametrize("options", [(), ("-xaggpercpu",)], ids=["all", "each"])
+def test_an_aggregation_is_shown_if_it_was_used_whatever_it_has_come_to(options):
+    """Cleared, it is zero; truncated, it is gone; never used, it is not there."""
+    used = " ".join(f"@a{n} = {function};" for n, function in enumerate(ZEROS))
+    never = used.replace("@a", "@never")
+    numbers = range(len(ZEROS))
+
+    def shown(action):
+        ends = " ".join(f'printf("\\n{n}:"); printa(@a{n}); printa(@never{n});' for n in numbers)
+        text = f"BEGIN {{ {used} {action} exit(0); }} tick-1 /0 != 0/ {{ {never} }} END {{ {ends} }}"
+        parts = sonde("-q", *options, "-n", text).stdout.split("\n")
+        starts = [parts.index(f"{n}:") for n in numbers]
+        return ["".join(parts[a + 1 : b]).split() for a, b in zip(starts, [*starts[1:], None], strict=True)]
+
+    assert all(shown(""))
+    assert all(shown(" ".join(f"clear(@a{n});" for n in numbers)))
+    assert shown(" ".join(f"trunc(@a{n});" for n in numbers)) == [[] for _ in numbers]

@@ -63,14 +63,17 @@ class Live(FakeTracing):
         self.late = []
         self.readings = 0
         if not spec.keys:
-            self.maps["map"] = {bytes(4): bytes(8 * spec.words * CPUS)}
+            self.maps["map"] = {bytes(4): bytes(8 * spec.width * CPUS)}
 
     def count(self, key, cpu, value):
         raw = struct.pack("<q", key) if self.spec.keys else bytes(4)
         elements = self.maps.setdefault("map", {})
-        words = list(struct.unpack(f"<{self.spec.words * CPUS}Q", elements.get(raw, bytes(8 * self.spec.words * CPUS))))
-        mine = slice(cpu * self.spec.words, (cpu + 1) * self.spec.words)
+        words = list(struct.unpack(f"<{self.spec.width * CPUS}Q", elements.get(raw, bytes(8 * self.spec.width * CPUS))))
+        start = cpu * self.spec.width
+        mine = slice(start, start + self.spec.words)
         words[mine] = update(self.spec.function, words[mine], value)
+        if self.spec.width > self.spec.words:
+            words[start + self.spec.words] = 1
         elements[raw] = struct.pack(f"<{len(words)}Q", *words)
 
     def _after_reading(self, name, contents):
@@ -86,7 +89,7 @@ class Live(FakeTracing):
     def replace_map(self, name):
         contents = super().replace_map(name)
         if not self.spec.keys:
-            self.maps[name] = {bytes(4): bytes(8 * self.spec.words * CPUS)}
+            self.maps[name] = {bytes(4): bytes(8 * self.spec.width * CPUS)}
         return self._after_reading(name, contents)
 
 

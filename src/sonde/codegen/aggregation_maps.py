@@ -8,7 +8,7 @@ from sonde.bpf import maps as kinds
 from sonde.buckets import words_of
 from sonde.codegen.generation import Shared
 from sonde.lang.program import Aggregation, Variable
-from sonde.spec import AggregationSpec, MapSpec, element_name
+from sonde.spec import AggregationSpec, MapSpec, element_name, has_mark
 
 ELEMENT_COST = 128
 """Bytes of kernel memory that an element takes beside its key and value (struct htab_elem, the per-CPU pointer and
@@ -41,7 +41,7 @@ def _map(shared: Shared, aggregation: Aggregation, memory: int) -> MapSpec:
     """A map with as many elements as there is room for in `memory` bytes."""
     fields, key_size = shared.keys[aggregation]
     name = f"@{aggregation.id}_{aggregation.name}".replace("@", "agg")[:15]
-    value_size = 8 * words(aggregation)
+    value_size = 8 * (words(aggregation) + has_mark(aggregation.function, len(fields)))
     if not fields:
         return MapSpec(name, kinds.PERCPU_ARRAY, 4, value_size, 1)
     entries = max(64, memory // (key_size + value_size + ELEMENT_COST))

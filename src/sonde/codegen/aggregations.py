@@ -13,6 +13,7 @@ from sonde.codegen.ir import Atomic, Imm, MapDescriptor, Operand, Reg, SlotAddre
 from sonde.codegen.layout import key_memory
 from sonde.lang import program as tree
 from sonde.lang.program import Aggregation
+from sonde.spec import has_mark
 
 _TRIES = 4
 """How often a compare-and-exchange can fail on one CPU: once for each firing nested in this one."""
@@ -27,6 +28,8 @@ def aggregate(g: Generation, s: tree.Aggregate) -> None:
     lost, end = g.b.label(), g.b.label()
     instance = _instance(g, s, lost)
     _UPDATES[s.aggregation.function](g, s.aggregation, instance, value, increment)
+    if has_mark(s.aggregation.function, len(g.shared.keys[s.aggregation][0])):
+        g.b.store(instance, 8 * words(s.aggregation), 8, Imm(1))
     g.b.jump(end)
     g.b.place(lost)
     g.count("aggregations")

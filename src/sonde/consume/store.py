@@ -60,12 +60,13 @@ class Store:
         self._each: list[Store] = []
         self._decode = key_reader(spec.keys, strings, spec.key_size)
         self._add = adder(spec.function)
-        self._merged = merger(spec.function, spec.words)
+        self._merged = merger(spec.function, spec.width)
         self._subtract = subtracter(spec.function)
         self._zero = zero_words(spec)
         self._retained: dict[Key, Words] = {}
         self._baseline: dict[Key, Words] = {}
         self._hidden: set[Key] = set()
+        self._is_used = False
         self._shown: set[Key] = set()
         self._contents: Sequence[tuple[bytes, bytes]] = ()
         self._looked: dict[bytes, tuple[bytes, Key, Words]] = {}
@@ -76,7 +77,7 @@ class Store:
         is_final = final and self.spec.replaceable
         contents = self._tracing.replace_map(self.spec.map) if is_final else self._tracing.read_map(self.spec.map)
         if self._per_cpu and contents and not self._each:
-            cpus = len(contents[0][1]) // (8 * self.spec.words)
+            cpus = len(contents[0][1]) // (8 * self.spec.width)
             self._each = [Store(self.spec, self._strings, self._tracing, False, cpu) for cpu in range(cpus)]
         each = tuple([store.absorb(contents, is_final) for store in self._each])
         return self.absorb(contents, is_final)._replace(cpus=each)
@@ -133,9 +134,11 @@ class Store:
                     totals[key] = self._add(earlier, words)
 
     def _words(self, value: bytes) -> Words:
-        if self._cpu is not None:
-            return instances(value, self.spec.words)[self._cpu]
-        return self._merged(value)
+        words = self._merged(value) if self._cpu is None else instances(value, self.spec.width)[self._cpu]
+        if self.spec.width == self.spec.words:
+            return words
+        self._is_used = self._is_used or words[-1] != 0
+        return words[: self.spec.words]
 
     def _visible(self, totals: dict[Key, Words]) -> dict[Key, Words]:
         values = {}
@@ -147,8 +150,9 @@ class Store:
                 self._hidden.discard(key)
             values[key] = total if base is None or self.spec.function in EXTREMES else self._subtract(total, base)
         if not self.spec.keys:
-            # The only element of an array exists from the start: it counts once it has been touched.
-            values = {key: words for key, words in values.items() if key in self._shown or words != self._zero}
+            # The only element of an array exists from the start: it counts once it has been used.
+            known = self._is_used
+            values = {key: words for key, words in values.items() if known or key in self._shown or words != self._zero}
             self._shown.update(values)
         return values
 
@@ -174,6 +178,7 @@ class Store:
         for store, part in zip(self._each, snapshot.cpus, strict=False):
             store.remove(part, gone.intersection(part.totals))
         self._shown -= gone
+        self._is_used = self._is_used and not gone
         if snapshot.is_final or self.spec.function in EXTREMES:
             self._keep_removed({key: snapshot.totals[key] for key in gone if key in snapshot.totals})
         if snapshot.is_final:
