@@ -37,6 +37,7 @@ from sonde.spec import (
     has_samples,
     has_user_addresses,
 )
+from sonde.symbols.return_addresses import ReturnAddresses
 from sonde.target.target import Target
 from sonde.traced import Traced as Traced
 from sonde.typed import TYPE_CHECKING, NamedTuple, Protocol
@@ -110,7 +111,14 @@ def compile_session(
 ) -> Compilation:
     """A checked program, laid out for this target."""
     return Compilation(
-        program, settings_of(options), target, registry.tagged_type, _fields_of(registry), sources, registry.signature
+        program,
+        settings_of(options),
+        target,
+        registry.tagged_type,
+        _fields_of(registry),
+        sources,
+        registry.signature,
+        ReturnAddresses().distance,
     )
 
 

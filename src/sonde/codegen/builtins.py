@@ -7,6 +7,8 @@ from collections.abc import Callable
 from sonde.bpf import programs
 from sonde.codegen import clock
 from sonde.codegen.access import as_number, load, plain
+from sonde.codegen.callers import RETURNED
+from sonde.codegen.context import registers
 from sonde.codegen.context.packet import packet_context
 from sonde.codegen.faults import ILLEGAL_OPERATION, fault
 from sonde.codegen.generation import Generation, Unsupported
@@ -143,6 +145,8 @@ def _caller(flags: int) -> Callable[[Generation, tree.Builtin], Operand]:
     def frame(g: Generation, e: tree.Builtin) -> Operand:
         if not flags and not g.context.has_kernel_stack and HELPER not in g.lacks:
             return Imm(0)
+        if flags and g.caller_at == RETURNED:
+            return g.b.load(g.ctx, registers.IP, 8, invariant=True)
         memory = g.temporary(16)
         call_stack(g, memory, 16, flags)
         return g.b.load(memory.base, memory.offset + 8, 8)

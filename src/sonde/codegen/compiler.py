@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from sonde.bpf.programs import F_SLEEPABLE, F_XDP_HAS_FRAGS, PERF_EVENT, XDP
-from sonde.codegen import ir, outputs
+from sonde.codegen import callers, ir, outputs
 from sonde.codegen.aggregation_maps import describe
+from sonde.codegen.callers import ReturnPlace
 from sonde.codegen.clauses import ERROR_ROUTINE, Planned
 from sonde.codegen.context.function import Signature
 from sonde.codegen.context.internal import InternalContext
@@ -71,14 +72,14 @@ class Compilation:
 
     def __init__(
         self, program: Program, settings: Settings, target: Target, kernel_type: KernelType, fields: Fields,
-        sources: Sources, signature: Signature = _unknown,
+        sources: Sources, signature: Signature = _unknown, return_place: ReturnPlace = callers.unknown,
     ) -> None:  # fmt: skip
         require_parts(program.clauses)
         settings = settings._replace(output=outputs.chosen(settings.output, target, captures(program.clauses)))
         self.program = program
         self.sources = sources
         self.maps = MapPool()
-        self.groups = group(program.clauses, fields, target, signature, settings.xdp)
+        self.groups = group(program.clauses, fields, target, signature, return_place, settings.xdp)
         self.shared = Shared(
             target, settings, self.maps, {}, {}, gather_keys(program.clauses, settings),
             gather_replaceable(program.clauses), gather_nullable(program.clauses),
@@ -132,7 +133,7 @@ class Compilation:
         for each in self.groups:
             wanted = {clause.id for clause in each.clauses}
             planned = [p for p in self.planned if p[0].id in wanted]
-            main = generate(each.name, each.context, planned, self.shared, each.may_defer)
+            main = generate(each.name, each.context, planned, self.shared, each.may_defer, each.caller_at)
             made.append(optimize(main.b.function))
         return made
 
@@ -146,7 +147,7 @@ class Compilation:
     def _program(self, each: Group) -> ProgramSpec:
         wanted = {clause.id for clause in each.clauses}
         planned = [p for p in self.planned if p[0].id in wanted]
-        main = generate(each.name, each.context, planned, self.shared, each.may_defer)
+        main = generate(each.name, each.context, planned, self.shared, each.may_defer, each.caller_at)
         try:
             self._subprograms = dict(main.subprograms)
             spec = link(each.name, (main.b.function, main.positions), self._part, self._line)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence, Set
 
+from sonde.codegen import callers
 from sonde.codegen.attachment import contexts as function_contexts
+from sonde.codegen.callers import ReturnPlace
 from sonde.codegen.context.function import Signature
 from sonde.codegen.context.general import GeneralContext
 from sonde.codegen.context.internal import InternalContext
@@ -34,6 +36,7 @@ from sonde.probe import (
     RawTracepoint,
     StaticPattern,
     StaticProbe,
+    StaticSite,
     Syscall,
     Tracepoint,
     Uprobe,
@@ -51,17 +54,19 @@ _TCX = "tcx"
 
 class Group(NamedTuple):
     """The probes and clauses of one program, and its name. `may_defer`: its firings may be broken off, or it is what
-    goes on with those (`deferral.py`)."""
+    goes on with those (`deferral.py`). `caller_at`: where its probes have the caller's address (`callers.py`)."""
 
     name: str
     context: Context
     clauses: tuple[Clause, ...]
     may_defer: bool = False
+    caller_at: int | None = None
 
 
 def group(
-    clauses: Sequence[Clause], fields: Fields, target: Target, signature: Signature, xdp: str = ""
-) -> list[Group]:
+    clauses: Sequence[Clause], fields: Fields, target: Target, signature: Signature,
+    return_place: ReturnPlace = callers.unknown, xdp: str = "",
+) -> list[Group]:  # fmt: skip
     """One group for each program; ERROR's clauses are left out, faults call them.
 
     Programs are attached in this order, and those of one tracepoint run in it: hidden clauses first, then by the
@@ -78,13 +83,14 @@ def group(
     members: dict[tuple[object, ...], set[int]] = {}
     for probe, own in sorted(by_probe.items(), key=_order):
         if probe.firing != Internal("ERROR"):
-            for fired in _fired(probe, own, target.features, xdp):
-                shape = _shape(fired, own, target.features)
+            for fired in _fired(probe, own, target.features, return_place, xdp):
+                shape = *_shape(fired, own, target.features), callers.place_of(fired, own, return_place)
                 shapes.setdefault(shape, []).append(fired)
                 members.setdefault(shape, set()).update(map(id, own))
     groups: list[Group] = []
     for shape, probes in shapes.items():
         own_clauses = tuple(c for c in clauses if id(c) in members[shape])
+        caller_at = callers.place_of(probes[0], own_clauses, return_place)
         if isinstance(probes[0].firing, KernelFunction):
             contexts = function_contexts(probes, own_clauses, signature, target)
         elif isinstance(probes[0].firing, StaticPattern):
@@ -92,7 +98,8 @@ def group(
         else:
             contexts = [_context(shape, probes, fields, target.features)]
         groups += [
-            Group(_name(context.probes, len(groups) + n), context, own_clauses) for n, context in enumerate(contexts)
+            Group(_name(context.probes, len(groups) + n), context, own_clauses, caller_at=caller_at)
+            for n, context in enumerate(contexts)
         ]
     return _deferring(groups, target)
 
@@ -127,7 +134,9 @@ def _order(item: tuple[Probe, Sequence[Clause]]) -> tuple[bool, int]:
     return not clauses[0].is_hidden, probe.id
 
 
-def _fired(probe: Probe, clauses: Sequence[Clause], features: Set[str], xdp: str) -> list[Probe]:
+def _fired(
+    probe: Probe, clauses: Sequence[Clause], features: Set[str], return_place: ReturnPlace, xdp: str
+) -> list[Probe]:
     """The probe with the firings to use: a trace event whose record nobody looks at is its raw tracepoint, which is
     detached at once, where perf takes a grace period for each; of a static probe the sites whose arguments are found
     alike fire one program; a packet's probe is where there is a hook for it."""
@@ -137,7 +146,10 @@ def _fired(probe: Probe, clauses: Sequence[Clause], features: Set[str], xdp: str
     if isinstance(firing, StaticProbe):
         from sonde.codegen.context.static import expanded  # an import that most runs do without
 
-        return expanded(probe, firing, arguments_used(clauses))
+        def caller(site: StaticSite) -> int | None:
+            return callers.of_site(firing, site, return_place) if callers.are_wanted(clauses) else None
+
+        return expanded(probe, firing, arguments_used(clauses), caller)
     if isinstance(firing, Tracepoint) and firing.is_tracepoint and not uses_arguments(clauses):
         return [probe._replace(firing=RawTracepoint(firing.name))]
     return [probe]

@@ -158,6 +158,8 @@ class Generation:
         self.loop: Loop | None = None
         self.turns: Memory | None = None
         self.subprograms: dict[str, Generation] = {}
+        self.caller_at: int | None = None
+        """Where the address of a process's function's caller is (`callers.py`)."""
         self.shares_clock = False
         self.clock: Reg | None = None
         self.speculation: Reg | None = None

@@ -10,8 +10,7 @@ from __future__ import annotations
 from sonde.codegen.generation import Generation
 from sonde.codegen.identity import process
 from sonde.codegen.ir import Imm, Operand
-from sonde.codegen.structures import read_member
-from sonde.lang.types import Struct, resolve
+from sonde.codegen.structures import member_offset, read_member
 
 _PAGE = 4096
 _TO_UPPER_HALF = 20
@@ -34,13 +33,5 @@ def _offsets(g: Generation) -> tuple[int, int] | None:
     """Where task_struct has `mm` and mm_struct has `context.vdso`, in bytes."""
     if g.shared.target.portable:
         return None
-    found = []
-    for structure, *path in (("task_struct", "mm"), ("mm_struct", "context", "vdso")):
-        type_, bits = g.shared.kernel_type("struct", structure), 0
-        for name in path:
-            member = type_.find(name) if isinstance(type_, Struct) else None
-            if member is None:
-                return None
-            type_, bits = resolve(member.type), bits + member.offset
-        found.append(bits // 8)
-    return found[0], found[1]
+    memory, vdso = member_offset(g, "task_struct", "mm"), member_offset(g, "mm_struct", "context", "vdso")
+    return (memory, vdso) if memory is not None and vdso is not None else None

@@ -143,7 +143,7 @@ def _inherit(g: Generation, body: Generation, environment: Reg, memory: Memory) 
     body.finish = body.b.label()
     if g.turns is not None:
         body.turns = Memory(body.parameters[4], 0) if g.is_error_routine else Memory(base, g.turns.offset)
-    body.may_sleep = g.may_sleep
+    body.may_sleep, body.caller_at = g.may_sleep, g.caller_at
     body.deferral, body.resumed = g.deferral, g.resumed
     body.lacks = g.lacks
     body.clause, body.activity, body.mask_words = g.clause, g.activity, g.mask_words

@@ -39,11 +39,17 @@ _ACTIVITY = {"BEGIN": INACTIVE, "END": DRAINING}
 
 
 def generate(
-    name: str, context: Context, planned: Sequence[Planned], shared: Shared, may_defer: bool = False
+    name: str,
+    context: Context,
+    planned: Sequence[Planned],
+    shared: Shared,
+    may_defer: bool = False,
+    caller_at: int | None = None,
 ) -> Generation:
     """The program that runs these clauses for the context's probes; `may_defer` if it is one of two that share a firing
-    (`deferral.py`)."""
+    (`deferral.py`); `caller_at` as `callers.place_of` says."""
     g = Generation(name, context, shared, HANDLERS)
+    g.caller_at = caller_at
     own = [clause for clause, _ in planned]
     _plan_lasting(g, own)
     g.deferral = deferral.planned(g, own) if may_defer else None

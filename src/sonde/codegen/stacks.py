@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sonde.codegen import callers
 from sonde.codegen.access import store, zero
 from sonde.codegen.generation import Generation
 from sonde.codegen.images import image
@@ -41,15 +42,24 @@ def call_stack(g: Generation, memory: Memory, size: int, flags: int) -> Operand:
         from sonde.codegen.unwinding import user_stack  # an import that most runs do without
 
         return user_stack(g, memory, size, flags)
-    if flags or g.context.own_frames >= 0:
+    if flags & USER_STACK:
+        return along_frame_pointers(g, memory, size, flags + _marks(g))
+    if g.context.own_frames >= 0:
         target = g.argument_of(memory.base, memory.offset)
-        return g.call(HELPER, g.ctx, target, Imm(size), Imm((flags or g.context.own_frames) + _marks(g)))
+        return g.call(HELPER, g.ctx, target, Imm(size), Imm(g.context.own_frames + _marks(g)))
     store(g, memory, 8, g.call("get_func_ip", g.ctx))
     if size <= 8:
         return Imm(8)
     rest = g.argument_of(memory.base, memory.offset + 8)
     got = g.call(HELPER, g.ctx, rest, Imm(size - 8), Imm(0))
     return g.b.choose("sgt", got, Imm(0), lambda: g.b.alu("add", got, Imm(8)), lambda: Imm(8))
+
+
+def along_frame_pointers(g: Generation, memory: Memory, size: int, flags: int) -> Operand:
+    """The same for the stack of the process."""
+    if g.caller_at is not None and g.caller_at >= 0:
+        return callers.user_stack(g, memory, size, flags, HELPER)
+    return g.call(HELPER, g.ctx, g.argument_of(memory.base, memory.offset), Imm(size), Imm(flags))
 
 
 def _marks(g: Generation) -> int:

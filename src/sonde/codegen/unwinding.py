@@ -10,6 +10,7 @@ from sonde.codegen.identity import process
 from sonde.codegen.ir import Imm, MapDescriptor, Operand, Reg, Slot, SlotAddress
 from sonde.codegen.places import Memory
 from sonde.codegen.routines import unwinding
+from sonde.codegen.stacks import along_frame_pointers
 from sonde.spec import UNWIND_MAPPINGS, UNWIND_PAGE, UNWIND_PROCESSES, UNWIND_ROWS, UNWIND_WANTED, MapSpec
 
 _ROW_PAGES, _MAPPING_PAGES, _PROCESSES, _WANTED = 4096, 512, 8192, 1024
@@ -34,8 +35,7 @@ def user_stack(g: Generation, memory: Memory, size: int, flags: int) -> Operand:
     known, end = g.b.label(), g.b.label()
     g.b.branch("ne", found, Imm(0), known)
     _want(g, key)
-    target = g.argument_of(memory.base, memory.offset)
-    g.b.move(result, g.call("get_stack", g.ctx, target, Imm(size), Imm(flags)))
+    g.b.move(result, along_frame_pointers(g, memory, size, flags))
     g.b.jump(end)
     g.b.place(known)
     _walk(g, found, work, size)

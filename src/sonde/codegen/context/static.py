@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Callable, Set
 
 from sonde.bpf import programs
 from sonde.codegen.context.cookies import index_in_process
@@ -16,14 +16,17 @@ from sonde.lang.types import Type
 from sonde.probe import Probe, StaticArgument, StaticProbe, StaticSite, Uprobe
 
 
-def expanded(probe: Probe, firing: StaticProbe, used: Set[int]) -> list[Probe]:
-    """The probe once for each way in which its sites have the arguments that are used, with those sites."""
-    by_places: dict[tuple[StaticArgument, ...], list[StaticSite]] = {}
+def expanded(
+    probe: Probe, firing: StaticProbe, used: Set[int], caller: Callable[[StaticSite], int | None]
+) -> list[Probe]:
+    """The probe once for each way in which its sites have the arguments that are used and the address of the caller,
+    with those sites."""
+    by_places: dict[tuple[tuple[StaticArgument, ...], int | None], list[StaticSite]] = {}
     for site in firing.sites:
-        by_places.setdefault(_used(site, used), []).append(site)
+        by_places.setdefault((_used(site, used), caller(site)), []).append(site)
     return [
         probe._replace(firing=firing._replace(sites=tuple(site._replace(arguments=places) for site in sites)))
-        for places, sites in by_places.items()
+        for (places, _), sites in by_places.items()
     ]
 
 

@@ -1,0 +1,58 @@
+"""Where the address of a function's caller is at an instruction, by the frame descriptions of its file."""
+
+from __future__ import annotations
+
+from sonde.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sonde.symbols.dwarf.frames import Frames
+    from sonde.symbols.elf import ElfFile
+
+_RSP, _RBP = 7, 6
+"""DWARF's numbers."""
+
+BY_FRAME_POINTER = -1
+
+
+class ReturnAddresses:
+    """Opens each file once, when it is first asked for."""
+
+    def __init__(self) -> None:
+        self._files: dict[str, tuple[ElfFile, Frames] | None] = {}
+
+    def distance(self, path: str, offset: int) -> int | None:
+        """Bytes from the stack pointer up to the return address, at the instruction at an offset in the file;
+        BY_FRAME_POINTER if rbp is that function's frame pointer there, None if it is not known."""
+        from sonde.symbols.dwarf.errors import DebugInfoError  # imports that most runs do without
+        from sonde.symbols.elf import ElfError
+
+        try:
+            if path not in self._files:
+                self._files[path] = _opened(path)
+            found = self._files[path]
+            address = found[0].address_at(offset) if found is not None else None
+            rule = found[1].rule(address) if found is not None and address is not None else None
+        except (OSError, ElfError, DebugInfoError):
+            return None
+        if rule is None or rule.expression:
+            return None
+        if rule.register == _RBP:
+            return BY_FRAME_POINTER
+        return rule.offset - 8 if rule.register == _RSP and rule.offset >= 8 else None
+
+
+def _opened(path: str) -> tuple[ElfFile, Frames] | None:
+    from sonde.symbols.dwarf import frame_table
+    from sonde.symbols.dwarf.frames import Frames
+    from sonde.symbols.dwarf.unwind_rows import LARGEST, SECTION
+    from sonde.symbols.elf import ElfFile
+
+    file = ElfFile.open(path)
+    section = next((each for each in file.sections if each.name == SECTION and each.kind != 8), None)
+    if section is None:
+        return None
+    header = next((each for each in file.sections if each.name == frame_table.SECTION), None)
+    table = None
+    if header is not None:
+        table = frame_table.FrameTable(file.contents(header, LARGEST), header.address)
+    return file, Frames(file.contents(section, LARGEST), section.address, True, table, file.costs)
