@@ -155,7 +155,10 @@ class Run:
     def aggregation(self, name=""):
         """The words of each key, over all CPUs, of the aggregation of that name (the first)."""
         spec = next(a for a in self.spec.aggregations if a.name == (name or a.name))
-        return {key: merged(spec.function, value, spec.width)[: spec.words] for key, value in self.tracing.read_map(spec.map)}
+        return {
+            key: merged(spec.function, value, spec.width)[: spec.words]
+            for key, value in self.tracing.read_map(spec.map)
+        }
 
     def elements(self, variable):
         """The contents of an associative array."""

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from sonde.bpf import programs
 from sonde.codegen import clock
 from sonde.codegen.access import as_number, load, plain
-from sonde.codegen.callers import RETURNED
+from sonde.codegen.callers import HELPER, RETURNED
 from sonde.codegen.context import registers
 from sonde.codegen.context.packet import packet_context
 from sonde.codegen.faults import ILLEGAL_OPERATION, fault
@@ -18,7 +18,7 @@ from sonde.codegen.ir import Imm, Operand, Reg
 from sonde.codegen.names import probe_id
 from sonde.codegen.places import Remote
 from sonde.codegen.processors import cpu_place
-from sonde.codegen.stacks import HELPER, USER_STACK, call_stack
+from sonde.codegen.stacks import USER_STACK, call_stack
 from sonde.codegen.structures import offset_of, read_member
 from sonde.lang import program as tree
 from sonde.lang.types import Struct

@@ -26,6 +26,8 @@ ReturnPlace = Callable[[str, int], int | None]
 """Bytes from the stack pointer to the return address at an offset in a file; None or less than 0 where frame pointers
 are to be followed, or it is not known."""
 
+HELPER = "get_stack"
+
 RETURNED = -2
 """At a function's return the process is where the function was called."""
 
@@ -66,9 +68,11 @@ def _known(distance: int | None) -> int | None:
     return distance if distance is not None and distance >= 0 else None
 
 
-def user_stack(g: Generation, memory: Memory, size: int, flags: int, helper: str) -> Operand:
-    """At most `size` bytes of addresses, the innermost first; how many bytes there are, or a negative error."""
-    assert g.caller_at is not None
+def user_stack(g: Generation, memory: Memory, size: int, flags: int) -> Operand:
+    """At most `size` bytes of addresses, the innermost first, along frame pointers but for the direct caller; how many
+    bytes there are, or a negative error."""
+    if g.caller_at is None or g.caller_at < 0:
+        return g.call(HELPER, g.ctx, g.argument_of(memory.base, memory.offset), Imm(size), Imm(flags))
     distance = g.caller_at
     result, missing, added, end = g.b.register(), g.b.label(), g.b.label(), g.b.label()
     stack = g.b.load(g.ctx, registers.SP, 8, invariant=True)
@@ -79,7 +83,7 @@ def user_stack(g: Generation, memory: Memory, size: int, flags: int, helper: str
     g.b.release(slot)
     _undo_return_probe(g, address, caller)
     g.b.branch("slt", read, Imm(0), added)
-    _branch_if_added(g, caller, flags, helper, added, missing)
+    _branch_if_added(g, caller, flags, added, missing)
     g.b.place(missing)
     g.b.store(memory.base, memory.offset, 8, g.b.load(g.ctx, registers.IP, 8, invariant=True))
     if size > 8:
@@ -87,13 +91,13 @@ def user_stack(g: Generation, memory: Memory, size: int, flags: int, helper: str
     g.b.move(result, Imm(min(size, 16)))
     if size > 16:
         rest = g.argument_of(memory.base, memory.offset + 16)
-        got = g.call(helper, g.ctx, rest, Imm(size - 16), Imm(flags + 1))
+        got = g.call(HELPER, g.ctx, rest, Imm(size - 16), Imm(flags + 1))
         with g.b.when("sgt", got, Imm(0)):
             g.b.move(result, g.b.alu("add", got, Imm(16)))
     g.b.jump(end)
     g.b.place(added)
     target = g.argument_of(memory.base, memory.offset)
-    g.b.move(result, g.call(helper, g.ctx, target, Imm(size), Imm(flags)))
+    g.b.move(result, g.call(HELPER, g.ctx, target, Imm(size), Imm(flags)))
     if distance and size > 8:
         # The kernel has added what is at the stack pointer, whatever that is.
         with g.b.when("eq", read, Imm(0)), g.b.when("sgt", result, Imm(8)):
@@ -120,10 +124,10 @@ def _undo_return_probe(g: Generation, address: Reg, caller: Reg) -> None:
     g.b.place(end)
 
 
-def _branch_if_added(g: Generation, caller: Operand, flags: int, helper: str, added: int, missing: int) -> None:
+def _branch_if_added(g: Generation, caller: Operand, flags: int, added: int, missing: int) -> None:
     """Whether the kernel adds an address by itself."""
     if g.shared.target.portable:
-        _branch_if_there(g, caller, flags, helper, added, missing)
+        _branch_if_there(g, caller, flags, added, missing)
         return
     tasks = member_offset(g, "task_struct", "utask")
     instruction = member_offset(g, "uprobe_task", "auprobe")
@@ -141,12 +145,12 @@ def _branch_if_added(g: Generation, caller: Operand, flags: int, helper: str, ad
     g.b.branch("eq", word, Imm(_ENDBR64), perhaps, missing)
     # A kernel without indirect branch tracking (CONFIG_X86_KERNEL_IBT) knows no such instruction.
     g.b.place(perhaps)
-    _branch_if_there(g, caller, flags, helper, added, missing)
+    _branch_if_there(g, caller, flags, added, missing)
 
 
-def _branch_if_there(g: Generation, caller: Operand, flags: int, helper: str, added: int, missing: int) -> None:
+def _branch_if_there(g: Generation, caller: Operand, flags: int, added: int, missing: int) -> None:
     """The same on kernels that are not known: the address is the second. It may be so where a function has called
     itself twice, too."""
     found = g.temporary(16)
-    g.call(helper, g.ctx, g.argument_of(found.base, found.offset), Imm(16), Imm(flags))
+    g.call(HELPER, g.ctx, g.argument_of(found.base, found.offset), Imm(16), Imm(flags))
     g.b.branch("eq", g.b.load(found.base, found.offset + 8, 8), caller, added, missing)

@@ -68,6 +68,7 @@ def _longest(e: tree.Expr, probes: Sequence[Probe], settings: Settings) -> int:
 
 
 _OF_FIRST_ARGUMENT = (
+    "__moved",
     "basename",
     "cleanpath",
     "dirname",

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from sonde.codegen import callers
 from sonde.codegen.access import store, zero
+from sonde.codegen.callers import HELPER
 from sonde.codegen.generation import Generation
 from sonde.codegen.images import image
 from sonde.codegen.ir import Imm, Operand
 from sonde.codegen.places import Memory
 from sonde.codegen.shapes import frames_of, glue_frames
 from sonde.lang.program import StackTrace
-
-HELPER = "get_stack"
 
 USER_STACK = 1 << 8
 """BPF_F_USER_STACK (include/uapi/linux/bpf.h)."""
@@ -43,7 +42,7 @@ def call_stack(g: Generation, memory: Memory, size: int, flags: int) -> Operand:
 
         return user_stack(g, memory, size, flags)
     if flags & USER_STACK:
-        return along_frame_pointers(g, memory, size, flags + _marks(g))
+        return callers.user_stack(g, memory, size, flags + _marks(g))
     if g.context.own_frames >= 0:
         target = g.argument_of(memory.base, memory.offset)
         return g.call(HELPER, g.ctx, target, Imm(size), Imm(g.context.own_frames + _marks(g)))
@@ -53,13 +52,6 @@ def call_stack(g: Generation, memory: Memory, size: int, flags: int) -> Operand:
     rest = g.argument_of(memory.base, memory.offset + 8)
     got = g.call(HELPER, g.ctx, rest, Imm(size - 8), Imm(0))
     return g.b.choose("sgt", got, Imm(0), lambda: g.b.alu("add", got, Imm(8)), lambda: Imm(8))
-
-
-def along_frame_pointers(g: Generation, memory: Memory, size: int, flags: int) -> Operand:
-    """The same for the stack of the process."""
-    if g.caller_at is not None and g.caller_at >= 0:
-        return callers.user_stack(g, memory, size, flags, HELPER)
-    return g.call(HELPER, g.ctx, g.argument_of(memory.base, memory.offset), Imm(size), Imm(flags))
 
 
 def _marks(g: Generation) -> int:

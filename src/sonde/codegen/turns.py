@@ -121,6 +121,7 @@ _CHARACTER_NS = 16
 _LINEAR = frozenset({
     "basename", "cleanpath", "copyinstr", "dirname", "inet_ntop", "inet_ntoa", "inet_ntoa6", "lltostr", "strchr",
     "strjoin", "strlen", "strrchr", "strtok", "strtoll", "substr", "link_ntop", "tolower", "toupper", "json",
+    "__moved",
 })  # fmt: skip
 
 _PAIR_NS = 0.5

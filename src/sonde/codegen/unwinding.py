@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sonde.bpf import maps as kinds
+from sonde.codegen import callers
 from sonde.codegen.access import zero
 from sonde.codegen.context import registers
 from sonde.codegen.generation import Generation
@@ -10,7 +11,6 @@ from sonde.codegen.identity import process
 from sonde.codegen.ir import Imm, MapDescriptor, Operand, Reg, Slot, SlotAddress
 from sonde.codegen.places import Memory
 from sonde.codegen.routines import unwinding
-from sonde.codegen.stacks import along_frame_pointers
 from sonde.spec import UNWIND_MAPPINGS, UNWIND_PAGE, UNWIND_PROCESSES, UNWIND_ROWS, UNWIND_WANTED, MapSpec
 
 _ROW_PAGES, _MAPPING_PAGES, _PROCESSES, _WANTED = 4096, 512, 8192, 1024
@@ -35,7 +35,7 @@ def user_stack(g: Generation, memory: Memory, size: int, flags: int) -> Operand:
     known, end = g.b.label(), g.b.label()
     g.b.branch("ne", found, Imm(0), known)
     _want(g, key)
-    g.b.move(result, along_frame_pointers(g, memory, size, flags))
+    g.b.move(result, callers.user_stack(g, memory, size, flags))
     g.b.jump(end)
     g.b.place(known)
     _walk(g, found, work, size)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sonde.codegen.access import zero
+from sonde.codegen.faults import BAD_INDEX, fault_if
 from sonde.codegen.generation import Generation
 from sonde.codegen.ir import Imm, Operand
 from sonde.codegen.kernels import require_loops
@@ -69,6 +70,18 @@ def substr(g: Generation, e: tree.Call, memory: Memory, size: int) -> None:
     text = g.temporary(source_size)
     first, count = _range(g, e, start, copy_characters(g, source, source_size, text))
     part_into(g, text, first, count, memory, size)
+
+
+def moved(g: Generation, e: tree.Call, memory: Memory, size: int) -> None:
+    """s + n: the rest of a string from a character on, nothing behind its end; what lies outside of any string that
+    there can be is an index out of bounds."""
+    source, source_size = characters(g, e.arguments[0])
+    start = g.value(e.arguments[1])
+    fault_if(g, "gt", start, Imm(g.shared.settings.strsize), BAD_INDEX, start)
+    text = g.temporary(source_size)
+    total = copy_characters(g, source, source_size, text)
+    first = g.b.choose("gt", start, total, lambda: total, lambda: start)
+    part_into(g, text, first, g.b.alu("sub", total, first), memory, size)
 
 
 def _range(g: Generation, e: tree.Call, start: Operand, total: Operand) -> tuple[Operand, Operand]:

@@ -28,7 +28,7 @@ from sonde.lang.check.kinds import (
 from sonde.lang.check.layout import object_size
 from sonde.lang.check.operands import Operand, is_action, is_dynamic, is_zero, value_of
 from sonde.lang.errors import DError, Position
-from sonde.lang.program import Binary, Cast, Comma, Conditional, Const, Expr
+from sonde.lang.program import Binary, Call, Cast, Comma, Conditional, Const, Expr
 from sonde.lang.types import INT, LONG, STRING, Pointer, Type, resolve
 from sonde.typed import NoReturn
 
@@ -142,9 +142,9 @@ def _additive(op: str, left: Operand, right: Operand, position: Position, strsiz
     if left_integer and right_integer:
         return _integers(op, value_of(left), value_of(right), position)
     if _steps(left.type) and right_integer:
-        return offset(op, value_of(left), value_of(right), position, strsize)
+        return _moved(op, value_of(left), value_of(right), position, strsize)
     if left_integer and _steps(right.type) and op == "+":
-        return offset(op, value_of(right), value_of(left), position, strsize)
+        return _moved(op, value_of(right), value_of(left), position, strsize)
     if _steps(left.type) and _steps(right.type) and op == "-" and pointers_compatible(left, right):
         return _difference(value_of(left), value_of(right), position, strsize)
     return incompatible(op, left, right, position)
@@ -154,6 +154,17 @@ def step_of(pointer: Type, strsize: int) -> int:
     """Bytes from one element to the next."""
     to = pointed_to(pointer)
     return object_size(to, strsize) if to is not None else 1
+
+
+def _moved(op: str, pointer: Expr, count: Expr, position: Position, strsize: int) -> Expr:
+    """Of a string what begins there."""
+    if not is_string(pointer.type):
+        return offset(op, pointer, count, position, strsize)
+    distance = as_word(count) if op == "+" else folding.unary(LONG, position, "-", as_operand(count, LONG))
+    if isinstance(pointer, Call) and pointer.name == "__moved":
+        pointer, before = pointer.arguments
+        distance = folding.binary(LONG, position, "+", as_operand(before, LONG), as_operand(distance, LONG))
+    return Call(STRING, position, "__moved", (pointer, distance))
 
 
 def offset(op: str, pointer: Expr, count: Expr, position: Position, strsize: int) -> Expr:
