@@ -65,7 +65,7 @@ _VALUES: dict[str, Callable[[Generation, tree.Call], Operand]] = {
 
 _STRINGS: dict[str, Callable[[Generation, tree.Call, Memory, int], None]] = {
     "__command_line": processes.command_line,
-    "__moved": strings.moved,
+    "__moved": strings.rest,
     "__packet_text": packets.text,
     "basename": components.basename,
     "cleanpath": components.cleanpath,

@@ -72,7 +72,7 @@ def substr(g: Generation, e: tree.Call, memory: Memory, size: int) -> None:
     part_into(g, text, first, count, memory, size)
 
 
-def moved(g: Generation, e: tree.Call, memory: Memory, size: int) -> None:
+def rest(g: Generation, e: tree.Call, memory: Memory, size: int) -> None:
     """s + n: the rest of a string from a character on, nothing behind its end; what lies outside of any string that
     there can be is an index out of bounds."""
     source, source_size = characters(g, e.arguments[0])
