@@ -417,6 +417,14 @@ CASES = (
         7,
         "lquantize( ) argument #3 must be a 16-bit quantity",
     ),
+    Case(
+        "D_MACRO_UNUSED",
+        "BEGIN {}",
+        1,
+        9,
+        "extraneous argument 'x' ($1 is not referenced)",
+        {"macros": Macros(arguments=("d", "x"))},
+    ),
     Case("D_MACRO_UNDEF", "BEGIN\n{ trace($1) }", 2, 9, "macro argument $1 is not defined"),
     Case(
         "D_NORMALIZE_AGGARG",
@@ -510,7 +518,7 @@ CASES = (
         1,
         "unused #pragma attributes",
     ),
-    Case("D_PRED_SCALAR", STRUCT + "BEGIN\n/v/\n{}", 3, 2, "predicate result must be of scalar type"),
+    Case("D_PRED_SCALAR", STRUCT + "BEGIN\n/v/\n{}", 4, 3, "predicate result must be of scalar type"),
     Case(
         "D_PRINTA_AGGARG",
         "BEGIN\n{ printa(1) }",
@@ -778,18 +786,6 @@ CASES = (
         {"parse_option": OptionTable().set_in_program},
     ),
 )
-
-WITHOUT_POSITION = (
-    Case(
-        "D_MACRO_UNUSED",
-        "BEGIN {}",
-        0,
-        0,
-        "extraneous argument 'x' ($1 is not referenced)",
-        {"macros": Macros(arguments=("d", "x"))},
-    ),
-)
-"""About the command line, not about a place of the program."""
 
 ELSEWHERE = frozenset(
     f"D_PROC_{name}" for name in ("ALIGN", "BADPID", "CREATEFAIL", "DYN", "FUNC", "GRAB", "LIB", "NAME", "OFF")

@@ -219,4 +219,4 @@ def test_order(body: str, expected: str) -> None:
 
 def test_allowed_orders() -> None:
     assert len(clause("speculate(1); trace(1); x = 2;").statements) == 3
-    assert len(clause("commit(1); commit(2); discard(3); exit(0);").statements) == 4
+    assert len(clause("commit(1); commit(2); discard(3); x = 2;").statements) == 4

@@ -173,7 +173,7 @@ def test_zero_deletes_whatever_an_array_holds() -> None:
         ("x[1] = 1; x[1, 2] = 1;", "D_PROTO_LEN"),
         ('x[1] = 1; x["a"] = 1;', "D_PROTO_ARG"),
         ("this->x[1] = 1;", "D_ARR_LOCAL"),
-        ("x[stack()] = 1;", "D_KEY_TYPE"),
+        ("x[stack()] = 1;", "D_CG_EXPR"),
         ("x[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11] = 1;", "D_UNKNOWN"),
         ("int_array = array;", "D_OP_ARRFUN"),
         ("a = alloca(8); a = &array[0];", "D_ALLOCA_INCOMPAT"),

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from catalog import error
-from error_tags import CASES, ELSEWHERE, NEVER, NUMBER_OF_TAGS, WITHOUT_POSITION
+from error_tags import CASES, ELSEWHERE, NEVER, NUMBER_OF_TAGS
 
 SOURCES = Path(__file__).resolve().parents[2] / "src" / "sonde"
 
@@ -18,14 +18,8 @@ def test_the_tag_its_place_and_its_text(case):
     assert (found.position.line, found.position.column) == (case.line, case.column)
 
 
-@pytest.mark.parametrize("case", WITHOUT_POSITION, ids=[case.tag for case in WITHOUT_POSITION])
-def test_mistakes_of_the_command_line(case):
-    found = error(case.program, **case.options)
-    assert (found.tag, found.text, found.position) == (case.tag, case.text, None)
-
-
 def test_every_tag_is_provoked_or_explained_once():
-    provoked = [case.tag for case in (*CASES, *WITHOUT_POSITION)] + sorted(ELSEWHERE)
+    provoked = [case.tag for case in CASES] + sorted(ELSEWHERE)
     assert len(set(provoked)) == len(provoked)
     assert not set(provoked) & set(NEVER)
     assert len(provoked) + len(NEVER) == NUMBER_OF_TAGS

@@ -214,9 +214,9 @@ def test_unused_arguments_are_an_error() -> None:
     lexer.next()
     lexer.next()
     assert lexer.used_arguments == {1, 3}
-    with pytest.raises(DError, match=r"extraneous argument '2' \(\$2 is not referenced\)"):
-        check_arguments_used(Macros(arguments=("p", "1", "2", "3")), frozenset({1, 3}))
-    check_arguments_used(Macros(arguments=("p", "1")), frozenset({1}))
+    with pytest.raises(DError, match=r"extraneous argument '3' \(\$3 is not referenced\)"):
+        check_arguments_used(Macros(arguments=("p", "1", "2", "3")), frozenset({1, 2}), lexer.position())
+    check_arguments_used(Macros(arguments=("p", "1", "2")), frozenset({2}), lexer.position())
 
 
 def test_words_outside_clauses_are_whole_probe_descriptions() -> None:

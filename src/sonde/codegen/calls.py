@@ -30,8 +30,18 @@ from sonde.lang.errors import DError
 def value(g: Generation, e: tree.Call) -> Operand:
     """A call with an integer or pointer result."""
     if e.name not in _VALUES:
-        raise DError("D_FUNC_UNDEF", f"unimplemented subroutine: {e.name}", e.position)
+        raise not_of_expressions(e.name, e)
     return _VALUES[e.name](g, e)
+
+
+def not_of_expressions(name: str, e: tree.Expr) -> DError:
+    """What is wrong with computing with what stack() and its like give: it can be recorded, and be a key."""
+    text = f"tracing function {name}( ) may not be called from a D expression (D program context required)"
+    return DError("D_CG_EXPR", text, e.position)
+
+
+def stack(_g: Generation, e: tree.StackTrace) -> Operand:
+    raise not_of_expressions("ustack" if e.is_user else "stack", e)
 
 
 def string(g: Generation, e: tree.Expr, into: Memory, size: int) -> None:

@@ -55,6 +55,7 @@ _VALUES: dict[type, Any] = {
     tree.Increment: assignments.increment,
     tree.Comma: integers.comma,
     tree.Call: calls.value,
+    tree.StackTrace: calls.stack,
     tree.StringConst: integers.string_address,
 }
 

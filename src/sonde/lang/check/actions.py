@@ -11,7 +11,6 @@ from sonde.lang.check.kinds import (
     is_integer,
     is_pointer,
     is_recordable_opaque,
-    is_string,
     is_user,
     is_void,
     pointed_to,
@@ -59,16 +58,18 @@ def action(call: ActionCall, order: ActionOrder, scope: Scope) -> Statement:
     if call.name in AGGREGATING:
         value_of(call)
     if call.name != "sample":
-        order.note(_kind(call.name), call.position)
+        for kind in _kinds(call.name):
+            order.note(kind, call.position)
     return _ACTIONS[call.name](call, scope)
 
 
-def _kind(name: str) -> str:
-    if name in ("exit", "speculate", "commit"):
-        return name
-    if name == "discard":
-        return "discard"
-    return "destructive" if name in DESTRUCTIVE else "recording"
+def _kinds(name: str) -> tuple[str, ...]:
+    """The kinds of action that one is: all but those of speculations record data, to DTrace."""
+    if name in ("speculate", "commit", "discard"):
+        return (name,)
+    if name == "exit":
+        return name, "recording"
+    return ("destructive", "recording") if name in DESTRUCTIVE else ("recording",)
 
 
 def _trace(call: ActionCall, _scope: Scope) -> Statement:
@@ -90,7 +91,7 @@ def _is_text_of_process(value: Expr) -> bool:
 def _print(call: ActionCall, scope: Scope) -> Statement:
     operand = call.arguments[0]
     if not _is_shown(operand):
-        text = "print( ) argument #1 is incompatible with prototype:\n\tprototype: type\n"
+        text = "print( ) argument #1 is incompatible with prototype:\n\tprototype: void *\n"
         raise DError("D_PROTO_ARG", f"{text}\t argument: {spell(operand.type)}", call.position)
     value = value_of(operand)
     if _has_address(value):
@@ -138,7 +139,7 @@ def _command(call: ActionCall, _scope: Scope) -> Statement:
 
 def _tracemem(call: ActionCall, _scope: Scope) -> Statement:
     address = call.arguments[0]
-    if not is_integer(address.type) and not is_string(address.type) and pointed_to(address.type) is None:
+    if not is_integer(address.type) and pointed_to(address.type) is None:
         text = "tracemem( ) argument #1 is incompatible with prototype:\n\tprototype: pointer or integer\n"
         raise DError("D_TRACEMEM_ADDR", f"{text}\t argument: {spell(address.type)}", call.position)
     size = constant_value(call.arguments[1])

@@ -19,6 +19,9 @@ from sonde.lang.types import STACK, Pointer, Type, resolve
 def call(name: str, arguments: tuple[Operand, ...], scope: Scope, position: Position) -> Operand:
     """A call of one of the functions D knows; actions and aggregating functions remain to be placed."""
     scope.require_offered("function", name, position)
+    if name in prototypes.OF_STREAMS:
+        text = f"failed to resolve type of {name} arg#1 (mblk_t *): Unknown type name"
+        raise DError("D_UNKNOWN", text, position)
     shape = prototypes.prototype(name, scope)
     check_count(f"{name}( )", len(arguments), shape, position)
     if name in prototypes.AGGREGATING or name in prototypes.ACTIONS:
@@ -78,6 +81,8 @@ def _argument(argument: Operand, kind: Type | None) -> Expr:
 
 
 def _check_scratch(name: str, arguments: tuple[Expr, ...], scope: Scope, position: Position) -> None:
+    if name == "inet_ntoa6" and len(arguments) > 1 and constant_value(arguments[1]) is None:
+        raise DError("D_PROTO_ARG", "inet_ntoa6( ) argument #2 must be an integer constant", position)
     if name == "alloca":
         size = constant_value(arguments[0])
         if size is not None and size > scope.scratchsize:

@@ -8,6 +8,7 @@ from sonde.lang.check.kinds import (
     is_function,
     is_integer,
     is_pointer,
+    is_recordable_opaque,
     is_scalar,
     is_string,
     is_string_like,
@@ -86,6 +87,8 @@ def sizeof_type(kind: Type, strsize: int, position: Position) -> Const:
 def sizeof_expression(operand: Operand, strsize: int, position: Position) -> Const:
     if is_bitfield(operand):
         raise DError("D_SIZEOF_BITFIELD", "cannot apply sizeof to a bit-field", position)
+    if is_recordable_opaque(operand.type):
+        raise DError("D_SIZEOF_TYPE", "cannot apply sizeof to an operand of unknown size", position)
     if isinstance(operand, StringConst):
         return _size(string_size(operand, strsize), position)
     return sizeof_type(operand.type, strsize, position)

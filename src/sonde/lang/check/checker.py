@@ -19,7 +19,7 @@ from sonde.lang.check.probes import matching_probes, require_stability
 from sonde.lang.check.provider_definitions import define_provider
 from sonde.lang.check.scope import Enabling, ProbePrototype, Scope
 from sonde.lang.check.stability import Attributes
-from sonde.lang.check.statements import statements
+from sonde.lang.check.statements import OF_ACTIONS, statements
 from sonde.lang.check.translators import declare_translator
 from sonde.lang.check.undefined import UNDEFINED, is_assigned
 from sonde.lang.check.variable_declarations import declare_variables
@@ -54,13 +54,16 @@ class Checker:
         """Parse and check one source, which must hold a program and use the arguments it was given."""
         parser = Parser(source, macros, self.is_type_name)
         try:
-            count = self.add_source(parser.items(), lambda: parser.position)
+            self.add_source(parser.items(), lambda: parser.position, lambda count: self._whole(count, parser, macros))
         except RecursionError:
             raise DError("D_SYNTAX", "nested too deeply", parser.position) from None
+
+    def _whole(self, count: int, parser: Parser, macros: Macros) -> None:
+        """Refuse a source, read to its end, of nothing but declarations, or that does not use its last argument."""
+        if not self._scope.options.unused_arguments:
+            check_arguments_used(macros, parser.used_arguments, parser.position)
         if not count and not self._scope.options.empty:
             raise DError("D_EMPTY", "empty D program translation unit", parser.position)
-        if not self._scope.options.unused_arguments:
-            check_arguments_used(macros, parser.used_arguments)
 
     def use_libraries(self, find: Callable[[], Sequence[Source]]) -> None:
         """Libraries to be found when a name is first asked for, and parsed when a name of theirs is used."""
@@ -112,30 +115,40 @@ class Checker:
             elif isinstance(item, syntax.Declaration):
                 declare_variables(item, self._scope)
 
-    def add_source(self, items: Iterable[syntax.Item], end: Callable[[], Position] | None = None) -> int:
-        """One program; clauses are numbered on from those of the sources before. Gives the number of its items.
+    def add_source(
+        self, items: Iterable[syntax.Item], end: Callable[[], Position] | None = None,
+        whole: Callable[[int], None] | None = None,
+    ) -> None:  # fmt: skip
+        """One program; clauses are numbered on from those of the sources before.
 
+        As DTrace does, this reads all items before it looks into the clauses: what cannot be read is told first.
         `end` tells where the item just taken ends, which is where DTrace reports what is wrong with it as a whole.
+        `whole` is told how many items there are but declarations.
         """
         pragmas = Pragmas(self._scope, self._options)
         count = 0
+        clauses: list[tuple[syntax.ProbeClause, Position]] = []
         for item in items:
+            count += not isinstance(item, (syntax.Pragma, syntax.Declaration))
+            position = end() if end else item.position
             if isinstance(item, syntax.Pragma):
                 pragmas.handle(item)
-                continue
-            count += 1
-            if isinstance(item, syntax.ProbeClause):
-                self._add_clause(item, end() if end else item.position)
+            elif isinstance(item, syntax.ProbeClause):
+                clauses.append((item, position))
             elif isinstance(item, syntax.Declaration):
                 declare_variables(item, self._scope)
             elif isinstance(item, syntax.InlineDefinition):
                 define_inline(item, self._scope, trusted=False)
             elif isinstance(item, syntax.Translator):
-                declare_translator(item, self._scope, False, end() if end else item.position)
+                declare_translator(item, self._scope, False, position)
             elif isinstance(item, syntax.ProviderDefinition):
                 define_provider(item, self._scope)
         pragmas.require_used()
-        return count
+        if whole is not None:
+            whole(count)
+        for clause, position in clauses:
+            # What is wrong with a clause as a whole is told where it ends.
+            self._add_clause(clause._replace(position=position), position)
 
     @property
     def clauses(self) -> tuple[Clause, ...]:
@@ -222,26 +235,33 @@ class Checker:
         try:
             body = statements(nodes, self._scope)
         except DError as error:
-            if error.tag not in UNDEFINED:
+            if error.tag not in (*UNDEFINED, *OF_ACTIONS):
                 raise
-            return self._predicate_first(node.predicate, nodes, error), statements(nodes, self._scope)
-        return self._predicate(node.predicate), body
+            if error.tag in OF_ACTIONS:
+                self._predicate(node, node.predicate)
+                raise
+            return self._predicate_first(node, node.predicate, nodes, error), statements(nodes, self._scope)
+        return self._predicate(node, node.predicate), body
 
-    def _predicate_first(self, node: syntax.Expr, nodes: tuple[syntax.Statement, ...], of_statements: DError) -> Expr:
+    def _predicate_first(
+        self, clause: syntax.ProbeClause, node: syntax.Expr, nodes: tuple[syntax.Statement, ...], of_statements: DError
+    ) -> Expr:
         """The predicate of a clause whose statements use a variable that is not there. If it lacks one too, that is
         its own mistake unless the statements, but for theirs, bring that variable into being."""
         try:
-            return self._predicate(node)
+            return self._predicate(clause, node)
         except DError as error:
             if error.tag in UNDEFINED and is_assigned(error.position, node, nodes):
                 raise of_statements from None
             raise
 
-    def _predicate(self, node: syntax.Expr) -> Expr:
+    def _predicate(self, clause: syntax.ProbeClause, node: syntax.Expr) -> Expr:
         operand = expression(node, self._scope)
         note_assignment(node, self._scope)
         if not is_scalar_test(operand):
-            raise DError("D_PRED_SCALAR", "predicate result must be of scalar type", node.position)
+            is_one_line = clause.position.line == node.position.line
+            place = node.position if is_one_line else clause.position
+            raise DError("D_PRED_SCALAR", "predicate result must be of scalar type", place)
         return value_of(operand)
 
 

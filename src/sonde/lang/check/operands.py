@@ -9,6 +9,7 @@ from sonde.lang.d import syntax
 from sonde.lang.errors import DError, Position
 from sonde.lang.program import (
     Builtin,
+    Call,
     Const,
     Deref,
     Element,
@@ -17,6 +18,7 @@ from sonde.lang.program import (
     KernelObject,
     MemberOf,
     ProbeVariable,
+    StackTrace,
     Var,
 )
 from sonde.lang.types import VOID, Opaque, Pointer, Struct, Type
@@ -87,6 +89,9 @@ def is_dynamic(operand: Operand) -> bool:
 
 
 def is_action(operand: Operand) -> bool:
+    """True of a call that is an action, also of one that records what it gives: stack(), sym() ..."""
+    if isinstance(operand, (Call, StackTrace)):
+        return isinstance(operand.type, Opaque)
     return isinstance(operand, ActionCall) and operand.type is not AGGREGATING
 
 

@@ -194,11 +194,11 @@ def conditional(test: Operand, then: Operand, otherwise: Operand, position: Posi
         raise DError("D_OP_SCALAR", "operator ?: expression must be of scalar type", position)
     if is_dynamic(then) or is_dynamic(otherwise):
         raise DError("D_OP_DYN", "operator ?: operands cannot be of dynamic type", position)
-    if is_action(then) or is_action(otherwise):
-        raise DError("D_OP_ACT", "action cannot be used in a conditional context", position)
     kind = _conditional_type(then, otherwise)
     if kind is None:
         raise DError("D_OP_INCOMPAT", "operator ?: operands must have compatible types", position)
+    if is_action(then) or is_action(otherwise):
+        raise DError("D_OP_ACT", "action cannot be used in a conditional context", position)
     return Conditional(
         kind, position, value_of(test), _branch(value_of(then), kind), _branch(value_of(otherwise), kind)
     )

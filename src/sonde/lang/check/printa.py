@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from sonde.conversion import Conversion
-from sonde.lang.check.kinds import compatible, is_string_like, spell
+from sonde.lang.check.kinds import compatible, spell
 from sonde.lang.check.operands import ActionCall, AggregationUse, Operand
 from sonde.lang.check.printf import Arguments, format_of
 from sonde.lang.check.scope import Scope
 from sonde.lang.errors import DError, Position
-from sonde.lang.program import Aggregation, Const, Deref, Printa
-from sonde.lang.types import Pointer, Type
+from sonde.lang.program import Aggregation, Const, Deref, Printa, StringConst
+from sonde.lang.types import BUILTIN_TYPEDEFS, Pointer, Type
 
 
 def aggregation_argument(call: ActionCall, number: int, argument: Operand, family: str, scope: Scope) -> Aggregation:
@@ -27,7 +27,7 @@ def printa(call: ActionCall, scope: Scope) -> Printa:
     first = call.arguments[0]
     conversions = None
     listed = call.arguments
-    if is_string_like(first.type):
+    if isinstance(first, StringConst):
         conversions = format_of("printa", first, call.position)
         listed = listed[1:]
         if not listed:
@@ -39,14 +39,15 @@ def printa(call: ActionCall, scope: Scope) -> Printa:
     for other in aggregations[1:]:
         _check_same_keys(aggregations[0], other, call.position)
     if conversions is not None:
-        _check_keys(conversions, aggregations[0].keys, call.position)
+        _check_keys(conversions, aggregations[0], call.position)
     return Printa(call.position, conversions, aggregations)
 
 
-def _check_keys(conversions: tuple[Conversion, ...], keys: tuple[Type, ...], position: Position) -> None:
+def _check_keys(conversions: tuple[Conversion, ...], first: Aggregation, position: Position) -> None:
     """The conversions without `@` print the keys; there may be more keys than those."""
-    samples = tuple(Deref(kind, position, Const(Pointer(kind), position, 0)) for kind in keys)
-    Arguments("printa", samples, position).match(tuple(c for c in conversions if "@" not in c.flags))
+    samples = tuple(Deref(kind, position, Const(Pointer(kind), position, 0)) for kind in first.keys)
+    shown = BUILTIN_TYPEDEFS["uint64_t" if first.function == "count" else "int64_t"]
+    Arguments("printa", samples, position).match(conversions, shown)
 
 
 def _count(keys: tuple[Type, ...]) -> str:

@@ -59,17 +59,10 @@ _BY_LAST_LETTER: dict[str, tuple[Callable[[Type], bool], str]] = {
 
 def format_of(name: str, argument: Operand, position: Position) -> tuple[Conversion, ...]:
     """The conversions of the format, which must be a string constant."""
-    if not is_string_like(argument.type):
-        _refuse_format(name, "string", argument, "D_PROTO_ARG", position)
     if not isinstance(argument, StringConst):
-        _refuse_format(name, "string constant", argument, "D_PRINTF_ARG_FMT", position)
-        raise AssertionError
+        text = f"{name}( ) argument #1 is incompatible with prototype:\n\tprototype: string constant\n"
+        raise DError("D_PRINTF_ARG_FMT", f"{text}\t argument: {spell(argument.type)}", position)
     return parse_format(argument.value, name, position)
-
-
-def _refuse_format(name: str, wanted: str, argument: Operand, tag: str, position: Position) -> None:
-    text = f"{name}( ) argument #1 is incompatible with prototype:\n\tprototype: {wanted}\n"
-    raise DError(tag, f"{text}\t argument: {spell(argument.type)}", position)
 
 
 class Arguments:
@@ -82,12 +75,16 @@ class Arguments:
         self._next = 0
         self._position = position
 
-    def match(self, conversions: tuple[Conversion, ...]) -> None:
+    def match(self, conversions: tuple[Conversion, ...], aggregated: Type | None = None) -> None:
+        """Take an argument for each conversion but those with `@`, which show values of the type `aggregated`."""
         for number, conversion in enumerate((c for c in conversions if c.letters), 1):
             for size, star in ((conversion.width, "*"), (conversion.precision, ".*")):
                 if size == "*":
                     self._size(conversion, number, star)
-            self._value(conversion, number)
+            if aggregated is not None and "@" in conversion.flags:
+                self._check_aggregated(conversion, number, aggregated)
+            else:
+                self._value(conversion, number)
 
     def require_end(self) -> None:
         """Every argument must have been asked for."""
@@ -108,6 +105,15 @@ class Arguments:
             self._refuse("D_PRINTF_ARG_TYPE", number, f"%{conversion.letters}", wanted, argument)
         value = value_of(argument)
         self.values.append(convert_to_string(value) if _is_text(value.type) else value)
+
+    def _check_aggregated(self, conversion: Conversion, number: int, aggregated: Type) -> None:
+        accepted, wanted = _BY_LAST_LETTER[conversion.letters[-1]]
+        if not accepted(aggregated):
+            text = (
+                f"{self._name}( ) aggregating action is incompatible with conversion #{number} prototype:\n"
+                f"\tconversion: %{conversion.letters}\n\t prototype: {wanted}\n\t  argument: {spell(aggregated)}"
+            )
+            raise DError("D_PRINTF_ARG_TYPE", text, self._position)
 
     def _take(self, tag: str, conversion: Conversion, number: int, what: str) -> Operand:
         if self._next >= len(self._arguments):

@@ -31,8 +31,8 @@ _SUBROUTINES = {
     "ddi_pathname": "string(void *, int64_t)",
     "dirname": "string(char *)",
     "getf": "struct file *(int)",
-    "getmajor": "uint32_t(uint32_t)",
-    "getminor": "uint32_t(uint32_t)",
+    "getmajor": "dev_t(dev_t)",
+    "getminor": "dev_t(dev_t)",
     "htonl": "uint32_t(uint32_t)",
     "htonll": "uint64_t(uint64_t)",
     "htons": "uint16_t(uint16_t)",
@@ -101,7 +101,7 @@ _ACTIONS = {
     "pcap": "void(void *, int)",
     "print": "void(@)",
     "printa": "void(@, ...)",
-    "printf": "void(@, ...)",
+    "printf": "void(string, ...)",
     "raise": "void(int)",
     "sample": "void()",
     "setopt": "void(char *, [char *])",
@@ -110,7 +110,7 @@ _ACTIONS = {
     "system": "void(@, ...)",
     "trace": "void(@)",
     "tracemem": "void(@, size_t, [size_t])",
-    "trunc": "void(@, [int])",
+    "trunc": "void(@, [int64_t])",
 }
 
 _AGGREGATING = {
@@ -141,6 +141,9 @@ def kind_of(name: str) -> str:
 
 VOID_SUBROUTINES = frozenset({"bcopy", "copyinto", "copyout", "copyoutstr"})
 """Subroutines called for their effect; as statements they stand where actions do."""
+
+OF_STREAMS = frozenset({"msgdsize", "msgsize"})
+"""Subroutines for a type that Linux does not have."""
 
 DESTRUCTIVE = frozenset({"breakpoint", "chill", "copyout", "copyoutstr", "freopen", "panic", "raise", "stop", "system"})
 

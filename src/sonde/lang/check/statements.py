@@ -18,10 +18,34 @@ from sonde.lang.d import syntax
 from sonde.lang.errors import DError
 from sonde.lang.program import Call, Evaluate, Expr, If, Leave, Loop, Statement, Trace
 
+OF_ACTIONS = frozenset(
+    ("D_ACT_SPEC", "D_AGG_COMM", "D_AGG_NULL", "D_AGG_SCALAR", "D_AGG_SPEC", "D_ALLOCA_SIZE", "D_CG_DYN", "D_CG_EXPR",
+     "D_CLEAR_AGGARG", "D_CLEAR_AGGBAD", "D_COMM_DREC", "D_DREC_COMM", "D_EXIT_SPEC", "D_FREOPEN_INVALID",
+     "D_NORMALIZE_AGGARG", "D_NORMALIZE_AGGBAD", "D_PRINTA_AGGARG", "D_PRINTA_AGGBAD", "D_PRINTA_AGGKEY",
+     "D_PRINTA_AGGPROTO", "D_PRINTA_PROTO", "D_PRINTF_AGG_CONV", "D_PRINTF_ARG_EXTRA", "D_PRINTF_ARG_FMT",
+     "D_PRINTF_ARG_PROTO", "D_PRINTF_ARG_TYPE", "D_PRINTF_DYN_PROTO", "D_PRINTF_DYN_TYPE", "D_PRINTF_FMT_EMPTY",
+     "D_PRINT_SIZE", "D_SPEC_COMM", "D_SPEC_DREC", "D_SPEC_SPEC", "D_STACK_SIZE", "D_TRACEMEM_ADDR",
+     "D_TRACEMEM_SIZE", "D_TRACE_DYN", "D_TRACE_VOID", "D_TRUNC_AGGARG", "D_TRUNC_AGGBAD", "D_USTACK_FRAMES",
+     "D_USTACK_STRSIZE")
+)  # fmt: skip
+"""What DTrace notices when it makes an action's code, behind everything that is wrong with names and types."""
+
 
 def statements(nodes: tuple[syntax.Statement, ...], scope: Scope) -> tuple[Statement, ...]:
     """All statements of one clause, in order."""
-    return _block(nodes, ActionOrder(), scope, False)
+    order = ActionOrder()
+    found: list[Statement] = []
+    refused: DError | None = None
+    for node in nodes:
+        try:
+            found += _statement(node, order, scope, False)
+        except DError as error:
+            if error.tag not in OF_ACTIONS:
+                raise
+            refused = refused or error
+    if refused is not None:
+        raise refused
+    return tuple(found)
 
 
 def _block(
@@ -104,4 +128,5 @@ def _from_operand(operand: Operand, order: ActionOrder, scope: Scope) -> Stateme
         return Trace(value.position, value)
     if isinstance(value, Call) and value.name in DESTRUCTIVE:
         order.note("destructive", value.position)
+        order.note("recording", value.position)
     return Evaluate(value.position, value)

@@ -19,7 +19,7 @@ from sonde.lang.check.operands import Operand, is_dynamic, value_of
 from sonde.lang.check.prototypes import Prototype
 from sonde.lang.check.scope import Scope
 from sonde.lang.errors import DError, Position
-from sonde.lang.program import Element, Expr, Var, Variable
+from sonde.lang.program import Call, Element, Expr, Var, Variable
 from sonde.lang.types import STRING, VOID, Type
 
 
@@ -68,9 +68,11 @@ def new_array(
         raise DError("D_UNKNOWN", "Insufficient tuple registers to generate code", hint=remedy)
     if where == "this":
         raise local_array(name, position)
-    for number, key in enumerate(keys, 1):
+    for key in keys:
         if is_recordable_opaque(key.type):
-            raise _no_key(key, "associative array", number, position)
+            name = key.name if isinstance(key, Call) else "ustack" if getattr(key, "is_user", False) else "stack"
+            text = f"tracing function {name}( ) may not be called from a D expression (D program context required)"
+            raise DError("D_CG_EXPR", text, key.position)
     values = [key_value(key, "associative array", number, position) for number, key in enumerate(keys, 1)]
     return scope.bring(where, name, value, position, tuple(v.type for v in values))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sonde.lang.errors import DError
+from sonde.lang.errors import DError, Position
 from sonde.typed import NamedTuple
 
 
@@ -49,9 +49,9 @@ class Macros(NamedTuple):
 MACRO_NAMES = frozenset(Macros._fields) - {"arguments", "defaultargs"}
 
 
-def check_arguments_used(macros: Macros, used: frozenset[int]) -> None:
-    """Raise D_MACRO_UNUSED for the last argument that the program never names."""
-    for number in range(len(macros.arguments) - 1, 0, -1):
-        if number not in used:
-            argument = macros.arguments[number]
-            raise DError("D_MACRO_UNUSED", f"extraneous argument '{argument}' (${number} is not referenced)")
+def check_arguments_used(macros: Macros, used: frozenset[int], end: Position) -> None:
+    """Raise D_MACRO_UNUSED if the program, which ends there, never names its last argument."""
+    number = len(macros.arguments) - 1
+    if number > 0 and number not in used:
+        argument = macros.arguments[number]
+        raise DError("D_MACRO_UNUSED", f"extraneous argument '{argument}' (${number} is not referenced)", end)
