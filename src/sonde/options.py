@@ -44,6 +44,7 @@ _RUN = {
 """Settled before tracing; a D program may set them by pragma."""
 
 _DYNAMIC = {
+    "agghist": _SWITCH, "aggpack": _SWITCH, "aggzoom": _SWITCH,
     "aggrate": _RATE, "aggsortkey": _SWITCH, "aggsortkeypos": _COUNT, "aggsortpos": _COUNT, "aggsortrev": _SWITCH,
     "flowindent": _SWITCH, "printsize": _SIZE, "quiet": _SWITCH, "quietresize": _SWITCH, "rawbytes": _SWITCH,
     "stackindent": _COUNT, "switchrate": _RATE,

@@ -127,9 +127,12 @@ def _fields_of(registry: Registry) -> Callable:  # type: ignore[type-arg]
 
 
 _SWITCHES = (
+    "agghist",
+    "aggpack",
     "aggpercpu",
     "aggsortkey",
     "aggsortrev",
+    "aggzoom",
     "droptags",
     "flowindent",
     "inlines",

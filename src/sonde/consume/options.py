@@ -12,12 +12,15 @@ class Options:
     """
 
     __slots__ = (
+        "agghist",
+        "aggpack",
         "aggpercpu",
         "aggrate",
         "aggsortkey",
         "aggsortkeypos",
         "aggsortpos",
         "aggsortrev",
+        "aggzoom",
         "droptags",
         "flowindent",
         "inlines",
@@ -31,12 +34,15 @@ class Options:
     )
 
     def __init__(self) -> None:
+        self.agghist = False
+        self.aggpack = False
         self.aggpercpu = False
         self.aggrate = 0
         self.aggsortkey = False
         self.aggsortkeypos = 0
         self.aggsortpos = 0
         self.aggsortrev = False
+        self.aggzoom = False
         self.droptags = False
         self.flowindent = False
         self.inlines = False

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from sonde.consume.events import Row, Table
+from sonde.consume.options import Options
 from sonde.consume.words import HISTOGRAMS, Words, scalar, zero_words
 from sonde.conversion import Conversion
 from sonde.report.escaping import Escaping
 from sonde.report.histogram import histogram
+from sonde.report.lines import has_lines, lines
 from sonde.report.piece import Argument, Piece, environment, field_argument, formatting_source
 from sonde.report.printf import printf_pieces
 from sonde.report.stack import Addresses
@@ -22,15 +24,24 @@ _Formatter = Callable[[tuple[Any, ...], list[Any]], bytes]
 class AggregateText:
     """Formats tables; the formatter of each printa is compiled once."""
 
-    def __init__(self, addresses: Addresses) -> None:
+    def __init__(self, addresses: Addresses, options: Options) -> None:
+        self._options = options
         self._environment = environment(addresses)
         self._formatters: dict[tuple[Any, ...], _Formatter] = {}
 
     def format(self, table: Table, conversions: tuple[Conversion, ...] | None, escaping: Escaping) -> Iterator[bytes]:
         """The text of each row of the table."""
+        if conversions is None and has_lines(table, self._options):
+            return lines(table, self._options, self._keys(table.aggregations, escaping))
         formatter = self._formatter(table.aggregations, conversions, escaping)
-        values = _shown_values(table) if conversions is None else _bare_values(table)
+        is_zoomed = self._options.aggzoom
+        values = _shown_values(table, is_zoomed) if conversions is None else _bare_values(table, is_zoomed)
         return (formatter(row.key, values(row)) for row in table.rows)
+
+    def _keys(self, specs: tuple[AggregationSpec, ...], escaping: Escaping) -> Callable[[tuple[Any, ...]], bytes]:
+        """What gives the text of a key."""
+        formatter = self._formatter(specs, None, escaping)
+        return lambda key: formatter(key, [b""] * len(specs))
 
     def _formatter(
         self, specs: tuple[AggregationSpec, ...], conversions: tuple[Conversion, ...] | None, escaping: Escaping
@@ -49,35 +60,36 @@ class AggregateText:
         return formatter
 
 
-def _bare_values(table: Table) -> Callable[[Row], list[Any]]:
+def _bare_values(table: Table, is_zoomed: bool) -> Callable[[Row], list[Any]]:
     """What makes of a row what each aggregation has come to: a number, or a finished chart."""
     each = [(spec, zero_words(spec), factor) for spec, factor in zip(table.aggregations, table.factors, strict=True)]
     if len(each) == 1:
         ((spec, zero, factor),) = each
-        return lambda row: [_value(spec, row.words[0] or zero, factor)]
+        return lambda row: [_value(spec, row.words[0] or zero, factor, is_zoomed)]
     return lambda row: [
-        _value(spec, words or zero, factor) for (spec, zero, factor), words in zip(each, row.words, strict=True)
+        _value(spec, words or zero, factor, is_zoomed)
+        for (spec, zero, factor), words in zip(each, row.words, strict=True)
     ]
 
 
-def _shown_values(table: Table) -> Callable[[Row], list[Any]]:
+def _shown_values(table: Table, is_zoomed: bool) -> Callable[[Row], list[Any]]:
     """The values for the default layout: text, with those of each CPU below."""
-    bare_values = _bare_values(table)
+    bare_values = _bare_values(table, is_zoomed)
 
     def shown_values(row: Row) -> list[Any]:
         shown = [_shown(value) for value in bare_values(row)]
         for place, cpus in enumerate(row.cpus):
             spec, factor = table.aggregations[place], table.factors[place]
             for cpu, words in enumerate(cpus):
-                shown[place] += b"\n    [CPU %d]" % cpu + _shown(_value(spec, words, factor))
+                shown[place] += b"\n    [CPU %d]" % cpu + _shown(_value(spec, words, factor, is_zoomed))
         return shown
 
     return shown_values
 
 
-def _value(spec: AggregationSpec, words: Words, factor: int) -> int | bytes:
+def _value(spec: AggregationSpec, words: Words, factor: int, is_zoomed: bool) -> int | bytes:
     if spec.function in HISTOGRAMS:
-        return histogram(spec, words, factor)
+        return histogram(spec, words, factor, is_zoomed)
     return scalar(spec.function, words, factor)
 
 

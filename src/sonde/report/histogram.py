@@ -12,23 +12,26 @@ _HEADING = b"\n%16s %41s %-9s\n" % (b"value", b"------------- Distribution -----
 _WIDTH = 40
 
 
-def histogram(spec: AggregationSpec, words: Sequence[int], factor: int = 1) -> bytes:
-    """The chart, from the newline before its heading to the one after its last bar."""
+def histogram(spec: AggregationSpec, words: Sequence[int], factor: int = 1, is_zoomed: bool = False) -> bytes:
+    """The chart, from the newline before its heading to the one after its last bar.
+
+    Bars are parts of the sum of all counts or, zoomed, of the largest.
+    """
     values = counts(tuple(words))
-    first, last = _range(spec, values)
-    labels = _labels(spec, first, last)
-    total = sum(map(abs, values))
+    first, last = range_of(spec, values)
+    labels = labels_of(spec, first, last)
+    total = max(map(abs, values), default=0) if is_zoomed else sum(map(abs, values))
     has_positive = any(value > 0 for value in values)
     has_negative = any(value < 0 for value in values)
     shown = counts(tuple(words[first : last + 1]), factor)
     rows = [
-        b"%16s %s\n" % (label, _bar(value, total, has_positive, has_negative) + b" %-9d" % count)
+        b"%16s %s\n" % (label, bar(value, total, has_positive, has_negative) + b" %-9d" % count)
         for label, value, count in zip(labels, values[first : last + 1], shown, strict=True)
     ]
     return _HEADING + b"".join(rows)
 
 
-def _range(spec: AggregationSpec, values: Sequence[int]) -> tuple[int, int]:
+def range_of(spec: AggregationSpec, values: Sequence[int]) -> tuple[int, int]:
     """The first and the last bucket shown: one beyond those that are not empty, around zero if all are."""
     used = [place for place, value in enumerate(values) if value]
     if used:
@@ -37,24 +40,24 @@ def _range(spec: AggregationSpec, values: Sequence[int]) -> tuple[int, int]:
     return middle - 1, middle + 1
 
 
-def _bar(value: int, total: int, has_positive: bool, has_negative: bool) -> bytes:
+def bar(value: int, total: int, has_positive: bool, has_negative: bool) -> bytes:
     """The bar and its axis, 41 columns; with values of both signs the axis is in the middle.
 
     Bars are rounded to whole columns of 1/40 (1/20 each side) of all counts added without their signs.
     """
     width = _WIDTH // 2 if has_positive and has_negative else _WIDTH
     length = (2 * abs(value) * width + total) // (2 * total) if total else 0
-    bar = b"@" * length
+    signs = b"@" * length
     if not has_negative:
-        return b"|" + bar.ljust(width)
+        return b"|" + signs.ljust(width)
     if not has_positive:
-        return bar.rjust(width) + b"|"
+        return signs.rjust(width) + b"|"
     if value > 0:
-        return b" " * width + b"|" + bar.ljust(width)
-    return bar.rjust(width) + b"|" + b" " * width
+        return b" " * width + b"|" + signs.ljust(width)
+    return signs.rjust(width) + b"|" + b" " * width
 
 
-def _labels(spec: AggregationSpec, first: int, last: int) -> list[bytes]:
+def labels_of(spec: AggregationSpec, first: int, last: int) -> list[bytes]:
     """The labels of the buckets from `first` to `last`."""
     match spec.function:
         case "quantize":

@@ -257,7 +257,7 @@ class TextReport:
             # A program without aggregations is not to wait for this import.
             from sonde.report.aggregate import AggregateText
 
-            self._aggregates = AggregateText(self._addresses)
+            self._aggregates = AggregateText(self._addresses, self._options)
         for text in self._aggregates.format(table, conversions, self._escaping()):
             self._output.write(text)
 
