@@ -246,12 +246,13 @@ def test_what_is_done_with_files(tmp_path):
         ("sysinfo:::outch", "terminals"),
         ("fsinfo:::putpage", "within its file systems"),
         ("mib:::tcpTimRetrans", "/proc/net/netstat"),
+        ("nfsv4:::op-getattr-start", "rawtp:::nfsd_compound_status"),
     ],
 )
 def test_events_that_linux_lacks_are_refused_with_the_reason(description, reason):
     done = sonde("-en", f"{description} {{ }}", status=1)
     assert f"probe description {description} does not match any probes" in done.stderr
-    assert reason in done.stderr
+    assert reason in " ".join(done.stderr.split())
 
 
 @pytest.mark.parametrize("provider", ["vminfo", "sysinfo", "fsinfo", "mib"])

@@ -7,10 +7,10 @@ import pytest
 
 from sonde.lang.d.parser import parse_expression
 from sonde.lang.types import INT, Pointer, Struct, name_of
-from sonde.probe import RawTracepoint
+from sonde.probe import KernelFunction, PerfEvent, Probe, RawTracepoint
 from sonde.probes.derived.definition import Definition, Shown, Value
 from sonde.probes.derived.provider import DerivedProvider
-from sonde.probes.pattern import Pattern
+from sonde.probes.pattern import Pattern, matches
 from sonde.probes.provider import Block
 from sonde.probes.registry import _BLOCKS, _DERIVED
 
@@ -97,6 +97,50 @@ def test_the_first_definition_that_fits_holds():
 def test_more_tracepoints_count_as_far_as_there_are_any():
     found = provider().derivations(probe("both"))
     assert [(d.source.name, d.condition) for d in found] == [("switch", ""), ("timer", "args[0]")]
+
+
+FUNCTION = Probe(0, "fbt", "vmlinux", "take", "entry", KernelFunction("vmlinux", "take", False))
+EVENT = Probe(0, "perf", "", "", "faults-1", PerfEvent("software", (2, 0, 0), 1))
+OTHERS = {
+    "taken": (Definition("fbt:take:entry", "args->lock != NULL"),),
+    "faulted": (Definition("perf:faults-1"),),
+    "missing": (Definition("fbt:nothing:return"),),
+}
+
+
+class KernelWithFunction(Kernel):
+    def function(self, name):
+        return (INT, ("what", "lock")) if name == "take" else None
+
+
+def match(provider, module, function, name):
+    return [each for each in (FUNCTION, EVENT) if each[1:5] == (provider, module, function, name)]
+
+
+@pytest.mark.parametrize(
+    ("name", "source", "condition"), [("taken", FUNCTION, "args[1] != NULL"), ("faulted", EVENT, "")]
+)
+def test_probes_may_follow_from_functions_and_perf_events(name, source, condition):
+    made = DerivedProvider("made", Block(500, 599), OTHERS, KernelWithFunction(), match)
+    (found,) = made.match(Pattern("made", "", "", name))
+    (derivation,) = made.derivations(found)
+    assert (found.firing, derivation.source, derivation.condition) == (source.firing, source, condition)
+
+
+def test_what_is_absent_has_a_reason():
+    absent = {"swap*": "never whole processes"}
+    made = DerivedProvider("made", Block(500, 599), OTHERS, KernelWithFunction(), match, absent)
+    assert made.absence("swapin") == "never whole processes"
+    assert "lacks fbt:nothing:return" in made.absence("missing")
+    assert made.absence("other") == ""
+
+
+@pytest.mark.parametrize("name", _DERIVED)
+def test_no_probe_is_called_absent(name):
+    """But by a pattern that means all others."""
+    tables = import_module(f"sonde.probes.derived.{name}")
+    patterns = [each for each in getattr(tables, "ABSENT", {}) if each not in ("*", "op-*")]
+    assert not [(each, pattern) for each in tables.DEFINITIONS for pattern in patterns if matches(pattern, each)]
 
 
 def test_types_that_only_libraries_know():

@@ -30,7 +30,8 @@ _ARGUMENTS = {
     "dtrace": _STABLE,
     "profile": _attributes("Evolving/Evolving/Common"),
     **dict.fromkeys(
-        ("fsinfo", "io", "ip", "lockstat", "mib", "proc", "sched", "sysinfo", "tcp", "udp", "vminfo"), _EVOLVING
+        ("fsinfo", "io", "ip", "lockstat", "mib", "nfsv3", "nfsv4", "proc", "sched", "sysinfo", "tcp", "udp", "vminfo"),
+        _EVOLVING,
     ),
 }
 """How stable the arguments of a provider's probes are, where they are more than the kernel's own."""

@@ -57,6 +57,8 @@ _BLOCKS: dict[str, Block] = {
     "sysinfo": blocks.SYSINFO,
     "fsinfo": blocks.FSINFO,
     "mib": blocks.MIB,
+    "nfsv3": blocks.NFSV3,
+    "nfsv4": blocks.NFSV4,
 }
 """The providers, in the order of their identifiers."""
 
@@ -66,7 +68,8 @@ _COUNTED = ("cpc", "perf")
 """Those whose probes fire when a perf event has counted so far."""
 
 _DERIVED = (
-    "proc", "sched", "io", "lockstat", "ip", "tcp", "udp", "vminfo", "sysinfo", "fsinfo", "mib",
+    "proc", "sched", "io", "lockstat", "ip", "tcp", "udp", "vminfo", "sysinfo", "fsinfo", "mib", "nfsv3",
+    "nfsv4",
 )  # fmt: skip
 """Those whose probes follow from others: each has a module of its name in `probes/derived/`."""
 
@@ -480,7 +483,10 @@ class Registry:
 
 
 def _of_process(provider: str) -> tuple[str, str]:
-    """The name of a provider of one process, or a glob, and the process's number behind it; "" if there is none."""
+    """The name of a provider of one process, or a glob, and the process's number behind it; "" if there is none, as in
+    nfsv4, which is one of the kernel's."""
+    if provider in _BLOCKS:
+        return provider, ""
     head = provider.rstrip("0123456789")
     return (head, provider[len(head) :]) if head else (provider, "")
 

@@ -18,6 +18,7 @@ _WHY = {
     "pr_size": "curthread->mm->total_vm is the number of pages",
     "pr_syscall": "probefunc is the call at syscall probes; elsewhere Linux does not tell it apart from the last one",
     "pr_time": "Linux adds up the time of a process's threads when it is asked; pr_lwp.pr_time is that of the thread",
+    "stable": "Linux's NFS server does not tell it where it writes",
     "tcps_active": "Linux's connections do not know it; the probes connect-established and accept-established do",
     "tcps_sack_fack": "Linux keeps no such number; tcps_sack_snxt is the next one to be sent again",
 }
