@@ -1,14 +1,16 @@
 """Static probes (USDT) of all processes, by a glob for the provider: those that run, those that start later, and those
 that load a library later."""
 
+import importlib.util
 import os
 import signal
 import subprocess
 import time
+from pathlib import Path
 
 import packages
 import pytest
-from command import SONDE, build, environment, sonde, start, table
+from command import SONDE, build, environment, sonde, start, table, unwrapped
 from static_programs import assembler
 from test_static_probes import FORMS, HOST, PROGRAM, WORK, WORKER, step, stepping, wait_for
 
@@ -381,6 +383,12 @@ def test_what_matches_nothing():
     )
     assert done.returncode == 1
     assert "does not match any probes" in done.stderr
+    assert "no process that runs has static probes of nobodyhas*, which -Z would wait for" in unwrapped(done.stderr)
+
+
+def test_what_matches_no_name(counted):
+    with Held(counted, 1):
+        assert "sonde -l -P 'tally*' shows" in unwrapped(sonde("-n", "tally*:::absent", status=1).stderr)
 
 
 INTERPRETERS = {
@@ -414,3 +422,20 @@ def test_interpreters(tmp_path, name):
         before.wait(20)
     provider = name.rstrip(".0123456789")
     assert tracer.counts == {(f"{provider}{each.pid}",): 500 for each in (before, after)}
+
+
+def test_sonde_does_not_trace_itself(tmp_path):
+    """Where its own interpreter has the probes that are meant."""
+    python = "/usr/bin/python3.11"
+    if not os.path.exists(python):
+        pytest.skip(f"no {python}")
+    text = "python*:::audit, python*:::line { @[pid == $pid] = count(); } tick-5s { exit(0); }"
+    paths = str(Path(importlib.util.find_spec("sonde").origin).parents[1])
+    tracer = subprocess.Popen([python, "-m", "sonde", "-qZn", text], env={**environment(), "PYTHONPATH": paths},
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)  # fmt: skip
+    time.sleep(3)
+    subprocess.run([python, "-c", "import sys; sys.audit('sonde')"], check=True)
+    out, messages = tracer.communicate(timeout=60)
+    counts = table(out)
+    assert set(counts) == {("0",)}, messages
+    assert counts["0",] > 1

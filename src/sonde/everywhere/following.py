@@ -55,11 +55,17 @@ class Everywhere:
         """Attach to what processes have mapped by now, and to what is installed and they may map: that fires from their
         first instruction on."""
         wanted = {table.pid for table in self._tables}
-        for pid in self._files.processes() if 0 in wanted else sorted(wanted):
-            for file in self._files.of(pid):
-                self._attach(file, pid)
-        for file in self._files.installed():
-            self._attach(file, None)
+        found = [
+            (file, pid)
+            for pid in (self._files.processes() if 0 in wanted else sorted(wanted))
+            for file in self._files.of(pid)
+        ]
+        everything: list[tuple[StaticFile, int | None]] = [*found, *((file, None) for file in self._files.installed())]
+        for file in dict.fromkeys(file for file, _ in everything):
+            for table in self._tables:
+                table.prepare(file)
+        for file, process in everything:
+            self._attach(file, process)
         self._files.unreadable = 0
 
     def poll(self) -> None:

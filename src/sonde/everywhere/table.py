@@ -32,6 +32,11 @@ class SiteTable:
         self._done: set[StaticFile] = set()
         self.refused: list[tuple[str, str]] = []
 
+    def prepare(self, file: StaticFile) -> None:
+        """Read what it takes to attach to a file. Sonde is slower once its own interpreter has probes."""
+        for pattern in self._patterns:
+            file.matching(pattern)
+
     def attach(self, file: StaticFile) -> bool:
         """Attach to the sites of a file, once; whether there are any."""
         if file in self._done:

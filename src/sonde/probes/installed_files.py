@@ -30,7 +30,6 @@ _HEADER, _SECTION = 64, 64
 
 def with_sections(names: Sequence[str]) -> Iterator[str]:
     """The paths of the files that have a section of one of the names, each file once."""
-    wanted = [name.encode() + b"\0" for name in names]
     seen: set[tuple[int, int]] = set()
     for path in _files():
         if len(seen) >= _MOST:
@@ -44,13 +43,18 @@ def with_sections(names: Sequence[str]) -> Iterator[str]:
             identity = status.st_dev, status.st_ino
             if identity not in seen:
                 seen.add(identity)
-                found = _section_names(descriptor)
-                if any(name in found for name in wanted):
+                if has_section(descriptor, names):
                     yield path
         except OSError:
             continue
         finally:
             os.close(descriptor)
+
+
+def has_section(descriptor: int, names: Sequence[str]) -> bool:
+    """Whether a file may have a section of one of the names. Raises OSError."""
+    found = _section_names(descriptor)
+    return any(name.encode() + b"\0" in found for name in names)
 
 
 def _files() -> Iterator[str]:

@@ -208,6 +208,8 @@ class Registry:
             return self._user_functions.mismatch(Pattern(f"pid{pid}", module, function, name))
         if pid or provider == STATIC:
             return self._static_probes.mismatch(pid, head, Pattern(provider, module, function, name))
+        if provider and not plain(provider) and not any(map(matcher(provider), _BLOCKS)):
+            return self._static_probes.nobody_has(Pattern(provider, module, function, name))
         if provider in _FUNCTIONS:
             why = self._function_provider(provider).absence(Pattern(provider, module, function, name))
             if why:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from sonde.probe import StaticPattern, StaticSite
-from sonde.probes.installed_files import with_sections
+from sonde.probes.installed_files import has_section, with_sections
 from sonde.probes.pattern import matcher
 from sonde.probes.static_sites import SiteError, site_of
 from sonde.symbols.elf import ElfError, ElfFile
@@ -167,9 +167,11 @@ class StaticFiles:
     def _find(self, pid: int, mapping: Mapping) -> StaticFile | None:
         for path in self._paths(pid, mapping):
             try:
-                file = ElfFile.open(path)
+                file = _open(path)
             except (OSError, ElfError):
                 continue
+            if file is None:
+                return None
             notes = _notes(file)
             return self._kept(pid, mapping.path, path, file, notes) if notes else None
         self.unreadable += 1
@@ -197,6 +199,17 @@ class StaticFiles:
         through = f"{self._proc}/{pid}/map_files/{mapping.start:x}-{mapping.end:x}"
         inside = f"{self._proc}/{pid}/root{mapping.path}"
         return [path for path in (here, through, inside) if is_inode(path, mapping.inode)]
+
+
+def _open(path: str) -> ElfFile | None:
+    """The file at a path, None if it has no section for static probes. Raises OSError or ElfError."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    try:
+        if not has_section(descriptor, SECTIONS):
+            return None
+    finally:
+        os.close(descriptor)
+    return ElfFile.open(path)
 
 
 def _notes(file: ElfFile) -> list[Note]:

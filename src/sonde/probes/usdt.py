@@ -166,6 +166,13 @@ class StaticProbes:
             return f"the static probes of {where} are of {', '.join(there[:_FEW])}{' ...' * (len(there) > _FEW)}"
         return f"sonde -l -n '{provider}{process}:{pattern.module}::' shows the static probes there"
 
+    def nobody_has(self, pattern: Pattern) -> str:
+        """Why a glob for the providers of all processes matches no probe, for people."""
+        there = sorted({probe.provider for probe in self.everywhere(Pattern(pattern.provider))})
+        if not there:
+            return f"no process that runs has static probes of {pattern.provider}, which -Z would wait for"
+        return f"sonde -l -P '{pattern.provider}' shows the static probes that processes have"
+
     def _pid(self, process: str) -> int:
         """The process, 0 if there is none of that number here that may be looked at."""
         if process == str(os.getpid()):

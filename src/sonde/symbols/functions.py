@@ -59,6 +59,7 @@ class CodeObject:
         self._root = root
         self._file = file
         self._symbols = symbols
+        self._decoded: tuple[Function, list[tuple[int, Instruction]]] | None = None
 
     @property
     def where(self) -> str:
@@ -166,8 +167,11 @@ class CodeObject:
         return Function("", address, LONGEST, self.code_offset(address) or 0)
 
     def instructions(self, function: Function) -> list[tuple[int, Instruction]]:
-        """Offset in the function and instruction of each, as far as its bytes are instructions."""
-        return starts(self._file.bytes_at(function.address, function.size))
+        """Offset in the function and instruction of each, as far as its bytes are instructions. Those of the function
+        that was asked for last are kept: some have many probes, and take a while."""
+        if self._decoded is None or self._decoded[0] != function:
+            self._decoded = function, starts(self._file.bytes_at(function.address, function.size))
+        return self._decoded[1]
 
     def first_instruction(self, function: Function) -> Instruction | None:
         """That of the function's first byte, whatever its size is said to be; None if there is none."""
