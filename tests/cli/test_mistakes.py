@@ -82,6 +82,12 @@ def test_up_to_five_mistakes_are_told_and_none_that_comes_from_another():
     assert len(found.listed) == 1
 
 
+@pytest.mark.parametrize("use", ["nosuch()", "trace(nosuch())", "x = nosuch(1) + 2", "@a = sum(nosuch())"])
+def test_a_name_that_nothing_has_is_told_once_and_stays_a_name_that_nothing_has(use):
+    found = told(f"BEGIN /!self->at/ {{ self->at = timestamp; {use}; }}")
+    assert [(each.error.text, each.remedy) for each in found.listed] == [("undefined function name: nosuch", None)]
+
+
 def test_a_clause_that_cannot_be_read_does_not_hide_the_next():
     found = told("BEGIN { x = * ; }\nsyscall::raed:entry { trace(1); }\nEND { trace(unknown_name); }\n")
     assert [each.error.tag for each in found.listed] == ["D_SYNTAX", "D_PDESC_ZERO", "D_IDENT_UNDEF"]

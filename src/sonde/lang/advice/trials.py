@@ -110,7 +110,7 @@ def _was_hidden(case: Case, remedy: Remedy, text: str, left: DError) -> bool:
     of_probes = ("D_PDESC_", "D_PROC_")
     if case.error.tag.startswith(of_probes) and left.tag.startswith(of_probes):
         return False
-    if is_invented(left, layout, case.text):
+    if is_invented(left, layout, case.text) or _name_of(left) == _name_of(case.error) != "":
         return False
     is_other = left.tag != case.error.tag and not (left.tag.startswith("D_OP_") and case.error.tag.startswith("D_OP_"))
     return is_read and (is_other or offset > _moved(case.offset, remedy) or _later(case.error, left))
@@ -119,10 +119,15 @@ def _was_hidden(case: Case, remedy: Remedy, text: str, left: DError) -> bool:
 _QUOTED_NAME = re.compile(r"failed to resolve ([\w`]+):|undefined function name: (\w+)")
 
 
+def _name_of(error: DError) -> str:
+    """The name that is not known, if the mistake is about one."""
+    named = _QUOTED_NAME.search(error.text)
+    return named[1] or named[2] if named else ""
+
+
 def is_invented(error: DError, layout: Layout, written: str) -> bool:
     """Whether a mistake is about a name that the user has not written: a change has brought it."""
-    named = _QUOTED_NAME.search(error.text)
-    name = named and (named[1] or named[2])
+    name = _name_of(error)
     if not name or re.search(rf"(?<!\w){re.escape(name)}(?!\w)", written):
         return False
     # A macro variable stands for its value.
