@@ -102,7 +102,7 @@ def test_the_command_says_it_in_one_message(tmp_path, seed, registry):
 
 @pytest.mark.parametrize(
     ("statement", "named"),
-    [("chill(10)", "chill()"), ("panic()", "panic()"), ("trace(msgsize(0))", "msgsize")],
+    [("panic()", "panic()"), ("breakpoint()", "breakpoint()"), ("trace(msgsize(0))", "msgsize")],
 )
 def test_what_cannot_be_compiled_is_named_with_its_position(statement, named):
     done = sonde("-wqn", f"BEGIN {{ {statement}; exit(0); }}", status=1)

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+from sonde.bpf import maps as kinds
 from sonde.codegen import aggregations, captures, packets, records, speculations
 from sonde.codegen.access import address_of, fetch, fetch_available, store, zero
 from sonde.codegen.assignments import assign, assign_object, increment
+from sonde.codegen.faults import ILLEGAL_OPERATION, fault_if
 from sonde.codegen.generation import Generation, Unsupported
 from sonde.codegen.integers import pointer_place, source_of
 from sonde.codegen.ir import Imm
+from sonde.codegen.kernels import require_loops
 from sonde.codegen.layout import write_field
 from sonde.codegen.places import Memory, Remote, Trusted
 from sonde.codegen.plan import CONSUMER_ACTIONS
+from sonde.codegen.routines.waiting import CHILLED
+from sonde.codegen.routines.waiting import SIZE as CHILLED_SIZE
 from sonde.lang import program as tree
 from sonde.lang.errors import DError
 from sonde.lang.types import Array, String, Struct, Void, resolve
-from sonde.spec import DRAINING, STATE_ACTIVITY, STATE_STATUS, Field
+from sonde.spec import DRAINING, STATE_ACTIVITY, STATE_STATUS, Field, MapSpec
+
+_REFUSED = {
+    "breakpoint": "no eBPF program can enter the kernel's debugger; raise(5) sends the process SIGTRAP",
+    "panic": "no eBPF program can crash the kernel; exit() ends tracing, stop() stops the process",
+}
 
 _SIGSTOP = 19
 """include/uapi/asm-generic/signal.h"""
@@ -146,10 +156,20 @@ def act(g: Generation, s: tree.Statement) -> None:
         g.call("send_signal", g.value(s.arguments[0]))
     elif s.name == "stop":
         g.call("send_signal", Imm(_SIGSTOP))
+    elif s.name == "chill":
+        _chill(g, s)
     elif s.name == "sample":
         assert g.sampled is not None
         g.b.move(g.sampled, Imm(1))
     elif s.name == "speculate":
         speculations.speculate(g, s)
     else:
-        raise DError("D_UNKNOWN", f"{s.name}() is not implemented (yet)", s.position)
+        raise DError("D_UNKNOWN", f"{s.name}() is not implemented (yet)", s.position, _REFUSED.get(s.name, ""))
+
+
+def _chill(g: Generation, s: tree.Act) -> None:
+    """Keep the CPU busy; more of it than there may be is a fault."""
+    require_loops(g, "chill()", s.position)
+    g.shared.maps.add(MapSpec(CHILLED, kinds.PERCPU_ARRAY, 4, CHILLED_SIZE, 1))
+    refused = g.routine("chill", g.b.in_register(g.value(s.arguments[0])))
+    fault_if(g, "ne", refused, Imm(0), ILLEGAL_OPERATION, Imm(0))

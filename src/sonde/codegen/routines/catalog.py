@@ -21,6 +21,7 @@ from sonde.codegen.routines import (
     texts,
     tokens,
     unwinding,
+    waiting,
 )
 
 _FIXED: dict[str, Callable[[], Function]] = {
@@ -33,6 +34,8 @@ _FIXED: dict[str, Callable[[], Function]] = {
 _TEXTS: dict[str, Callable[[str], Function]] = {
     "based": bases.based,
     "based_digit": bases.based_digit,
+    "chill": waiting.chill,
+    "chill_turn": waiting.chill_turn,
     "decimal": texts.decimal,
     "decimal_digit": texts.decimal_digit,
     "ipv4_text": texts.ipv4_text,
