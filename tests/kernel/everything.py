@@ -20,6 +20,7 @@ BY_TYPE = {
     "uint16_t": "3",
     "uint32_t": "3",
     "uint64_t": "3",
+    "dev_t": "3",
     "pid_t": "pid",
     "void *": "alloca(16)",
     "uint32_t *": "(uint32_t *)alloca(4)",
