@@ -386,6 +386,17 @@ def test_what_matches_nothing():
     assert "no process that runs has static probes of nobodyhas*, which -Z would wait for" in unwrapped(done.stderr)
 
 
+def test_it_cannot_be_saved(tmp_path):
+    message = sonde("-Zn", "tally*:::x { }", "--save", str(tmp_path / "spec"), status=1).stderr
+    assert "cannot be saved" in unwrapped(message)
+    assert not os.listdir(tmp_path)
+
+
+def test_another_engine_says_so():
+    message = sonde("--engine", "embedded", "-n", "tally*:::x { }", "-c", "true", status=1).stderr
+    assert "the embedded engine has no probes in the functions of processes" in unwrapped(message)
+
+
 def test_what_matches_no_name(counted):
     with Held(counted, 1):
         assert "sonde -l -P 'tally*' shows" in unwrapped(sonde("-n", "tally*:::absent", status=1).stderr)

@@ -201,6 +201,8 @@ def _everywhere(probes: Sequence[Probe], clauses: Sequence[Clause], target: Targ
 
     if "uprobe_cookie" not in target.features:
         text = f"{probes[0]}: this kernel does not tell static probes of all processes apart: Linux has since 5.15"
+        if target.portable:
+            text = f"{probes[0]} is for all processes, and cannot be saved: not every kernel tells their probes apart"
         raise DError("D_PDESC_ZERO", text, clauses[0].position, "name the process: python$target with -c or -p")
     return EverywhereContext(tuple(probes), arguments_used(clauses), "uprobe_multi" in target.features)
 

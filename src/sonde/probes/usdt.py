@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from functools import cached_property
 
 from sonde.lang.catalog import ProbeArgument
 from sonde.lang.errors import DError
 from sonde.probe import Probe, StaticPattern, StaticProbe, StaticSite
 from sonde.probes.pattern import Pattern, matcher, plain
 from sonde.probes.provider import STATIC, USDT
-from sonde.probes.static_files import StaticFiles, is_every, shown_name
+from sonde.probes.static_files import StaticFile, StaticFiles, is_every, shown_name
 from sonde.probes.static_sites import ARGUMENT_TYPES, SiteError, site_of
 from sonde.probes.user_functions import objects_called
 from sonde.symbols.code_objects import CodeObjects
@@ -67,7 +68,7 @@ class StaticProbes:
         self._notes: dict[str, list[Note]] = {}
         self._awaited: dict[StaticPattern, Probe] = {}
         self._counts: dict[StaticPattern, int] = {}
-        self.files = StaticFiles()
+        self._files = StaticFiles()
 
     def match(self, process: str, provider: str, pattern: Pattern) -> list[Probe]:
         """The probes of a process, by its number, that a pattern matches; `provider` is that without the number.
@@ -98,8 +99,8 @@ class StaticProbes:
         wanted = StaticPattern(*pattern)
         found: dict[tuple[int, str, tuple[str, str, str, str]], list[StaticSite]] = {}
         if self._objects.is_own_namespace():
-            for pid in self.files.processes():
-                for file in self.files.of(pid):
+            for pid, files in self._running:
+                for file in files:
                     for provider, module, function, name, site in file.matching(wanted, str(pid)):
                         names = f"{provider}{pid}", module, function, name
                         found.setdefault((pid, file.path, names), []).append(site)
@@ -109,6 +110,11 @@ class StaticProbes:
             is_every(wanted, provider.removesuffix(str(pid))) for pid, _, (provider, *_) in found
         )
         return made
+
+    @cached_property
+    def _running(self) -> list[tuple[int, list[StaticFile]]]:
+        """The processes that ran when this was asked first, with their files: all descriptions are of the same."""
+        return [(pid, self._files.of(pid)) for pid in self._files.processes()]
 
     def count(self, probe: Probe) -> int:
         """How many of the probes that one of `awaited` stands for there were when they were last looked for."""
