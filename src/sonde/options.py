@@ -209,7 +209,7 @@ _BOUNDS = {
     "printsize": (1, 65536),
     "samplesize": (1, 1 << 30),
     "stackindent": (0, 1024),
-    "strsize": (0, 1 << 24),
+    "strsize": (2, 1 << 24),
 }
 _CHOICES = {
     "bufpolicy": ("ring", "fill", "switch"), "bufresize": ("auto", "manual"), "rings": ("cpu", "one"),

@@ -536,7 +536,10 @@ def has_user_addresses(spec: TracingSpec) -> bool:
     actions = [action for layout in spec.records for action in layout.actions]
     groups += [(action.field,) for action in actions if isinstance(action, TraceAction)]
     groups += [action.fields for action in actions if isinstance(action, PrintfAction)]
-    return any(field.kind in ("ustack", "user_symbol") for group in groups for field in group)
+    if any(field.kind in ("ustack", "user_symbol") for group in groups for field in group):
+        return True
+    formats = [action.conversions or () for action in actions if isinstance(action, (PrintfAction, PrintaAction))]
+    return any(conversion.letters == "A" for format_ in formats for conversion in format_)
 
 
 def has_samples(spec: TracingSpec) -> bool:

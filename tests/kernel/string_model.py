@@ -82,4 +82,4 @@ def inet_ntoa6(address, strict):
 
 
 def link_ntop(address):
-    return ":".join(f"{byte:02X}" for byte in address)
+    return ":".join(f"{byte:02x}" for byte in address)

@@ -105,3 +105,12 @@ def test_depth_and_keys_count_the_caller(chain):
 def test_static_probes_have_the_caller_wherever_they_are(chain):
     text = "demo$target::: { @[probename, ufunc(ucaller)] = count(); }"
     assert counts(chain, text) == {"first chain`middle": 4, "later chain`middle": 4}
+
+
+def test_a_number_is_an_address_of_the_traced_process_for_its_format(chain):
+    """%A of what is no more than a number; ended processes keep their names."""
+    text = """pid$target:a.out:leaf:entry { printf("%A\\n", ucaller); @[ucaller] = count(); }
+        END { printa("%A\\n", @); }"""
+    lines = [line for line in sonde("-qc", chain, "-n", text).stdout.splitlines() if line]
+    assert len(lines) == 5
+    assert {line.split("+")[0] for line in lines} == {"chain`middle"}

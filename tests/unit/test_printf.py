@@ -152,7 +152,7 @@ def test_characters():
     assert one("lc", integer(16, 4), struct.pack("<i", 0x20AC)) == "€".encode()
     assert one("wc", integer(16, 4), struct.pack("<i", -1)) == b"?"
     assert one("C", integer(16, 1), b"\n", "", 4) == b"  \\n"
-    assert one("S", Field(16, 8, "string"), b'a"\t\x01\xff\\\0\0') == b'a\\"\\t\\x01\\xff\\\\'
+    assert one("S", Field(16, 8, "string"), b'a"\t\x01\xff\\\0\0') == b'a\\"\\t\\001\\377\\\\'
 
 
 def test_pointers():

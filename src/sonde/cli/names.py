@@ -13,9 +13,13 @@ if TYPE_CHECKING:
 
 
 class Names:
-    """A symbolizer made when the first name is asked for: most traces ask for none."""
+    """A symbolizer made when the first name is asked for: most traces ask for none.
 
-    def __init__(self, options: OptionTable) -> None:
+    An address whose process is not known, a number that `%A` shows, is taken for one of `pid`, the traced process.
+    """
+
+    def __init__(self, options: OptionTable, pid: int = 0) -> None:
+        self._pid = pid
         self._demangles = options.on("demangle") or not options.is_set("demangle")
         self._made: SystemSymbolizer | None = None
 
@@ -34,13 +38,13 @@ class Names:
         return self._system().kernel(address)
 
     def user(self, pid: int, address: int) -> tuple[str, str | None, int] | None:
-        return self._system().user(pid, address)
+        return self._system().user(pid or self._pid, address)
 
     def inlined(self, pid: int, address: int) -> tuple[str, ...]:
-        return self._system().inlined(pid, address)
+        return self._system().inlined(pid or self._pid, address)
 
     def place(self, pid: int, address: int) -> tuple[str, int] | None:
-        return self._system().place(pid, address)
+        return self._system().place(pid or self._pid, address)
 
     def follow(self, pull: Callable[[], Iterable[ProcessEvent]]) -> None:
         self._system().follow(pull)

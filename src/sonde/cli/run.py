@@ -49,7 +49,7 @@ def run(
             "filter of its own cannot notify (-xseccomp=no: no filter)"
         )
     _require_apart(arguments)
-    names = Names(options)
+    names = Names(options, traced[0].pid if traced else 0)
     pictures = _pictures(arguments, spec, names, options, messages)
     text, captures = (None, arguments.output) if is_capture(arguments.output) else (arguments.output, None)
     with (

@@ -105,7 +105,9 @@ def _timestamp(g: Generation, e: tree.Builtin) -> Operand:
 
 
 def _walltimestamp(g: Generation, e: tree.Builtin) -> Operand:
-    return g.b.alu("add", _timestamp(g, e), g.b.stamp("realtime_offset"))
+    """It goes on within a clause, as time does."""
+    now = g.firing_time if g.firing_time is not None else g.call("ktime_get_ns")
+    return g.b.alu("add", now, g.b.stamp("realtime_offset"))
 
 
 def _cpu(g: Generation, e: tree.Builtin) -> Operand:

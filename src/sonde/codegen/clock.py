@@ -14,7 +14,7 @@ from sonde.lang.program import Clause
 from sonde.lang.walk import below, nodes
 from sonde.typed import Any
 
-_CLOCKS = ("timestamp", "walltimestamp")
+_CLOCK = "timestamp"
 
 
 def reading(g: Generation) -> Reg:
@@ -67,4 +67,4 @@ def _may_skip(part: Any) -> bool:
 
 
 def _uses(*found: Any) -> int:
-    return sum(isinstance(node, tree.Builtin) and node.name in _CLOCKS for node in found)
+    return sum(isinstance(node, tree.Builtin) and node.name == _CLOCK for node in found)

@@ -9,6 +9,14 @@ _ESCAPES = [
 ]  # fmt: skip
 
 
+_OCTAL = [each if each[:2] != b"\\x" else b"\\%03o" % byte for byte, each in enumerate(_ESCAPES)]
+
+
+def escaped_in_octal(text: bytes) -> bytes:
+    """The same with octal numbers of three digits, as `%S` shows them: a digit behind one is no part of it."""
+    return b"".join([_OCTAL[byte] for byte in text])
+
+
 def escaped(text: bytes) -> bytes:
     """The characters, with C's escape sequences for those that do not print, and for quotes and backslashes."""
     return b"".join([_ESCAPES[byte] for byte in text])

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from sonde.conversion import MOST_COLUMNS, Conversion
 from sonde.report.dates import date_and_time, full_date
-from sonde.report.escape import escaped
+from sonde.report.escape import escaped_in_octal
 from sonde.report.escaping import Escaping, escaped_by, mappings
 from sonde.report.hexdump import hexdump, is_printable
 from sonde.report.number import as_real, c_integer, wide_character
@@ -71,7 +71,7 @@ def environment(addresses: Addresses) -> dict[str, Any]:
         "date_and_time": date_and_time,
         "dump": hexdump,
         "dump_or_text": dump_or_text,
-        "escaped": escaped,
+        "escaped_in_octal": escaped_in_octal,
         "full_date": full_date,
         "kernel": addresses.kernel,
         "kernel_stack": addresses.kernel_stack,

@@ -161,9 +161,9 @@ def _text(letters: str, argument: Argument) -> str:
         case "T":
             return f"full_date({_number(argument)})"
         case "C":
-            return f"escaped(bytes([{_number(argument)} & 255]))"
+            return f"escaped_in_octal(bytes([{_number(argument)} & 255]))"
         case "S":
-            return f"escaped({_string(argument)})"
+            return f"escaped_in_octal({_string(argument)})"
         case "lc" | "wc":
             return f"wide({_number(argument)})"
         case "c":
@@ -173,7 +173,7 @@ def _text(letters: str, argument: Argument) -> str:
 
 
 def _address(letters: str, argument: Argument) -> str:
-    """%a and %A; the process of a bare user address is not known. A symbol has the parts that its function gives: a
+    """%a and %A; a bare user address says nothing of its process. A symbol has the parts that its function gives: a
     row of an aggregation stands for all addresses in it."""
     if argument.kind in ("user_symbol", "symbol"):
         return _string(argument)

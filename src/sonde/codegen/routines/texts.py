@@ -187,17 +187,17 @@ def ipv6_group(name: str) -> Function:
     value = _group(b, work, index)
     for shift in (12, 8, 4):
         with b.when("ge", value, Imm(1 << shift)):
-            _append(b, work, _hexadecimal(b, b.alu("rsh", value, Imm(shift)), ord("a")))
-    _append(b, work, _hexadecimal(b, value, ord("a")))
+            _append(b, work, _hexadecimal(b, b.alu("rsh", value, Imm(shift))))
+    _append(b, work, _hexadecimal(b, value))
     b.ret(Imm(0))
     return b.function
 
 
-def _hexadecimal(b: Builder, value: Operand, ten: int) -> Operand:
-    """The digit of the low four bits; `ten` is the character of the digit ten."""
+def _hexadecimal(b: Builder, value: Operand) -> Operand:
+    """The digit of the low four bits."""
     digit = b.alu("and", value, Imm(15))
     is_letter = b.alu("rsh", b.alu("add", digit, Imm(6)), Imm(4))
-    letters = b.alu("mul", is_letter, Imm(ten - ord("0") - 10))
+    letters = b.alu("mul", is_letter, Imm(ord("a") - ord("0") - 10))
     return b.alu("add", b.alu("add", digit, Imm(ord("0"))), letters)
 
 
@@ -218,7 +218,7 @@ def link_byte(name: str) -> Function:
     with b.when("ne", index, Imm(0)):
         _append(b, work, Imm(ord(":")))
     value = b.load(at(b, work, INPUT, index), 0, 1)
-    _append(b, work, _hexadecimal(b, b.alu("rsh", value, Imm(4)), ord("A")))
-    _append(b, work, _hexadecimal(b, value, ord("A")))
+    _append(b, work, _hexadecimal(b, b.alu("rsh", value, Imm(4))))
+    _append(b, work, _hexadecimal(b, value))
     b.ret(Imm(0))
     return b.function

@@ -16,7 +16,8 @@ from sonde.lang import program as tree
 
 
 def rand(g: Generation, e: tree.Call) -> Operand:
-    return g.b.alu("and", g.call("get_prandom_u32"), Imm(0x7FFFFFFF))
+    """32 random bits, as an int."""
+    return g.b.extend(g.call("get_prandom_u32"), 4, True)
 
 
 def swapped(size: int) -> Callable[[Generation, tree.Call], Operand]:
