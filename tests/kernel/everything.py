@@ -41,6 +41,9 @@ SPECIAL = {
     "inet_ntop": ["inet_ntop(2, alloca(16))"],
     # It is made of a library's definition.
     "getf": [],
+    # Their arguments are of types that Linux does not have.
+    "msgdsize": [],
+    "msgsize": [],
     "json": ['json("[1]", "[0]")'],
     "link_ntop": ["link_ntop(1, alloca(16))"],
     "copyout": ["copyout(copyin(arg1, 4), arg1, 4)"],

@@ -109,6 +109,16 @@ def test_a_predicate_may_ask_for_what_a_later_clause_sets(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", OWN)
+def test_what_was_asked_for_before_it_is_set_to_a_text_is_to_be_declared(name: str) -> None:
+    text = f"tick-1 /!{name}/ {{ trace(1); }} tick-1 {{ {name} = execname; }}"
+    hint = error(text).hint
+    assert f"since 1:{text.index(name) + 1 + (name.index('[') if '[' in name else 0)} asks for it" in hint
+    declared = hint.partition("declare it before, ")[2]
+    found = check(f"{declared} {text}".replace(f"!{name}", f"{name} != NULL"))
+    assert [name_of(v.type) for v in found.variables] == ["string"]
+
+
+@pytest.mark.parametrize("name", OWN)
 def test_the_statements_of_a_clause_declare_before_its_predicate(name: str) -> None:
     found = check(f"tick-1 /!{name}/ {{ {name} = curthread; }}")
     assert [name_of(v.type) for v in found.variables] == ["struct task_struct *"]

@@ -40,9 +40,21 @@ def assign(target: Operand, value: Operand, scope: Scope, position: Position) ->
         text = f'operator = may not be applied to operand of type "{spell(culprit.type)}"'
         raise DError("D_OP_ARRFUN", text, position)
     if not accepts(target.type, value) and not _clears(target, value):
-        operators.incompatible("=", target, value, position)
+        operators.incompatible("=", target, value, position, _asked_for_before(target, value, scope))
     require_modifiable("=", target, position)
     return Assign(target.type, position, value_of(target), stored(value_of(value), target.type))
+
+
+def _asked_for_before(target: Operand, value: Operand, scope: Scope) -> str:
+    """What helps where a variable has its type because an operator asked for it before it was set."""
+    if not isinstance(target, (Element, Var)) or target.variable.id not in scope.asked:
+        return ""
+    # Only needed to help with a mistake.
+    from sonde.lang.warnings.narrowing import declaration
+
+    first = scope.origins[target.variable.id]
+    wanted = declaration(target.variable, declared_type(value))
+    return f"it is an {spell(target.type)} since {first.line}:{first.column} asks for it: declare it before, {wanted}"
 
 
 def _clears(target: Operand, value: Operand) -> bool:

@@ -37,7 +37,7 @@ from sonde.lang.check.stability import require_attributes
 from sonde.lang.check.variables import element, local_array, new_array, new_scalar, undeclared
 from sonde.lang.d import syntax
 from sonde.lang.errors import DError, Position
-from sonde.lang.program import Const, Expr, StringConst
+from sonde.lang.program import Const, Element, Expr, StringConst, Var
 from sonde.lang.types import BUILTIN_TYPEDEFS, STRING, Enum, Type, resolve
 from sonde.typed import Any, TypeAlias
 
@@ -386,7 +386,10 @@ def _incremented(node: syntax.Expr, scope: Scope) -> Operand:
 def _operand(node: syntax.Expr, scope: Scope) -> Operand:
     """The operand of a unary operator: it may bring any variable into being but a global scalar."""
     can = isinstance(node, (syntax.ScopedVariable, syntax.Index))
-    return (_brought_into_being(node, scope) if can else None) or expression(node, scope)
+    found = _brought_into_being(node, scope) if can else None
+    if isinstance(found, (Element, Var)):
+        scope.asked.add(found.variable.id)
+    return found or expression(node, scope)
 
 
 def _brought_into_being(node: syntax.Expr, scope: Scope) -> Operand | None:

@@ -38,9 +38,9 @@ _COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
 _LOGICAL = ("&&", "||", "^^")
 
 
-def incompatible(op: str, left: Operand, right: Operand, position: Position) -> NoReturn:
+def incompatible(op: str, left: Operand, right: Operand, position: Position, hint: str = "") -> NoReturn:
     text = f'operands have incompatible types: "{spell(left.type)}" {op} "{spell(right.type)}"'
-    raise DError("D_OP_INCOMPAT", text, position)
+    raise DError("D_OP_INCOMPAT", text, position, hint)
 
 
 def unary(op: str, operand: Operand, position: Position) -> Expr:

@@ -105,6 +105,8 @@ class Scope:
         """Whether what is being checked was not written by the program's author."""
         self.origins: dict[object, Position] = {}
         """Where variables, by their ids, came into being without being declared, and aggregations, by their names."""
+        self.asked: set[int] = set()
+        """The variables, by their ids, that came into being because a program asked for their values."""
         self.noted: list[Warning] = []
         """What the checker has seen that may be meant otherwise."""
         self.scratch: dict[int, bool] = {}
