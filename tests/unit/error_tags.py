@@ -156,7 +156,13 @@ CASES = (
         26,
         "enumerator 'B' value overflows INT_MAX (2147483647)",
     ),
-    Case("D_DECL_IDRED", "int x; char x;", 1, 13, "identifier redefined: x\n\t current: char\n\tprevious: int"),
+    Case(
+        "D_DECL_IDRED",
+        "int x; char x;",
+        1,
+        13,
+        "identifier redeclared: x\n\t current: scalar char\n\tprevious: scalar int",
+    ),
     Case("D_DECL_INCOMPLETE", "struct s x;", 1, 10, "incomplete struct/union/enum struct s: x"),
     Case("D_DECL_LOCASSC", "this int x[int];", 1, 10, "associative arrays may not be declared as local variables: x"),
     Case(
@@ -187,7 +193,7 @@ CASES = (
         "int x[void];",
         1,
         7,
-        "array prototype may not use parameter of type void: , parameter #1",
+        "array prototype may not use parameter of type void: (anonymous), parameter #1",
     ),
     Case(
         "D_DECL_PROTO_VARARGS",

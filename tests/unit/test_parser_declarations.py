@@ -141,7 +141,7 @@ def test_abstract_types() -> None:
     ("text", "line", "near"),
     [
         ("int i = 0;", 1, '"="'),
-        ("int i", 1, "end-of-input"),
+        ("int i", 1, "end of input"),
         ("struct foo`bar {\n};", 2, '"}"'),
         ("struct s { unknown_t x; };", 1, '"unknown_t"'),
         ("translator struct a (struct b *c)\n{", 2, '"{"'),

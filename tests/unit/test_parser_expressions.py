@@ -109,9 +109,9 @@ def test_aggregations() -> None:
         ("a[]", '"]"'),
         ("a .\n1 b", '"1"'),
         ('"a" "b"', '""b""'),
-        ("a +", "end-of-input"),
-        ("(a", "end-of-input"),
-        ("", "end-of-input"),
+        ("a +", "end of input"),
+        ("(a", "end of input"),
+        ("", "end of input"),
     ],
 )
 def test_errors_show_where_they_are(text: str, near: str) -> None:

@@ -133,7 +133,7 @@ NO_BODY = "expected predicate and/or actions following probe description"
 @pytest.mark.parametrize(
     ("text", "line", "message"),
     [
-        ("int*x\n", 2, "syntax error near end-of-input"),
+        ("int*x\n", 2, "syntax error near end of input"),
         ("#pragma D option pspec\nint*x\n", 2, NO_BODY),
         ("tick-1\nint i;\n{}", 1, NO_BODY),
         ("tick-1:int i\n{}", 1, NO_BODY),
@@ -141,7 +141,7 @@ NO_BODY = "expected predicate and/or actions following probe description"
         ("BEGIN /x/\n", 1, "expected actions { } following probe description and predicate"),
         ("BEGIN /(x/\n{}", 1, "closing ) expected in predicate before /"),
         ("BEGIN /x[1/\n{}", 1, "closing ] expected in predicate before /"),
-        ("BEGIN { x }\n}", 2, "extra } in input stream"),
+        ("BEGIN { x }\n}", 2, 'syntax error near "}"'),
         ("BEGIN { trace(x)); }", 1, "extra ) in input stream"),
         ("BEGIN {\ntick-10ms\n{}\n}", 2, 'syntax error near "ms"'),
         ("BEGIN { int x = 1; }", 1, 'syntax error near "int"'),
@@ -150,7 +150,7 @@ NO_BODY = "expected predicate and/or actions following probe description"
         ("BEGIN { i = 1$pid; }", 1, 'syntax error near "$pid"'),
         ("BEGIN { i = $-1; }", 1, 'syntax error near "$"'),
         ("BEGIN { a b }", 1, 'syntax error near "b"'),
-        ("BEGIN { a", 1, "syntax error near end-of-input"),
+        ("BEGIN { a", 1, "syntax error near end of input"),
         ("BEGIN, {}", 1, 'syntax error near "{"'),
         ("; BEGIN {}", 1, 'syntax error near ";"'),
     ],

@@ -149,7 +149,7 @@ def brackets(case: Case) -> Iterator[Remedy]:
             text = f" {sign}" if sign == "}" and not case.text[:place].endswith((" ", "\n")) else sign
             yield Remedy(f"insert {sign}", insert(place, text), f"expected {sign}", _mark(case, place), also)
     word = case.word
-    if word is not None and word.text in (")", "]", "}") and case.error.text.startswith("extra "):
+    if word is not None and word.text in (")", "]", "}") and _is_extra(case.error.text):
         yield Remedy(f"take {word.text} out", swap(of_word(word), ""), f"nothing opens this {word.text}", of_word(word))
 
 
@@ -264,3 +264,8 @@ def unclosed_label(case: Case) -> tuple[str, tuple[Label, ...], str]:
         return "", (), ""
     opening = case.layout.words[listed[-1]]
     return "", (Label(of_word(opening), f"this {opening.text} is not closed"),), ""
+
+
+def _is_extra(text: str) -> bool:
+    """Whether a mistake is a closing sign that nothing opens; outside of clauses a brace is one that means nothing."""
+    return text.startswith("extra ") or text == 'syntax error near "}"'

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from sonde.lang.catalog import Catalog
 from sonde.lang.check import derived
+from sonde.lang.check.builtins import NAMES as BUILTINS
 from sonde.lang.check.doubtful import note_assignment
 from sonde.lang.check.expressions import expression
 from sonde.lang.check.inlines import define_inline
@@ -16,6 +17,7 @@ from sonde.lang.check.operators import is_scalar_test
 from sonde.lang.check.options import DEFAULTS, CheckOptions
 from sonde.lang.check.pragmas import Pragmas, is_satisfied
 from sonde.lang.check.probes import matching_probes, require_stability
+from sonde.lang.check.prototypes import NAMES as FUNCTIONS
 from sonde.lang.check.provider_definitions import define_provider
 from sonde.lang.check.scope import Enabling, ProbePrototype, Scope
 from sonde.lang.check.stability import Attributes
@@ -52,7 +54,7 @@ class Checker:
 
     def add_text(self, source: Source, macros: Macros = NO_MACROS) -> None:
         """Parse and check one source, which must hold a program and use the arguments it was given."""
-        parser = Parser(source, macros, self.is_type_name)
+        parser = Parser(source, macros, self.is_type_name, self.is_known)
         try:
             self.add_source(parser.items(), lambda: parser.position, lambda count: self._whole(count, parser, macros))
         except RecursionError:
@@ -75,6 +77,12 @@ class Checker:
 
     def is_type_name(self, name: str) -> bool:
         return self._scope.is_type_name(name)
+
+    def is_known(self, name: str) -> bool:
+        """Whether a bare name means something that is not a type."""
+        scope = self._scope
+        has_meaning = name in BUILTINS or name in FUNCTIONS or name in scope.enumerators or name == "NULL"
+        return has_meaning or ("global", name) in scope.variables or scope.find_inline(name) is not None
 
     @property
     def attributes(self) -> Mapping[str, Attributes]:

@@ -101,6 +101,8 @@ def derive(base: Type, declarator: syntax.Declarator, scope: Scope) -> Declared:
             if isinstance(resolve(kind), String):
                 text = "arrays of strings have keys, string name[int]; a dimension is not supported"
                 raise DError("D_UNKNOWN", text, part.position)
+            if is_void(kind):
+                raise DError("D_DECL_VOIDOBJ", "cannot declare array of void", part.position)
             kind = Array(kind, _dimension(part, declarator, scope))
             if object_size(kind, scope.strsize) > _SIZE_LIMIT:
                 raise DError("D_DECL_ARRBIG", "array dimension too big", part.position)
@@ -182,7 +184,7 @@ def _parameter(node: syntax.Parameter, scope: Scope) -> Type:
 def _check_void_parameter(what: str, node: syntax.Parameter, number: int) -> None:
     name = node.declarator.name
     if what == "array":
-        text = f"{what} prototype may not use parameter of type void: {name or ''}, parameter #{number}"
+        text = f"{what} prototype may not use parameter of type void: {name or '(anonymous)'}, parameter #{number}"
         raise DError("D_DECL_PROTO_TYPE", text, node.position)
     if name is not None:
         raise DError("D_DECL_PROTO_NAME", f"void parameter may not have a name: {name}", node.position)
@@ -239,7 +241,8 @@ def _named_by_words(words: list[syntax.Word], position: Position) -> Type:
     key = [t for t in texts if not (t == "int" and attributed) and not (t == "signed" and "char" not in texts)]
     kind = _BASE.get(tuple(sorted(key)))
     if kind is None:
-        text = f"failed to resolve type {' '.join(texts)} : Unknown type name"
+        named = " ".join(texts) + ("" if texts[-1] in ("float", "double") else " ")
+        text = f"failed to resolve type {named}: Unknown type name"
         raise DError("D_UNKNOWN", text, position)
     return kind
 

@@ -6,27 +6,37 @@ from sonde.lang.check.assignments import stored
 from sonde.lang.check.compatibility import accepts
 from sonde.lang.check.declarations import declared
 from sonde.lang.check.identifiers import bad_reference
-from sonde.lang.check.kinds import compatible, is_string, spell
+from sonde.lang.check.kinds import compatible, is_string, is_void, spell
 from sonde.lang.check.operands import Operand, TranslatorValue, value_of
-from sonde.lang.check.redefinition import refuse_redefinition
+from sonde.lang.check.redefinition import refuse_inline
 from sonde.lang.check.scope import Inline, Scope
 from sonde.lang.check.variables import check_keys
 from sonde.lang.d import syntax
 from sonde.lang.errors import DError, Position
 from sonde.lang.program import Const, Deref
-from sonde.lang.types import Pointer, Type
+from sonde.lang.types import Array, Pointer, Type, resolve
 
 
 def define_inline(node: syntax.InlineDefinition, scope: Scope, trusted: bool) -> None:
     """Add an inline definition; the value of a `trusted` (library) one is first checked where it is used."""
     name = node.declarator.name or ""
     kind, keys, names = declared(node.specifiers, node.declarator, scope)
-    refuse_redefinition(name, "inline definition", scope, node.position)
+    refuse_inline(name, scope, node.position)
+    if isinstance(resolve(kind), Array):
+        what = "requires array tuple signature" if not _has_size(kind) else "cannot be of scalar array type"
+        raise DError("D_DECL_ARRNULL", f"inline declaration {what}: {name}", node.position)
+    if is_void(kind):
+        raise DError("D_DECL_VOIDOBJ", f"cannot declare void inline: {name}", node.position)
     parameters = None if keys is None else tuple(zip((n or "" for n in names), keys, strict=True))
     inline = Inline(kind, parameters, node.value)
     if not trusted:
         _expand(name, inline, tuple(_sample(k, node.position) for k in keys or ()), scope, node.position)
     scope.inlines[name] = inline
+
+
+def _has_size(kind: Type) -> bool:
+    base = resolve(kind)
+    return isinstance(base, Array) and base.length is not None
 
 
 def _sample(kind: Type, position: Position) -> Operand:

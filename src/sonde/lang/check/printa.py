@@ -28,10 +28,10 @@ def printa(call: ActionCall, scope: Scope) -> Printa:
     conversions = None
     listed = call.arguments
     if isinstance(first, StringConst):
-        conversions = format_of("printa", first, call.position)
         listed = listed[1:]
         if not listed:
             raise DError("D_PRINTA_PROTO", "printa( ) prototype mismatch: 1 args passed, 2 expected", call.position)
+        conversions = format_of("printa", first, call.position)
     start = len(call.arguments) - len(listed) + 1
     aggregations = tuple(
         aggregation_argument(call, number, argument, "PRINTA", scope) for number, argument in enumerate(listed, start)

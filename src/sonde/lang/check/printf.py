@@ -44,17 +44,34 @@ _FLOATING = (is_float, "float, double, or long double")
 _TEXT = (_is_text, "char [] or string (or use stringof)")
 _CHARACTER = (_is_small_integer, "char, short, or int")
 _ADDRESS = (_is_address, "pointer or integer")
+_USER_ADDRESS = (_is_address, "pointer or integer (with -p/-c) or _usymaddr (without -p/-c)")
 
 _BY_LAST_LETTER: dict[str, tuple[Callable[[Type], bool], str]] = {
     **dict.fromkeys("diouxX", _INTEGER),
     **dict.fromkeys("eEfgG", _FLOATING),
     **dict.fromkeys("sS", _TEXT),
     **dict.fromkeys("cC", _CHARACTER),
-    **dict.fromkeys("aAp", _ADDRESS),
+    **dict.fromkeys("ap", _ADDRESS),
+    "A": _USER_ADDRESS,
     "k": (_is_stack, "stack"),
-    "Y": (is_integer, "hrtime_t"),
-    "T": (is_integer, "hrtime_t"),
+    "Y": (is_integer, "int64_t"),
+    "T": (is_integer, "int64_t"),
 }
+
+_WITH_SIZE = {
+    **dict.fromkeys(("hd", "hi", "hx", "hX"), "short"), **dict.fromkeys(("ho", "hu"), "unsigned short"),
+    **dict.fromkeys(("ld", "li", "lx", "lX"), "long"), **dict.fromkeys(("lo", "lu"), "unsigned long"),
+    **dict.fromkeys(("lld", "lli", "llx", "llX"), "long long"), **dict.fromkeys(("llo", "llu"), "unsigned long long"),
+    **dict.fromkeys(("Le", "LE", "Lf", "Lg", "LG"), "long double"), **dict.fromkeys(("lc", "wc"), "int"),
+    **dict.fromkeys(("ls", "ws"), "wchar_t []"),
+}  # fmt: skip
+"""The one type that DTrace has for a conversion with a size. Here any that fits its last letter will do."""
+
+
+def _rule_of(conversion: Conversion) -> tuple[Callable[[Type], bool], str]:
+    """What a conversion takes, and what messages call that."""
+    accepted, wanted = _BY_LAST_LETTER[conversion.letters[-1]]
+    return accepted, _WITH_SIZE.get(conversion.letters, wanted)
 
 
 def format_of(name: str, argument: Operand, position: Position) -> tuple[Conversion, ...]:
@@ -100,14 +117,14 @@ class Arguments:
 
     def _value(self, conversion: Conversion, number: int) -> None:
         argument = self._take("D_PRINTF_ARG_PROTO", conversion, number, "value")
-        accepted, wanted = _BY_LAST_LETTER[conversion.letters[-1]]
+        accepted, wanted = _rule_of(conversion)
         if is_dynamic(argument) or not accepted(argument.type):
             self._refuse("D_PRINTF_ARG_TYPE", number, f"%{conversion.letters}", wanted, argument)
         value = value_of(argument)
         self.values.append(convert_to_string(value) if _is_text(value.type) else value)
 
     def _check_aggregated(self, conversion: Conversion, number: int, aggregated: Type) -> None:
-        accepted, wanted = _BY_LAST_LETTER[conversion.letters[-1]]
+        accepted, wanted = _rule_of(conversion)
         if not accepted(aggregated):
             text = (
                 f"{self._name}( ) aggregating action is incompatible with conversion #{number} prototype:\n"

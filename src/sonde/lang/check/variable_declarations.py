@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sonde.lang.check.declarations import base_type, derive, require_bounds
 from sonde.lang.check.kinds import compatible, is_function, is_struct, is_void, spell
-from sonde.lang.check.redefinition import redefined, refuse_redefinition, repeats
+from sonde.lang.check.redefinition import redeclared, refuse_variable, repeats
 from sonde.lang.check.scope import Scope
 from sonde.lang.d import syntax
 from sonde.lang.d.declarations import is_function as is_function_declarator
@@ -59,6 +59,8 @@ def _typedef(name: str, kind: Type, keys: tuple[Type, ...] | None, scope: Scope,
     if keys is not None:
         text = "positive integral constant expression or tuple signature expected as array declaration subscript"
         raise DError("D_DECL_ARRSUB", text, position)
+    if ("global", name) in scope.variables:
+        raise DError("D_DECL_IDRED", f"global variable identifier redeclared: {name}", position)
     if known is not None and not compatible(known, kind):
         raise DError("D_DECL_IDRED", f"typedef redeclared: {name}", position)
     scope.typedefs[name] = Typedef(name, kind)
@@ -68,7 +70,7 @@ def _function(name: str, kind: Type, scope: Scope, position: Position) -> None:
     """Functions of C have names of their own kind: D's functions may be called the same."""
     known = scope.functions.get(name)
     if known is not None and not compatible(known, kind):
-        raise redefined(name, spell(kind), spell(known), position)
+        raise redeclared(name, spell(kind), spell(known), position)
     scope.functions[name] = kind
 
 
@@ -82,10 +84,11 @@ def _variable(
         raise DError("D_DECL_LOCASSC", text, position)
     require_bounds(kind, name, position)
     if is_void(kind):
-        raise DError("D_DECL_VOIDOBJ", f"cannot have void object: {name}", position)
+        text = f"cannot have void object: {name}" if keys is None else "cannot declare array of void"
+        raise DError("D_DECL_VOIDOBJ", text, position)
     if not repeats(name, where, kind, keys, scope, position):
         if where == "global":
-            refuse_redefinition(name, spell(kind), scope, position)
+            refuse_variable(name, kind, scope, position)
         _require_size(kind, name, position)
         scope.declare(where, name, kind, keys)
 

@@ -40,7 +40,7 @@ def directive(text: str, position: Position) -> Pragma | LineMarker | None:
         # Pragmas of other languages' compilers are none of ours.
         if words[1:2] != ["D"]:
             return None
-        return Pragma(position, words[2] if len(words) > 2 else "", tuple(words[3:]))
+        return Pragma(position, words[2], tuple(words[3:])) if len(words) > 2 else None
     if name == "ident":
         return None
     text = "invalid control directive"

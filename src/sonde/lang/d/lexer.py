@@ -62,7 +62,7 @@ _TOKEN = re.compile(
     r"""
       (?P<name>[a-zA-Z_`][0-9a-zA-Z_`]* | [0-9][0-9a-zA-Z_]*`[0-9a-zA-Z_`]*)
     | (?P<float>(?:[0-9]+\.[0-9]* | \.[0-9]+)(?:[eE][-+]?[0-9]+)?[fFlL]? | [0-9]+[eE][-+]?[0-9]+[fFlL]?)
-    | (?P<number>(?:0[xX][0-9a-fA-F]* | [0-9]+)[uU]?[lL]?[lL]?)
+    | (?P<number>(?:0[xX][0-9a-fA-F]+ | [0-9]+)[uU]?[lL]?[lL]?)
     | (?P<string>"[^"\\\n]*(?:\\.[^"\\\n]*)*")
     | (?P<character>'[^'\\\n]*(?:\\.[^'\\\n]*)*')
     | (?P<aggregation>@(?:[a-zA-Z_][0-9a-zA-Z_]*)?)
@@ -134,10 +134,16 @@ class Lexer:
         if match is None:
             kind, match = NUMBER, _IDENTIFIER.match(self.text, self._offset)
         if match is None:
-            return self.next()
+            return self._outer_sign()
         token = Token(kind, match[0], self.position(), self._offset)
         self._offset = match.end()
         return token
+
+    def _outer_sign(self) -> Token:
+        """What begins a predicate or a body, or separates descriptions; nothing else has a meaning there."""
+        if self._offset < len(self.text) and self.text[self._offset] not in "{/,":
+            raise DError("D_SYNTAX", f'syntax error near "{self.text[self._offset]}"', self.position())
+        return self.next()
 
     def pass_braces(self) -> None:
         """Pass over a block whose opening brace is the last token returned, and the closing one: the body of a
@@ -221,7 +227,7 @@ class Lexer:
         if isinstance(result, LineMarker):
             self._line = result.line
             self._file = self._file if result.file is None else result.file
-            self._has_marker = True
+            self._has_marker = self._has_marker or result.file is not None
         elif result:
             self.pragmas.append(result)
             if result.name == "option":

@@ -38,13 +38,17 @@ class Parser:
     """Parses one source; `items` is to be run through once.
 
     `is_type_name` is asked for names that are neither built-in types nor typedefs of this source: as it is asked while
-    items are produced, it can know what earlier items declared.
+    items are produced, it can know what earlier items declared. So with `is_known`, which is asked for what a name in a
+    mistake means.
     """
 
-    def __init__(self, source: Source, macros: Macros = NO_MACROS, is_type_name: IsTypeName = no_type_names) -> None:
+    def __init__(
+        self, source: Source, macros: Macros = NO_MACROS, is_type_name: IsTypeName = no_type_names,
+        is_known: Callable[[str], bool] = lambda _name: True,
+    ) -> None:  # fmt: skip
         self._source = source
         self._lexer = Lexer(source, macros)
-        self._stream = TokenStream(self._lexer, is_type_name, constant)
+        self._stream = TokenStream(self._lexer, is_type_name, constant, is_known)
 
     @property
     def used_arguments(self) -> frozenset[int]:

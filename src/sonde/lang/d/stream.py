@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from sonde.lang.d import gnu
-from sonde.lang.d.lexer import END, KEYWORDS, NAME, Lexer, Token
+from sonde.lang.d.lexer import END, KEYWORDS, NAME, NUMBER, Lexer, Token
 from sonde.lang.d.syntax import Expr, Word
 from sonde.lang.errors import DError, Position
 from sonde.lang.types import BUILTIN_TYPEDEFS
@@ -41,8 +41,9 @@ class TokenStream:
     """
 
     def __init__(
-        self, lexer: Lexer, is_type_name: Callable[[str], bool], expression: Callable[[TokenStream], Expr]
-    ) -> None:
+        self, lexer: Lexer, is_type_name: Callable[[str], bool], expression: Callable[[TokenStream], Expr],
+        is_known: Callable[[str], bool] = lambda _name: True,
+    ) -> None:  # fmt: skip
         self.lexer = lexer
         self.expression = expression
         self.typedefs: set[str] = set()
@@ -51,6 +52,7 @@ class TokenStream:
         self.count = 0
         self._ahead: list[Token] = []
         self._is_type_name = is_type_name
+        self._is_known = is_known
         self._depth = 0
 
     def advance(self) -> None:
@@ -148,8 +150,23 @@ class TokenStream:
     def error(self, token: Token | None = None) -> DError:
         """The error that says where the parser stumbled: at the current token, unless told otherwise."""
         token = token or self.token
-        near = "end-of-input" if token.kind == END else f'"{token.text}"'
-        return DError("D_SYNTAX", f"syntax error near {near}", token.position, self._what_helps(token))
+        return DError("D_SYNTAX", f"syntax error near {self._near(token)}", token.position, self._what_helps(token))
+
+    def _near(self, token: Token) -> str:
+        """The token as DTrace shows it: an unknown name, behind which it has read on, with the rest of the line."""
+        if token.kind == END:
+            return "end of input"
+        if token.kind == NUMBER and token.text.startswith("'"):
+            return f'"{token.text[:-1]}"'
+        is_name = token.kind == NAME and self.lexer.text.startswith(token.text, token.offset)
+        if is_name and not self._is_known(token.text) and not self._seems_assigned(token):
+            return f'"{self.lexer.rest_of_line(token)}"'
+        return f'"{token.text}"'
+
+    def _seems_assigned(self, token: Token) -> bool:
+        """Whether the name has been used before as a variable is that is assigned to."""
+        used = re.compile(rf"(?<![\w`>.]){re.escape(token.text)}\s*(?:\+\+|--|=(?!=)|[\[;,])")
+        return used.search(self.lexer.text, 0, token.offset) is not None
 
     def _what_helps(self, token: Token) -> str:
         """A hint for the commonest slips, "" for others."""
