@@ -3,7 +3,7 @@
 
     git clone https://github.com/opendtrace/toolkit
     git clone https://github.com/brendangregg/DTrace-book-scripts
-    python3 tools/public_scripts.py toolkit DTrace-book-scripts --out scripts.json [--only WORD] [--no-run]
+    python3 tools/public_scripts.py toolkit DTrace-book-scripts --out scripts.json [--again] [--only WORD] [--no-run]
     python3 tools/compatibility.py --scripts scripts.json
 
 The checkouts stay outside the project. What counts is a file's content: a script is a `.d` file or one whose first line
@@ -28,7 +28,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from public_scripts_causes import Causes, Failure
 
@@ -180,8 +180,16 @@ def judge(script: Script, runner: Runner, causes: Causes, is_run: bool) -> Resul
     if run.status == -signal.SIGINT:
         # It was still compiling.
         run = runner.attempt(script, options, 4 * SECONDS)
-    verdict = "hangs" if run.is_late else "runs" if run.is_right else f"ends with status {run.status}"
+    # A shell that is interrupted ends so, too.
+    is_right = run.is_right or (script.is_wrapper and run.status == -signal.SIGINT and "dtrace: " not in run.errors)
+    verdict = "hangs" if run.is_late else "runs" if is_right else f"ends with status {run.status}"
     return Result(script.name, how, failures, verdict, run.errors)
+
+
+def settled(path: Path) -> list[dict[str, Any]]:
+    """The earlier results of scripts that have run."""
+    results: list[dict[str, Any]] = json.loads(path.read_text())["results"]
+    return [each for each in results if each["run"] == "runs"]
 
 
 @contextlib.contextmanager
@@ -199,19 +207,22 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Compile and run published D scripts")
     parser.add_argument("checkouts", nargs="+")
     parser.add_argument("--out", required=True)
+    parser.add_argument("--again", action="store_true", help="only those that have not run, the others as in --out")
     parser.add_argument("--only", default="", help="those with the word in their names")
     parser.add_argument("--no-run", action="store_true")
     parser.add_argument("--sonde", default=shutil.which("sonde", path=str(Path(sys.executable).parent)) or "sonde")
     parser.add_argument("-j", type=int, default=os.cpu_count(), dest="jobs")
     arguments = parser.parse_args()
-    chosen = [each for each in scripts(arguments.checkouts) if arguments.only in each.name]
+    found = scripts(arguments.checkouts)
+    kept = settled(Path(arguments.out)) if arguments.again else []
+    chosen = [each for each in found if arguments.only in each.name and each.name not in {r["name"] for r in kept}]
     causes = Causes()
     with tempfile.TemporaryDirectory() as place, workload() as pid, ThreadPoolExecutor(arguments.jobs) as pool:
         runner = Runner(arguments.sonde, Path(place), pid)
         results = list(pool.map(lambda each: judge(each, runner, causes, not arguments.no_run), chosen))
-    wrappers = {script.name for script in chosen if script.is_wrapper}
+    wrappers = {script.name for script in found if script.is_wrapper}
     shown = [each._asdict() | {"failures": [f._asdict() for f in each.failures]} for each in results]
-    document = {"wrappers": sorted(wrappers), "results": shown}
+    document = {"wrappers": sorted(wrappers), "results": sorted(kept + shown, key=lambda each: each["name"])}
     Path(arguments.out).write_text(json.dumps(document, indent=1) + "\n")
     for each in results:
         why = "; ".join(f"{f.cause}: {f.name}" for f in each.failures)

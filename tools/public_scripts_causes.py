@@ -113,8 +113,9 @@ class Causes:
         for description in _DESCRIPTION.findall(errors):
             found.append(self._of_description(["", "", "", "", *description.split(":")][-4:]))
         for match in _MESSAGE.finditer(errors):
-            message = match["text"] or match["more"]
-            found += self._of_message(message, match["rest"])
+            own = list(self._of_message(match["text"] or match["more"], match["rest"]))
+            # What comes behind the first mistake may be a consequence of it.
+            found += [each for each in own if match["text"] or each.cause != UNEXPLAINED]
         return list(dict.fromkeys(found))
 
     def _of_message(self, message: str, excerpt: str) -> Iterator[Failure]:
@@ -122,8 +123,11 @@ class Causes:
             return
         name = re.search(r"failed to resolve (\w+):", message)
         types = [each for each in _CAST.findall(excerpt) if not self._is_type(each)]
+        member = re.search(r"(args\[\d\])->(\w+)", excerpt)
         if message.startswith("syntax error") and types:
             yield Failure(TYPE, types[0])
+        elif message == "operator -> must be applied to a pointer" and member:
+            yield Failure(TYPE, f"{member[2]} of {member[1]}")
         elif name and name[1] in WORDS:
             yield Failure(WORD, name[1])
         elif (conversion := re.search(r"conversion #\d+ is undefined: %(\w)", message)) and conversion[

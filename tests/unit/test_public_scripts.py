@@ -49,6 +49,16 @@ def test_causes_of_messages(message, known):
     assert known.of_messages(message) == [causes.Failure(*MESSAGES[message])]
 
 
+def test_consequences_of_a_mistake_are_no_causes(known):
+    message = """dtrace: failed to compile script x: [D_TYPE_MEMBER] line 1: v_path is not a member of struct vnode
+  command line:1:2:
+    x
+
+  command line:7:9: printa( ) argument #4 is incompatible
+"""
+    assert known.of_messages(message) == [causes.Failure(causes.TYPE, "v_path of struct vnode")]
+
+
 @pytest.mark.parametrize("description", DESCRIPTIONS)
 def test_causes_of_descriptions(description, known):
     assert known.of_descriptions(f"{description} {{ }}") == [causes.Failure(DESCRIPTIONS[description], description)]
