@@ -151,3 +151,10 @@ def test_an_aggregation_is_shown_if_it_was_used_whatever_it_has_come_to(options)
     assert all(shown(""))
     assert all(shown(" ".join(f"clear(@a{n});" for n in numbers)))
     assert shown(" ".join(f"trunc(@a{n});" for n in numbers)) == [[] for _ in numbers]
+
+
+def test_a_histogram_larger_than_the_kernel_keeps_for_a_cpu_says_so():
+    """4,000 levels are possible."""
+    done = sonde("-qn", 'BEGIN { @["x"] = lquantize(5, 0, 1000000, 100); exit(0); }', status=1)
+    assert "for lquantize() take a larger step" in done.stderr
+    assert "Distribution" in sonde("-qn", 'BEGIN { @["x"] = lquantize(5, 0, 400000, 100); exit(0); }').stdout

@@ -173,7 +173,15 @@ def _refusal(spec: MapSpec, error: OSError) -> EngineError:
 
         if spec.kind in MAPS and (text := too_old(MAPS[spec.kind])):
             return EngineError(f"{what}: {text}")
+    if error.errno == errno.E2BIG and spec.kind in _OF_EACH_CPU and spec.value_size > _LARGEST_OF_CPU:
+        text = f"a value has {spec.value_size} bytes, of {_LARGEST_OF_CPU} that the kernel allows on each CPU"
+        return EngineError(f"{what}: {text}; for lquantize() take a larger step")
     return explain(error, what)
+
+
+_OF_EACH_CPU = (maps.PERCPU_ARRAY, maps.PERCPU_HASH)
+_LARGEST_OF_CPU = 32 << 10
+"""PCPU_MIN_UNIT_SIZE (include/linux/percpu.h)."""
 
 
 def _native(number: int) -> bytes:
