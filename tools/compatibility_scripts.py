@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from public_scripts_causes import CAUSES, UNEXPLAINED
+from public_scripts_causes import CAUSES, SIMILAR, UNEXPLAINED
 
 HEADING = "## Published scripts"
 
@@ -36,6 +36,7 @@ def scripts_section(path: Path) -> Iterator[str]:
     for text, holds in _OUTCOMES.items():
         yield f"| {text} | {sum(map(holds, programs))} | {sum(map(holds, shells))} |\n"
     yield from _causes(results)
+    yield from _stopped(results)
 
 
 _OUTCOMES = {
@@ -54,7 +55,7 @@ def _first(result: dict[str, Any]) -> str:
 
 def _causes(results: list[dict[str, Any]]) -> Iterator[str]:
     lacking = [each for each in results if each["failures"]]
-    yield "\nThe others name, each counted once, and those that do not compile in the last column:\n"
+    yield "\nWhat scripts name that is missing; each is counted once.\n"
     yield "\n| what is missing | scripts | do not compile |\n|---|---:|---:|\n"
     by_cause = Counter(map(_first, lacking))
     stopped = Counter(_first(each) for each in lacking if each["compiles"] == "no")
@@ -65,7 +66,7 @@ def _causes(results: list[dict[str, Any]]) -> Iterator[str]:
         names = Counter(
             name for each in lacking for name in {_short(f["name"]) for f in each["failures"] if f["cause"] == cause}
         )
-        listed = ", ".join(f"`{name}` {count}" for name, count in names.most_common(_SHOWN))
+        listed = ", ".join(f"{_code(name)} {count}" for name, count in names.most_common(_SHOWN))
         more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
         text = f"- {cause}: {listed}{more}"
         yield (
@@ -75,15 +76,31 @@ def _causes(results: list[dict[str, Any]]) -> Iterator[str]:
         )
 
 
+def _stopped(results: list[dict[str, Any]]) -> Iterator[str]:
+    stopped = [each for each in results if each["compiles"] != "no" and each["run"] != "runs"]
+    if stopped:
+        yield "\nCompile and do not run:\n\n"
+    for each in stopped:
+        said = [line for line in each["messages"].splitlines() if line.startswith("dtrace: ")]
+        why = said[-1].removeprefix("dtrace: ") if said else each["run"]
+        text = f"- {each['name'].partition('/')[2]}: {why}"
+        yield textwrap.fill(text, 79, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False) + "\n"
+
+
+def _code(name: str) -> str:
+    return f"`` {name} ``" if "`" in name else f"`{name}`"
+
+
 def _short(name: str) -> str:
-    """A description without what does not matter: the provider of a static probe, the function of another."""
-    fields = name.split(":")
+    """A description without what does not matter: the provider of a static probe, the function of another. The
+    number of a process is that of `$target`."""
+    fields = re.sub(r"^(pid|objc)[0-9]+", r"\1$target", name).split(":")
     if len(fields) != 4:
         return name
     provider, _, function, _ = fields
     if provider == "fbt" and function:
         return function
-    return f"{provider}:::" if re.search(r"[*$0-9]$", provider) else ":".join(fields)
+    return f"{provider}:::" if provider not in SIMILAR and re.search(r"[*0-9]$", provider) else ":".join(fields)
 
 
 def replace_section(page: str, section: str) -> str:

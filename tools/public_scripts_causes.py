@@ -91,6 +91,8 @@ _LACKING = (
     (re.compile(r"fatal error: (\S+): No such file"), HEADER),
     (re.compile(r"(errno\.h): No such file"), HEADER),
 )
+_OF_TARGET = re.compile(r"[a-z_*]*[a-z_*]0")
+"""A provider of `$target`, which is process 0 where none is started."""
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 _DEFINED = re.compile(r"^#define[ \t]+(\w+)[ \t]+(\w+)[ \t]*$", re.MULTILINE)
 """A word for the preprocessor to replace."""
@@ -153,7 +155,7 @@ class Causes:
         return list(dict.fromkeys(found))
 
     def _matches(self, fields: tuple[str, ...]) -> bool:
-        if "$" in fields[0]:
+        if _OF_TARGET.fullmatch(fields[0]):
             return True
         try:
             return bool(self._registry.match(*fields))

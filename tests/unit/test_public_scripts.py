@@ -64,6 +64,10 @@ def test_causes_of_descriptions(description, known):
     assert known.of_descriptions(f"{description} {{ }}") == [causes.Failure(DESCRIPTIONS[description], description)]
 
 
+def test_probes_of_the_target_are_not_looked_for_without_one(known):
+    assert known.of_descriptions("pid$target:a.out:no_such:entry { }\nperl$target:::sub-entry { }\n") == []
+
+
 def test_what_the_preprocessor_replaces_is_no_name(known):
     assert known.of_descriptions("#define RATE\t97\t\t/* Hertz */\nprofile-RATE { }\n") == []
 

@@ -71,6 +71,11 @@ _ICMP = {
 """Types of messages (RFC 792)."""
 
 _IP4, _IP6 = "packet_version[IP] == 4", "packet_version[IP] == 6"
+_RAW = (
+    "{0}->sk_type == 3 && !{0}->sk_kern_sock && "
+    "({0}->__sk_common.skc_family == AF_INET || {0}->__sk_common.skc_family == AF_INET6)"
+)
+"""A SOCK_RAW of IP, and a process's: the kernel answers through such sockets of its own."""
 _UDP = "packet_is_udp[IP]"
 
 DEFINITIONS: Definitions = {
@@ -86,6 +91,10 @@ DEFINITIONS: Definitions = {
     "ipOutTransmits": _packets(SENT, _IP4),
     "ipv6InReceives": _packets(RECEIVED, _IP6),
     "ipv6OutTransmits": _packets(SENT, _IP6),
+    "rawipInDatagrams": (
+        grows("sock_recv_length", f"{_RAW.format('args->sk')} && args->ret >= 0 && !(args->flags & 2)"),
+    ),
+    "rawipOutDatagrams": _packets(SENT, f"args->skb->sk != NULL && {_RAW.format('args->skb->sk')}", "1"),
     "tcpActiveOpens": _state("args->newstate == TCP_STATE_SYN_SENT"),
     "tcpAttemptFails": _state(
         "(args->oldstate == TCP_STATE_SYN_SENT || args->oldstate == TCP_STATE_SYN_RECEIVED)", _CLOSED
