@@ -88,7 +88,8 @@ def _stopped(results: list[dict[str, Any]]) -> Iterator[str]:
 
 
 def _code(name: str) -> str:
-    return f"`` {name} ``" if "`" in name else f"`{name}`"
+    """Without the backquote of kernel data."""
+    return f"`{name.lstrip('`')}`"
 
 
 def _short(name: str) -> str:
