@@ -138,7 +138,7 @@ NO_BODY = "expected predicate and/or actions following probe description"
         ("tick-1\nint i;\n{}", 1, NO_BODY),
         ("tick-1:int i\n{}", 1, NO_BODY),
         ("define VALUE 5", 1, NO_BODY),
-        ("BEGIN /x/\n", 1, "expected actions { } following probe description and predicate"),
+        ("BEGIN /x/\n", 2, "syntax error near end-of-input"),
         ("BEGIN /(x/\n{}", 1, "closing ) expected in predicate before /"),
         ("BEGIN /x[1/\n{}", 1, "closing ] expected in predicate before /"),
         ("BEGIN { x }\n}", 2, 'syntax error near "}"'),

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from sonde.lang.d.constants import integer
 from sonde.lang.d.descriptions import split_description
 from sonde.lang.d.expressions import expression
-from sonde.lang.d.lexer import NUMBER, PREDICATE_END, SPEC, Token
+from sonde.lang.d.lexer import END, NUMBER, PREDICATE_END, SPEC, Token
 from sonde.lang.d.stream import TokenStream
 from sonde.lang.d.syntax import Expr, ExpressionStatement, If, Leave, Loop, ProbeClause, ProbeSpec, Statement
 from sonde.lang.errors import DError
@@ -23,6 +23,8 @@ def probe_clause(stream: TokenStream, first: Token, spec_kind: str, bodiless: bo
     predicate = None
     if following.kind == "/":
         predicate = _predicate(stream)
+        if stream.at(END):
+            raise DError("D_SYNTAX", "syntax error near end-of-input", stream.token.position)
         if not stream.at("{"):
             text = "expected actions { } following probe description and predicate"
             raise DError("D_SYNTAX", text, specs[-1].position)

@@ -155,18 +155,26 @@ class TokenStream:
     def _near(self, token: Token) -> str:
         """The token as DTrace shows it: an unknown name, behind which it has read on, with the rest of the line."""
         if token.kind == END:
-            return "end of input"
+            return "end-of-input" if self._ends_with_unknown_name() else "end of input"
         if token.kind == NUMBER and token.text.startswith("'"):
             return f'"{token.text[:-1]}"'
         is_name = token.kind == NAME and self.lexer.text.startswith(token.text, token.offset)
-        if is_name and not self._is_known(token.text) and not self._seems_assigned(token):
+        if is_name and not self._is_known(token.text) and not self._seems_assigned(token.text, token.offset):
             return f'"{self.lexer.rest_of_line(token)}"'
         return f'"{token.text}"'
 
-    def _seems_assigned(self, token: Token) -> bool:
+    def _ends_with_unknown_name(self) -> bool:
+        """Whether DTrace has met the end of the text when it read on behind a name."""
+        text = self.lexer.text.rstrip()
+        last = re.search(r"(?<![\w`$@])[a-zA-Z_]\w*$", text)
+        if last is None or last[0] in KEYWORDS or text[: last.start()].rstrip().endswith(("->", ".")):
+            return False
+        return not self._is_known(last[0]) and not self._seems_assigned(last[0], last.start())
+
+    def _seems_assigned(self, name: str, offset: int) -> bool:
         """Whether the name has been used before as a variable is that is assigned to."""
-        used = re.compile(rf"(?<![\w`>.]){re.escape(token.text)}\s*(?:\+\+|--|=(?!=)|[\[;,])")
-        return used.search(self.lexer.text, 0, token.offset) is not None
+        used = re.compile(rf"(?<![\w`>.]){re.escape(name)}\s*(?:\+\+|--|=(?!=)|[\[;,])")
+        return used.search(self.lexer.text, 0, offset) is not None
 
     def _what_helps(self, token: Token) -> str:
         """A hint for the commonest slips, "" for others."""
