@@ -79,6 +79,7 @@ BAD_NAME = "Invalid option name"
 BAD_VALUE = "Invalid value for specified option"
 BAD_CONTEXT = "Option cannot be used from within a D program"
 TOO_LATE = "Operation illegal when tracing is active"
+NO_VERSION = "Version is not properly formatted or is too large"
 BAD_VERSION = "Requested version is not supported by compiler"
 TOO_FEW_REGISTERS = "Insufficient registers to generate code"
 
@@ -236,7 +237,7 @@ def _checked(name: str, value: int) -> int:
 def _check_version(text: str) -> None:
     parts = text.split(".")
     if not 2 <= len(parts) <= 3 or not all(part.isascii() and part.isdigit() for part in parts):
-        raise OptionError(BAD_VALUE)
+        raise OptionError(NO_VERSION)
     if tuple(map(int, parts)) > NEWEST_VERSION:
         raise OptionError(BAD_VERSION)
 

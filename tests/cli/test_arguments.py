@@ -78,7 +78,7 @@ def test_nothing_is_empty():
         (["--raw"], "option requires an argument -- raw"),
         (["--nonsense"], "illegal option -- nonsense"),
         (["--help=5"], "illegal option -- help=5"),
-        (["-lV"], "only one of the [-AGhlV] options can be specified"),
+        (["-lV"], "only one of the [-GhlV] options can be specified at a time"),
     ],
 )
 def test_what_makes_no_sense_is_said(words, text):

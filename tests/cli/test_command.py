@@ -66,7 +66,7 @@ def test_options_of_x_are_checked():
     assert run("-xnonsense", "-e", "-n", "BEGIN").stderr == "sonde: failed to set -x nonsense: Invalid option name\n"
     done = run("-b", "many", "-e", "-n", "BEGIN")
     assert done.returncode == 2
-    assert done.stderr.startswith("sonde: failed to set -b: Invalid value for specified option\n")
+    assert done.stderr.startswith("sonde: failed to set -b many: Invalid value for specified option\n")
     assert "did you mean strsize" in run("-xstrsiz=5", "-e", "-n", "BEGIN").stderr
 
 

@@ -31,7 +31,7 @@ def test_refused(letter, text, says):
 
 
 def test_without_a_script():
-    assert "no programs" in run("-G").stderr
+    assert "-G requires one or more scripts or enabling options" in run("-G").stderr
     assert "name the file to write with -o" in run("-h", "-n", "provider p { probe a(); };").stderr
 
 

@@ -72,7 +72,7 @@ def test_values(name, text, value):
         ("iregs", "7", "Insufficient registers to generate code"),
         ("bufpolicy", "round", "Invalid value for specified option"),
         ("stdc", "z", "Invalid value for specified option"),
-        ("version", "two", "Invalid value for specified option"),
+        ("version", "two", "Version is not properly formatted or is too large"),
         ("version", "99.1", "Requested version is not supported by compiler"),
     ],
 )

@@ -148,7 +148,7 @@ def parse(words: Sequence[str], more: Mapping[str, str] = _NONE) -> Arguments:
             collected.operands.append(word)
     arguments = collected.finished()
     if len(arguments.flags.intersection(_MODES)) > 1:
-        raise UsageError("only one of the [-AGhlV] options can be specified")
+        raise UsageError("only one of the [-GhlV] options can be specified at a time")
     return arguments
 
 

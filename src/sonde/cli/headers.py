@@ -36,7 +36,9 @@ def write(arguments: Arguments, options: OptionTable, messages: Messages) -> int
 
 def _provided(arguments: Arguments, options: OptionTable, messages: Messages) -> list[Provided]:
     if not arguments.programs:
-        raise FatalError("no programs: name the script that defines the provider with -s")
+        option = "-h" if "header" in arguments.flags else "-G"
+        text = f"{option} requires one or more scripts or enabling options"
+        raise FatalError(text, 2, "name the script that defines the provider with -s")
     options.set("zdefs", None)
     registry = registry_of(arguments, choose(options, messages, only_compiles=True))
     given = [read(each, options) for each in arguments.programs]

@@ -8,6 +8,9 @@ from sonde.cli.arguments import Arguments
 from sonde.cli.messages import FatalError, ValueOfOptionError
 from sonde.options import BAD_VALUE, OptionError, OptionTable, from_environment, similar, value_wanted
 
+_SHORT = len("-b")
+"""Options of one letter are told with their value, those of -x without it, as in DTrace."""
+
 
 def option_table(arguments: Arguments) -> OptionTable:
     """The options of the environment and, stronger, of the command line. Raises FatalError."""
@@ -19,7 +22,8 @@ def option_table(arguments: Arguments) -> OptionTable:
             options.set(name, text)
             check_attributes(name, text)
         except OptionError as error:
-            what, hint = f"failed to set {given}: {error}", _option_hint(given, name, text)
+            named = f"{given} {text}" if len(given) == _SHORT and text else given
+            what, hint = f"failed to set {named}: {error}", _option_hint(given, name, text)
             if given.startswith("DTRACE_OPT_"):
                 raise FatalError(what, hint=hint) from None
             raise ValueOfOptionError(what, hint) from None
