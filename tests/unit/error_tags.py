@@ -252,7 +252,7 @@ CASES = (
         "D_KEY_TYPE",
         "BEGIN\n{ @[@a[1]] = count() }",
         2,
-        12,
+        3,
         "aggregation expression may not be used as aggregation index: key #1",
     ),
     Case(

@@ -21,8 +21,8 @@ def aggregate(use: AggregationUse, assigned: Operand, scope: Scope, position: Po
     if known is not None:
         _check_function(known, assigned.name, position)
         what = f"@{use.name}[ ]"
-        check_keys(what, known.aggregation.keys, keys, position)
-    values = tuple(key_value(key, "aggregation", number, position) for number, key in enumerate(keys, 1))
+        check_keys(what, known.aggregation.keys, keys, use.position)
+    values = tuple(key_value(key, "aggregation", number, use.position) for number, key in enumerate(keys, 1))
     value, parameters, increment = _value(assigned), _parameters(assigned, known), _increment(assigned)
     if known is None:
         kinds = tuple(v.type for v in values)

@@ -48,7 +48,7 @@ def _may_cast(kind: Type, operand: Operand) -> bool:
         return True
     if is_scalar(kind) and (is_scalar(given) or is_function(given)):
         return True
-    if is_pointer(kind) and (pointed_to(given) is not None or is_string(given)):
+    if is_pointer(kind) and pointed_to(given) is not None:
         return True
     if is_string(kind) and (is_scalar(given) or is_string_like(given)):
         return True
