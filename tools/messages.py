@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Write docs/messages.md: every error tag with its condition, an example and the message, from the tests' table.
 
 Usage: python3 tools/messages.py [--check]

@@ -211,18 +211,37 @@ _LONGEST = 400
 """Characters of a program that are shown."""
 
 
+_WIDTH = 80
+
+
+def _wrapped(line: str, indent: str) -> str:
+    """A line of an example, or several: what is in brackets or behind a hyphen stays whole."""
+    return textwrap.fill(
+        line, _WIDTH, initial_indent="    ", subsequent_indent=indent, break_long_words=False, break_on_hyphens=False,
+        drop_whitespace=True, replace_whitespace=False,
+    )  # fmt: skip
+
+
 def _example(case: Case) -> str:
     program = case.program if len(case.program) <= _LONGEST else case.program[:60] + " ..."
-    told = f"{case.line}: {case.text}"
-    return textwrap.indent(f"{program.rstrip()}\n\n{told}", "    ", lambda _line: True).replace("    \n", "\n")
+    lines = [_wrapped(line, "        ") for line in program.rstrip().split("\n")]
+    told = [_wrapped(line, "        ") for line in f"{case.line}: {case.text}".expandtabs(4).split("\n")]
+    return "\n".join([*lines, "", *told])
 
 
 def page() -> str:
     """The text of docs/messages.md."""
     cases = sorted(CASES, key=lambda each: each.tag)
-    parts = [_HEAD, *(f"**{case.tag}**: {CONDITIONS[case.tag]}.\n\n{_example(case)}\n" for case in cases)]
-    parts.append("## Processes\n\nDescriptions that name a process, as `pid1234:libc.so.6:malloc:entry` does, have\n")
-    parts[-1] += f"{textwrap.fill(', '.join(sorted(ELSEWHERE)), 80)}:\n`tests/unit/test_pid_descriptions.py`.\n"
-    parts.append("## Tags that are never told\n")
-    parts[-1] += "\n" + "".join(f"- `{tag}`: {reason}.\n" for tag, reason in sorted(NEVER.items()))
+    parts = [_HEAD, *(f"{_condition(case.tag)}\n\n{_example(case)}\n" for case in cases)]
+    processes = "Descriptions that name a process, as `pid1234:libc.so.6:malloc:entry` does, have"
+    listed = textwrap.fill(", ".join(sorted(ELSEWHERE)), _WIDTH)
+    parts.append(f"## Processes\n\n{processes}\n{listed}:\n`tests/unit/test_pid_descriptions.py`.\n")
+    never = (
+        textwrap.fill(f"- `{tag}`: {why}.", _WIDTH, subsequent_indent="  ") + "\n" for tag, why in sorted(NEVER.items())
+    )
+    parts.append("## Tags that are never told\n\n" + "".join(never))
     return "\n".join(parts)
+
+
+def _condition(tag: str) -> str:
+    return textwrap.fill(f"**{tag}**: {CONDITIONS[tag]}.", _WIDTH, break_on_hyphens=False)

@@ -281,4 +281,4 @@ def _declarator(kind: Type, inner: str) -> str:
         parameters = [name_of(p) for p in kind.parameters] + (["..."] if kind.variadic else [])
         return _declarator(kind.returns, f"{inner}({', '.join(parameters) or 'void'})")
     base = name_of(kind)
-    return f"{base} {inner}"
+    return base + inner if inner.startswith("[") else f"{base} {inner}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from sonde.lang.types import (
     Array,
     Enum,
@@ -19,6 +21,9 @@ from sonde.lang.types import (
     size_of,
 )
 from sonde.visible import single_line
+
+_OF_ARRAY = re.compile(r"(?<=\w)\[")
+"""Where the size of an array begins, which messages set off."""
 
 
 def is_integer(kind: Type) -> bool:
@@ -104,7 +109,9 @@ def spell(kind: Type) -> str:
     base = resolve(kind)
     if isinstance(base, Pointer) and isinstance(resolve(base.to), Function):
         return "function pointer"
-    return "function" if isinstance(base, Function) else single_line(name_of(kind).replace("(anon)", ""))
+    if isinstance(base, Function):
+        return "function"
+    return single_line(_OF_ARRAY.sub(" [", name_of(kind), 1).replace("(anon)", ""))
 
 
 def compatible(left: Type, right: Type) -> bool:
