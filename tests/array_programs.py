@@ -11,7 +11,7 @@ DECLARED = """
 struct row { int before; int items[4]; int after; };
 int g_before, global[5], g_after; struct row whole; struct row element[int]; int table[3][4], t_after;
 self int s_before; self int own[5]; self int s_after;
-this int c_before; this int local[5]; this int c_after; this char *scratch; this long once;
+this int c_before; this int local[5]; this int c_after; this long once;
 string text; long zero;
 """
 
@@ -122,9 +122,10 @@ def program(random, clauses):
         else:
             before, where = late(random, index)
         if target.name == "scratch":
-            before += " this->scratch = (char *)alloca(8);"
+            # Each clause has a pointer of its own: what a pointer brings from an earlier clause would be within reach.
+            before += f" this->scratch{number} = (char *)alloca(8);"
             model.items["scratch"] = dict.fromkeys(range(length), 0)
-        place = target.text.format(where)
+        place = target.text.format(where).replace("->scratch", f"->scratch{number}")
         inside = 0 <= index < length
         kind = random.choice(("=", "+=", "++")) if target.is_written and random.random() < 0.6 else "read"
         if kind == "read":
