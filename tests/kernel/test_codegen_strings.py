@@ -144,15 +144,15 @@ def test_characters_of_strings():
 @pytest.mark.parametrize(
     ("expression", "is_true"),
     [
-        ('a != ""', 0), ("a && 1", 1), ('"x" || 0', 1), ("!a", 0), ("b && !c", 1), ("c", 0), ("c == NULL", 1),
-        ("c == a", 0), ("c < a", 1), ("a <= c", 0), ("c == self->d", 1), ("!self->d", 1), ("d[1] != NULL", 0),
-        ("d[1] == c", 1), ("d[2] == NULL", 0), ("self->e == NULL", 0), ("self->e", 1), ("(1 ? c : b) == NULL", 1),
-        ("(d[2] = NULL) == NULL && d[2] == NULL", 1), ("(self->e = NULL) == self->e && !self->e", 1),
+        ('a != ""', 0), ("b != NULL && c == NULL", 1), ("c == NULL", 1), ("c == a", 0), ("c < a", 1), ("a <= c", 0),
+        ("c == self->d", 1), ("self->d == NULL", 1), ("d[1] != NULL", 0), ("d[1] == c", 1), ("d[2] == NULL", 0),
+        ("self->e == NULL", 0), ("(1 ? c : b) == NULL", 1), ("(d[2] = NULL) == NULL && d[2] == NULL", 1),
+        ("(self->e = NULL) == self->e && self->e == NULL", 1),
         ("(char *)c == NULL", 1), ("(char *)a == NULL", 0), ("(long)(char *)c", 0), ('(b = NULL) == c && b != "b"', 1),
     ],
 )  # fmt: skip
-def test_truth_of_strings(expression, is_true):
-    """A string is false if it is NULL, which is less than the empty string, and no other."""
+def test_comparisons_with_null(expression, is_true):
+    """NULL is less than the empty string, and no other."""
     declared = "string a; string b; string c; self string d; string d[int]; self string e;"
     body = 'b = "b"; c = NULL; d[2] = ""; self->e = "";'
     assert run(declared, f'{body} printf("%d", !!({expression}));') == [is_true]

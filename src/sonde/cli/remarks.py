@@ -14,6 +14,9 @@ _OF_SHELLS = frozenset(("|", "||", "&", "&&", ";", "<", ">", ">>", "2>", "2>&1",
 _MAY_BE_0 = re.compile(r"\$target\s*(?:[=!]=\s*0|\?|&&|\|\|)|!\s*\$target|\b0\s*[=!]=\s*\$target")
 """Who asks whether there is a process knows that there may be none."""
 
+_NO_USE = re.compile(r"/\*.*?\*/|\bprogenyof\s*\(\s*\$target\s*\)|\"(?:[^\"\\]|\\.)*\"", re.DOTALL)
+"""Comments and texts, and a predicate that holds for all processes where there is none."""
+
 
 class Remark(NamedTuple):
     """One line, and what helps."""
@@ -47,7 +50,7 @@ def _characters(given: Given) -> Iterator[Remark]:
 def targets(given: Sequence[Given]) -> Iterator[Remark]:
     """Programs about $target where there is none."""
     for each in given:
-        text = re.sub(r"/\*.*?\*/", "", each.original, flags=re.DOTALL)
+        text = _NO_USE.sub("", each.original)
         if "$target" in text and not _MAY_BE_0.search(text):
             where = each.source.file or "command line"
             what = f"{where}: $target is 0, as there is neither -c nor -p"
