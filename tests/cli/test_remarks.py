@@ -64,7 +64,8 @@ def test_a_control_line_is_told_once_at_its_own_place(tmp_path, lines, place, wo
 
 
 def test_a_control_line_does_not_hide_the_mistakes_of_clauses(tmp_path):
+    """In the compiler's order: all is read before clauses are looked into."""
     script = tmp_path / "a.d"
     script.write_text("#pragma D option quite\nBEGIN { trace(unknown_name); }\nEND { x = ; }\n")
     done = run("-e", "-s", str(script))
-    assert [line.split(":")[1] for line in done.stderr.splitlines() if line.startswith(f"  {script}:")] == list("123")
+    assert [line.split(":")[1] for line in done.stderr.splitlines() if line.startswith(f"  {script}:")] == list("132")

@@ -8,6 +8,8 @@ import struct
 from collections.abc import Iterable, Iterator, Sequence
 from glob import glob
 
+from sonde.untrusted import open_regular
+
 _LIBRARIES = (
     "/lib", "/usr/lib", "/usr/local/lib", "/lib64", "/usr/lib64",
     "/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu",
@@ -35,7 +37,7 @@ def with_sections(names: Sequence[str]) -> Iterator[str]:
         if len(seen) >= _MOST:
             return
         try:
-            descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+            descriptor = open_regular(path)
         except OSError:
             continue
         try:

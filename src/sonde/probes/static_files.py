@@ -19,7 +19,7 @@ from sonde.symbols.static_note import Note
 from sonde.symbols.static_notes import SECTIONS, notes_of
 from sonde.symbols.symbol_files import with_symbols
 from sonde.typed import NamedTuple, TypeAlias
-from sonde.untrusted import kernel_text, lines
+from sonde.untrusted import kernel_text, lines, open_regular
 
 _SEPARATOR = 6
 """Words of a line of mountinfo before the optional ones, which end with a dash."""
@@ -179,7 +179,7 @@ class StaticFiles:
 
     def _kept(self, pid: int, called: str, path: str, file: ElfFile, notes: list[Note]) -> StaticFile | None:
         try:
-            descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+            descriptor = open_regular(path)
         except OSError:
             self.unreadable += 1
             return None
@@ -203,7 +203,7 @@ class StaticFiles:
 
 def _open(path: str) -> ElfFile | None:
     """The file at a path, None if it has no section for static probes. Raises OSError or ElfError."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    descriptor = open_regular(path)
     try:
         if not has_section(descriptor, SECTIONS):
             return None
