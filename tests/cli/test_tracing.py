@@ -77,7 +77,7 @@ def test_where_nothing_matches_it_is_waited():
 def test_without_clauses_there_is_nothing_to_trace():
     done = run("-n", "int x;")
     assert done.returncode == 1
-    assert done.stderr.endswith("sonde: no probes matched\n")
+    assert done.stderr.endswith(": empty D program translation unit\n")
 
 
 def test_several_programs_are_one_session(tmp_path):

@@ -92,7 +92,7 @@ class Reading(dict):
     def _texts(self, at):
         four, six = (self["eth_type"] == kind for kind in (0x800, 0x86DD))
         for name, where in (("src", 6), ("dst", 0)):
-            self[f"eth_{name}"] = self._bytes(where, 6).hex(":").upper()
+            self[f"eth_{name}"] = self._bytes(where, 6).hex(":")
         for name, at4, at6 in (("saddr", 12, 8), ("daddr", 16, 24)):
             shown4 = str(ipaddress.IPv4Address(self._bytes(at + at4, 4))) if four else "<null>"
             shown6 = str(ipaddress.IPv6Address(self._bytes(at + at6, 16))) if six else "<null>"
