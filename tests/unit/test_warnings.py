@@ -104,6 +104,8 @@ def test_a_clause_variable_does_not_reach_another_probe() -> None:
         f"{READ} {{ this->t = 1; }} {RETURN} {{ this->t = 2; trace(this->t); }}",
         f"syscall::: {{ this->t = 1; }} {RETURN} {{ trace(this->t); }}",
         f"{READ}, {RETURN} {{ this->t = 1; }} {RETURN} {{ trace(this->t); }}",
+        f"{READ} {{ this->t = 1; }} {READ}, {RETURN} {{ trace(this->t); }}",
+        "BEGIN { this->t = 1; } BEGIN, END { trace(this->t); }",
         f"{READ} {{ this->t = 1; }} ERROR {{ trace(this->t); }}",
         f"this int t; {READ} {{ trace(this->t); }}",
         f"{READ} {{ trace(this->t++); }} {READ} {{ trace(this->t); }}",

@@ -12,7 +12,12 @@ from sonde.lang.advice.words import NAME, STRING, Span
 _CONVERSION = re.compile(r"%(?!%)[-+ #0'@]*(?:\d+|\*)?(?:\.(?:\d+|\*))?(?:hh|h|ll|l|j|z|t|L)?([a-zA-Z])")
 _NUMBER = re.compile(r"argument #(\d+) is incompatible with conversion #(\d+)")
 _ADDRESSES = re.compile(r"arg\d|args\[\d+\]|args->\w+|uregs\[\w+\]")
+_NUMBERS = re.compile(r"arg\d|args\[\d+\]|uregs\[\w+\]")
+"""What has no type of its own: a number that may be an address."""
 _OF_PROCESSES = ("syscall:", "pid", "uprobe:", "usdt:")
+_IN_PROCESSES = re.compile(r"syscall:.*:entry\s*$|pid|uprobe:|usdt:|\w+(?:\$target|\d|\*):")
+_IN_THE_KERNEL = re.compile(r"(?:raw)?fbt:|rawtp:")
+"""Probes whose numbers are often addresses, of processes and of the kernel."""
 
 
 SCRATCH = "-xscratchsize=N gives more, or #pragma D option scratchsize=N"
@@ -50,12 +55,16 @@ def _article(kind: str) -> str:
 
 def _as_text(case: Case, argument: Span, text: str, kind: str, conversion: Span) -> Iterator[Remedy]:
     """What turns the argument into a text: which address space it is of follows from the probe."""
-    is_address = bool(_ADDRESSES.fullmatch(text)) or "*" in kind
-    if not is_address:
+    if "*" not in kind:
+        if kind != "int64_t" or not _NUMBERS.fullmatch(text):
+            return
+        if not _IN_PROCESSES.match(case.description) and not (
+            text.startswith("arg") and _IN_THE_KERNEL.match(case.description)
+        ):
+            return
+    elif "char" not in kind and kind != "void *":
         return
-    if kind.endswith("*") and "char" not in kind and kind != "void *":
-        return
-    in_process = case.description.startswith(_OF_PROCESSES) and text.startswith("arg")
+    in_process = bool(_IN_PROCESSES.match(case.description)) and text.startswith(("arg", "uregs"))
     wrapped = (f"copyinstr({text})", f"stringof({text})")
     if not in_process:
         wrapped = (f"stringof((char *){text})" if kind == "int64_t" else wrapped[1], wrapped[0])

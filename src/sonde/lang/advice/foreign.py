@@ -196,10 +196,8 @@ PROBES: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"sys_exit_(\w+)", (r"syscall::\1:return",)),
     (r"([a-z]\w+):(\w+)", (r"sdt:\1::\2", r"\1::\2:entry", r"\1:::\2", r"fbt:\1:\2:entry")),
     # DTrace on other systems
-    (r"(?:vminfo|vm):::?maj_fault", ("perf:::major-faults-1",)),
-    (r"(?:vminfo|vm):.*", ("perf:::page-faults-1",)),
-    (r"sysinfo:::(?:sysread|readch)", ("syscall::read:return",)),
-    (r"sysinfo:::(?:syswrite|writech)", ("syscall::write:return",)),
+    (r"vm:::?maj_fault", ("vminfo:::maj_fault",)),
+    (r"vm:.*", ("perf:::page-faults-1",)),
     # SystemTap
     (r"syscall\.(\w+)\.return", (r"syscall::\1:return",)),
     (r"syscall\.(\w+)(?:\.entry)?", (r"syscall::\1:entry",)),

@@ -97,7 +97,8 @@ def numbers_with_members(case: Case) -> Iterator[Remedy]:
     operand = left_operand(case.layout, case.number)
     text = case.layout.of(operand)
     number = re.fullmatch(r"args?\s*\[\s*(\d)\s*\]|arg(\d)", text)
-    if number is None:
+    kind = re.search(r'to type "(.*)"', case.error.text)
+    if number is None or (kind and "*" in kind[1] and word.text == "."):
         return
     which = number[1] or number[2]
     label = f"{text} is a number here, not a structure"

@@ -163,8 +163,16 @@ def spelling(case: Case) -> Iterator[Remedy]:
     word = case.word
     if word is None:
         return
+    span = _member_of_translator(case) or case.span
     for name in case.error.names:
-        yield Remedy(f"did you mean {name}?", swap(case.span, name))
+        yield Remedy(f"did you mean {name}?", swap(span, name))
+
+
+def _member_of_translator(case: Case) -> Span | None:
+    """The name behind the operator, if that is the mistake."""
+    named = re.fullmatch(r".* for member: (\w+)", case.error.text)
+    found = named and re.compile(rf"\b{named[1]}\b").search(case.text, case.offset)
+    return Span(found.start(), found.end()) if found else None
 
 
 def quoted(case: Case) -> Iterator[Remedy]:

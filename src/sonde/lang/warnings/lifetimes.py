@@ -37,24 +37,25 @@ def lost_values(clauses: Sequence[Clause]) -> Iterator[Warning]:
     for clause in clauses:
         for each in _written(clause):
             writers.setdefault(each, []).append(clause)
+    lost: dict[Any, Variable] = {}
+    found: set[Any] = set()
     for clause in clauses:
         if not clause.probes or _is_internal(clause, "ERROR"):
             continue
-        seen: set[int] = set()
         for node in nodes(clause):
-            if not isinstance(node, Var) or node.variable.scope != "this" or node.variable.id in seen:
-                continue
-            variable = node.variable
-            seen.add(variable.id)
-            found = writers.get(variable.id)
-            if (
-                found
-                and not any(each is clause for each in found)
-                and not any(_may_share(clause, each) for each in found)
-            ):
-                text = f"this->{variable.name} is 0 here: only clauses of other probes set it, and it lasts one firing"
-                remedy = f"a value for a later probe of the thread is kept in self->{variable.name}"
-                yield Warning(node.position, text, remedy)
+            if isinstance(node, Var) and node.variable.scope == "this" and node.variable.id in writers:
+                if any(each is clause or _may_share(clause, each) for each in writers[node.variable.id]):
+                    found.add(node.position)
+                else:
+                    lost.setdefault(node.position, node.variable)
+    told: set[int] = set()
+    for position, variable in lost.items():
+        # A clause of several descriptions is there once for each: what is right for one of them is meant.
+        if position not in found and variable.id not in told:
+            told.add(variable.id)
+            text = f"this->{variable.name} is 0 here: only clauses of other probes set it, and it lasts one firing"
+            remedy = f"a value for a later probe of the thread is kept in self->{variable.name}"
+            yield Warning(position, text, remedy)
 
 
 def _may_share(clause: Clause, writer: Clause) -> bool:
