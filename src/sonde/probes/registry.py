@@ -48,17 +48,17 @@ _BLOCKS: dict[str, Block] = {
     "ip": blocks.IP,
     "tcp": blocks.TCP,
     "udp": blocks.UDP,
-    "cpc": blocks.CPC,
-    "perf": blocks.PERF,
-    "fbt": blocks.FBT,
-    "rawfbt": blocks.RAWFBT,
-    "packet": blocks.PACKET,
     "vminfo": blocks.VMINFO,
     "sysinfo": blocks.SYSINFO,
     "fsinfo": blocks.FSINFO,
+    "cpc": blocks.CPC,
+    "perf": blocks.PERF,
     "mib": blocks.MIB,
     "nfsv3": blocks.NFSV3,
     "nfsv4": blocks.NFSV4,
+    "fbt": blocks.FBT,
+    "rawfbt": blocks.RAWFBT,
+    "packet": blocks.PACKET,
 }
 """The providers, in the order of their identifiers."""
 
