@@ -96,7 +96,7 @@ def test_a_speculative_record_that_finds_the_ring_full_is_a_speculative_drop():
 
 
 def test_speculating_without_recording_speculates_the_line_itself():
-    text = "BEGIN { s = speculation(); } BEGIN { speculate(s); } BEGIN { commit(s); exit(0); }"
+    text = "BEGIN { s = speculation(); } BEGIN { speculate(s); } BEGIN { commit(s); } BEGIN { exit(0); }"
     lines = sonde("-n", text).stdout.splitlines()
     assert [line.split()[1:] for line in lines[1:] if line] == [["1", ":BEGIN"]] * 2
 
@@ -105,7 +105,7 @@ def test_speculating_without_recording_speculates_the_line_itself():
 def test_strings_of_any_length_may_be_speculative(size):
     text = (
         'string x; BEGIN { s = speculation(); } BEGIN { speculate(s); printf("<%s>", x); } BEGIN { x = "LONG"; }'
-        'BEGIN { speculate(s); printf("<%s>", x); } BEGIN { commit(s); exit(0); }'
+        'BEGIN { speculate(s); printf("<%s>", x); } BEGIN { commit(s); } BEGIN { exit(0); }'
     )
     long = "a" * size
     done = sonde("-q", f"-xstrsize={size}", "-n", text.replace("LONG", long))
