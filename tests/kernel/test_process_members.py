@@ -1,5 +1,6 @@
 """Members of psinfo_t and lwpsinfo_t that the kernel counts or keeps, against /proc and the calls that set them."""
 
+import shlex
 import sys
 
 import pytest
@@ -34,7 +35,9 @@ def test_times_and_class(tmp_path):
     script = tmp_path / "program.py"
     script.write_text(PROGRAM)
     lines = [
-        line.split() for line in sonde("-qc", f"{sys.executable} {script}", "-n", SHOWN).stdout.splitlines() if line
+        line.split()
+        for line in sonde("-qc", shlex.join([sys.executable, str(script)]), "-n", SHOWN).stdout.splitlines()
+        if line
     ]
     (traced,) = (line for line in lines if "B" in line)
     (own,) = (line for line in lines if "B" not in line)

@@ -66,7 +66,7 @@ def test_they_give_what_the_model_gives(run, data):
 def test_addresses(groups):
     """inet_ntop() is the C library's."""
     address = b"".join(group.to_bytes(2, "big") for group in groups)
-    program = 'string a; BEGIN { printf("%s%s", inet_ntop(10, (char *)a), inet_ntop(2, (char *)a)); }'
+    program = 'char a[16]; BEGIN { printf("%s%s", inet_ntop(10, a), inet_ntop(2, a)); }'
     with Run(program) as loaded:
         ((six, four),) = fire(loaded, a=address)
     assert text(six).decode() == socket.inet_ntop(socket.AF_INET6, address)
