@@ -107,10 +107,11 @@ def sonde_values(subject, wanted, tmp_path):
     return found, done.stderr
 
 
-def relative(number, stack):
-    """An address on the stack by its distance from the stack pointer: the stacks are not at the same place."""
-    distance = number - stack
-    return f"stack{distance:+}" if abs(distance) < 1 << 20 else number
+def relative(number, stack, bits):
+    """An address on the stack by its distance from the stack pointer: the stacks are not at the same place. What has
+    not been set may be the lower half of one."""
+    distance = number - (stack & (1 << bits) - 1)
+    return f"stack{distance:+}" if bits >= 32 and abs(distance) < 1 << 20 else number
 
 
 def compared(subject, tmp_path):
@@ -137,8 +138,10 @@ def compared(subject, tmp_path):
         for path in paths:
             bits, value = known[path]
             number, stack = by_sonde.get((address, path), (None, 0))
-            shown = None if number is None else relative(number & (1 << bits) - 1, stack)
-            pairs[address, path] = relative(value, by_gdb[address]["stack"]), shown
+            shown = None if number is None else number & (1 << bits) - 1
+            if shown not in (None, value):
+                value, shown = relative(value, by_gdb[address]["stack"], bits), relative(shown, stack, bits)
+            pairs[address, path] = value, shown
     return pairs, refused, errors
 
 
