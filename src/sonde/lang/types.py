@@ -98,29 +98,53 @@ class Struct:
     """A structure or union, complete or not; two are the same type only if they are the same object.
 
     The members come from `load` at the first question, because kernel structures refer to each other without end.
-    An incomplete one has no `load`.
+    An incomplete one has no `load`; at the first question `find` gives what completes it, or says why nothing does
+    ("" where there is no definition), in `missing`.
     """
 
-    __slots__ = ("_alignment", "_load", "_members", "keyword", "name", "packed", "size")
+    __slots__ = ("_alignment", "_find_other", "_load", "_members", "_size", "keyword", "missing", "name", "packed")
 
     def __init__(
-        self, keyword: str, name: str, size: int, load: Callable[[], tuple[Member, ...]] | None = None
+        self,
+        keyword: str,
+        name: str,
+        size: int,
+        load: Callable[[], tuple[Member, ...]] | None = None,
+        find: Callable[[], Struct | str] | None = None,
     ) -> None:
         self.keyword = keyword
         self.name = name
-        self.size = size
         self.packed = False
+        self.missing = ""
+        self._size = size
         self._alignment = 0
         self._load = load
+        self._find_other = find
         self._members: tuple[Member, ...] | None = None
 
     @property
     def complete(self) -> bool:
+        if self._find_other is not None:
+            self._look_elsewhere(self._find_other)
         return self._load is not None
+
+    @property
+    def size(self) -> int:
+        return self._size if self._find_other is None or self.complete else 0
+
+    def _look_elsewhere(self, find: Callable[[], Struct | str]) -> None:
+        self._find_other = None
+        found = find()
+        if isinstance(found, str):
+            self.missing = found
+        elif found.complete:
+            self._size = found.size
+            self._load = lambda: found.members
 
     def define(self, size: int, members: tuple[Member, ...], packed: bool = False) -> None:
         """Complete a forward declaration; a packed structure may lie at any address."""
-        self.size = size
+        self._size = size
+        self._find_other = None
         self.packed = packed
         self._members = members
         self._load = lambda: members
@@ -128,7 +152,7 @@ class Struct:
     @property
     def members(self) -> tuple[Member, ...]:
         if self._members is None:
-            self._members = self._load() if self._load else ()
+            self._members = self._load() if self.complete and self._load else ()
         return self._members
 
     @property

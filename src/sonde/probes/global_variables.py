@@ -22,7 +22,7 @@ _COPY = 5
 
 Objects = Callable[[], Sequence[CodeObject]]
 """All that the process has mapped; none if it is not known which process that is."""
-PointsOf = Callable[[CodeObject], Points]
+PointsOf = Callable[[CodeObject, Objects], Points]
 
 
 class Globals:
@@ -35,33 +35,33 @@ class Globals:
              ) -> Located:  # fmt: skip
         """The variable of that name: of the probe's own source file, of its object, of others. Raises DError."""
         asked = f"globals->{name} at {probe}"
-        found = self._defined(home, name)
+        found = self._defined(home, name, mapped)
         if found:
             return self._located(_nearest(found, point, asked), home, around, mapped, asked)
         for other in mapped():
-            found = () if other is home else self._elsewhere(other, name)
+            found = () if other is home else self._elsewhere(other, name, mapped)
             if len(found) == 1:
                 assert isinstance(probe.firing, Uprobe)
                 where = surroundings(probe.firing._replace(kind="return"), other, 0)
                 return self._located(found[0], other, where, mapped, asked)
         text = f"failed to resolve {asked}: Unknown variable name"
-        hint = f"{self._points(home).path} defines no variable of that name outside of functions"
+        hint = f"{self._points(home, mapped).path} defines no variable of that name outside of functions"
         raise DError("D_IDENT_UNDEF", text, hint=hint)
 
-    def _defined(self, home: CodeObject, name: str) -> Sequence[Variable]:
-        return [each.variable for each in self._points(home).globals_named(name)]
+    def _defined(self, home: CodeObject, name: str, mapped: Objects) -> Sequence[Variable]:
+        return [each.variable for each in self._points(home, mapped).globals_named(name)]
 
-    def _elsewhere(self, other: CodeObject, name: str) -> Sequence[Variable]:
+    def _elsewhere(self, other: CodeObject, name: str, mapped: Objects) -> Sequence[Variable]:
         """Those of an object that may have no debug information."""
         try:
-            return self._defined(other, name)
+            return self._defined(other, name, mapped)
         except (OSError, ElfError, DebugInfoError):
             return ()
 
     def _located(
         self, variable: Variable, home: CodeObject, around: Surroundings, mapped: Objects, asked: str
     ) -> Located:
-        pieces = self._points(home).pieces(variable, Point(variable.name, 0, variable.entry, ()))
+        pieces = self._points(home, mapped).pieces(variable, Point(variable.name, 0, variable.entry, ()))
         if not around.is_program:
             pieces = _copied(pieces, home, mapped())
         fetched = placed(pieces, around, size_of(variable.type))

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from sonde.lang.catalog import Located
 from sonde.lang.errors import DError
 from sonde.lang.types import size_of
 from sonde.location import Piece
 from sonde.probe import Firing, Probe, Uprobe
-from sonde.probes.global_variables import Globals
+from sonde.probes.global_variables import Globals, Objects
 from sonde.probes.placement import Surroundings, placed, surroundings
 from sonde.probes.unavailable import listed, not_there, unknown
 from sonde.symbols.code_objects import CodeObjects
 from sonde.symbols.dwarf.convention import result
 from sonde.symbols.dwarf.errors import DebugInfoError, damaged
 from sonde.symbols.dwarf.expressions import UnsupportedError
+from sonde.symbols.dwarf.information import DebugInformation
 from sonde.symbols.dwarf.points import Point, Points
 from sonde.symbols.dwarf.scopes import Variable, nameable
 from sonde.symbols.elf import ElfError
@@ -38,7 +39,8 @@ class UserVariables:
         kind, around = probe.firing.kind, surroundings(probe.firing, home, address)
         try:
             with damaged(home.path, OSError, ElfError, DError):
-                points, point = self._of(home), self._point(home, address, kind == "entry")
+                points = self._of(home, lambda: self._mapped(probe.firing))
+                point = self._point(home, address, kind == "entry", points)
                 if scope == "globals":
                     return self._globals.find(probe, point, home, around, str(name), lambda: self._mapped(probe.firing))
                 if kind == "return":
@@ -55,20 +57,29 @@ class UserVariables:
         assert isinstance(firing, Uprobe)
         return self._objects.of(firing.pid) if self._objects and firing.pid else ()
 
-    def _of(self, home: CodeObject) -> Points:
+    def _of(self, home: CodeObject, mapped: Objects) -> Points:
         if id(home) not in self._points:
-            self._points[id(home)] = home, Points(home.information)
+            self._points[id(home)] = home, Points(home.information, lambda: _with_information(mapped()))
         return self._points[id(home)][1]
 
-    def _point(self, home: CodeObject, address: int, is_entry: bool) -> Point:
+    def _point(self, home: CodeObject, address: int, is_entry: bool, points: Points) -> Point:
         """Raises DebugInfoError for an address in no function that is known."""
         key = id(home), address, is_entry
         if key not in self._known:
-            self._known[key] = self._of(home).at_address(address, is_entry)
+            self._known[key] = points.at_address(address, is_entry)
         found = self._known[key]
         if found is None:
             raise DebugInfoError("that of the object does not tell of this function: was it compiled with -g?")
         return found
+
+
+def _with_information(objects: Sequence[CodeObject]) -> Iterator[DebugInformation]:
+    """That of the objects that have some."""
+    for each in objects:
+        try:
+            yield each.information
+        except (OSError, ElfError, DebugInfoError):
+            continue
 
 
 def _located(points: Points, point: Point, probe: Probe, around: Surroundings, scope: str, name: str | int) -> Located:

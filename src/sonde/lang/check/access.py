@@ -130,5 +130,5 @@ def _structure(operand: Operand, arrow: bool, position: Position) -> Struct:
         raise DError("D_OP_SOU", text, position)
     if not base.complete:
         text = f"operator {op} cannot be applied to a forward declaration: no {spell(base)} definition is available"
-        raise DError("D_OP_INCOMPLETE", text, position)
+        raise DError("D_OP_INCOMPLETE", text, position, hint=base.missing)
     return base

@@ -164,6 +164,13 @@ class DebugInformation:
         split = (source for unit in self.main.units for source, _ in self._content(unit))
         return list(dict.fromkeys((self.main, *split)))
 
+    def sources(self) -> list[Source]:
+        """All that may have types: the object's own file, what its skeletons stand for, units of types, and the file
+        that dwz made for several objects."""
+        found = self._sources()
+        kinds = [each for source in found for each in source.type_units]
+        return [*found, *kinds, *([self.main.shared] if self.main.shared else [])]
+
     def _content(self, unit: Unit) -> list[tuple[Source, Unit]]:
         """A unit, or what a skeleton stands for: nothing if that is missing."""
         if not is_skeleton(self.main, unit):

@@ -9,6 +9,7 @@ from sonde.location import Piece
 from sonde.spec import Fetch
 from sonde.symbols.dwarf.attributes import inherited, name_of, number, ranges_of, source_of, text
 from sonde.symbols.dwarf.breakpoints import stops
+from sonde.symbols.dwarf.definitions import Definitions, Elsewhere
 from sonde.symbols.dwarf.entry_places import entry_place
 from sonde.symbols.dwarf.entry_values import EntryValues
 from sonde.symbols.dwarf.errors import DebugInfoError
@@ -48,9 +49,10 @@ class Named(NamedTuple):
 class Points:
     """Finds the points of one object."""
 
-    def __init__(self, information: DebugInformation) -> None:
+    def __init__(self, information: DebugInformation, elsewhere: Elsewhere = tuple) -> None:
+        """`elsewhere` gives the other objects of the process, where types may be defined."""
         self._information = information
-        self._types = Types()
+        self._types = Types(Definitions(information, elsewhere).of)
         self._places = Places(information)
         self._entry_values = EntryValues(information, self._places)
 

@@ -81,7 +81,7 @@ class Source:
         self._decoders: dict[int, Any] = {}
         self._heads: dict[int, Head] = {}
         self._code: dict[tuple[int, frozenset[int]], tuple[list[tuple[int, Scanned]], list[Scanned]]] = {}
-        self._found: dict[tuple[int, int, frozenset[int]], list[Scanned]] = {}
+        self._found: dict[tuple[int, tuple[int, ...], frozenset[int]], list[Scanned]] = {}
 
     @cached_property
     def units(self) -> tuple[Unit, ...]:
@@ -142,20 +142,27 @@ class Source:
     def type_entry(self, signature: int) -> Any:
         """The type that a reference by signature means (DWARF 5, section 7.5.1.3). Raises DebugInfoError."""
         elsewhere = self._type_source(signature) if self._type_source else None
-        for source in (self, *self._types, *([elsewhere] if elsewhere else [])):
+        for source in (self, *self.type_units, *([elsewhere] if elsewhere else [])):
             for unit in source.units:
                 if unit.kind in (UT_TYPE, UT_SPLIT_TYPE) and unit.dwo_id == signature:
                     return source.entry(unit.offset + unit.type_offset)
         raise DebugInfoError(f"the debug information of {self.path} has no type {signature:#x}")
 
     @cached_property
-    def _types(self) -> tuple[Source, ...]:
+    def type_units(self) -> tuple[Source, ...]:
         """The units of types of DWARF 4, which have a section of their own; none if there is none."""
         data = self.sections.get(".debug_types")
         if not data or self._are_types:
             return ()
         return (
             Source(self.path, {**self.sections, ".debug_info": data}, self.shared, self.bases, True, costs=self.costs),
+        )
+
+    @property
+    def has_type_units(self) -> bool:
+        """Whether types have units of their own, to which the others refer by signature."""
+        return bool(
+            self.type_units or self._type_source or any(unit.kind in (UT_TYPE, UT_SPLIT_TYPE) for unit in self.units)
         )
 
     def first_entry(self, unit: Unit) -> Any:
@@ -185,20 +192,24 @@ class Source:
 
     def functions(self, unit: Unit) -> list[Scanned]:
         """The functions of a unit, without those inside of functions."""
-        return self._scanned(unit, TAG_SUBPROGRAM)
+        return self._scanned(unit, (TAG_SUBPROGRAM,))
 
     def variables(self, unit: Unit) -> list[Scanned]:
         """The variables of a unit, without those inside of functions, and what declares them in classes."""
         # Before DWARF 5 a static member is declared as a member.
-        found = self._scanned(unit, TAG_VARIABLE), self._scanned(unit, TAG_MEMBER)
+        found = self._scanned(unit, (TAG_VARIABLE,)), self._scanned(unit, (TAG_MEMBER,))
         return [each for some in found for each in some if some is found[0] or at.AT_DECLARATION in each.attributes]
 
-    def _scanned(self, unit: Unit, tag: int, closed: frozenset[int] = _BODIES) -> list[Scanned]:
-        key = unit.offset, tag, closed
+    def types(self, unit: Unit) -> list[Scanned]:
+        """The classes, structures, unions and enumerations of a unit, without those inside of functions."""
+        return self._scanned(unit, TAGS_OF_TYPES)
+
+    def _scanned(self, unit: Unit, tags: tuple[int, ...], closed: frozenset[int] = _BODIES) -> list[Scanned]:
+        key = unit.offset, tags, closed
         if key not in self._found:
             table = self.table(unit)
             with self.costs:
-                found = scan(self.info, unit, table, frozenset((tag,)), closed, self.costs)
+                found = scan(self.info, unit, table, frozenset(tags), closed, self.costs)
             self._keep(SCANNED_SIZE * len(found))
             self._found[key] = found
         return self._found[key]
@@ -331,7 +342,7 @@ class Source:
         """The functions of a unit whose code is in one piece, by where that begins, and those in several pieces."""
         key = unit.offset, closed
         if key not in self._code:
-            functions = self._scanned(unit, TAG_SUBPROGRAM, closed)
+            functions = self._scanned(unit, (TAG_SUBPROGRAM,), closed)
             others = [each for each in functions if at.AT_RANGES in each.attributes]
             begins = []
             for each in functions:

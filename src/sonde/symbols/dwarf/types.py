@@ -36,8 +36,9 @@ from sonde.lang.types import (
     Typedef,
 )
 from sonde.symbols.dwarf.attributes import name_of, number, referred, source_of
-from sonde.symbols.dwarf.errors import DebugInfoError
+from sonde.symbols.dwarf.errors import DebugInfoError, damaged
 from sonde.symbols.dwarf.forms import uleb128
+from sonde.symbols.errors import ElfError
 from sonde.typed import Any
 
 _ATE_BOOLEAN, _ATE_COMPLEX, _ATE_FLOAT, _ATE_SIGNED, _ATE_SIGNED_CHAR = 2, 3, 4, 5, 6
@@ -61,7 +62,9 @@ _PLAIN = {
 class Types:
     """Each entry becomes one type, however often it is asked for: structures are the same only as the same object."""
 
-    def __init__(self) -> None:
+    def __init__(self, definition: Callable[[Any], Any] = lambda entry: None) -> None:
+        """`definition` gives the entry that defines the type that one declares, None if there is none."""
+        self._definition = definition
         self._known: dict[tuple[int, int], Type | None] = {}
         self._makers: dict[str, Callable[[Any], Type]] = {
             "DW_TAG_base_type": _base,
@@ -90,6 +93,8 @@ class Types:
         )
 
     def _type(self, entry: Any) -> Type:
+        if "DW_AT_signature" in entry.attributes and "DW_AT_declaration" not in entry.attributes:
+            entry = referred(entry, "DW_AT_signature")
         key = id(entry.dwarfinfo), entry.offset
         if key not in self._known:
             maker = self._makers.get(entry.tag)
@@ -127,8 +132,21 @@ class Types:
     def _struct(self, entry: Any) -> Type:
         keyword, name = _KEYWORDS[entry.tag], name_of(entry)
         if "DW_AT_declaration" in entry.attributes:
-            return Struct(keyword, name, 0)
+            return Struct(keyword, name, 0, find=lambda: self._definition_of(entry))
         return Struct(keyword, name, number(entry, "DW_AT_byte_size") or 0, lambda: self._members(entry))
+
+    def _definition_of(self, entry: Any) -> Struct | str:
+        """That of a structure which an entry declares, or why there is none."""
+        path = source_of(entry).path
+        try:
+            with damaged(path, ElfError, OSError):
+                found = self._definition(entry)
+                kind = self._type(found) if found is not None else None
+        except (DebugInfoError, ElfError) as error:
+            return str(error)
+        except OSError as error:
+            return f"{path}: {error.strerror}"
+        return kind if isinstance(kind, Struct) else ""
 
     def _members(self, entry: Any) -> tuple[Member, ...]:
         found = []
