@@ -6,6 +6,8 @@ the task's saved registers, to which bpf_task_pt_regs gives a trusted pointer.
 
 from __future__ import annotations
 
+from errno import EINTR
+
 from sonde.bpf import programs
 from sonde.codegen.context import registers
 from sonde.codegen.context.cookies import numbered
@@ -23,6 +25,9 @@ _TS_COMPAT = 2
 """The task is in a 32-bit system call (arch/x86/include/asm/thread_info.h)."""
 
 _MAX_ERRNO = 4095
+_ERESTARTSYS, _ERESTART_RESTARTBLOCK = 512, 516
+"""Between these are the kernel's words for a call that a signal has interrupted (include/linux/errno.h), of which the
+kernel makes EINTR, or makes the call again, behind the return's probe."""
 
 
 class SyscallContext:
@@ -129,7 +134,13 @@ class SyscallContext:
             return Imm(0)
         result = g.b.load(g.ctx, 8, 8, invariant=True)
         negative = g.b.negate(result)
-        return g.b.choose("le", g.b.alu("sub", negative, Imm(1)), Imm(_MAX_ERRNO - 1), lambda: negative, lambda: Imm(0))
+
+        def error() -> Operand:
+            restarts = g.b.alu("sub", negative, Imm(_ERESTARTSYS))
+            last = Imm(_ERESTART_RESTARTBLOCK - _ERESTARTSYS)
+            return g.b.choose("le", restarts, last, lambda: Imm(EINTR), lambda: negative)
+
+        return g.b.choose("le", g.b.alu("sub", negative, Imm(1)), Imm(_MAX_ERRNO - 1), error, lambda: Imm(0))
 
     def is_trusted(self, number: int) -> bool:
         return False
