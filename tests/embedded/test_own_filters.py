@@ -150,10 +150,149 @@ def test_a_filter_says_what_it_says_alone(action, plan, how, capfd):
         assert sum(stop.kind == stops.RETURN for stop in found.stops) == 2 * (5 if how == "child" else 4)
 
 
-def test_what_another_filter_refuses_is_not_told(capfd):
-    found, _ = traced([program(FILTERED), "prctl", "7ff00000"], PLANS["both"], capfd)
-    told = [stop.value for stop in of_kind(found, stops.ENTRY)]
-    assert [told.count(number) for number in (GETPPID, GETPID)] == [1, 1]
+REFUSING = ("errno", "trap", "kill thread", "kill process", "trace 5", "unknown")
+
+
+@pytest.mark.parametrize("how", HOWS)
+@pytest.mark.parametrize("plan", ["notified", "stopped", "both", "all"])
+@pytest.mark.parametrize("action", REFUSING)
+def test_what_another_filter_refuses_is_told_with_its_error(action, plan, how, capfd):
+    """As without a filter of sonde's, where each call stops before any filter has a say."""
+    words = [program(FILTERED), how, f"{ACTIONS[action]:x}"]
+    wanted = PLANS[plan]._replace(calls={n: w for n, w in PLANS[plan].calls.items() if n in ASKED})
+    found, _ = traced(words, wanted, capfd)
+    expected, _ = traced(words, wanted._replace(seccomp=False), capfd)
+    assert told(found) == told(expected)
+    if action == "errno" and how == "prctl":
+        # Filtered, in a thread and in a child.
+        refused = [stop.value for stop in of_kind(found, stops.RETURN) if stop.value < 0]
+        returning = [number for number in FILTERED_CALLS if wanted.calls.get(number, 0) & RETURN]
+        assert refused == [-1] * 3 * len(returning)
+
+
+ASKED = (GETPPID, GETPID, GETUID, TIMES)
+FILTERED_CALLS = (GETPPID, GETPID, GETUID)
+
+
+def told(traced):
+    """Of each thread, by the order in which they came: kind, number and, of refusals, result."""
+    found = {}
+    numbers = {}
+    for stop in traced.stops:
+        number = stop.value if stop.kind == stops.ENTRY else stop.a
+        if stop.kind in (stops.ENTRY, stops.RETURN) and number in ASKED:
+            place = numbers.setdefault(stop.tid, len(numbers))
+            found.setdefault(place, []).append(
+                (stop.kind, number, min(stop.value, 0) if stop.kind == stops.RETURN else 0)
+            )
+    return found
+
+
+def test_only_what_installs_a_filter_stops_at_each_call(capfd):
+    """Asking what the kernel has, or a filter that is refused, changes nothing."""
+    found, _ = traced([program(ASKING_ALONE)], calls(ENTRY, TIMES), capfd)
+    assert capfd.readouterr().out == ""
+    assert len(of_kind(found, stops.ENTRY)) == 3
+
+
+ASKING_ALONE = r"""
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/times.h>
+#include <unistd.h>
+int main(void) {
+    unsigned action = SECCOMP_RET_TRACE;
+    struct tms times;
+    for (int i = 0; i < 3; i++) {
+        syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action);
+        prctl(PR_SET_SECCOMP, 1);
+        prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, 0);
+        syscall(SYS_times, &times);
+    }
+}
+"""
+
+SYNCHRONIZED = r"""
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+static volatile int ready, go;
+static int ends[2];
+static void *spin(void *argument) {
+    __sync_fetch_and_add(&ready, 1);
+    while (!go) ;
+    syscall(SYS_getppid);
+    return 0;
+}
+static void *wait_for(void *argument) {
+    struct epoll_event event = {EPOLLIN};
+    int set = epoll_create1(0);
+    epoll_ctl(set, EPOLL_CTL_ADD, ends[0], &event);
+    __sync_fetch_and_add(&ready, 1);
+    int found = epoll_wait(set, &event, 1, -1);
+    printf("waited %d\n", found);
+    syscall(SYS_getuid);
+    syscall(SYS_getppid);
+    return 0;
+}
+static void *read_from(void *argument) {
+    char byte;
+    __sync_fetch_and_add(&ready, 1);
+    printf("read %zd\n", read(ends[0], &byte, 1));
+    syscall(SYS_getppid);
+    return 0;
+}
+int main(void) {
+    struct sock_filter own[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_getppid, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOLCK),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog filter = {4, own};
+    pthread_t threads[3];
+    setvbuf(stdout, 0, _IONBF, 0);
+    pipe(ends);
+    pthread_create(&threads[0], 0, spin, 0);
+    pthread_create(&threads[1], 0, wait_for, 0);
+    pthread_create(&threads[2], 0, read_from, 0);
+    while (ready < 3) ;
+    usleep(100000);
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    printf("installed %ld\n", syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &filter));
+    go = 1;
+    pthread_join(threads[0], 0);
+    write(ends[1], "ab", 2);
+    pthread_join(threads[1], 0);
+    pthread_join(threads[2], 0);
+    return 7;
+}
+"""
+"""A filter that a thread puts on all: on one that runs, one that waits in a call that would fail by a stop, and one
+that waits in a call that begins again."""
+
+
+@pytest.mark.parametrize("wanted", [ENTRY, ENTRY | RETURN])
+def test_a_filter_for_all_threads_interrupts_none(wanted, capfd):
+    plan = calls(wanted, GETPPID, GETUID, 0, 232)
+    found, (status, text) = traced([program(SYNCHRONIZED)], plan, capfd)
+    assert status == 7
+    assert sorted(text.split("\n")) == ["", "installed 0", "read 1", "waited 1"]
+    entries = [stop.value for stop in of_kind(found, stops.ENTRY)]
+    assert [entries.count(number) for number in (GETPPID, GETUID, 232)] == [3, 1, 1]
+    if wanted & RETURN:
+        returns = of_kind(found, stops.RETURN)
+        assert [stop.value for stop in returns if stop.a == GETPPID] == [-37] * 3
+        assert [stop.value for stop in returns if stop.a == 232] == [1]
 
 
 @pytest.mark.parametrize("action", ["trace", "trace as wanted", "errno"])

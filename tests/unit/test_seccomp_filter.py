@@ -45,7 +45,7 @@ TABLES = st.dictionaries(st.integers(0, 1023), st.integers(1, 15), max_size=200)
 def test_what_is_wanted_is_traced_and_all_else_allowed(calls):
     program = filter_for(calls)
     assert len(program) // 8 <= 4096
-    for number in (*range(1024), 0x7FFFFFFF, 0xFFFFFFFF):
+    for number in {*range(1024), 0x7FFFFFFF, 0xFFFFFFFF} - {SECCOMP}:
         expected = TRACE | calls[number] if number in calls else ALLOW
         assert run(program, NATIVE, number) == expected
 
@@ -55,7 +55,7 @@ def test_what_is_notified_is_not_traced(calls, chosen):
     notified = chosen & set(calls) - {PRCTL, SECCOMP}
     mark = new_mark()
     program = filter_for(calls, notified, mark)
-    for number in set(range(1024)) - {SECCOMP if notified else None}:
+    for number in set(range(1024)) - {SECCOMP}:
         expected = NOTIFY if number in notified else TRACE | mark | calls[number] if number in calls else ALLOW
         assert run(program, NATIVE, number) == expected
         assert run(program, I386, number) == ALLOW
@@ -69,17 +69,16 @@ def test_calls_of_other_architectures_are_allowed(calls, number):
 
 
 def test_every_call_alike_takes_few_instructions():
-    assert len(filter_for(dict.fromkeys(range(460), 3))) // 8 < 10
+    assert len(filter_for(dict.fromkeys(range(460), 3))) // 8 < 20
 
 
 @given(TABLES, st.integers(0, 1023))
-def test_with_notifications_what_installs_a_filter_is_traced(calls, other):
+def test_what_installs_a_filter_is_traced(calls, other):
     notified = {other} - {PRCTL, SECCOMP}
     program = filter_for({**calls, other: 1}, notified, 0xA000)
     wanted = {**calls, other: 1}
-    if notified:
-        assert run(program, NATIVE, SECCOMP) == TRACE | 0xA000 | INSTALLS | wanted.get(SECCOMP, 0)
-        assert run(program, NATIVE, PRCTL, 22) == TRACE | 0xA000 | INSTALLS | wanted.get(PRCTL, 0)
+    assert run(program, NATIVE, SECCOMP) == TRACE | 0xA000 | INSTALLS | wanted.get(SECCOMP, 0)
+    assert run(program, NATIVE, PRCTL, 22) == TRACE | 0xA000 | INSTALLS | wanted.get(PRCTL, 0)
     assert run(program, NATIVE, PRCTL, 21) == (TRACE | 0xA000 | wanted[PRCTL] if PRCTL in wanted else ALLOW)
 
 

@@ -35,6 +35,21 @@ _MOST_TOLD = 10
 """Objects that are told of which names are missing."""
 
 
+def _of_filter() -> str:
+    """What -v says of the filter that a command gets or does not get."""
+    from sonde.target.own_filters import are_any  # of the embedded engine alone
+
+    if are_any():
+        return (
+            "sonde runs below a seccomp filter, as containers have one: each system call of the command stops, "
+            "so that those that the filter refuses are seen"
+        )
+    return (
+        "the command gets a seccomp filter, and no_new_privs with it: setuid programs do not change user, and a "
+        "filter of its own cannot notify (-xseccomp=no: no filter)"
+    )
+
+
 def run(
     spec: TracingSpec, destructive: bool, arguments: Arguments, options: OptionTable, messages: Messages,
     traced: Sequence[Traced], engine: str,
@@ -44,10 +59,7 @@ def run(
     _check_enabling(spec, options)
     require_command(arguments.commands, options)
     if "verbose" in arguments.flags and engine == EMBEDDED and arguments.commands and has_filter(options):
-        messages.error(
-            "the command gets a seccomp filter, and no_new_privs with it: setuid programs do not change user, and a "
-            "filter of its own cannot notify (-xseccomp=no: no filter)"
-        )
+        messages.error(_of_filter())
     _require_apart(arguments)
     names = Names(options, traced[0].pid if traced else 0)
     pictures = _pictures(arguments, spec, names, options, messages)

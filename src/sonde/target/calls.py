@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sonde.target import own_filters, ptrace, seccomp, stops
+from sonde.target import interruptions, own_filters, ptrace, seccomp, stops
 from sonde.target.plan import ENTRY, HOLD_ENTRY, HOLD_RETURN, RETURN
 from sonde.target.threads import Threads
 
@@ -13,6 +13,8 @@ _OPERATION, _NUMBER = 0, 3
 """Words of struct ptrace_syscall_info: operation and, 32 bits up, architecture; a call's number."""
 
 
+_LARGEST_ERROR = 4095
+
 _RESTART = 219
 """restart_syscall(2), by which the kernel goes on with a call that has to know how long it has waited."""
 
@@ -20,7 +22,8 @@ _RESTART = 219
 def filtered(threads: Threads, tid: int) -> None:
     """A filter stopped the thread at a system call: the filter's data says what is wanted of it."""
     data = own_filters.data_of_stop(threads, tid)
-    if data is None or not threads.tracing:
+    if data is None or not threads.tracing or tid in threads.stepping:
+        # One that steps has told of the call when it entered it.
         threads.proceed(tid)
         return
     words = threads.writer.info_words
@@ -39,8 +42,8 @@ def called(threads: Threads, tid: int) -> None:
     """The thread enters or leaves a system call."""
     if tid == threads.notifications.awaited:
         threads.notifications.look(tid, threads.plan.notified)
-    if tid in threads.amended:
-        own_filters.restore(threads, tid)
+    if tid in threads.installing:
+        own_filters.installed(threads, tid)
     wanted = threads.inside.pop(tid, None)
     if (
         wanted == 0
@@ -75,7 +78,11 @@ def _leaves(threads: Threads, tid: int, wanted: int | None) -> None:
     if wanted is None and threads.writer.info_words[_OPERATION] >> 32 == NATIVE:
         number = ptrace.called(tid)
         wanted = number << 4 | threads.plan.calls.get(number, 0)
-    if wanted is not None and wanted & RETURN:
+    result = threads.writer.info_words[_NUMBER] - (1 << 64)
+    if result >= -_LARGEST_ERROR and interruptions.is_to_be_repeated(threads, tid, result):
+        interruptions.ask_again(threads, tid)
+        threads.proceed(tid)
+    elif wanted is not None and wanted & RETURN:
         threads.tell(tid, stops.RETURN, wanted & HOLD_RETURN, wanted >> 4)
     else:
         threads.proceed(tid)

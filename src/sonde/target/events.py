@@ -7,7 +7,7 @@ import signal
 import time
 from contextlib import suppress
 
-from sonde.target import commands, orphans, ptrace, stops
+from sonde.target import commands, interruptions, orphans, ptrace, stepping, stops
 from sonde.target.threads import Threads
 
 GROUP_STOPS = (signal.SIGSTOP, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU)
@@ -63,6 +63,7 @@ def _made(threads: Threads, tid: int, made: int, event: int) -> None:
     inside = threads.inside.get(tid, 0)
     if made not in threads.requests:
         threads.requests[made] = threads.requests.get(tid, ptrace.CONT)
+        stepping.inherit(threads, tid, made)
         threads.announced[made] = (tid, int(is_thread), inside >> 4 if inside else -1)
     _tell(threads, tid, stops.FORK, made, int(is_thread))
     if made in threads.early:
@@ -95,12 +96,14 @@ def _stop(threads: Threads, tid: int, number: int) -> None:
         _note_repetition(threads, tid)
         threads.tell_always(tid, stops.INTERRUPTED, 0)
     else:
+        if tid in threads.turning:
+            _note_repetition(threads, tid)
         threads.proceed(tid)
 
 
 def _note_repetition(threads: Threads, tid: int) -> None:
     """A call that was left for this stop begins once more: that is no call of its own."""
-    number = ptrace.interrupted(tid)
+    number = interruptions.begin_again(threads, tid)
     if number >= 0 and number not in threads.notifications.numbers:
         threads.repeating[tid] = number
 
@@ -116,6 +119,7 @@ def _exec(threads: Threads, tid: int, former: int) -> None:
             if former in known:
                 known[tid] = known.pop(former)
         threads.announced.pop(former, None)
+        stepping.rename(threads, former, tid)
     if threads.early:
         orphans.adopt(threads, tid)
     if begins or tid in threads.starting:
@@ -144,6 +148,8 @@ def _signal(threads: Threads, tid: int, number: int) -> None:
             wait_for_go(threads, tid)
             return
     threads.notifications.begin_again(tid)
+    if tid in threads.renewed:
+        interruptions.signalled(threads, tid)
     code = sender = 0
     if threads.tracing and stops.SIGNAL in threads.plan.events:
         code, sender = ptrace.signal_information(tid, threads.writer.info)
@@ -176,9 +182,10 @@ def _ended(threads: Threads, tid: int, status: int) -> None:
     threads.forget_hold(tid)
     for known in (threads.requests, threads.inside, threads.announced, threads.breakpoints, threads.repeating):
         known.pop(tid, None)
-    threads.amended.pop(tid, None)
-    for group in (threads.starting, threads.waiting, threads.asked, threads.standing):
+    threads.installing.pop(tid, None)
+    for group in (threads.starting, threads.waiting, threads.asked, threads.standing, threads.renewed):
         group.discard(tid)
+    threads.forget_filters(tid)
     threads.early.pop(tid, 0)
     threads.note(tid, stops.END, status)
     if threads.early:

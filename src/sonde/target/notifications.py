@@ -9,6 +9,7 @@ a call begin again whatever the handler is.
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 import signal
 from collections.abc import Callable
@@ -85,6 +86,22 @@ def _get(process: int, descriptor: int) -> int:
     return found
 
 
+def _can_take_from(tid: int) -> bool:
+    """Whether the thread's descriptors can be duplicated."""
+    try:
+        process = os.pidfd_open(tid)
+    except OSError:
+        return False
+    try:
+        os.close(_get(process, 0))
+    except OSError as error:
+        # It is known that it may be asked for before it is looked up.
+        return error.errno == errno.EBADF
+    finally:
+        os.close(process)
+    return True
+
+
 class Notifications:
     """In the guardian: the listener of the command's filter and the notifier that reads it.
 
@@ -105,8 +122,13 @@ class Notifications:
             if (
                 ptrace.call(ptrace.PEEKUSER, tid, ptrace.ORIG_RAX) != seccomp.SECCOMP
                 or not ptrace.call(ptrace.PEEKUSER, tid, _RSI) & seccomp.NEW_LISTENER
-                or (descriptor := ptrace.call(ptrace.PEEKUSER, tid, ptrace.RAX)) < 0
             ):
+                return
+            descriptor = ptrace.result(tid)
+            if descriptor == -errno.ENOSYS and not _can_take_from(tid):
+                # It enters the call, which is skipped: it asks for the filter that does without a listener then.
+                ptrace.call(ptrace.POKEUSER, tid, ptrace.ORIG_RAX, -1)
+            if descriptor < 0:
                 return
             self.awaited = 0
             process = os.pidfd_open(tid)

@@ -66,7 +66,7 @@ def _tell_all(memory: mmap, listener: int, octets: memoryview, writer: RecordWri
     unpack, pack, pack_id = _NOTIFICATION.unpack_from, _ENTRY.pack_into, struct.Struct("=Q").pack_into
     ring, words, slots = memoryview(memory), writer.words, writer.slots
     entry, start, size = stops.ENTRY, stops.RING, stops.SIZE
-    rest, head_word, telling = stops.REST, stops.HEAD, stops.TELLING
+    rest, head_word, telling, some = stops.REST, stops.HEAD, stops.TELLING, stops.TELLING_SOME
     response = bytearray(_RESPONSE.pack(0, 0, 0, _CONTINUE))
     # The kernel wants zeros here. More than 1024 bytes are handed to it where they are (fcntl.ioctl).
     notification, nothing = octets[: _NOTIFICATION.size], bytes(_NOTIFICATION.size)
@@ -81,7 +81,7 @@ def _tell_all(memory: mmap, listener: int, octets: memoryview, writer: RecordWri
                     return
                 continue
         number, tid, call, architecture, ip, a, b, c, d, e, f = unpack(octets)
-        if words[telling] and left != _TOLD:
+        if words[telling] and left != _TOLD and (words[telling] != some or not _steps(words, tid)):
             head = writer.head
             if head >= writer.full:
                 writer.wait_for_room()
@@ -99,6 +99,12 @@ def _tell_all(memory: mmap, listener: int, octets: memoryview, writer: RecordWri
             pass  # The thread has been killed.
         if words[rest]:
             writer.wake()
+
+
+def _steps(words: memoryview, tid: int) -> bool:
+    """Whether the guardian tells of the thread's calls (stepping.py)."""
+    place, bit = stops.stepping_word(len(words) * stops.WORD, tid)
+    return bool(words[place] & bit)
 
 
 _UNTOLD, _TOLD = 1, 2

@@ -120,6 +120,7 @@ def _go(threads: Threads) -> None:
         threads.proceed(tid)
     for tid, request in threads.requests.items():
         if request == ptrace.SYSCALL and tid not in threads.waiting:
+            threads.standing.add(tid)
             threads.ptrace(ptrace.INTERRUPT, tid, 0, 0)
     threads.waiting.clear()
 

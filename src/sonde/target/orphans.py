@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 
-from sonde.target import proc, ptrace
+from sonde.target import proc, ptrace, stepping
 from sonde.target.threads import Threads
 
 _FIRST, _LAST = 50e-6, 5e-3
@@ -39,5 +39,7 @@ def adopt(threads: Threads, gone: int, before: int = 0) -> None:
             # Only what has a filter of sonde's may not be let go later, and nothing else tells whether it has.
             filtered = threads.filters and status.get("Seccomp") == "2"
             threads.requests[tid] = ptrace.CONT if filtered else ptrace.SYSCALL
+            if filtered and stepping.has_more_filters(status.get("Seccomp_filters", "")):
+                threads.turning.add(tid)
             threads.start(tid, 0, int(is_thread), -1)
             threads.early.pop(tid)

@@ -10,7 +10,7 @@ import os
 import signal
 from contextlib import suppress
 
-from sonde.target import events, own_filters, ptrace
+from sonde.target import events, interruptions, own_filters, ptrace
 from sonde.target.threads import Threads
 
 _WAIT = 0x40000000
@@ -25,8 +25,8 @@ def outlive(threads: Threads, tid: int, status: int) -> None:
         _let_go(threads, each, deliver)
     if tid and tid not in waiting and not threads.notifications.has_changed(tid, status) and os.WIFSTOPPED(status):
         _stopped(threads, tid, status)
-    for each, request in list(threads.requests.items()):
-        if request == ptrace.SYSCALL:
+    for each in list(threads.requests):
+        if threads.is_free(each):
             threads.ptrace(ptrace.INTERRUPT, each, 0, 0)
     while True:
         try:
@@ -45,14 +45,16 @@ def _stopped(threads: Threads, tid: int, status: int) -> None:
     event, number = status >> 16, status >> 8 & 0xFF
     if event == ptrace.EVENT_SECCOMP:
         own_filters.data_of_stop(threads, tid)
-    elif number == signal.SIGTRAP | 0x80 and tid in threads.amended:
-        own_filters.restore(threads, tid)
+    elif number == signal.SIGTRAP | 0x80 and tid in threads.installing:
+        own_filters.installed(threads, tid)
     if event == ptrace.EVENT_EXEC:
         threads.notifications.awaited = 0
     elif number == signal.SIGTRAP | 0x80 and tid == threads.notifications.awaited:
         threads.notifications.look(tid, threads.plan.notified)
     # Whatever cannot be undone, the thread must run on; it may be gone, too.
     with suppress(OSError):
+        if event == ptrace.EVENT_STOP and number == signal.SIGTRAP and threads.is_free(tid):
+            interruptions.begin_again(threads, tid)
         if event in events.FORKS:
             _made(threads, tid, ptrace.event_message(tid))
             if event != ptrace.EVENT_VFORK:
@@ -66,28 +68,39 @@ def _stopped(threads: Threads, tid: int, status: int) -> None:
                 return
             if events.remove_breakpoint(threads, tid) and number == signal.SIGTRAP:
                 number = 0
-    if event == ptrace.EVENT_STOP and number in events.GROUP_STOPS and threads.requests.get(tid) != ptrace.SYSCALL:
+    if event == ptrace.EVENT_STOP and number in events.GROUP_STOPS and not threads.is_free(tid):
         threads.ptrace(ptrace.LISTEN, tid, 0, 0)
+    elif number == signal.SIGTRAP | 0x80 and threads.is_free(tid) and _fails_by_a_stop(tid):
+        threads.ptrace(ptrace.INTERRUPT, tid, 0, 0)
+        threads.ptrace(ptrace.CONT, tid, 0, 0)
     elif event or number == signal.SIGTRAP | 0x80:
         _let_go(threads, tid, 0)
     else:
         threads.notifications.begin_again(tid)
+        if tid in threads.renewed:
+            interruptions.signalled(threads, tid)
         _let_go(threads, tid, number)
+
+
+def _fails_by_a_stop(tid: int) -> bool:
+    try:
+        return interruptions.is_failing(tid)
+    except OSError:
+        return False
 
 
 def _made(threads: Threads, tid: int, made: int) -> None:
     """A child is traced as its maker is."""
-    request = threads.requests.get(tid, ptrace.CONT)
-    threads.requests[made] = request
-    if request == ptrace.SYSCALL:
+    is_free = threads.is_free(tid)
+    threads.requests[made] = ptrace.SYSCALL if is_free else ptrace.CONT
+    if is_free:
         threads.ptrace(ptrace.INTERRUPT, made, 0, 0)
 
 
 def _let_go(threads: Threads, tid: int, deliver: int) -> None:
     """The stopped thread runs on: for good if there is no filter."""
-    request = threads.requests.get(tid, ptrace.CONT)
-    if tid == threads.notifications.awaited or tid in threads.amended:
+    if tid == threads.notifications.awaited or tid in threads.installing:
         # It may have got its filter, and wait for ever if nobody reads the listener.
         threads.ptrace(ptrace.SYSCALL, tid, 0, deliver)
     else:
-        threads.ptrace(ptrace.DETACH if request == ptrace.SYSCALL else ptrace.CONT, tid, 0, deliver)
+        threads.ptrace(ptrace.DETACH if threads.is_free(tid) else ptrace.CONT, tid, 0, deliver)

@@ -6,7 +6,8 @@ guardian. The kernel takes the strictest answer of all filters, and of equal one
 - a stop whose data has not sonde's mark is of another's filter: its call is skipped;
 - a notification is stricter than TRACE, and would hide it: where sonde's filter notifies, a filter that is installed
   says ERRNO and ENOSYS instead of TRACE, which comes to the same; the program finds its filter as it was;
-- a filter that was there before sonde's hides behind that: below one sonde puts none on the command.
+- a filter that was there before sonde's hides behind that, or hides sonde's: below one sonde puts none on the command;
+- what a filter that is installed refuses hides sonde's as well: see stepping.py.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import os
 import struct
 from contextlib import suppress
 
-from sonde.target import proc, ptrace, seccomp
+from sonde.target import proc, ptrace, seccomp, stepping
 from sonde.target.threads import Threads
 
 _NUMBER, _DATA = 3, 10
@@ -38,6 +39,11 @@ def are_inherited() -> bool:
     return _filters(os.getpid()) > _filters(1)
 
 
+def are_any() -> bool:
+    """Whether this process has filters, be they those of a container: what they refuse, sonde's would not see."""
+    return _filters(os.getpid()) > 0
+
+
 def _filters(process: int) -> int:
     try:
         found = proc.status(process)
@@ -58,13 +64,15 @@ def data_of_stop(threads: Threads, tid: int) -> int | None:
         with suppress(OSError):
             ptrace.call(ptrace.POKEUSER, tid, ptrace.ORIG_RAX, -1)
         return None
-    if data & seccomp.INSTALLS:
-        _amend(threads, tid)
+    if data & seccomp.INSTALLS and (found := stepping.installation(threads)) is not None:
+        changed = _amended(threads, tid) if threads.plan.notified else []
+        threads.installing[tid] = found._replace(changed=tuple(changed))
     return data
 
 
-def _amend(threads: Threads, tid: int) -> None:
-    """Change what the thread is about to install, until it has. What cannot be read is for the kernel to refuse."""
+def _amended(threads: Threads, tid: int) -> list[tuple[int, int]]:
+    """Change what the thread is about to install, until it has: the places, and the words that were there. What cannot
+    be read is for the kernel to refuse."""
     address = threads.writer.info_words[_NUMBER + _PROGRAM]
     changed: list[tuple[int, int]] = []
     with suppress(OSError):
@@ -75,12 +83,13 @@ def _amend(threads: Threads, tid: int) -> None:
             if code == _RETURN and constant & _ACTION == _TRACE:
                 ptrace.call(ptrace.POKEDATA, tid, place, word & 0xFFFFFFFF | _NO_SUCH_CALL << 32)
                 changed.append((place, word))
-    if changed:
-        threads.amended[tid] = changed
+    return changed
 
 
-def restore(threads: Threads, tid: int) -> None:
+def installed(threads: Threads, tid: int) -> None:
     """The thread leaves the call that it was in: its filter's program is again what it was."""
-    for place, word in threads.amended.pop(tid):
+    found = threads.installing.pop(tid)
+    for place, word in found.changed:
         with suppress(OSError):
             ptrace.call(ptrace.POKEDATA, tid, place, word)
+    stepping.installed(threads, tid, found)

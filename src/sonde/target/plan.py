@@ -51,6 +51,7 @@ class Plan(NamedTuple):
     `seccomp`: for a command, stop at the wanted system calls only, by a filter. `fetches`: by system call, what is read
     at its entry, where that is told and not held. `notify`: records of entries may come without sp; `notified`: calls
     of which the command's filter notifies (notifications.py); `mark`: what all data of its stops have (seccomp.MARKS).
+    `refusals`: whether what a filter refuses is to be told, which concerns sonde alone.
     """
 
     calls: dict[int, int] = {}
@@ -62,6 +63,7 @@ class Plan(NamedTuple):
     notify: bool = True
     notified: frozenset[int] = frozenset()
     mark: int = 0
+    refusals: bool = True
 
 
 def to_bytes(plan: Plan) -> bytes:

@@ -84,7 +84,8 @@ def event_message(tid: int) -> int:
     return word.value
 
 
-_RESTARTS = (512, 513, 514, 516)
+RESTARTS = (512, 513, 514, 516)
+"""ERESTARTSYS, ERESTARTNOINTR, ERESTARTNOHAND and ERESTART_RESTARTBLOCK, which no program ever sees."""
 
 
 def peek(tid: int, address: int) -> int:
@@ -97,13 +98,18 @@ def called(tid: int) -> int:
     return call(PEEKUSER, tid, ORIG_RAX)
 
 
+def result(tid: int) -> int:
+    """What the system call that the stopped thread has left returns (rax). Raises OSError."""
+    return call(PEEKUSER, tid, RAX)
+
+
 def interrupted(tid: int) -> int:
     """The number of the system call that the stopped thread has left and will make again; -1 if there is none.
 
     The result is then -ERESTARTSYS to -ERESTART_RESTARTBLOCK (include/linux/errno.h). Raises OSError.
     """
-    number, result = call(PEEKUSER, tid, ORIG_RAX), call(PEEKUSER, tid, RAX)
-    return number if number >= 0 and -result in _RESTARTS else -1
+    number = called(tid)
+    return number if number >= 0 and -result(tid) in RESTARTS else -1
 
 
 def signal_information(tid: int, information: ctypes.Array[ctypes.c_char]) -> tuple[int, int]:

@@ -85,13 +85,16 @@ def _filtered(
     threads: Threads, look: Callable[[int], int], tell: Callable[[int, int, int, int, int], None]
 ) -> Callable[[int], None]:
     ask, words, inside = threads.ptrace, threads.writer.words, threads.inside
+    turning, stepping = threads.turning, threads.stepping
     entry, go, step = stops.ENTRY, ptrace.CONT, ptrace.SYSCALL
 
     def filtered(tid: int) -> None:
         at = look(tid)
         # Another filter's data has not the mark, which leaves more bits than those of what is wanted.
         wanted = words[at + _DATA] & 0xFFFF ^ threads.plan.mark if at else HOLD_ENTRY
-        if wanted == ENTRY:
+        if tid in stepping or tid in turning:
+            calls.filtered(threads, tid)
+        elif wanted == ENTRY:
             tell(tid, at, entry, 0, go)
         elif wanted & HOLD_ENTRY or wanted > seccomp.WANTED:
             calls.filtered(threads, tid)
@@ -112,12 +115,13 @@ def _called(
     ask, words, inside, requests, asked = (
         threads.ptrace, threads.writer.words, threads.inside, threads.requests, threads.asked,
     )  # fmt: skip
+    installing, turning = threads.installing, threads.turning
     entry, back, go, step = stops.ENTRY, stops.RETURN, ptrace.CONT, ptrace.SYSCALL
     native, entering, leaving = calls.NATIVE, ptrace.INFO_ENTRY, ptrace.INFO_EXIT
 
     def called(tid: int) -> None:
         wanted = inside.get(tid, -1)
-        if threads.amended and tid in threads.amended:
+        if tid in installing or tid in turning:
             calls.called(threads, tid)
             return
         if wanted == 0 and not asked and threads.tracing:

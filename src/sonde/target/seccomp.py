@@ -15,7 +15,14 @@ _PR_SET_NO_NEW_PRIVS = 38
 SECCOMP = 317
 """The system call's number on x86-64; libc has no function for it."""
 
-_SET_MODE_FILTER = 1
+SET_MODE_FILTER = 1
+MODE_FILTER = 2
+"""What seccomp(2) and prctl(PR_SET_SECCOMP) are asked for where they install a filter."""
+
+SYNCHRONIZE = 1 << 0
+"""SECCOMP_FILTER_FLAG_TSYNC: all threads of the process get the filter."""
+
+_GET_ACTION_AVAILABLE = 2
 _SPEC_ALLOW = 1 << 2
 """SECCOMP_FILTER_FLAG_SPEC_ALLOW: no mitigation that would slow the program down; the filter guards nothing."""
 
@@ -57,13 +64,12 @@ def filter_for(calls: dict[int, int], notified: Set[int] = frozenset(), mark: in
     """The filter's instructions (struct sock_filter): call number -> what is wanted of it, 4 bits, not 0, which its
     stop carries as data together with `mark`, of the bits MARKS.
 
-    It notifies of the calls `notified`; then calls that install filters stop too.
+    It notifies of the calls `notified`. Calls that install filters stop too.
     """
     actions = {number: _NOTIFY if number in notified else _TRACE | mark | data for number, data in calls.items()}
     prctl = actions.get(PRCTL, _ALLOW)
-    if notified:
-        actions[SECCOMP] = _TRACE | mark | INSTALLS | calls.get(SECCOMP, 0)
-        actions[PRCTL] = _INSTALLS_OR_NOT
+    actions[SECCOMP] = _TRACE | mark | INSTALLS | calls.get(SECCOMP, 0)
+    actions[PRCTL] = _INSTALLS_OR_NOT
     leaves = {
         _INSTALLS_OR_NOT: [
             (_LOAD, 0, 0, _FIRST_ARGUMENT),
@@ -110,6 +116,13 @@ def _search(ranges: list[tuple[int, int]], leaves: dict[int, list[_Instruction]]
     return [(_AT_LEAST, 0, 1, pivot), (_JUMP, 0, 0, len(below)), *below, *above]
 
 
+def is_available() -> bool:
+    """Whether filters that trace can be installed here: the kernel may have none, and a profile refuse seccomp(2)."""
+    action = struct.pack("=I", _TRACE)
+    found: int = ctypes.CDLL(None, use_errno=True).syscall(SECCOMP, _GET_ACTION_AVAILABLE, 0, action)
+    return not found
+
+
 def install(filter_: bytes, notifying: bytes = b"") -> None:
     """Put it on this thread for good, and on what it becomes and forks; no_new_privs with it. Raises OSError.
 
@@ -124,7 +137,7 @@ def install(filter_: bytes, notifying: bytes = b"") -> None:
     for code, flags in attempts:
         kept = ctypes.create_string_buffer(code, len(code))
         program = struct.pack("=H6xQ", len(code) // 8, ctypes.addressof(kept))
-        result = libc.syscall(SECCOMP, _SET_MODE_FILTER, flags, program)
+        result = libc.syscall(SECCOMP, SET_MODE_FILTER, flags, program)
         if result >= 0:
             return
     _succeed(result)

@@ -73,8 +73,10 @@ HEAD, TAIL, REST, FULL, LISTENING, SENT, TELLING = (index * 8 for index in range
 
 HEAD: records written; TAIL: records consumed; REST: how sonde waits, AWAKE, NAPPING or ASLEEP; FULL: the guardian waits
 for room; LISTENING: the guardian waits for a command and not for a thread; SENT: commands sent.
-In the notifier's ring, TELLING: what is notified is to be told.
+In the notifier's ring, TELLING: 1, what is notified is to be told; TELLING_SOME: not of threads with a STEPPING bit.
 """
+
+TELLING_SOME = 2
 
 AWAKE, NAPPING, ASLEEP = 0, 1, 2
 """ASLEEP: wake sonde for every record. NAPPING: only for what is held, or if the ring is half full."""
@@ -121,3 +123,10 @@ class Stop(NamedTuple):
 def memory_size(slots: int) -> int:
     """Bytes of shared memory for a ring of that many records, a power of two."""
     return RING + slots * SIZE + PLACES * PLACE
+
+
+def stepping_word(size: int, tid: int) -> tuple[int, int]:
+    """Which word of the notifier's memory, of so many bytes, has a thread's STEPPING bit, and that bit: the thread is
+    told of by its stops (stepping.py). The bits lie where nothing is fetched for the notifier; there are more than
+    numbers that threads may have (PID_MAX_LIMIT, include/linux/threads.h)."""
+    return (size - PLACES * PLACE) // WORD + (tid >> 6), 1 << (tid & 63)

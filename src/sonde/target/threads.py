@@ -27,6 +27,14 @@ class Held(NamedTuple):
     slot: int
 
 
+class Installation(NamedTuple):
+    """A filter that a thread in a system call installs: whether for all threads of its process; places of its program
+    that are changed until then, and the words that were there (own_filters.py)."""
+
+    synchronizes: bool = False
+    changed: tuple[tuple[int, int], ...] = ()
+
+
 class Threads:
     """What is known of the threads traced.
 
@@ -36,9 +44,10 @@ class Threads:
     `early`: started before FORK, and when that was (monotonic, ns). `filters`: whether any command has a filter.
     `starting`: commands before exec; `waiting`: behind it, until all may go.
     `standing`: asked to stop and wait, too. `repeating`: they have left a system call only to be stopped, and make it
-    again: its number. `breakpoints`: address and the word that was there. `asked`: sonde wants them stopped.
-    `stopped`: whose stop is being handled, until it goes on. `notes`: the words of the notifier's ring.
-    `amended`: places and words of the filters' programs that threads in a system call install (own_filters.py).
+    again: its number; `renewed`: such that fail by a stop (interruptions.py). `breakpoints`: address and the
+    word that was there. `asked`: sonde wants them stopped. `stopped`: whose stop is being handled, until it goes on.
+    `notes`: the words of the notifier's ring.
+    `installing`: what threads in a system call install. `turning`, `stepping`: see stepping.py.
     """
 
     def __init__(
@@ -64,7 +73,10 @@ class Threads:
         self.asked: set[int] = set()
         self.standing: set[int] = set()
         self.repeating: dict[int, int] = {}
-        self.amended: dict[int, list[tuple[int, int]]] = {}
+        self.renewed: set[int] = set()
+        self.installing: dict[int, Installation] = {}
+        self.turning: set[int] = set()
+        self.stepping: set[int] = set()
         self.breakpoints: dict[int, tuple[int, int]] = {}
         self._answering = answering
         self._listen = listen
@@ -129,9 +141,12 @@ class Threads:
         request = self.requests.get(tid, ptrace.CONT)
         if not self.tracing:
             request = ptrace.SYSCALL if tid == self.notifications.awaited else ptrace.CONT
+        elif tid in self.turning:
+            self._turn(tid)
+            request = ptrace.SYSCALL
         elif tid in self.inside:
             request = ptrace.SYSCALL
-        if tid in self.amended:
+        if tid in self.installing:
             request = ptrace.SYSCALL
         if tid == self.stopped:
             self.stopped = 0
@@ -139,6 +154,29 @@ class Threads:
             # The kernel forgets that it was asked where the thread stops for another reason before.
             self.ptrace(ptrace.INTERRUPT, tid, 0, 0)
         self.ptrace(request, tid, 0, deliver)
+
+    def _turn(self, tid: int) -> None:
+        """The stopped thread goes on from call to call."""
+        self.turning.discard(tid)
+        self.stepping.add(tid)
+        self.requests[tid] = ptrace.SYSCALL
+        place, bit = stops.stepping_word(len(self.notes) * stops.WORD, tid)
+        self.notes[place] |= bit
+        self.notes[stops.TELLING] = stops.TELLING_SOME
+
+    def forget_filters(self, tid: int) -> bool:
+        """The thread is gone, or has another number; whether it had filters besides sonde's."""
+        had = tid in self.turning or tid in self.stepping
+        self.turning.discard(tid)
+        if tid in self.stepping:
+            self.stepping.discard(tid)
+            place, bit = stops.stepping_word(len(self.notes) * stops.WORD, tid)
+            self.notes[place] &= ~bit
+        return had
+
+    def is_free(self, tid: int) -> bool:
+        """Whether the thread has no filter of sonde's, so that it can be let go for good."""
+        return self.requests.get(tid, ptrace.CONT) == ptrace.SYSCALL and tid not in self.stepping
 
     def release(self, tid: int, record: int) -> None:
         """The thread may go on, if that is the record it is held by."""

@@ -27,6 +27,7 @@ _PARTING = 0.2
 """Seconds: how long sonde waits for a guardian that has nothing left to look after."""
 
 _SLOTS = 1 << 14
+_ENOUGH = 1 << 16
 
 
 class Tracees:
@@ -87,7 +88,7 @@ class Tracees:
 
     def begin(self, wanted: Plan, evaluation: str = "exec") -> None:
         """Bring the commands to where they wait for go(), exec or else their entry points. Raises CommandError."""
-        if wanted.seccomp and own_filters.are_inherited():
+        if wanted.seccomp and not _may_filter(wanted):
             wanted = wanted._replace(seccomp=False)
         if len(self._held) == 1:
             # There is one listener.
@@ -196,11 +197,18 @@ class Tracees:
             command.abandon()
         self._awaited.close()
         for descriptor in self._own[:-1]:
-            os.close(descriptor)
-        ended = os.pidfd_open(self.guardian)
-        if select.select([ended], [], [], _PARTING)[0]:
+            if descriptor != self._answers:
+                os.close(descriptor)
+        if self._has_ended(time.monotonic() + _PARTING):
             os.waitpid(self.guardian, 0)
-        os.close(ended)
+        os.close(self._answers)
+
+    def _has_ended(self, latest: float) -> bool:
+        """Whether the guardian ends until then, whose end of the pipe of answers is the only one."""
+        while select.select([self._answers], [], [], max(latest - time.monotonic(), 0))[0]:
+            if not os.read(self._answers, _ENOUGH):
+                return True
+        return False
 
     def _send(self, asked: int, tid: int = 0, argument: int = 0, payload: bytes = b"") -> None:
         words = self._reader.words
@@ -249,6 +257,13 @@ class Tracees:
 
     def _lost(self) -> GuardianError:
         return GuardianError("the guardian, which traces the processes, was killed: what it traced may have failed")
+
+
+def _may_filter(wanted: Plan) -> bool:
+    """Whether a command can have a filter that sees all that is wanted."""
+    if own_filters.are_any() if wanted.refusals else own_filters.are_inherited():
+        return False
+    return seccomp.is_available()
 
 
 def _stands(pid: int) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import select
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -38,7 +37,6 @@ class Events:
         self._is_enough = is_enough
         self._poll: select.poll | None = None
         self._others: tuple[int, ...] = ()
-        self._guardian = os.pidfd_open(followed.tracees.guardian) if followed else -1
 
     def wait(self, timeout: float | None, others: Sequence[int], for_data: bool) -> list[int]:
         """Take up what comes until `timeout` seconds have passed or one of `others` is readable, or, `for_data`, until
@@ -65,7 +63,6 @@ class Events:
                 self._poll.register(descriptor, select.POLLIN)
             if self._tracees is not None:
                 self._poll.register(self._tracees.descriptor, select.POLLIN)
-                self._poll.register(self._guardian, select.POLLIN)
         return self._poll
 
     def _take_up_all(self, for_data: bool, until: int) -> tuple[bool, bool]:
@@ -107,15 +104,4 @@ class Events:
             found = poll.poll(patience)
             tracees.awake()
         ready = {descriptor for descriptor, _ in found}
-        if self._guardian in ready:
-            self._lost()
         return [descriptor for descriptor in self._others if descriptor in ready]
-
-    def _lost(self) -> None:
-        """The guardian has ended before sonde let it."""
-        raise AbortedError("the guardian, which traces the processes, was killed: what it traced may have failed")
-
-    def close(self) -> None:
-        if self._guardian >= 0:
-            os.close(self._guardian)
-            self._guardian = -1

@@ -243,8 +243,6 @@ class EmbeddedTracing:
 
     def close(self) -> None:
         """Detach and free everything; closing twice is harmless."""
-        if self._events is not None:
-            self._events.close()
         for ring in self.rings:
             if isinstance(ring, KernelRing):
                 ring.close()

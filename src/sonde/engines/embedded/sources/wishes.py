@@ -87,9 +87,13 @@ def plan_of(spec: TracingSpec, seccomp: bool) -> Plan:
                 registers = registers or kind == stops.INTERRUPTED
     if any(calls.get(number, 0) & HOLD_RETURN for number in _FORK):
         held.add(stops.START)
+    refusals = bool(calls)
     _add_own(programs, calls)
     notify = not any(map(needs_stack_pointer, programs))
-    return Plan(calls, frozenset(events), frozenset(held), registers, seccomp, _fetches(pointers, calls), notify)
+    fetches = _fetches(pointers, calls)
+    return Plan(
+        calls, frozenset(events), frozenset(held), registers, seccomp, fetches, notify, refusals=refusals
+    )  # fmt: skip
 
 
 def _merge(pointers: dict[tuple[int, int], int], reads: dict[tuple[int, int], int]) -> None:

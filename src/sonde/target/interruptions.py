@@ -1,0 +1,75 @@
+"""System calls that a stop of the guardian's own has interrupted: they begin again, and the thread sees nothing of it.
+
+Most calls do so by themselves behind a stop (signal(7)): their result is then one of -ERESTARTSYS to
+-ERESTART_RESTARTBLOCK (include/linux/errno.h). Some return EINTR. Where no signal is there to be the reason, that is
+turned into -ERESTARTNOINTR, by which the kernel makes the call once more; a limit of time begins anew. If a signal
+comes before the thread has gone on, its delivery stops the thread once more, and EINTR is put back.
+"""
+
+from __future__ import annotations
+
+import errno
+from contextlib import suppress
+
+from sonde.target import proc, ptrace
+from sonde.target.threads import Threads
+
+_RESTARTNOINTR = 513
+
+_FAILING = frozenset((
+    42, 43, 44, 45, 46, 47, 65, 69, 70, 128, 208, 220, 232, 281, 288, 299, 307, 333, 426, 441,
+))  # fmt: skip
+"""Calls that return EINTR behind a stop, by their numbers on x86-64 (arch/x86/entry/syscalls/syscall_64.tbl): connect,
+accept, sendto, recvfrom, sendmsg, recvmsg with limits of time, semop, msgsnd, msgrcv, rt_sigtimedwait, io_getevents,
+semtimedop, epoll_wait, epoll_pwait, accept4, recvmmsg, sendmmsg, io_pgetevents, io_uring_enter, epoll_pwait2."""
+
+
+def begin_again(threads: Threads, tid: int) -> int:
+    """The thread stopped because the guardian asked for it. The number of the call that it will make again, -1 if there
+    is none. Raises OSError."""
+    number = ptrace.interrupted(tid)
+    if number >= 0:
+        return number
+    if ptrace.result(tid) != -errno.EINTR:
+        return -1
+    number = ptrace.called(tid)
+    if number not in _FAILING or _has_signal(tid):
+        return -1
+    ptrace.call(ptrace.POKEUSER, tid, ptrace.RAX, -_RESTARTNOINTR)
+    threads.renewed.add(tid)
+    return number
+
+
+def signalled(threads: Threads, tid: int) -> None:
+    """A signal is about to be delivered to a thread whose call was to begin again: to be called before its delivery."""
+    threads.renewed.discard(tid)
+    with suppress(OSError):
+        if ptrace.result(tid) == -_RESTARTNOINTR and ptrace.called(tid) in _FAILING:
+            ptrace.call(ptrace.POKEUSER, tid, ptrace.RAX, -errno.EINTR)
+
+
+def _has_signal(tid: int) -> bool:
+    """Whether a signal waits that the thread does not block. Raises OSError."""
+    found = proc.status(tid)
+    waiting = int(found["SigPnd"], 16) | int(found["ShdPnd"], 16)
+    return bool(waiting & ~int(found["SigBlk"], 16))
+
+
+def is_to_be_repeated(threads: Threads, tid: int, result: int) -> bool:
+    """Whether a call that leaves with this result does so for a stop that the guardian asked for alone: it has not
+    returned then."""
+    if tid not in threads.asked and tid not in threads.standing and tid not in threads.turning:
+        return False
+    return -result in ptrace.RESTARTS or result == -errno.EINTR
+
+
+def is_failing(tid: int) -> bool:
+    """Whether the thread leaves a call that may have failed by a stop. Raises OSError."""
+    return ptrace.result(tid) == -errno.EINTR and ptrace.called(tid) in _FAILING
+
+
+def ask_again(threads: Threads, tid: int) -> None:
+    """The kernel forgets that a thread is to stop where it stops for another reason before, at its call's exit."""
+    if tid not in threads.asked:
+        threads.standing.add(tid)
+        threads.ptrace(ptrace.INTERRUPT, tid, 0, 0)

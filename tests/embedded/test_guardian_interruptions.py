@@ -1,0 +1,185 @@
+"""Calls that a stop of the guardian's interrupts begin again; those that a signal interrupts do not."""
+
+import contextlib
+import itertools
+import os
+import signal
+import subprocess
+import time
+
+import pytest
+from guarded import ALL, comes, comes_to, follow
+from targets import program
+
+from sonde.target import proc, stops
+from sonde.target.plan import ENTRY, RETURN, Plan
+from sonde.target.tracees import Tracees
+
+WAITING = r"""
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/epoll.h>
+#include <sys/ipc.h>
+#include <sys/msg.h>
+#include <sys/sem.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+static int pipes[2], set, pair[2], semaphores, messages;
+static void report(const char *name, long result) { printf("%s %ld %d\n", name, result, result < 0 ? errno : 0); }
+static void *epoll(void *unused) {
+    struct epoll_event event;
+    report("epoll_wait", epoll_wait(set, &event, 1, 20000));
+    return 0;
+}
+static void *signals(void *unused) {
+    sigset_t wanted;
+    struct timespec limit = {20, 0};
+    sigemptyset(&wanted);
+    sigaddset(&wanted, SIGUSR1);
+    report("sigtimedwait", sigtimedwait(&wanted, 0, &limit));
+    return 0;
+}
+static void *semaphore(void *unused) {
+    struct sembuf down = {0, -1, 0};
+    struct timespec limit = {20, 0};
+    report("semtimedop", semtimedop(semaphores, &down, 1, &limit));
+    return 0;
+}
+static void *message(void *unused) {
+    struct { long type; char text[8]; } found;
+    report("msgrcv", msgrcv(messages, &found, sizeof found.text, 0, 0));
+    return 0;
+}
+static void *receive(void *unused) {
+    char byte;
+    struct timeval limit = {20, 0};
+    setsockopt(pair[0], SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+    report("recv", recv(pair[0], &byte, 1, 0));
+    return 0;
+}
+int main(void) {
+    void *(*all[])(void *) = {epoll, signals, semaphore, message, receive};
+    struct epoll_event event = {EPOLLIN};
+    struct { long type; char text[8]; } sent = {1, "abc"};
+    struct sembuf up = {0, 1, 0};
+    pthread_t threads[5];
+    sigset_t blocked;
+    char byte;
+    setvbuf(stdout, 0, _IOLBF, 0);
+    sigemptyset(&blocked);
+    sigaddset(&blocked, SIGUSR1);
+    sigprocmask(SIG_BLOCK, &blocked, 0);
+    pipe(pipes);
+    set = epoll_create1(0);
+    epoll_ctl(set, EPOLL_CTL_ADD, pipes[0], &event);
+    socketpair(AF_UNIX, SOCK_STREAM, 0, pair);
+    semaphores = semget(IPC_PRIVATE, 1, 0600);
+    messages = msgget(IPC_PRIVATE, 0600);
+    for (int i = 0; i < 5; i++) pthread_create(&threads[i], 0, all[i], 0);
+    read(0, &byte, 1);
+    write(pipes[1], "a", 1);
+    pthread_kill(threads[1], SIGUSR1);
+    semop(semaphores, &up, 1);
+    msgsnd(messages, &sent, 3, 0);
+    write(pair[1], "a", 1);
+    for (int i = 0; i < 5; i++) pthread_join(threads[i], 0);
+    semctl(semaphores, 0, IPC_RMID);
+    msgctl(messages, IPC_RMID, 0);
+}
+"""
+
+WAITED = {"epoll_wait 1 0", "sigtimedwait 10 0", "semtimedop 0 0", "msgrcv 3 0", "recv 1 0"}
+
+
+@pytest.mark.parametrize("how", ["begin", "begin and end", "ask"])
+def test_a_stop_of_the_guardians_own_fails_no_call(how):
+    """Threads that wait in calls that a stop would have fail with EINTR (signal(7))."""
+    with subprocess.Popen([program(WAITING)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
+        assert comes(lambda: len(proc.threads(child.pid)) == 6)
+        for tid in proc.threads(child.pid):
+            assert comes_to(tid, "S")
+        tracees = Tracees()
+        try:
+            tracees.grab(child.pid)
+            tracees.begin(Plan(dict.fromkeys(ALL, ENTRY | RETURN)))
+            tracees.go()
+            time.sleep(0.1)
+            if how == "ask":
+                for tid in proc.threads(child.pid):
+                    tracees.interrupt(tid)
+                time.sleep(0.1)
+            _, records = tracees.take()
+            if how == "begin and end":
+                tracees.close()
+            child.stdin.write("x")
+            child.stdin.close()
+            found = [stops.Stop(*record) for record in records] + (
+                [] if how == "begin and end" else follow(tracees, child.pid)
+            )
+        finally:
+            if how != "begin and end":
+                tracees.close()
+        assert set(child.stdout.read().split("\n")) - {""} == WAITED
+        returns = [stop for stop in found if stop.kind == stops.RETURN and stop.value < 0]
+        assert not [(stop.a, stop.value) for stop in returns if stop.value in (-4, -512, -513, -514, -516)]
+        if how == "ask":
+            again = [stop.value for stop in found if stop.kind == stops.ENTRY and stop.tid != child.pid]
+            assert not {232, 128, 220, 70, 45} & set(again)
+
+
+SIGNALLED = r"""
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+static volatile int handled;
+static void handle(int number) { handled++; }
+int main(void) {
+    struct sigaction action = {.sa_handler = handle};
+    struct epoll_event event;
+    int set = epoll_create1(0), failed = 0;
+    sigaction(SIGUSR1, &action, 0);
+    write(1, "ready\n", 6);
+    while (handled < 300) {
+        int before = handled;
+        if (epoll_wait(set, &event, 1, 3000) == 0) return 5;
+        if (errno == EINTR) failed++;
+    }
+    printf("%d\n", failed > 0);
+    return 7;
+}
+"""
+
+
+def test_a_signal_interrupts_a_call_that_a_stop_has_interrupted_too():
+    """Whichever comes first, each signal ends a wait: none is taken for a stop."""
+    with subprocess.Popen([program(SIGNALLED)], stdout=subprocess.PIPE, text=True) as child:
+        assert child.stdout.readline() == "ready\n"
+        tracees = Tracees()
+        try:
+            tracees.grab(child.pid)
+            tracees.begin(Plan({}))
+            tracees.go()
+            limit = time.monotonic() + 30
+            for number in itertools.count():
+                if child.poll() is not None or time.monotonic() > limit:
+                    break
+                tracees.interrupt(child.pid)
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(child.pid, signal.SIGUSR1)
+                time.sleep(0.0001 * (number % 7))
+                drain(tracees)
+        finally:
+            tracees.close()
+        assert (child.stdout.read(), child.wait()) == ("1\n", 7)
+
+
+def drain(tracees):
+    first, records = tracees.take()
+    for number, record in enumerate(records, first):
+        if record[1] & stops.HELD:
+            tracees.resume(number, record[2])
