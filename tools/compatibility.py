@@ -6,7 +6,8 @@
 A result is the JSON that the suite's runner writes: "verdicts" has a verdict for each test. LIST names the tests, one a
 line; those with the word `vacuous` behind a `#`, which pass even for a program that prints nothing, are left out. The
 result behind --embedded is that of the tests of tools/embedded_tests.txt: an ordinary user's, with --engine embedded.
-The result of tools/public_scripts.py makes one section anew, and leaves the others; without it that section is kept.
+The result of tools/public_scripts.py makes one section anew, and leaves the others; without it that section is kept. So
+is, always, the last section, on differences, which is written by hand.
 """
 
 from __future__ import annotations
@@ -39,77 +40,8 @@ fail, in a certain way; `tst.*` tests must run, most of them with a certain
 output.
 """
 
-DIFFERENCES = """\
-## Different on purpose
-
-**A cast cuts.** `(int)(n * n)` is a number that `int` holds, where DTrace leaves
-an operand of the same size as it is; constants such as `5 * 1000000000` are
-`long`. Division and remainder are signed where the type is. All else of
-[integers](reference.md#integers) is DTrace's: 64 bits, narrowed where a value is
-kept.
-
-**32-bit system calls have probes of their own**, in the module `ia32`, named
-by the 32-bit table; DTrace for Linux does not list them. A call is never
-taken for the one that has its number in the other table. A description that
-names calls, be it by a pattern, and no module means the 64-bit ones.
-
-**Nothing is lost by clear() and trunc().** They take back exactly what was
-printed with them; increments made meanwhile, on any CPU, are kept. The price:
-keys that were cleared stay in the kernel until `trunc()` or the end.
-
-**A full buffer costs the record and nothing else.** The clause's
-assignments, aggregations and `exit()` happen, and the record is counted as a
-drop on its CPU.
-
-**Records are in order.** There is one ring for all CPUs by default
-(`-xrings=cpu` gives each its own), so lines need no sorting by time.
-
-**aggsize counts what the kernel uses**, overhead included, and `bufsize` is
-rounded up to a power of two.
-
-**Losses are summed up at the end**, with `-q` too. One message is new:
-`N nested firing drops`, for firings within firings deeper than the frames of
-scratch memory go.
-
-**`pid`, `tid` and `ppid` are those of sonde's own pid namespace**, so that in a
-container they are the numbers `ps` shows there.
-
-**Elements of an array in `self->` cannot be inherited**: they belong to the
-thread, not to its number, which the kernel gives to a later thread again.
-
-**Mistakes are shown.** Below DTrace's message stand the line, marks under the
-part that is wrong, and what helps, and then up to four more mistakes. A program
-of the command line is not in the message itself, except for the command
-`dtrace`. With `_DTRACE_TESTING` in the environment the message is DTrace's
-alone, byte for byte.
-
-**Probe identifiers do not depend on what was asked before**: a probe has the same
-number in `-l`, with `-i` and in the output, as long as the kernel runs.
-
-**More can be probed in processes**: `FILE@LINE` in the place of a function of a
-`pid` probe, files without a process (`uprobe:/path/of/file:...`), and libraries
-that are loaded later, which DTrace adds when they come and sonde probes
-beforehand, as a file. A library of which no file can be found is an error; with
-`-Z` it is none, and nothing is probed in it when it comes.
-
-**Static probes of programs are those of stapsdt notes.** `-h` writes a header
-that makes such notes, so a program needs no registration and its probes are
-read by other tools, too. Programs whose probes were made by DTrace's own `-h`
-and `-G` (DOF) have none for sonde, until they are built with its header:
-sources that use `PROVIDER_NAME()` and `PROVIDER_NAME_ENABLED()` need no change,
-those that use the `DTRACE_PROBE` macros do. Argument lists that a provider
-definition maps (`probe p(int a) : (b_t b)`) are not mapped: `args[]` are the
-native ones. Besides `PROVIDERN:::` there is `usdt:FILE:PROVIDER:NAME` for
-whoever runs a file.
-
-**`cpc` with `-c` or `-p` counts the events of those processes**, and of what they
-start; with `-xscope=system` it counts everybody's, as DTrace does, and
-`-xscope=processes` makes `profile-n` like it. Events have the short names of
-perf-list(1) (`cpu_clock`) as well as those that DTrace lists
-(`perf_count_sw_cpu_clock`). The provider `perf`, `sample()` and `args[0]` are new.
-
-**User stacks need no frame pointers** with `-xunwind=dwarf`.
-"""
+DIFFERENCES = "## Different on purpose"
+"""The heading of the last section, which is written by hand and kept as it is."""
 
 CAUSES = (
     (
@@ -214,8 +146,8 @@ def failures(verdicts: Mapping[str, str]) -> Iterator[str]:
         yield f"\n{wrapped}\n\n" + "".join(f"- {name}\n" for name in groups[text])
 
 
-def suite_page(results: Sequence[str], tests: str | None, embedded_result: str) -> str:
-    """The page without the section on published scripts."""
+def suite_page(results: Sequence[str], tests: str | None, embedded_result: str, old: str) -> str:
+    """The page without the section on published scripts; that on differences is of the old page."""
     verdicts: dict[str, str] = {}
     for path in results:
         verdicts |= json.loads(Path(path).read_text())["verdicts"]
@@ -223,7 +155,7 @@ def suite_page(results: Sequence[str], tests: str | None, embedded_result: str) 
         verdicts.pop(test, None)
     embedded = json.loads(Path(embedded_result).read_text())["verdicts"]
     parts = [INTRODUCTION, "\n", *passes(verdicts), *failures(verdicts), *embedded_section(embedded)]
-    return "".join([*parts, "\n", DIFFERENCES])
+    return "".join([*parts, "\n", old[old.index(DIFFERENCES) :]])
 
 
 def kept_section(page: str) -> str:
@@ -242,7 +174,7 @@ def main() -> None:
     old = TARGET.read_text()
     if bool(arguments.results) != bool(arguments.embedded) or not (arguments.results or arguments.scripts):
         parser.error("results of the suite and --embedded belong together; without them there is --scripts")
-    page = suite_page(arguments.results, arguments.tests, arguments.embedded) if arguments.results else old
+    page = suite_page(arguments.results, arguments.tests, arguments.embedded, old) if arguments.results else old
     section = "".join(scripts_section(Path(arguments.scripts))) if arguments.scripts else kept_section(old)
     TARGET.write_text(replace_section(page, section) if section else page)
 

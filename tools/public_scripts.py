@@ -20,6 +20,7 @@ import hashlib
 import json
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -33,6 +34,8 @@ from typing import Any, NamedTuple
 from public_scripts_causes import Causes, Failure
 
 WORKLOAD = [sys.executable, str(Path(__file__).with_name("public_scripts_load.py"))]
+ENDS_WITH_PARENT = ["setpriv", "--pdeathsig"]
+"""With a signal: nothing that the tool has started outlives it, be it killed."""
 SECONDS = 1.5
 PATIENCE = 20
 _RUNS_DTRACE = re.compile(r"\b(?:/usr/sbin/)?dtrace\s+-|/usr/sbin/dtrace|^dtrace=", re.MULTILINE)
@@ -103,7 +106,9 @@ class Runner:
         (directory / "real").mkdir()
         (directory / "real" / "dtrace").symlink_to(sonde)
         command = directory / "bin" / "dtrace"
-        command.write_text(f'#!/bin/sh\nexec "{directory}/real/dtrace" $DTRACE_FLAGS "$@"\n')
+        command.write_text(
+            f'#!/bin/sh\nexec {shlex.join([*ENDS_WITH_PARENT, "TERM"])} "{directory}/real/dtrace" $DTRACE_FLAGS "$@"\n'
+        )
         command.chmod(0o755)
 
     def attempt(self, script: Script, flags: Sequence[str], seconds: float = 0) -> Attempt:
@@ -114,7 +119,7 @@ class Runner:
             "TERM": "dumb",
         }
         with tempfile.TemporaryDirectory(dir=self._directory) as place:
-            command = self._command(script, Path(place))
+            command = [*ENDS_WITH_PARENT, "KILL", *self._command(script, Path(place))]
             with open(f"{place}/errors", "w+b") as errors:
                 process = subprocess.Popen(
                     command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=errors, env=environment,
@@ -195,7 +200,9 @@ def settled(path: Path) -> list[dict[str, Any]]:
 @contextlib.contextmanager
 def workload() -> Iterator[int]:
     """The workload, for as long as the `with` block runs: its process."""
-    process = subprocess.Popen([*WORKLOAD, "forever"], stdout=subprocess.DEVNULL, start_new_session=True)
+    process = subprocess.Popen(
+        [*ENDS_WITH_PARENT, "TERM", *WORKLOAD, "forever"], stdout=subprocess.DEVNULL, start_new_session=True
+    )
     try:
         yield process.pid
     finally:

@@ -1,7 +1,10 @@
 """What tools/public_scripts.py finds in checkouts, and which cause it tells from messages and descriptions."""
 
 import json
+import signal
+import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -113,3 +116,49 @@ def test_the_section_is_put_in_its_place_once():
     page = replace_section("# Page\n\n## Different on purpose\n\ntext\n", "## Published scripts\n\nold\n")
     again = replace_section(page, "## Published scripts\n\nnew\n")
     assert again == "# Page\n\n## Published scripts\n\nnew\n\n## Different on purpose\n\ntext\n"
+
+
+TOOLS = str(Path(__file__).parents[2] / "tools")
+RUNNING = """
+import sys
+sys.path.insert(0, {tools!r})
+from pathlib import Path
+from public_scripts import Runner, Script, workload
+with workload() as pid:
+    Path("load").write_text(str(pid))
+    script = Path({script!r})
+    Runner("{place}/sonde", Path("{place}"), pid).attempt(Script("x", script, script.suffix != ".d"), [])
+"""
+
+
+def is_there(pid):
+    """Whether a process is there and does not only wait for its parent."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+def within(seconds, holds):
+    end = time.monotonic() + seconds
+    while not holds() and time.monotonic() < end:
+        time.sleep(0.02)
+    return holds()
+
+
+@pytest.mark.parametrize(("name", "text"), [("s.d", "END { }\n"), ("s", "#!/bin/sh\ndtrace -n 'END { }' | cat\n:\n")])
+def test_nothing_outlives_a_killed_tool(tmp_path, name, text):
+    (tmp_path / name).write_text(text)
+    sonde = tmp_path / "sonde"
+    sonde.write_text(
+        f"#!/bin/sh\necho $$ > {tmp_path}/traces.part\nmv {tmp_path}/traces.part {tmp_path}/traces\nexec sleep 300\n"
+    )
+    sonde.chmod(0o755)
+    program = RUNNING.format(tools=TOOLS, script=str(tmp_path / name), place=tmp_path)
+    tool = subprocess.Popen([sys.executable, "-c", program], cwd=tmp_path)
+    assert within(20, (tmp_path / "traces").exists)
+    started = [int((tmp_path / each).read_text()) for each in ("load", "traces")]
+    assert all(map(is_there, started))
+    tool.send_signal(signal.SIGKILL)
+    tool.wait()
+    assert within(20, lambda: not any(map(is_there, started)))
