@@ -43,8 +43,8 @@ def test_functions_have_their_best_name(program):
     assert [function.name for function in found.functions if function.address == twice.address] == ["twice"]
     assert found.containing(twice.address + twice.size - 1) == twice
     assert found.containing(twice.address - 1) != twice
-    assert found.instructions(twice)[0][0] == 0
-    assert found.first_instruction(twice) == found.instructions(twice)[0][1]
+    assert next(iter(found.instructions(twice))) == 0
+    assert found.first_instruction(twice) == found.instructions(twice)[0]
 
 
 def test_what_an_indirect_function_is(program):

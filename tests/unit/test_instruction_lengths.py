@@ -83,7 +83,7 @@ def test_what_the_kernel_does_not_probe(encoding):
 def test_any_bytes(code):
     """Instructions follow one another without a gap, none longer than the processor takes."""
     end = 0
-    for at, instruction in starts(code):
+    for at, instruction in starts(code, lambda: None).items():
         assert at == end
         assert 1 <= instruction.length <= LONGEST
         end += instruction.length

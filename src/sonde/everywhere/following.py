@@ -77,7 +77,7 @@ class Everywhere:
                     self._late.append(Late(event.mapping.path, (time.monotonic_ns() - event.time) / 1e9))
 
     def summary(self) -> Summary:
-        refused = tuple(each for table in self._tables for each in table.refused)
+        refused = *self._files.given_up.items(), *(each for table in self._tables for each in table.refused)
         lost = self._events.lost if self._events is not None else 0
         return Summary(tuple(self._late), refused, self._files.unreadable, lost, self._events is not None)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import struct
 
 from sonde.engines.base import EngineError, SiteOfFile, Tracing
@@ -10,6 +11,7 @@ from sonde.everywhere.rows import Row, packed
 from sonde.probe import StaticPattern
 from sonde.probes.static_files import NamedSite, StaticFile
 from sonde.spec import SITES, ProgramSpec, SitesSpec, TracingSpec
+from sonde.symbols.errors import CostError
 
 _ONLY_KEY = struct.pack("<I", 0)
 
@@ -34,15 +36,20 @@ class SiteTable:
 
     def prepare(self, file: StaticFile) -> None:
         """Read what it takes to attach to a file. Sonde is slower once its own interpreter has probes."""
-        for pattern in self._patterns:
-            file.matching(pattern)
+        with contextlib.suppress(CostError):  # which `attach` tells
+            for pattern in self._patterns:
+                file.matching(pattern)
 
     def attach(self, file: StaticFile) -> bool:
         """Attach to the sites of a file, once; whether there are any."""
         if file in self._done:
             return False
         self._done.add(file)
-        matched = self._matched(file)
+        try:
+            matched = self._matched(file)
+        except CostError as error:
+            self.refused.append((file.found, str(error)))
+            return False
         if not matched:
             return False
         room = SITES - self._used
@@ -63,7 +70,8 @@ class SiteTable:
         return True
 
     def _matched(self, file: StaticFile) -> dict[NamedSite, tuple[int, ...]]:
-        """The sites in the order of the file's notes, each once, with the clauses of all patterns that match it."""
+        """The sites in the order of the file's notes, each once, with the clauses of all patterns that match it.
+        Raises CostError."""
         matched: dict[NamedSite, tuple[int, ...]] = {}
         for pattern, mask in zip(self._patterns, self._sites.masks, strict=True):
             for site in file.matching(pattern):

@@ -105,7 +105,7 @@ def place_of(code: CodeObject, address: int, section: str) -> int:
 
 
 def _check(code: CodeObject, function: Function, offset: int, section: str) -> None:
-    instruction = code.first_instruction(function) if not offset else dict(code.instructions(function)).get(offset)
+    instruction = code.first_instruction(function) if not offset else code.instructions(function).get(offset)
     if instruction is None:
         raise ObjectError(f"{section}: no instruction of {function.name} begins at offset {offset:#x}")
     if not instruction.is_probeable:

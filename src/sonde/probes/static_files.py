@@ -11,6 +11,7 @@ from sonde.probes.installed_files import has_section, with_sections
 from sonde.probes.pattern import matcher
 from sonde.probes.static_sites import SiteError, site_of
 from sonde.symbols.elf import ElfError, ElfFile
+from sonde.symbols.errors import CostError
 from sonde.symbols.functions import CodeObject
 from sonde.symbols.indirect import Loaded
 from sonde.symbols.mappings import DELETED, Mapping, parse_maps
@@ -63,8 +64,9 @@ class StaticFile:
 
     def matching(self, pattern: StaticPattern, process: str = "") -> list[NamedSite]:
         """The sites that a description matches, of any process, or of the one with this number. One whose note leads
-        nowhere is left out."""
-        return [self._named(note) for note in self._matching(pattern, process) if self._site(note) is not None]
+        nowhere is left out. Raises CostError."""
+        with self._file.costs:
+            return [self._named(note) for note in self._matching(pattern, process) if self._site(note) is not None]
 
     def _matching(self, pattern: StaticPattern, process: str) -> Iterator[Note]:
         is_function = matcher(pattern.function)
@@ -122,6 +124,8 @@ class StaticFiles:
         self._files: dict[_Identity, StaticFile] = {}
         self.unreadable = 0
         """Files that were gone, with their process, before they could be looked at."""
+        self.given_up: dict[str, str] = {}
+        """Files whose notes take too much to read, and why."""
 
     def processes(self) -> list[int]:
         """The processes that run, but this one."""
@@ -148,7 +152,7 @@ class StaticFiles:
                 file = ElfFile.open(path)
             except (OSError, ElfError):
                 continue
-            notes = _notes(file)
+            notes = self._notes(file, path)
             found = self._kept(os.getpid(), path, path, file, notes) if notes else None
             if found is not None:
                 yield found
@@ -172,10 +176,20 @@ class StaticFiles:
                 continue
             if file is None:
                 return None
-            notes = _notes(file)
+            notes = self._notes(file, mapping.path)
             return self._kept(pid, mapping.path, path, file, notes) if notes else None
         self.unreadable += 1
         return None
+
+    def _notes(self, file: ElfFile, path: str) -> list[Note]:
+        try:
+            with file.costs:
+                return notes_of(file)
+        except CostError as error:
+            self.given_up[path] = str(error)
+        except ElfError:
+            pass  # a damaged file has no probes
+        return []
 
     def _kept(self, pid: int, called: str, path: str, file: ElfFile, notes: list[Note]) -> StaticFile | None:
         try:
@@ -210,13 +224,6 @@ def _open(path: str) -> ElfFile | None:
     finally:
         os.close(descriptor)
     return ElfFile.open(path)
-
-
-def _notes(file: ElfFile) -> list[Note]:
-    try:
-        return notes_of(file)
-    except ElfError:
-        return []
 
 
 def _identity(descriptor: int, pid: int, proc: str) -> _Identity:

@@ -27,7 +27,8 @@ class SiteError(Exception):
 
 
 def site_of(code: CodeObject, note: Note) -> StaticSite:
-    """Where a note says that its probe is, with the places of its arguments. Raises SiteError."""
+    """Where a note says that its probe is, with the places of its arguments. Raises SiteError or
+    CostError."""
     offset = code_offset(code.loaded.file, note.location)
     if offset is None or not _is_instruction(code, note.location):
         raise SiteError(f"its address 0x{note.location:x} is not that of an instruction")
@@ -50,5 +51,5 @@ def _is_instruction(code: CodeObject, address: int) -> bool:
     function = code.containing(address)
     if function is None:
         return code.loaded.file.bytes_at(address, 1) == bytes((_NOP,))
-    found = dict(code.instructions(function)).get(address - function.address)
+    found = code.instructions(function).get(address - function.address)
     return found is not None and found.is_probeable

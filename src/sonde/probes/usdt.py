@@ -18,11 +18,12 @@ from sonde.lang.errors import DError
 from sonde.probe import Probe, StaticPattern, StaticProbe, StaticSite
 from sonde.probes.pattern import Pattern, matcher, plain
 from sonde.probes.provider import STATIC, USDT
-from sonde.probes.static_files import StaticFile, StaticFiles, is_every, shown_name
+from sonde.probes.static_files import NamedSite, StaticFile, StaticFiles, is_every, shown_name
 from sonde.probes.static_sites import ARGUMENT_TYPES, SiteError, site_of
 from sonde.probes.user_functions import objects_called
 from sonde.symbols.code_objects import CodeObjects
 from sonde.symbols.elf import ElfError
+from sonde.symbols.errors import CostError
 from sonde.symbols.functions import CodeObject
 from sonde.symbols.stapsdt import SECTION
 from sonde.symbols.static_note import Note
@@ -56,6 +57,14 @@ class _Wanted(NamedTuple):
     function: str
     name: str
     is_usdt: bool
+
+
+def _affordable(file: StaticFile, wanted: StaticPattern, process: str) -> list[NamedSite]:
+    """The sites of a file that a description matches; none where telling takes too much, as a session then says."""
+    try:
+        return file.matching(wanted, process)
+    except CostError:
+        return []
 
 
 class StaticProbes:
@@ -101,7 +110,7 @@ class StaticProbes:
         if self._objects.is_own_namespace():
             for pid, files in self._running:
                 for file in files:
-                    for provider, module, function, name, site in file.matching(wanted, str(pid)):
+                    for provider, module, function, name, site in _affordable(file, wanted, str(pid)):
                         names = f"{provider}{pid}", module, function, name
                         found.setdefault((pid, file.path, names), []).append(site)
         made = [self._probe(StaticProbe(pid, path, tuple(dict.fromkeys(sites))), names)

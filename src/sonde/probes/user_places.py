@@ -65,7 +65,7 @@ def named(place: Place, name: str, is_exact: bool) -> Iterator[tuple[str, int]]:
     for kind in ("entry", "return"):
         if test(kind) and _refused(place, kind) is None:
             yield kind, 0
-    for offset, instruction in place.object.instructions(place.function):
+    for offset, instruction in place.object.instructions(place.function).items():
         if instruction.is_probeable and test(f"{offset:x}"):
             yield f"{offset:x}", offset
 
@@ -75,7 +75,7 @@ def obstacle(place: Place, offset: int, called: str) -> DError | None:
     name = place.function.name
     if offset >= place.function.size:
         return DError("D_PROC_OFF", f"{called} outside of function '{name}'")
-    instructions = dict(place.object.instructions(place.function))
+    instructions = place.object.instructions(place.function)
     instruction = instructions.get(offset)
     if instruction is None:
         return DError("D_PROC_ALIGN", f"{called} is not aligned on an instruction", hint=_around(instructions, offset))

@@ -59,7 +59,7 @@ class CodeObject:
         self._root = root
         self._file = file
         self._symbols = symbols
-        self._decoded: tuple[Function, list[tuple[int, Instruction]]] | None = None
+        self._decoded: tuple[Function, dict[int, Instruction]] | None = None
 
     @property
     def where(self) -> str:
@@ -166,11 +166,12 @@ class CodeObject:
                 return Function(section.name, section.address, section.size, offset)
         return Function("", address, LONGEST, self.code_offset(address) or 0)
 
-    def instructions(self, function: Function) -> list[tuple[int, Instruction]]:
-        """Offset in the function and instruction of each, as far as its bytes are instructions. Those of the function
-        that was asked for last are kept: some have many probes, and take a while."""
+    def instructions(self, function: Function) -> dict[int, Instruction]:
+        """The instructions by their offsets in the function, as far as its bytes are instructions. Those of the
+        function that was asked for last are kept: some have many probes, and take a while. Raises CostError."""
         if self._decoded is None or self._decoded[0] != function:
-            self._decoded = function, starts(self._file.bytes_at(function.address, function.size))
+            code = self._file.bytes_at(function.address, function.size)
+            self._decoded = function, starts(code, self._file.costs.check)
         return self._decoded[1]
 
     def first_instruction(self, function: Function) -> Instruction | None:

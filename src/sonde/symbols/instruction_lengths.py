@@ -3,11 +3,14 @@ volume 3, appendix A). What they do is not looked at."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from sonde.typed import NamedTuple
 
 LONGEST = 15
+
+_FEW = 1 << 12
+"""Instructions that are decoded between two looks at what it costs."""
 
 _LEGACY_PREFIXES = frozenset((0x66, 0x67, 0xF2, 0xF3, 0xF0, 0x2E, 0x36, 0x3E, 0x26, 0x64, 0x65))
 _LOCK, _OPERAND_SIZE, _ADDRESS_SIZE = 0xF0, 0x66, 0x67
@@ -121,16 +124,19 @@ def decode(code: bytes, at: int) -> Instruction | None:
     return found
 
 
-def starts(code: bytes) -> list[tuple[int, Instruction]]:
-    """Offset and instruction of each, from the first byte on, as far as the bytes are instructions."""
-    found = []
+def starts(code: bytes, check: Callable[[], None]) -> dict[int, Instruction]:
+    """The instructions by their offsets, from the first byte on, as far as the bytes are instructions. `check` is
+    called now and then, and may raise to end it."""
+    found = {}
     at = 0
     while at < len(code):
         instruction = decode(code, at)
         if instruction is None:
             break
-        found.append((at, instruction))
+        found[at] = instruction
         at += instruction.length
+        if not len(found) % _FEW:
+            check()
     return found
 
 

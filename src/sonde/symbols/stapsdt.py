@@ -70,11 +70,12 @@ def notes(data: bytes) -> Iterator[Note]:
             owner_size, size, kind = _HEADER.unpack_from(data, at)
         except struct.error:
             raise StapsdtError("a note is cut off") from None
-        start = at + _HEADER.size + _aligned(owner_size)
+        owner = at + _HEADER.size
+        start = owner + _aligned(owner_size)
         end = start + size
         if end > len(data):
             raise StapsdtError("a note is cut off")
-        if kind == _NT_STAPSDT and data[at + _HEADER.size :][:owner_size] == _OWNER:
+        if kind == _NT_STAPSDT and data[owner : owner + owner_size] == _OWNER:
             yield _note(data[start:end])
         at = start + _aligned(size)
 
