@@ -108,6 +108,11 @@ def test_extra_arguments_are_refused():
     assert run("-xargref", "-e", "-n", "BEGIN", "one").returncode == 0
 
 
+def test_an_identifier_is_looked_up_before_arguments_are_counted():
+    done = run("-i", "0", "-", "2")
+    assert done.stderr.splitlines()[0].endswith("invalid probe identifier 0: Unknown probe identifier")
+
+
 @pytest.mark.parametrize("option", ["zdefs", "argref", "empty"])
 def test_pragmas_change_what_is_accepted(option, tmp_path):
     program = {"zdefs": "nonsense { }", "argref": "BEGIN { }", "empty": ""}[option]

@@ -16,7 +16,7 @@ from sonde.lang.check.operands import value_of
 from sonde.lang.check.operators import is_scalar_test
 from sonde.lang.check.options import DEFAULTS, CheckOptions
 from sonde.lang.check.pragmas import Pragmas, is_satisfied
-from sonde.lang.check.probes import matching_probes, require_stability
+from sonde.lang.check.probes import matching_probes, numbered_probe, require_stability
 from sonde.lang.check.prototypes import NAMES as FUNCTIONS
 from sonde.lang.check.provider_definitions import define_provider
 from sonde.lang.check.scope import Enabling, ProbePrototype, Scope
@@ -143,6 +143,10 @@ class Checker:
                 pragmas.handle(item)
             elif isinstance(item, syntax.ProbeClause):
                 clauses.append((item, position))
+                # Before the end of the program is looked at, as DTrace does.
+                for spec in item.specs:
+                    if spec.identifier is not None:
+                        numbered_probe(spec, self._scope)
             elif isinstance(item, syntax.Declaration):
                 declare_variables(item, self._scope)
             elif isinstance(item, syntax.InlineDefinition):

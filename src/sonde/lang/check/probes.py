@@ -12,11 +12,7 @@ from sonde.probe import Probe, StaticProbe
 def matching_probes(spec: ProbeSpec, scope: Scope) -> tuple[Probe, ...]:
     """All probes of one description; none is an error unless the options allow it."""
     if spec.identifier is not None:
-        probe = scope.catalog.by_id(spec.identifier)
-        if probe is None:
-            text = f"invalid probe identifier {spec.identifier}: Unknown probe identifier"
-            raise DError("D_PDESC_INVAL", text, spec.position)
-        return (probe,)
+        return (numbered_probe(spec, scope),)
     try:
         found = tuple(scope.catalog.match(*spec.fields))
     except DError as error:
@@ -32,6 +28,16 @@ def matching_probes(spec: ProbeSpec, scope: Scope) -> tuple[Probe, ...]:
         names = scope.catalog.alike(*spec.fields) if is_explained else ()
         raise DError("D_PDESC_ZERO", f"{text}\n{reason}" if reason else text, spec.position, hint, names)
     return _with_awaited(found, spec, scope) if found or scope.options.zero_probes else found
+
+
+def numbered_probe(spec: ProbeSpec, scope: Scope) -> Probe:
+    """The probe of a description that is a number."""
+    assert spec.identifier is not None
+    probe = scope.catalog.by_id(spec.identifier)
+    if probe is None:
+        text = f"invalid probe identifier {spec.identifier}: Unknown probe identifier"
+        raise DError("D_PDESC_INVAL", text, spec.position)
+    return probe
 
 
 def _with_awaited(found: tuple[Probe, ...], spec: ProbeSpec, scope: Scope) -> tuple[Probe, ...]:
