@@ -239,6 +239,7 @@ def test_a_string_character_is_a_char() -> None:
         ("trace(curthread->nothing);", "D_TYPE_MEMBER"),
         ("trace(curthread->comm[16]);", "D_ARR_BOUNDS"),
         ("trace((int)execname);", "D_CAST_INVAL"),
+        ("trace((char *)execname);", "D_CAST_INVAL"),
         ("1 = 2;", "D_OP_LVAL"),
         ("pid = 2;", "D_OP_WRITE"),
         ("`max_pfn = 2;", "D_OP_WRITE"),

@@ -215,6 +215,25 @@ def test_tests_that_are_not(test: str) -> None:
         assert warnings(text) == [], text
 
 
+TEXTS = """
+struct made { char text[8]; };
+translator struct made < struct task_struct *T > { text = execname; };
+inline struct made *m = xlate <struct made *> (curthread);
+"""
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_addresses_of_texts_last_one_firing(name: str) -> None:
+    """Arrays that translators give are strings here."""
+    text = f"{TEXTS}BEGIN {{ {name} = (char *)m->text; }}"
+    if name.startswith("this"):
+        assert warnings(text) == []
+    else:
+        assert at(text, only(text)).startswith("(char *)")
+        assert only(text).remedy == "keep the text: leave the cast out"
+    assert warnings(text.replace("(char *)", "")) == []
+
+
 def test_each_is_told_once() -> None:
     text = f"{READ}, {RETURN}, {WRITE} /uid == -1/ {{ x = 0; x = timestamp; }}"
     assert [each.position.column for each in warnings(text)] == [text.index("==") + 1, text.index("x = t") + 1]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sonde.lang.check.conversions import convert, convert_to_string, decay, length_constant, string_size
 from sonde.lang.check.kinds import (
+    ARRAY_AS_STRING,
     compatible,
     is_function,
     is_integer,
@@ -48,7 +49,7 @@ def _may_cast(kind: Type, operand: Operand) -> bool:
         return True
     if is_scalar(kind) and (is_scalar(given) or is_function(given)):
         return True
-    if is_pointer(kind) and pointed_to(given) is not None:
+    if is_pointer(kind) and (pointed_to(given) is not None or given is ARRAY_AS_STRING):
         return True
     if is_string(kind) and (is_scalar(given) or is_string_like(given)):
         return True

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from sonde.lang.types import (
+    STRING,
     Array,
     Enum,
     Float,
@@ -15,12 +16,17 @@ from sonde.lang.types import (
     String,
     Struct,
     Type,
+    Typedef,
     Void,
     name_of,
     resolve,
     size_of,
 )
 from sonde.visible import single_line
+
+ARRAY_AS_STRING = Typedef("string", STRING)
+"""The type of a string that a translator gives for a member that is declared as an array of characters: as an array it
+may be cast to a pointer, which no other string may."""
 
 _OF_ARRAY = re.compile(r"(?<=\w)\[")
 """Where the size of an array begins, which messages set off."""

@@ -10,7 +10,7 @@ from sonde.lang.check.assignments import stored
 from sonde.lang.check.compatibility import accepts
 from sonde.lang.check.conversions import convert
 from sonde.lang.check.declarations import declared, type_name
-from sonde.lang.check.kinds import compatible, is_integer, is_pointer, is_string, spell
+from sonde.lang.check.kinds import ARRAY_AS_STRING, compatible, is_integer, is_pointer, is_string, spell
 from sonde.lang.check.operands import (
     TRANSLATED,
     TRANSLATED_POINTER,
@@ -24,7 +24,7 @@ from sonde.lang.check.untranslated import reason
 from sonde.lang.d import syntax
 from sonde.lang.errors import DError, Position
 from sonde.lang.program import Const, Deref
-from sonde.lang.types import Pointer, Struct, Type, resolve
+from sonde.lang.types import Array, Pointer, Struct, Type, resolve
 
 
 def declare_translator(node: syntax.Translator, scope: Scope, trusted: bool, end: Position) -> None:
@@ -140,4 +140,6 @@ def _expand(value: TranslatorValue, definition: syntax.TranslatorMember, scope: 
         )
         raise DError("D_XLATE_INCOMPAT", text, definition.position)
     expression = value_of(result)
-    return expression if is_string(expression.type) else stored(expression, found.type)
+    if not is_string(expression.type):
+        return stored(expression, found.type)
+    return expression._replace(type=ARRAY_AS_STRING) if isinstance(resolve(found.type), Array) else expression

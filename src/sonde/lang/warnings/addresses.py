@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sonde.lang.check.kinds import is_string
-from sonde.lang.program import Builtin, Call, Cast, Clause, Expr
+from sonde.lang.check.kinds import is_pointer, is_string
+from sonde.lang.program import Assign, Builtin, Call, Cast, Clause, Element, Expr, Var
 from sonde.lang.walk import nodes
 from sonde.lang.warnings.calls import ARGUMENTS, RETURN_ADDRESSES, WRITTEN
 from sonde.lang.warnings.warning import Warning
@@ -26,6 +26,20 @@ def misread_addresses(clause: Clause) -> Iterator[Warning]:
             yield from _copied(node, calls)
         elif is_of_processes and isinstance(node, Cast) and is_string(node.type):
             yield from _taken_as_text(node, calls)
+        elif isinstance(node, Assign) and _is_address_of_text(node.value) and _outlasts_firing(node.target):
+            text = "only the address of this text is kept, and the text is gone when the firing ends"
+            yield Warning(node.value.position, text, "keep the text: leave the cast out")
+
+
+def _is_address_of_text(value: Expr) -> bool:
+    inner = value
+    while isinstance(inner, Cast) and is_pointer(inner.type):
+        inner = inner.operand
+    return inner is not value and is_string(inner.type)
+
+
+def _outlasts_firing(target: Expr) -> bool:
+    return isinstance(target, (Var, Element)) and target.variable.scope != "this"
 
 
 def _copied(node: Call, calls: list[Syscall]) -> Iterator[Warning]:
