@@ -66,7 +66,8 @@ def _causes(results: list[dict[str, Any]]) -> Iterator[str]:
         names = Counter(
             name for each in lacking for name in {_short(f["name"]) for f in each["failures"] if f["cause"] == cause}
         )
-        listed = ", ".join(f"{_code(name)} {count}" for name, count in names.most_common(_SHOWN))
+        most = sorted(names.items(), key=lambda each: (-each[1], each[0]))[:_SHOWN]
+        listed = ", ".join(f"{_code(name)} {count}" for name, count in most)
         more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
         text = f"- {cause}: {listed}{more}"
         yield (

@@ -65,10 +65,11 @@ CONVERSIONS = {"I", "P"}
 OWN_MISTAKES = (
     "expected predicate and/or actions following probe description",
     "failed to set option 'switchrate': Invalid value for specified option",
-    'syntax error near ""RPS""',
+    'syntax error near """: "RPS", "RD BYTES", "WPS", "WR BYTES");',
+    'syntax error near "=": scsi_cmd[0x00] = "test_unit_ready";',
 )
-"""Messages about a shell's command in a file of D, a part of a program, an option without its value, and `#define` in a
-script that does not run the preprocessor."""
+"""Messages about a shell's command in a file of D, an option without its value, `#define` in a script that does not run
+the preprocessor, and a part of a program; those about syntax with the line."""
 
 
 class Failure(NamedTuple):
@@ -91,12 +92,19 @@ _LACKING = (
     (re.compile(r"fatal error: (\S+): No such file"), HEADER),
     (re.compile(r"(errno\.h): No such file"), HEADER),
 )
+_SHOWN = re.compile(r"^  \S.*:\d+:\d+:.*\n(.*)", re.M)
+"""The line of the program that an excerpt shows."""
 _OF_TARGET = re.compile(r"[a-z_*]*[a-z_*]0")
 """A provider of `$target`, which is process 0 where none is started."""
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 _DEFINED = re.compile(r"^#define[ \t]+(\w+)[ \t]+(\w+)[ \t]*$", re.MULTILINE)
 """A word for the preprocessor to replace."""
 _CAST = re.compile(r"\((\w+(?: \w+)?)\s*\**\s*\)")
+
+
+def _line(excerpt: str) -> str:
+    found = _SHOWN.search(excerpt)
+    return found[1].strip() if found else ""
 
 
 class Causes:
@@ -136,7 +144,7 @@ class Causes:
             1
         ] in CONVERSIONS:
             yield Failure(WORD, f"%{conversion[1]}")
-        elif message in OWN_MISTAKES:
+        elif message in OWN_MISTAKES or f"{message}: {_line(excerpt)}" in OWN_MISTAKES:
             yield Failure(OWN, message)
         else:
             yield Failure(UNEXPLAINED, message)

@@ -28,6 +28,10 @@ MESSAGES = {
     "dtrace: failed to compile script x: [D_IDENT_UNDEF] line 1: failed to resolve `freemem: Unknown symbol name\n":
         (causes.DATA, "`freemem"),
     "/dev/stdin:41:10: fatal error: sys/isa_defs.h: No such file or directory\n": (causes.HEADER, "sys/isa_defs.h"),
+    "dtrace: failed to compile script x: [D_SYNTAX] line 1: syntax error near \"=\"\n  /a/x.d:1:16:\n"
+    "    scsi_cmd[0x00] = \"test_unit_ready\";\n                   ^\n": (causes.OWN, 'syntax error near "="'),
+    "dtrace: failed to compile script x: [D_SYNTAX] line 1: syntax error near \"=\"\n  /a/x.d:1:3:\n    x = 1;\n":
+        (causes.UNEXPLAINED, 'syntax error near "="'),
     "dtrace: failed to compile script x: [D_OP_INT] line 1: operator % requires operands of integral type\n":
         (causes.UNEXPLAINED, "operator % requires operands of integral type"),
 }  # fmt: skip
