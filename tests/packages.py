@@ -14,6 +14,7 @@ PACKAGES = {
     "addr2line": "binutils",
     "as": "binutils",
     "bpf-gcc": "gcc-bpf",
+    "bpf/usdt.bpf.h": "libbpf-dev",
     "bpftool": "bpftool",
     "bpftrace": "bpftrace",
     "chromedriver": "chromium-driver",

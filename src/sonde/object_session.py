@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator, Sequence
 
-from sonde.bpf import maps
+from sonde.bpf import maps, programs
 from sonde.engines.kernel.engine import KernelEngine
 from sonde.engines.kernel.perf_outputs import PerfOutput
 from sonde.engines.kernel.tracing import KernelTracing
@@ -43,6 +43,7 @@ class ObjectSession:
             )
         self._spec = spec
         self._tracing: KernelTracing = engine.load(spec)
+        self._is_fired = any(each.attach_type != programs.TRACE_ITER for each in loadable.requests.values())
         self._outputs: dict[str, PerfOutput] = {}
         self._own_code: list[tuple[int, int]] = []
 
@@ -59,6 +60,9 @@ class ObjectSession:
             self._follow(signals)
             self._drain()
             self._show_losses()
+            for name, wanted in self._loadable.requests.items():
+                if wanted.attach_type == programs.TRACE_ITER:
+                    self._report.written(self._tracing.iterate(name, wanted.iterated))
             if shows_maps:
                 self._show_maps()
             self._report.flush()
@@ -75,7 +79,7 @@ class ObjectSession:
     def _follow(self, signals: Signals) -> None:
         alive = {each.descriptor for each in self._traced}
         written = tuple(each for output in self._outputs.values() for each in output.descriptors)
-        while not signals.asked:
+        while not signals.asked and (alive or self._is_fired):
             ready = self._tracing.wait(IDLE, (signals.descriptor, *alive, *written))
             self._drain()
             self._report.flush()

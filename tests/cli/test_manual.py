@@ -22,7 +22,13 @@ def option_names(command):
 def known():
     """Options as the parser has them: the two data models are -3 and -6 with a value to it."""
     letters = {*arguments._SPECIFIERS, *arguments._SETTINGS, *arguments._FLAGS, *arguments._VALUES, *"cpx"}
-    both = {f"-{letter}" for letter in letters} | {*arguments._LONG, *arguments._PICTURES, "-32", "-64"}
+    both = {f"-{letter}" for letter in letters} | {
+        *arguments._LONG,
+        *arguments._PICTURES,
+        *arguments._CHOICES,
+        "-32",
+        "-64",
+    }
     return both - {"--act"}
 
 

@@ -211,7 +211,7 @@ def test_types_of_kernels_to_come_do(kind):
 
 @pytest.mark.parametrize("attach_type", range(60))
 def test_attach_types_that_decide_do(attach_type):
-    harmless = (programs.TRACE_RAW_TP, programs.TRACE_FENTRY, programs.TRACE_FEXIT)
+    harmless = (programs.TRACE_RAW_TP, programs.TRACE_FENTRY, programs.TRACE_FEXIT, programs.TRACE_ITER)
     assert bool(harm(of_program([mov_imm(0, 0), exit_()], programs.TRACING, attach_type))) == (
         attach_type not in harmless
     )

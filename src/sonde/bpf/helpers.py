@@ -54,6 +54,14 @@ that one's bytes, and all that belong to none, are zeros then."""
 
 NUMBERS["fetch_variables"] = FETCH_VARIABLES
 
+POISON, _MOST_POISON = 0x0BAD0000, 1 << 16
+"""A number that no helper has or will have, and behind it the number of what is missing: calls of it stand where code
+depends on what the kernel has not. The verifier refuses a program that may come to one."""
+
+
+def is_poison(number: int) -> bool:
+    return POISON <= number < POISON + _MOST_POISON
+
 
 def name_of(number: int) -> str:
     """The name of a helper as the kernel writes it, `bpf_map_lookup_elem`; `helper#N` where there is none."""

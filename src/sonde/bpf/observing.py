@@ -11,8 +11,9 @@ from __future__ import annotations
 from sonde.bpf import maps, programs
 from sonde.bpf.helpers import FETCH_VARIABLES, NAMES, NUMBERS
 
-_TRACE_ATTACH_TYPES = (programs.TRACE_RAW_TP, programs.TRACE_FENTRY, programs.TRACE_FEXIT)
-"""Of programs of the type TRACING. MODIFY_RETURN is not among them: its result becomes the function's."""
+_TRACE_ATTACH_TYPES = (programs.TRACE_RAW_TP, programs.TRACE_FENTRY, programs.TRACE_FEXIT, programs.TRACE_ITER)
+"""Of programs of the type TRACING; an iterator's result only says whether it is to be called again. MODIFY_RETURN is
+not among them: its result becomes the function's."""
 
 KINDS: dict[int, tuple[int, ...] | None] = {
     programs.SOCKET_FILTER: None, programs.KPROBE: None, programs.SCHED_CLS: None, programs.TRACEPOINT: None,

@@ -30,9 +30,10 @@ _LONG = {
 _LONG_WITH_VALUE = frozenset(("--btf", "--engine", "--flame-diff", "--object", "--raw", "--save", "--spec"))
 
 _PICTURES = frozenset(("--flame", "--folded", "--heatmap", "--pprof", "--speedscope"))
-"""Each may be given several times."""
+_CHOICES = frozenset(("--attach", "--map", "--program"))
+"""What is chosen of an object. Each of these and of the pictures may be given several times."""
 
-LONG_OPTIONS = (*_LONG, *sorted(_PICTURES))
+LONG_OPTIONS = (*_LONG, *sorted(_PICTURES | _CHOICES))
 
 _MODES = ("object", "header", "list", "version", "anonymous")
 
@@ -73,6 +74,12 @@ class Arguments(NamedTuple):
     flame_diff: str | None = None
     pictures: tuple[tuple[str, str], ...] = ()
     """Options such as `flame`, and their values."""
+    choices: tuple[tuple[str, str], ...] = ()
+    """Likewise `map`, `program` and `attach`, of an object."""
+
+    def chosen(self, name: str) -> list[str]:
+        """The values of one of the options `choices`, in their order."""
+        return [value for option, value in self.choices if option == name]
 
     @property
     def is_empty(self) -> bool:
@@ -94,6 +101,7 @@ class _Collected:
         self.flags: set[str] = set()
         self.values: dict[str, str] = {}
         self.pictures: list[tuple[str, str]] = []
+        self.choices: list[tuple[str, str]] = []
 
     def option(self, letter: str, value: str | None) -> None:
         """Take one option; those of `_WITH_VALUE` have a value."""
@@ -124,7 +132,7 @@ class _Collected:
     def finished(self) -> Arguments:
         return Arguments(
             tuple(self.programs), tuple(self.settings), tuple(self.operands), tuple(self.commands), tuple(self.pids),
-            frozenset(self.flags), pictures=tuple(self.pictures), **self.values,
+            frozenset(self.flags), pictures=tuple(self.pictures), choices=tuple(self.choices), **self.values,
         )  # fmt: skip
 
 
@@ -154,8 +162,9 @@ def parse(words: Sequence[str], more: Mapping[str, str] = _NONE) -> Arguments:
 
 def _long(word: str, remaining: list[str], collected: _Collected) -> None:
     name, equals, value = word.partition("=")
-    has_value = name in _LONG_WITH_VALUE or name in _PICTURES
-    if (name not in _LONG and name not in _PICTURES) or (equals and not has_value):
+    is_repeated = name in _PICTURES or name in _CHOICES
+    has_value = name in _LONG_WITH_VALUE or is_repeated
+    if (name not in _LONG and not is_repeated) or (equals and not has_value):
         raise UsageError(f"illegal option -- {word[2:]}", word)
     if not has_value:
         collected.flags.add(_LONG[name])
@@ -165,6 +174,8 @@ def _long(word: str, remaining: list[str], collected: _Collected) -> None:
             collected.settings.append(Setting(name, "engine", text))
         elif name in _PICTURES:
             collected.pictures.append((name[2:], text))
+        elif name in _CHOICES:
+            collected.choices.append((name[2:], text))
         else:
             collected.values[_LONG[name]] = text
     else:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from sonde.bpf import instructions as i
 from sonde.bpf import maps, observing, programs
 from sonde.bpf.conduct import conduct
-from sonde.bpf.helpers import name_of
+from sonde.bpf.helpers import is_poison, name_of
 from sonde.bpf.instructions import Instruction, decode
 from sonde.cli.messages import FatalError
 from sonde.lang.check.prototypes import DESTRUCTIVE
@@ -74,7 +74,7 @@ def _of_calls(code: list[Instruction], function_name: FunctionName) -> Iterator[
         # The second half of a 64-bit constant has no opcode.
         if x.opcode not in (i.JMP | i.CALL, i.JMP | i.CALL | i.X):
             continue
-        if x.src == i.CALL_HELPER and x.imm not in observing.HELPERS:
+        if x.src == i.CALL_HELPER and x.imm not in observing.HELPERS and not is_poison(x.imm):
             yield f"calls {name_of(x.imm)} (instruction {at})"
         elif x.src == i.CALL_KFUNC:
             name = "" if x.offset else function_name(x.imm)

@@ -164,6 +164,8 @@ def _trace_or_list(arguments: Arguments, messages: Messages) -> int:
         from sonde.cli.object import run_object
 
         return run_object(arguments, messages)
+    if arguments.choices:
+        raise UsageError(f"--{arguments.choices[0][0]} is about the programs of an object: it needs --object FILE")
     from sonde.cli.settings import option_table
 
     options = option_table(arguments)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from sonde.bpf.helpers import POISON
 from sonde.cli.arguments import Arguments
 from sonde.cli.destructive import harm, require_allowed
 from sonde.cli.disassembly import machine_code
@@ -20,8 +21,7 @@ from sonde.engines.base import EngineError
 from sonde.engines.kernel.engine import KernelEngine
 from sonde.engines.kernel.stamps import StampValues
 from sonde.object_session import ObjectSession
-from sonde.objects.core import POISON
-from sonde.objects.data import given_values
+from sonde.objects.choices import given_choices
 from sonde.objects.display import display
 from sonde.objects.errors import ObjectError
 from sonde.objects.front_end import Loadable, loadable
@@ -31,6 +31,9 @@ from sonde.report.object_text import MapTypes, ObjectReport
 from sonde.target.launch import CommandError
 from sonde.traced import Traced
 from sonde.untrusted import read_regular
+
+_PROBE = re.compile(r"object::([^\s:]+):(\S+?)(?=: |$)")
+"""How the probe of an object's program is called where engines speak of it: the program, and its section."""
 
 
 def run_object(arguments: Arguments, messages: Messages) -> int:
@@ -49,8 +52,10 @@ def run_object(arguments: Arguments, messages: Messages) -> int:
     with processes(arguments, options, KERNEL) as traced:
         try:
             object_ = read_object(_read(path))
-            values = given_values(options.texts("define"), traced[0].pid if traced else None)
-            made = loadable(object_, RunningKernel(), values)
+            target = traced[0].pid if traced else None
+            sizes, states, places = (arguments.chosen(each) for each in ("map", "program", "attach"))
+            choices = given_choices(options.texts("define"), sizes, states, places, target)
+            made = loadable(object_, RunningKernel(), choices)
             types, shown = display(object_, made.definitions)
             if "disassemble" in arguments.flags:
                 show(machine_code(made.spec, {}))
@@ -58,20 +63,22 @@ def run_object(arguments: Arguments, messages: Messages) -> int:
                 return 0
             reason = harm(made.spec)
             require_allowed(bool(reason), options, reason)
+            _tell_idle(made, messages)
             if "verbose" in arguments.flags:
-                for name, each in made.requests.items():
-                    places = f", {len(each.firings)} places" if len(each.firings) > 1 else ""
-                    messages.error(f"program {name}: {each.shown}{places}")
+                for name, wanted in made.requests.items():
+                    count = f", {len(wanted.firings)} places" if len(wanted.firings) > 1 else ""
+                    messages.error(f"program {name}: {wanted.shown}{count}")
             with opened(arguments.output, "output file ") as output:
                 by_map = {name: MapTypes(*each) for name, each in shown.items()}
                 report = ObjectReport(output, types, by_map, messages.error)
                 stamps = StampValues(traced[0].pid if traced else 0)
                 engine = KernelEngine(options.number("cpu", 0) if options.is_set("cpu") else None, stamps)
-                _run(made, engine, report, traced, "dump" in arguments.flags)
+                try:
+                    _run(made, engine, report, traced, "dump" in arguments.flags)
+                except EngineError as error:
+                    raise _refused(error, made) from None
         except ObjectError as error:
             raise FatalError(f"{path} cannot be loaded: {error.text}", hint=error.hint) from None
-        except EngineError as error:
-            raise engine_error(error, "C") from None
         except CommandError as error:
             raise FatalError(str(error)) from None
         return status_of(0, traced, options, messages)
@@ -84,10 +91,34 @@ def _run(made: Loadable, engine: KernelEngine, report: ObjectReport, traced: Seq
     except EngineError as error:
         found = re.search(r"(?:unknown|helper)#(\d+)", error.text + error.log)
         number = int(found[1]) - POISON if found else -1
-        if not 0 <= number < len(made.missing):
-            raise
-        what = f"{error.text.partition(':')[0]}: it needs {made.missing[number]}, which this kernel has not"
-        raise EngineError(what, place=error.place) from None
+        text, log = _PROBE.sub(r"program \1 (\2)", error.text), error.log
+        if 0 <= number < len(made.missing):
+            text, log = f"{text.partition(':')[0]}: it needs {made.missing[number]}, which this kernel has not", ""
+        raise EngineError(text, log, error.place) from None
+
+
+def _refused(error: EngineError, made: Loadable) -> FatalError:
+    """With what can be done about it where it is about one program."""
+    told = engine_error(error, "C")
+    name = next((each for each in made.requests if re.search(rf"program {re.escape(each)}\b", error.text)), None)
+    if name is None:
+        return told
+    remedy = f"leave the program out by --program {name}=off, or attach it elsewhere by --attach {name}=PLACE"
+    return FatalError(str(told), hint="\n".join(filter(None, (told.hint, remedy))))
+
+
+def _tell_idle(made: Loadable, messages: Messages) -> None:
+    """Say which programs nothing fires. Raises FatalError where no other is there."""
+    how = "--attach {}=PLACE, where PLACE is what a section has behind its first slash"
+    if len(made.idle) == len(made.requests):
+        what = f"none of its programs says where it is attached: {', '.join(made.idle)}"
+        raise FatalError(what, hint=f"attach one by {how.format(made.idle[0])}")
+    for name in made.idle:
+        section = made.requests[name].shown
+        messages.error(
+            f"program {name} is attached nowhere, since its section {section} does not say where: "
+            f"--attach {name}=PLACE does"
+        )
 
 
 def _read(path: str) -> bytes:

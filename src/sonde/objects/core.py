@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Sequence
 from sonde.bpf import btf
 from sonde.bpf import instructions as i
 from sonde.bpf.btf import Btf
+from sonde.bpf.helpers import POISON
 from sonde.bpf.instructions import Instruction
 from sonde.objects.btf_ext import CoreRelocation
 from sonde.objects.core_access import (
@@ -40,9 +41,6 @@ _ZERO_WITHOUT = frozenset((EXISTS, TYPE_EXISTS, TYPE_SIZE, TYPE_MATCHES, ENUMERA
 _STATEMENT = 8
 """Instructions that belong to a statement, as far as gcc's relocations go."""
 
-POISON = 0x0BAD0000
-"""A helper's number that the kernel never has, and behind it the number of what is missing."""
-
 
 class Kernel(Protocol):
     """The BTF that code is changed for."""
@@ -56,11 +54,15 @@ class Kernel(Protocol):
 
 
 class _Value(NamedTuple):
-    """What goes into the instruction; `size` is how many bytes a load there has to take, 0 if that does not matter."""
+    """What goes into the instruction; `size` is how many bytes a load there has to take, 0 if that does not matter.
+
+    `is_checked`: the compiler put the same number there. Which word a bit-field is loaded by is the compiler's choice.
+    """
 
     number: int
     size: int = 0
     is_plain: bool = True
+    is_checked: bool = True
 
 
 class Relocator:
@@ -89,7 +91,10 @@ class Relocator:
             if self._is_gnu and local is not None:
                 index = _meant(code, index, local, others)
             if target is None:
-                code[index] = i.call(POISON + len(self.missing))
+                poison = i.call(POISON + len(self.missing))
+                if code[index].opcode == i.LD_IMM64 and index + 1 < len(code):
+                    code[index + 1] = poison  # the second half of a constant is no instruction by itself
+                code[index] = poison
                 self.missing.append(self._shown(each))
             else:
                 _patch(code, index, local, target, self._shown(each))
@@ -179,14 +184,14 @@ def _field_value(types: Btf, field: Field, kind: int) -> _Value:
     match kind:
         case _ if kind == BYTE_OFFSET:
             is_plain = real.kind == btf.PTR or (real.kind == btf.INT and not real.encoding & btf.INT_SIGNED)
-            return _Value(offset, 0 if field.bits else size, is_plain)
+            return _Value(offset, 0 if field.bits else size, is_plain, not field.bits)
         case _ if kind == BYTE_SIZE:
-            return _Value(size)
+            return _Value(size, is_checked=not field.bits)
         case _ if kind == SIGNED:
             is_signed = real.flag if real.kind in ENUMS else bool(real.encoding & btf.INT_SIGNED)
             return _Value(int(is_signed))
         case _ if kind == LSHIFT:
-            return _Value(64 - (field.offset + width - offset * 8))
+            return _Value(64 - (field.offset + width - offset * 8), is_checked=not field.bits)
         case _:
             return _Value(64 - width)
 
@@ -244,7 +249,7 @@ def _patch(code: list[Instruction], index: int, local: _Value | None, target: _V
 
 def _check(local: _Value | None, found: int, shown: str) -> None:
     """The compiler put there what follows from the object's own types: else the relocation is for something else."""
-    if local is not None and (local.number - found) & 0xFFFFFFFF:
+    if local is not None and local.is_checked and (local.number - found) & 0xFFFFFFFF:
         raise ObjectError(f"a relocation of {shown} is for an instruction with {found} in the place of {local.number}")
 
 

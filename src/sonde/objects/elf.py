@@ -20,6 +20,8 @@ SHF_EXECINSTR = 4
 STT_OBJECT, STT_FUNC, STT_SECTION = 1, 2, 3
 STB_LOCAL = 0
 SHN_UNDEF = 0
+_HIDDEN = (1, 2)
+"""STV_INTERNAL and STV_HIDDEN, of the lowest two bits of st_other."""
 
 R_BPF_64_64 = 1
 """A 64-bit immediate: an address of data, or of a function."""
@@ -33,7 +35,10 @@ _LARGEST, _MOST_CODE = 64 << 20, 8 << 20
 
 
 class Symbol(NamedTuple):
-    """A symbol: `section` is the number of the one it is in (SHN_UNDEF: of none), `value` its offset there."""
+    """A symbol: `section` is the number of the one it is in (SHN_UNDEF: of none), `value` its offset there.
+
+    `is_hidden`: it is not seen outside of the object (STV_HIDDEN, STV_INTERNAL).
+    """
 
     name: str
     value: int
@@ -41,6 +46,7 @@ class Symbol(NamedTuple):
     section: int
     kind: int
     binding: int
+    is_hidden: bool = False
 
 
 class Relocation(NamedTuple):
@@ -118,9 +124,12 @@ class ObjectFile:
             raise ObjectError("its symbol table has no strings")
         data, strings = self.contents(table), self.contents(link)
         return tuple(
-            Symbol(self._name(strings, name, kind & 15, section), value, size, section, kind & 15, kind >> 4)
-            for name, kind, _, section, value, size in _SYMBOL.iter_unpack(data[: len(data) // 24 * 24])
-        )
+            Symbol(
+                self._name(strings, name, kind & 15, section), value, size, section, kind & 15, kind >> 4,
+                other & 3 in _HIDDEN,
+            )
+            for name, kind, other, section, value, size in _SYMBOL.iter_unpack(data[: len(data) // 24 * 24])
+        )  # fmt: skip
 
     def _name(self, strings: bytes, offset: int, kind: int, section: int) -> str:
         if kind == STT_SECTION and section < len(self.sections):

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from sonde.bpf import instructions as i
 from sonde.bpf import maps
 from sonde.bpf.btf_writer import pack_func_info
+from sonde.objects.choices import NO_CHOICES, Choices, loaded_programs, require_maps
 from sonde.objects.core import Kernel, Relocator
 from sonde.objects.data import refuse_addresses, set_variables
 from sonde.objects.elf import SHF_EXECINSTR, ObjectFile, is_gnu
@@ -14,13 +15,13 @@ from sonde.objects.errors import ObjectError
 from sonde.objects.externals import externals, running_configuration
 from sonde.objects.frame import VALUES, frame
 from sonde.objects.functions import Function
-from sonde.objects.kernel_btf import for_kernel, wrapper_id
+from sonde.objects.kernel_btf import for_kernel, hidden_types, wrapper_id
 from sonde.objects.line_requests import Attached, of_line
 from sonde.objects.lines import ProbeLine, is_line, read_lines
 from sonde.objects.linking import Linked, Linker, function_info, line_info
-from sonde.objects.maps import Declared, Definition, declared
+from sonde.objects.maps import Declared, Definition, declared, require_sizes
 from sonde.objects.reading import BpfObject, damaged
-from sonde.objects.sections import Request, request
+from sonde.objects.sections import Request, is_fired, request
 from sonde.objects.static_arguments import MAP, StaticArguments
 from sonde.probe import Probe
 from sonde.spec import MapSpec, ProbeSpec, ProgramSpec, TracingSpec
@@ -29,29 +30,37 @@ from sonde.typed import NamedTuple
 
 class Loadable(NamedTuple):
     """What can be loaded: the spec; the maps as they were declared; the request of each program by its name; what
-    of the kernel's types is not in this kernel, by the number behind `core.POISON`; the maps of
-    frames (`frame.BUSY`)."""
+    of the kernel's types is not in this kernel, by the number behind `helpers.POISON`; the maps of
+    frames (`frame.BUSY`); the names of programs that nothing fires and no other program calls."""
 
     spec: TracingSpec
     definitions: Mapping[str, Definition]
     requests: Mapping[str, Request]
     missing: Sequence[str] = ()
     frames: Sequence[str] = ()
+    idle: Sequence[str] = ()
 
 
-def loadable(object_: BpfObject, kernel: Kernel, values: Mapping[str, int] | None = None) -> Loadable:
-    """What an object is in this kernel, with these values of its global variables. Raises ObjectError."""
+def loadable(object_: BpfObject, kernel: Kernel, choices: Choices = NO_CHOICES) -> Loadable:
+    """What an object is in this kernel, with what has been chosen. Raises ObjectError."""
     with damaged():
-        return _Builder(object_, kernel, values or {}).build()
+        return _Builder(object_, kernel, choices).build()
 
 
 class _Builder:
     """Keeps what the programs of one object share."""
 
-    def __init__(self, object_: BpfObject, kernel: Kernel, values: Mapping[str, int]) -> None:
+    def __init__(self, object_: BpfObject, kernel: Kernel, choices: Choices) -> None:
         self._object = object_
         self._file = object_.file
-        self._declared: Declared = declared(object_.file, object_.types, set_variables(object_.file, values))
+        self._choices = choices
+        data = set_variables(object_.file, choices.values)
+        self._declared: Declared = declared(object_.file, object_.types, data, choices.sizes)
+        require_maps(choices, (name for name in self._declared.definitions if not name.startswith(".")))
+        sections = {each.name: object_.file.sections[each.section].name for each in object_.entries}
+        loaded = loaded_programs(choices, sections)
+        self._entries = tuple(each for each in object_.entries if each.name in loaded)
+        self._hidden = hidden_types(object_)
         self._code = {
             number: i.decode(self._file.contents(number))
             for number, each in enumerate(self._file.sections)
@@ -73,8 +82,13 @@ class _Builder:
         if types is None:
             return []
         relocator = Relocator(types, kernel, is_gnu(self._file))
+        left_out = [each for each in self._object.entries if each not in self._entries]
         for number, code in self._code.items():
-            wanted = self._object.extension.relocations.get(self._file.sections[number].name, ())
+            wanted = [
+                each
+                for each in self._object.extension.relocations.get(self._file.sections[number].name, ())
+                if not any(f.start <= each.offset < f.start + f.size for f in left_out if f.section == number)
+            ]
             relocator.relocate(code, wanted, {each.offset // 8 for each in self._file.relocations(number)})
         return relocator.missing
 
@@ -84,20 +98,41 @@ class _Builder:
         if not self._object.entries:
             raise ObjectError("it has no programs", 'a program is a global function in a section: SEC("raw_tp/NAME")')
         requests: dict[str, Request] = {}
-        for entry in self._object.entries:
+        for entry in self._entries:
             section = self._file.sections[entry.section].name
-            line = self._line(section)
-            wanted = [Attached(request(section))] if line is None else of_line(line, entry.name, self._object.types)
+            wanted = self._wanted(entry, section)
             for number, each in enumerate(wanted):
                 name = entry.name if not number else f"{entry.name}.{number}"
                 requests[name] = each.request
                 self._add(linker, entry, name, section, each)
         made = self._maps()
+        require_sizes(made)
+        self._require_iterated(requests)
         used = {name for each in self._programs for _, name in each.map_references}
         used |= {name for each in made for _, name in each.elements or ()}
         refuse_addresses(self._file, self._used)
         spec = TracingSpec(made, tuple(self._programs), (), (), (), tuple(self._probes), self._rings(used))
-        return Loadable(spec, self._declared.definitions, requests, self._missing, [each.name for each in self._frames])
+        called = {name for each in made for _, name in each.elements or ()}
+        idle = [name for name, each in requests.items() if not is_fired(each) and name not in called]
+        frames = [each.name for each in self._frames]
+        return Loadable(spec, self._declared.definitions, requests, self._missing, frames, idle)
+
+    def _require_iterated(self, requests: Mapping[str, Request]) -> None:
+        for name, each in requests.items():
+            if each.iterated and each.iterated not in self._declared.definitions:
+                raise ObjectError(f"iterator {name} goes through map {each.iterated}, which the object has not")
+
+    def _wanted(self, entry: Function, section: str) -> list[Attached]:
+        places = self._choices.places.get(entry.name, ())
+        line = self._line(section)
+        if line is None:
+            return [Attached(request(section, places))]
+        if places:
+            raise ObjectError(
+                f"program {entry.name} has a probe line, which says with its variables where it is attached",
+                f"leave --attach {entry.name} away",
+            )
+        return of_line(line, entry.name, self._object.types)
 
     def _line(self, section: str) -> ProbeLine | None:
         """The probe line of a section, which it is itself or has in the section config."""
@@ -136,7 +171,7 @@ class _Builder:
         lines = line_info(linked, self._object.extension, self._file) if functions else []
         blob = b""
         if functions and types is not None:
-            static = [functions[0][1]] if has_frame else []
+            static = [*self._hidden, functions[0][1]] if has_frame else self._hidden
             blob = for_kernel(self._object.btf, types, static, [f"{entry.name}_frame"] if has_frame else [])
             if has_frame:
                 functions.insert(0, (0, wrapper_id(types, 0)))
@@ -167,10 +202,16 @@ class _Builder:
 
     def _maps(self) -> tuple[MapSpec, ...]:
         definitions = self._declared.definitions
-        known = {*definitions, *(each.name for each in self._object.entries)}
+        known = {*definitions, *(each.name for each in self._entries)}
+        off = {each.name for each in self._object.entries} - known
         found = []
         for each in definitions.values():
             for _, symbol in each.elements:
+                if symbol.name in off:
+                    raise ObjectError(
+                        f"map {each.spec.name} is to hold program {symbol.name}, which is not loaded",
+                        f"load it by --program {symbol.name}=on",
+                    )
                 if symbol.name not in known:
                     raise ObjectError(f"map {each.spec.name} is to hold {symbol.name}, which is no map and no program")
             holds = each.spec.inner is not None or each.elements

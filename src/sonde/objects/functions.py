@@ -13,13 +13,14 @@ TEXT = ".text"
 
 
 class Function(NamedTuple):
-    """`size` bytes of code at `start` of section number `section`."""
+    """`size` bytes of code at `start` of section number `section`; `is_hidden`: only this object calls it."""
 
     name: str
     section: int
     start: int
     size: int
     is_local: bool
+    is_hidden: bool = False
 
 
 class Functions:
@@ -33,7 +34,8 @@ class Functions:
                 section = file.sections[each.section]
                 if each.value % 8 or each.size % 8 or not each.size or each.value + each.size > section.size:
                     raise ObjectError(f"function {each.name} does not lie in its section {section.name}")
-                found = Function(each.name, each.section, each.value, each.size, each.binding == STB_LOCAL)
+                is_local = each.binding == STB_LOCAL
+                found = Function(each.name, each.section, each.value, each.size, is_local, each.is_hidden)
                 self._by_section.setdefault(each.section, []).append(found)
         for found_there in self._by_section.values():
             found_there.sort(key=lambda each: (each.start, each.is_local))
@@ -47,6 +49,10 @@ class Functions:
             for each in found
             if not each.is_local
         ]
+
+    def hidden(self) -> list[Function]:
+        """The functions that are global to the compiler's BTF and seen in this object only."""
+        return [each for found in self._by_section.values() for each in found if each.is_hidden]
 
     def starting_at(self, section: int, offset: int) -> Function:
         """The function that begins there. Raises ObjectError."""

@@ -13,6 +13,7 @@ from collections.abc import Collection
 
 from sonde.bpf import btf
 from sonde.bpf.btf import Btf
+from sonde.objects.reading import BpfObject
 
 _HEADER = struct.Struct("<HBBIIIII")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -48,6 +49,18 @@ def for_kernel(data: bytes, types: Btf, static: Collection[int] = (), wrappers: 
         out += _wrapper(name, out_strings, types.end_id + _PER_WRAPPER * list(wrappers).index(name))
     result = _HEADER.pack(0xEB9F, 1, 0, _HEADER.size, 0, len(out), len(out), len(out_strings))
     return result + bytes(out) + bytes(out_strings)
+
+
+def hidden_types(object_: BpfObject) -> list[int]:
+    """The FUNCs of functions that are hidden: libbpf has the verifier check them with their callers, as static ones
+    (`__hidden` of bpf_helpers.h; bpf_object__sanitize_btf of libbpf.c), though the compiler's BTF calls them global."""
+    hidden = {(each.section, each.start) for each in object_.functions.hidden()}
+    return [
+        each.type
+        for number, section in enumerate(object_.file.sections)
+        for each in object_.extension.functions.get(section.name, ())
+        if (number, each.offset) in hidden
+    ]
 
 
 _PER_WRAPPER = 4

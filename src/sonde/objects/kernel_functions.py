@@ -27,6 +27,12 @@ def one_function(text: str, section: str, is_return: bool) -> KernelFunction:
     return KernelFunction(module, found[1], is_return, is_unique, True, offset)
 
 
+def system_call_function(name: str, is_return: bool) -> KernelFunction:
+    """The kernel's function of a system call, by a kprobe. On x86-64 it takes the registers of the call in a structure,
+    as CONFIG_ARCH_HAS_SYSCALL_WRAPPER says, and has this name (arch/x86/include/asm/syscall_wrapper.h)."""
+    return one_function(f"__x64_sys_{name}", f"ksyscall/{name}", is_return)
+
+
 def matching_functions(pattern: str, section: str, is_return: bool) -> tuple[Firing, ...]:
     """All functions that a pattern with `*` and `?` matches. Raises ObjectError if there is none."""
     if not _PATTERN.fullmatch(pattern):

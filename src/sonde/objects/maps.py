@@ -8,7 +8,7 @@ __type of bpf_helpers.h; tools/lib/bpf/libbpf.c, parse_btf_map_def).
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from sonde.bpf import btf, maps
 from sonde.bpf.btf import Btf, BtfMember
@@ -27,6 +27,10 @@ _MOST = 1 << 32
 _BY_DESCRIPTOR = frozenset((maps.PERF_EVENT_ARRAY, maps.PROG_ARRAY, maps.ARRAY_OF_MAPS, maps.HASH_OF_MAPS))
 _STORAGE = frozenset((24, 28, maps.TASK_STORAGE, 32))
 """Local storage of sockets, inodes, tasks and cgroups: created without a number of elements."""
+_UNCOUNTED = (maps.CGROUP_STORAGE, maps.PERCPU_CGROUP_STORAGE, maps.STRUCT_OPS)
+"""Of which the kernel, too, takes no number."""
+_DEEPEST_STACK = 127
+"""Addresses of a stack where nothing is said: PERF_MAX_STACK_DEPTH, kernel.perf_event_max_stack as it usually is."""
 
 
 class Definition(NamedTuple):
@@ -46,8 +50,11 @@ class Declared(NamedTuple):
     places: dict[int, Mapping[int, Place] | str]
 
 
-def declared(file: ObjectFile, types: Btf | None, data: Mapping[str, bytes]) -> Declared:
-    """The object's maps. `data` has the contents of sections that differ from the file's. Raises ObjectError."""
+def declared(
+    file: ObjectFile, types: Btf | None, data: Mapping[str, bytes], sizes: Mapping[str, int] | None = None
+) -> Declared:
+    """The object's maps. `data` has the contents of sections that differ from the file's, `sizes` numbers of elements
+    that do. Raises ObjectError."""
     definitions: dict[str, Definition] = {}
     places: dict[int, Mapping[int, Place] | str] = {}
     for number, section in enumerate(file.sections):
@@ -57,6 +64,7 @@ def declared(file: ObjectFile, types: Btf | None, data: Mapping[str, bytes]) -> 
             read = _typed if section.name == TYPED else _older
             here: dict[int, Place] = {}
             for symbol, definition in read(file, number, types):
+                definition = _sized(definition, (sizes or {}).get(symbol.name, 0))
                 definitions[symbol.name] = definition
                 here[symbol.value] = Place(symbol.name, 0, True)
             places[number] = here
@@ -64,6 +72,30 @@ def declared(file: ObjectFile, types: Btf | None, data: Mapping[str, bytes]) -> 
             definitions[section.name] = _of_data(file, number, types, data)
             places[number] = section.name
     return Declared(definitions, places)
+
+
+def _sized(definition: Definition, elements: int) -> Definition:
+    """With another number of elements, if one is given."""
+    if not elements:
+        return definition
+    spec = definition.spec
+    outside = [key for key, _ in definition.elements if key >= elements]
+    if outside or (spec.kind in _STORAGE and elements):
+        why = f"it has an element {outside[0]}" if outside else "its elements are made as they are needed"
+        raise ObjectError(f"--map {spec.name}={elements}: map {spec.name} cannot have that size, {why}")
+    return definition._replace(spec=spec._replace(max_entries=elements, by_cpu=""))
+
+
+def require_sizes(specs: Iterable[MapSpec]) -> None:
+    """Raises ObjectError for maps without a number of elements: the program that the object was written for gives
+    them one before it loads it."""
+    unsized = [each.name for each in specs if not each.max_entries and each.kind not in (*_STORAGE, *_UNCOUNTED)]
+    if unsized:
+        names, one = " and ".join(filter(None, (", ".join(unsized[:-1]), unsized[-1]))), len(unsized) == 1
+        raise ObjectError(
+            f"map{'' if one else 's'} {names} ha{'s' if one else 've'} no number of elements",
+            f"give {'it' if one else 'each'} one: {' '.join(f'--map {each}=10240' for each in unsized)}",
+        )
 
 
 def _of_data(file: ObjectFile, number: int, types: Btf | None, data: Mapping[str, bytes]) -> Definition:
@@ -181,7 +213,10 @@ def _spec(name: str, numbers: Mapping[str, int]) -> MapSpec:
     elif kind in (maps.RINGBUF, maps.USER_RINGBUF):
         # Types that are declared for it are those of its records, for who shows them.
         key = value = 0
-    spec = MapSpec(name, kind, key, value, most, numbers.get("map_flags", 0), typed=kind in _STORAGE)
+    flags = numbers.get("map_flags", 0)
+    if kind == maps.STACK_TRACE and not value:
+        value = _DEEPEST_STACK * (maps.BUILD_ID_SIZE if flags & maps.F_STACK_BUILD_ID else 8)
+    spec = MapSpec(name, kind, key, value, most, flags, typed=kind in _STORAGE)
     if kind == maps.PERF_EVENT_ARRAY and not most:
         return spec._replace(max_entries=1, by_cpu="any")
     return spec

@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from sonde.bpf import programs
+from sonde.objects.choices import OFF
 from sonde.objects.errors import ObjectError
-from sonde.objects.kernel_functions import VMLINUX, matching_functions, one_function
+from sonde.objects.kernel_functions import VMLINUX, matching_functions, one_function, system_call_function
 from sonde.objects.user import matching_user_functions, user_function
 from sonde.probe import Firing, KernelFunction, RawTracepoint, StaticSite, Timer, Tracepoint
 from sonde.typed import NamedTuple
@@ -19,14 +20,19 @@ _RATE = re.compile(r"(\d{1,6})(hz|ms|us|s)?")
 _UNITS = {"s": _NS, "ms": 10**6, "us": 1000}
 _PROBE_ID = re.compile(r"([A-Za-z_][\w.]*)(?:\+(0x[0-9a-fA-F]+|\d+))?")
 
+OF_MAPS = ("bpf_map_elem", "bpf_sk_storage_map")
+"""Iterators that go through the elements of one map."""
+
 SLEEPABLE = 1 << 4
 """BPF_F_SLEEPABLE."""
 
 
 class Request(NamedTuple):
-    """How a program is loaded, and what fires it; none (`firings` empty) for one that only others call by a tail call.
+    """How a program is loaded, and what fires it; none (`firings` empty) for one that only others call by a tail call,
+    for one whose section does not say where it is attached, and for an iterator.
 
-    `sites` are those of a static probe, one for each of `firings`; `shown` is what fires it, for people.
+    `sites` are those of a static probe, one for each of `firings`; `shown` is what fires it, for people; `iterated` is
+    the map whose elements an iterator goes through.
     """
 
     kind: int
@@ -36,18 +42,40 @@ class Request(NamedTuple):
     flags: int = 0
     shown: str = ""
     sites: tuple[StaticSite, ...] = ()
+    iterated: str = ""
 
 
-def request(section: str) -> Request:
-    """What the program in that section asks for. Raises ObjectError."""
-    name = section.removeprefix("?")
+def request(section: str, places: Sequence[str] = ()) -> Request:
+    """What the program in that section asks for, or, of the same kind, at these places, each written as in the name of
+    a section behind its first slash. Raises ObjectError."""
+    name = section.removeprefix(OFF)
     for prefixes, read in _KINDS:
         for prefix in prefixes:
             if name == prefix or name.startswith(f"{prefix}/"):
-                sleepable = prefix.endswith(".s")
-                found = read(name[len(prefix) + 1 :], section)
-                return found._replace(flags=SLEEPABLE if sleepable else 0, shown=found.shown or section)
+                asked = [f"{prefix}/{each}" for each in places] or [name]
+                found = _together([_read(each, prefix, read) for each in asked], name)
+                return found._replace(flags=SLEEPABLE if prefix.endswith(".s") else 0)
     raise ObjectError(f"programs of the section {section} cannot be attached", f"there can be: {_known()}")
+
+
+def is_fired(wanted: Request) -> bool:
+    """Whether something fires such a program, or reads what it writes, as of an iterator."""
+    return bool(wanted.firings) or wanted.attach_type == programs.TRACE_ITER
+
+
+def _read(section: str, prefix: str, read: Callable[[str, str], Request]) -> Request:
+    found = read(section[len(prefix) + 1 :], section)
+    return found._replace(shown=found.shown or section)
+
+
+def _together(requests: Sequence[Request], section: str) -> Request:
+    """The request for all of these places."""
+    first = requests[0]
+    if len(requests) > 1 and (first.attach_to is not None or not first.firings):
+        raise ObjectError(f"a program of the section {section} is attached to one place, and {len(requests)} are given")
+    firings = tuple(firing for each in requests for firing in each.firings)
+    sites = tuple(site for each in requests for site in each.sites)
+    return first._replace(firings=firings, sites=sites, shown=", ".join(each.shown for each in requests))
 
 
 def _known() -> str:
@@ -96,13 +124,15 @@ def _user(kind: str) -> Callable[[str, str], Request]:
 
 def _user_many(kind: str) -> Callable[[str, str], Request]:
     def read(rest: str, section: str) -> Request:
-        firings = matching_user_functions(rest, section, kind)
+        firings = matching_user_functions(rest, section, kind) if rest else ()
         return Request(programs.KPROBE, programs.TRACE_UPROBE_MULTI, firings=firings)
 
     return read
 
 
 def _static(rest: str, section: str) -> Request:
+    if not rest:
+        return Request(programs.KPROBE)
     # What notes and operands are read with.
     from sonde.objects.static_probes import firing, section_sites
 
@@ -119,10 +149,28 @@ def _kernel(is_return: bool) -> Callable[[str, str], Request]:
 
 def _kernel_many(is_return: bool) -> Callable[[str, str], Request]:
     def read(rest: str, section: str) -> Request:
-        firings = matching_functions(rest, section, is_return)
+        firings = matching_functions(rest, section, is_return) if rest else ()
         return Request(programs.KPROBE, programs.TRACE_KPROBE_MULTI, firings=firings)
 
     return read
+
+
+def _system_call(is_return: bool) -> Callable[[str, str], Request]:
+    def read(rest: str, section: str) -> Request:
+        if rest:
+            _require_name(rest, section, "a system call")
+        return Request(programs.KPROBE, firings=(system_call_function(rest, is_return),) if rest else ())
+
+    return read
+
+
+def _iterator(rest: str, section: str) -> Request:
+    """What goes through is named by the kernel's function `bpf_iter_NAME`; of a map's elements the map follows."""
+    kind, colon, name = rest.partition(":")
+    _require_name(kind, section, "what to go through")
+    if colon and (kind not in OF_MAPS or not name):
+        raise ObjectError(f"{section} names a map, and iterators of {kind} have none")
+    return Request(programs.TRACING, programs.TRACE_ITER, f"bpf_iter_{kind}", iterated=name)
 
 
 def _trampoline(attach_type: int, is_return: bool) -> Callable[[str, str], Request]:
@@ -147,6 +195,8 @@ _KINDS: tuple[tuple[tuple[str, ...], Callable[[str, str], Request]], ...] = (
     (("kretprobe",), _kernel(True)),
     (("kprobe.multi",), _kernel_many(False)),
     (("kretprobe.multi",), _kernel_many(True)),
+    (("ksyscall",), _system_call(False)),
+    (("kretsyscall",), _system_call(True)),
     (("fentry", "fentry.s"), _trampoline(programs.TRACE_FENTRY, False)),
     (("fexit", "fexit.s"), _trampoline(programs.TRACE_FEXIT, True)),
     (("uprobe", "uprobe.s"), _user("entry")),
@@ -154,4 +204,5 @@ _KINDS: tuple[tuple[tuple[str, ...], Callable[[str, str], Request]], ...] = (
     (("uprobe.multi", "uprobe.multi.s"), _user_many("entry")),
     (("uretprobe.multi", "uretprobe.multi.s"), _user_many("return")),
     (("usdt", "usdt.s"), _static),
+    (("iter", "iter.s"), _iterator),
 )

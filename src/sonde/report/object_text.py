@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from sonde.bpf import maps
 from sonde.report.hexdump import hexdump
@@ -42,6 +42,11 @@ class ObjectReport:
         """One bpf_printk()."""
         shown = visible_lines_bytes(text) if self._output.is_terminal else text
         self._output.write(shown if shown.endswith(b"\n") else shown + b"\n")
+
+    def written(self, chunks: Iterable[bytes]) -> None:
+        """The text of an iterator."""
+        for each in chunks:
+            self._output.write(visible_lines_bytes(each) if self._output.is_terminal else each)
 
     def record(self, name: str, data: bytes) -> None:
         """A record of a ring buffer or of an array of perf events, whose records are padded."""

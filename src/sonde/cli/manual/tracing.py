@@ -62,6 +62,9 @@ _SETTINGS = Section(
         Option(("--spec",), "FILE", "run a spec file", (FILE,)),
         Option(("--object",), "FILE", "run the programs of a BPF object that gcc or clang made", (FILE,)),
         Option(("--dump",), "", "with --object: its variables and maps at the end"),
+        Option(("--map",), "NAME=NUMBER", "with --object: so many elements of that map"),
+        Option(("--program",), "NAME=on|off", "with --object: load the programs of that name, which may be a pattern"),
+        Option(("--attach",), "PROGRAM=PLACE", "with --object: attach a program there, not where its section says"),
     ),
 )
 

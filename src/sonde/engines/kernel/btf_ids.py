@@ -6,6 +6,7 @@ bpf_btf_find_by_name_kind, which also looks into the modules (Linux 5.14).
 
 from __future__ import annotations
 
+import errno
 import os
 import struct
 
@@ -52,11 +53,23 @@ class TypeFinder:
             raise explain(error, f"cannot look up type {name} of the kernel") from None
         (result,) = struct.unpack_from("=q", context, _NAME_SIZE)
         if result < 0:
-            raise EngineError(f"this kernel has no type {name}: {os.strerror(-result)}")
+            raise EngineError(_absent(name, kind, -result))
         return TypeReference(result & 0xFFFFFFFF, result >> 32)
 
     def close(self) -> None:
         os.close(self._program)
+
+
+_TRACEPOINT = "btf_trace_"
+"""Before the name of a tracepoint: the typedef of its probes' prototype."""
+
+
+def _absent(name: str, kind: int, number: int) -> str:
+    if number == errno.ENOENT and kind == KIND_FUNC:
+        return f"this kernel's BTF has no function {name}"
+    if number == errno.ENOENT and name.startswith(_TRACEPOINT):
+        return f"this kernel has no tracepoint {name.removeprefix(_TRACEPOINT)}"
+    return f"this kernel has no type {name}: {os.strerror(number)}"
 
 
 def _lookup_code() -> bytes:

@@ -8,13 +8,13 @@ import os
 import struct
 from collections.abc import Sequence
 
-from sonde.bpf.programs import TRACE_KPROBE_MULTI, TRACE_UPROBE_MULTI
+from sonde.bpf.programs import TRACE_ITER, TRACE_KPROBE_MULTI, TRACE_UPROBE_MULTI
 from sonde.engines.kernel.syscalls import address_of, bpf
 from sonde.typed import NamedTuple
 
 MAP_CREATE, MAP_LOOKUP_ELEM, MAP_UPDATE_ELEM, MAP_DELETE_ELEM, MAP_GET_NEXT_KEY, PROG_LOAD = range(6)
 PROG_TEST_RUN, OBJ_GET_INFO_BY_FD, RAW_TRACEPOINT_OPEN, BTF_LOAD, MAP_FREEZE = 10, 15, 17, 18, 22
-MAP_LOOKUP_BATCH, MAP_UPDATE_BATCH, LINK_CREATE = 24, 26, 28
+MAP_LOOKUP_BATCH, MAP_UPDATE_BATCH, LINK_CREATE, ITER_CREATE = 24, 26, 28, 33
 
 TEST_RUN_ON_CPU = 1
 _UPROBE_MULTI_RETURN = 1
@@ -199,6 +199,21 @@ def open_raw_tracepoint(program: int, name: str | None, cookie: int = 0) -> int:
 def link_tracing(program: int, attach_type: int, cookie: int = 0) -> int:
     """Attach a program of type TRACING to what it was loaded for."""
     return bpf(LINK_CREATE, bytearray(struct.pack("=IIIIIIQ16x", program, 0, attach_type, 0, 0, 0, cookie)))
+
+
+def link_iterator(program: int, map_descriptor: int = 0) -> int:
+    """Make an iterator of a program, over the elements of a map if one is given (union bpf_iter_link_info)."""
+    about = bytearray(struct.pack("=I12x", map_descriptor))
+    attributes = struct.pack(
+        "=IIIIQI4x", program, 0, TRACE_ITER, 0, address_of(about) if map_descriptor else 0,
+        len(about) if map_descriptor else 0,
+    )  # fmt: skip
+    return bpf(LINK_CREATE, bytearray(attributes))
+
+
+def create_iterator(link: int) -> int:
+    """A file from which one run of an iterator is read."""
+    return bpf(ITER_CREATE, bytearray(struct.pack("=II", link, 0)))
 
 
 def link_device(program: int, interface: int, attach_type: int, flags: int = 0) -> int:

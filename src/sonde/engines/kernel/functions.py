@@ -153,4 +153,14 @@ _NOT_PROBED = "the kernel lets no such function be probed"
 
 def _failure(probe: ProbeSpec, error: OSError) -> EngineError:
     what = f"cannot attach {probe.probe}"
-    return EngineError(f"{what}: {_NOT_PROBED}") if error.errno in _NOT_THERE else explain(error, what)
+    if error.errno not in _NOT_THERE:
+        return explain(error, what)
+    # Of a kernel that has the function nothing is asked.
+    from sonde.engines.kernel.features import detect
+
+    firing = _firing(probe)
+    if firing.is_raw and not detect(("kprobe",)):
+        return EngineError(f"{what}: this kernel ({os.uname().release}) has no kprobes (CONFIG_KPROBES)")
+    if not Kallsyms().all(firing.name):
+        return EngineError(f"{what}: this kernel has no function {firing.name}")
+    return EngineError(f"{what}: {_NOT_PROBED}")

@@ -75,8 +75,11 @@ def missing_helper(log: str) -> str:
     if not found:
         return ""
     name = NAMES[int(found[1])] if int(found[1]) < len(NAMES) else ""
-    purpose, since = _HELPERS.get(name, ("its clauses", "0"))
-    requirement = Requirement(purpose, name_of(int(found[1])), since)
+    helper = name_of(int(found[1]))
+    if name not in _HELPERS:
+        return f"it needs {helper}, which this kernel has not or does not allow programs of its type"
+    purpose, since = _HELPERS[name]
+    requirement = Requirement(purpose, helper, since)
     return too_old(requirement) or f"{purpose} need {requirement.thing}, which this kernel has not or forbids"
 
 

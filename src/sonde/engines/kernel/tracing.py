@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import struct
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from sonde.bpf import programs
 from sonde.engines.base import EngineError, SiteOfFile
@@ -123,7 +123,7 @@ class KernelTracing:
         try:
             for name, attach_type in names.items():
                 find = finder.typedef if attach_type == programs.TRACE_RAW_TP else finder.function
-                targets[name] = find(name)
+                targets[name] = _found(find, name, spec)
                 if targets[name].btf:
                     self._own(targets[name].btf)
         finally:
@@ -258,6 +258,13 @@ class KernelTracing:
         """Where in the kernel's memory a program's functions are, [start, end) each, as far as the kernel tells."""
         return [each for p in self._programs if p.spec.name == name for each in commands.program_code(p.descriptor)]
 
+    def iterate(self, name: str, map_name: str) -> Iterator[bytes]:
+        """What an iterator writes, over the elements of a map unless `map_name` is "". Raises EngineError."""
+        from sonde.engines.kernel.iterators import written  # programs of objects alone are iterators
+
+        program = next(each for each in self._programs if each.spec.name == name)
+        return written(program, self._map(map_name).descriptor if map_name else 0)
+
     def replace_map(self, name: str) -> list[tuple[bytes, bytes]]:
         """Put an empty map in the place of a replaceable one; return the old one's final contents."""
         if name not in self._elements:
@@ -286,3 +293,12 @@ class KernelTracing:
         if self._overflows is not None:
             self._overflows.close()
             self._overflows = None
+
+
+def _found(find: Callable[[str], TypeReference], name: str, spec: TracingSpec) -> TypeReference:
+    """The type that programs are attached to. Raises EngineError, which names the first of these programs."""
+    try:
+        return find(name)
+    except EngineError as error:
+        program = next(each.name for each in spec.programs if each.attach_to == name)
+        raise EngineError(f"the kernel refuses program {program}: {error.text}") from None

@@ -1,0 +1,96 @@
+"""What whoever runs an object chooses, as the program that it was written for would by libbpf's functions: the values
+of global variables, the sizes of maps, which programs are loaded, and where they are attached.
+
+A choice that fits nothing in the object is a mistake, and told as one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from fnmatch import fnmatchcase
+
+from sonde.objects.data import given_values
+from sonde.objects.errors import ObjectError
+from sonde.typed import NamedTuple
+
+_STATES = {"on": True, "off": False}
+_MOST = 1 << 32
+OFF = "?"
+"""A section whose name begins so has a program that is loaded only if it is asked for."""
+
+
+class Choices(NamedTuple):
+    """`values` are those of global variables, `sizes` the numbers of elements of maps, by name; `states` pairs patterns
+    of programs' names with whether these are loaded, the last that fits decides; `places` are those where a program is
+    attached instead of the one that its section names, by the program's name."""
+
+    values: Mapping[str, int] = {}
+    sizes: Mapping[str, int] = {}
+    states: Sequence[tuple[str, bool]] = ()
+    places: Mapping[str, Sequence[str]] = {}
+
+
+NO_CHOICES = Choices()
+
+
+def given_choices(
+    variables: Sequence[str], sizes: Sequence[str], states: Sequence[str], places: Sequence[str], target: int | None
+) -> Choices:
+    """The words of -D, --map, --program and --attach; `target` is what $target stands for. Raises ObjectError."""
+    attached: dict[str, list[str]] = {}
+    for each in places:
+        name, _, place = each.partition("=")
+        if not name or not place:
+            raise ObjectError(f"--attach {each}: a program and a place are wanted", "write --attach PROGRAM=PLACE")
+        attached.setdefault(name, []).append(place)
+    return Choices(given_values(variables, target), dict(map(_size, sizes)), tuple(map(_state, states)), attached)
+
+
+def _size(text: str) -> tuple[str, int]:
+    name, _, number = text.partition("=")
+    try:
+        elements = int(number, 0)
+    except ValueError:
+        elements = 0
+    if not name or not 0 < elements < _MOST:
+        raise ObjectError(f"--map {text}: a map and its number of elements are wanted", "write --map NAME=NUMBER")
+    return name, elements
+
+
+def _state(text: str) -> tuple[str, bool]:
+    name, _, word = text.partition("=")
+    if not name or word not in _STATES:
+        raise ObjectError(f"--program {text}: a program and `on` or `off` are wanted", "write --program NAME=off")
+    return name, _STATES[word]
+
+
+def loaded_programs(choices: Choices, sections: Mapping[str, str]) -> frozenset[str]:
+    """The names of the programs that are loaded, of all by the names of their sections. Raises ObjectError."""
+    for pattern, _ in choices.states:
+        if not any(fnmatchcase(each, pattern) for each in sections):
+            raise _nothing("--program", pattern, "program", sections)
+    for name in choices.places:
+        if name not in sections:
+            raise _nothing("--attach", name, "program", sections)
+    found = frozenset(name for name, section in sections.items() if _is_loaded(choices, name, section))
+    if sections and not found:
+        raise ObjectError("none of its programs is to be loaded", f"one is by --program {next(iter(sections))}=on")
+    return found
+
+
+def _is_loaded(choices: Choices, name: str, section: str) -> bool:
+    said = [state for pattern, state in choices.states if fnmatchcase(name, pattern)]
+    return said[-1] if said else name in choices.places or not section.startswith(OFF)
+
+
+def require_maps(choices: Choices, names: Iterable[str]) -> None:
+    """Raises ObjectError for the size of a map that there is not."""
+    known = list(names)
+    for name in choices.sizes:
+        if name not in known:
+            raise _nothing("--map", name, "map", known)
+
+
+def _nothing(option: str, name: str, kind: str, known: Iterable[str]) -> ObjectError:
+    listed = ", ".join(sorted(known))
+    return ObjectError(f"{option} {name}: it has no {kind} {name}", f"its {kind}s: {listed or 'none'}")

@@ -1,0 +1,231 @@
+"""What is chosen of an object, in the kernel: programs count where they are attached, and only those that are on."""
+
+import subprocess
+import sys
+
+import command
+import packages
+import pytest
+from bpf_objects import BOTH, compiled
+from command import unwrapped
+from static_programs import assembler
+
+GETPPIDS = f"'{sys.executable}' -c 'import os; [os.getppid() for _ in range(37)]'"
+
+COUNTS = """
+const volatile u32 target;
+u64 always, asked, moved, elsewhere;
+static __attribute__((always_inline)) int mine(void) { return bpf_get_current_pid_tgid() >> 32 == target; }
+#define COUNTER(section, name, to) \\
+    SEC(section) int name(void *context) { if (mine()) __sync_fetch_and_add(&to, 1); return 0; }
+COUNTER("tracepoint/syscalls/sys_enter_getppid", first, always)
+COUNTER("?tracepoint/syscalls/sys_enter_getppid", second, asked)
+COUNTER("tracepoint/syscalls/sys_enter_getpgid", third, moved)
+COUNTER("uprobe", fourth, elsewhere)
+"""
+
+
+def run(*words, source=COUNTS, compiler="gcc", workload=GETPPIDS, status=0):
+    options = ["-c", workload] if workload else []
+    done = command.sonde("--object", compiled(source, compiler), "--dump", *options, *words, status=status)
+    return done, dict(line.split(" = ", 1) for line in done.stdout.splitlines() if " = " in line)
+
+
+@pytest.mark.parametrize("compiler", BOTH)
+@pytest.mark.parametrize(
+    ("words", "counts"),
+    [
+        ((), "37 0 0 0"),
+        (("--program", "second=on"), "37 37 0 0"),
+        (("--program", "*=off", "--program", "second=on"), "0 37 0 0"),
+        (("--attach", "third=syscalls/sys_enter_getppid"), "37 0 37 0"),
+        (("--attach", "third=syscalls/sys_enter_getppid", "--attach", "third=syscalls/sys_exit_getppid"), "37 0 74 0"),
+        (("--attach", "fourth=libc.so.6:getppid"), "37 0 0 37"),
+        (("--attach", "fourth=libc.so.6:getppid", "--program", "f*=off"), "0 0 0 0"),
+    ],
+)
+def test_what_is_on_counts_where_it_is_attached(words, counts, compiler):
+    done, found = run("-D", "target=$target", *words, compiler=compiler)
+    assert [found.get(name, "0") for name in ("always", "asked", "moved", "elsewhere")] == counts.split(), done
+
+
+def test_a_program_without_a_place_is_told():
+    done, _ = run("-D", "target=$target")
+    text = unwrapped(done.stderr)
+    assert "program fourth is attached nowhere, since its section uprobe does not say where" in text
+    assert "--attach fourth=PLACE" in text
+
+
+def test_an_object_without_any_place_ends_at_once():
+    done = command.sonde(
+        "--object", compiled(COUNTS, "gcc"), "--program", "[!f]*=off", "--program", "first=off", status=1
+    )
+    text = unwrapped(done.stderr)
+    assert "none of its programs says where it is attached: fourth" in text
+    assert "--attach fourth=PLACE" in text
+
+
+@pytest.mark.parametrize("option", ["--map", "--program", "--attach"])
+def test_choices_need_an_object(option):
+    done = command.sonde("-n", "BEGIN { exit(0); }", option, "a=b", status=2)
+    assert "it needs --object FILE" in unwrapped(done.stderr)
+
+
+ABSENT = """
+SEC("tracepoint/syscalls/sys_enter_getppid") int present(void *context) { return 0; }
+SEC("%s") int absent(void *context) { return 0; }
+"""
+
+
+@pytest.mark.parametrize(
+    ("section", "cause"),
+    [
+        ("tracepoint/sched/sonde_has_none", "this kernel has no trace event sched:sonde_has_none"),
+        ("raw_tp/sonde_has_none", "this kernel has no tracepoint sonde_has_none"),
+        ("tp_btf/sonde_has_none", "this kernel has no tracepoint sonde_has_none"),
+        ("fentry/sonde_has_none", "this kernel's BTF has no function sonde_has_none"),
+        ("kprobe/sonde_has_none", "this kernel"),
+        ("iter/sonde_has_none", "this kernel's BTF has no function bpf_iter_sonde_has_none"),
+    ],
+)
+def test_a_program_that_cannot_be_attached_can_be_left_out(section, cause):
+    source = ABSENT % section
+    done = command.sonde("--object", compiled(source), "-c", "true", status=1)
+    text = unwrapped(done.stderr)
+    assert cause in text
+    assert "program absent" in text
+    assert "--program absent=off" in text
+    command.sonde("--object", compiled(source), "-c", "true", "--program", "absent=off")
+
+
+SIZED = """
+const volatile u32 target;
+struct { __uint(type, 1); __type(key, u32); __type(value, u64); } every SEC(".maps");
+SEC("tracepoint/syscalls/sys_enter_getppid") int program(void *context)
+{
+    u64 one = 1;
+    static u32 key;
+    if (bpf_get_current_pid_tgid() >> 32 == target) {
+        key++;
+        bpf_map_update_elem(&every, &key, &one, 0);
+    }
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("compiler", BOTH)
+def test_a_map_has_the_size_that_is_given(compiler):
+    for size, kept in ((1000, 37), (5, 5)):
+        _, found = run("-D", "target=$target", "--map", f"every={size}", source=SIZED, compiler=compiler)
+        assert sum(name.startswith("every[") for name in found) == kept
+    done = command.sonde("--object", compiled(SIZED, compiler), "-c", "true", status=1)
+    assert "give it one: --map every=10240" in unwrapped(done.stderr)
+
+
+ITERATORS = """
+struct seq_file;
+struct bpf_iter_meta { struct seq_file *seq; u64 session_id, seq_num; };
+struct task_struct { int pid, tgid; } __attribute__((preserve_access_index));
+struct bpf_iter__task { struct bpf_iter_meta *meta; struct task_struct *task; };
+struct bpf_iter__bpf_map_elem { struct bpf_iter_meta *meta; void *map; u32 *key; u64 *value; };
+struct { __uint(type, 2); __uint(max_entries, 3); __type(key, u32); __type(value, u64); } counts SEC(".maps");
+const volatile u32 target;
+HELPER(126, long, seq_printf, struct seq_file *file, const char *format, u32 size, const void *values, u32 length);
+SEC("?tracepoint/syscalls/sys_enter_getppid") int count(void *context)
+{
+    u32 key = 2;
+    u64 *found = bpf_map_lookup_elem(&counts, &key);
+    if (found && bpf_get_current_pid_tgid() >> 32 == target)
+        __sync_fetch_and_add(found, 1);
+    return 0;
+}
+SEC("iter/task") int tasks(struct bpf_iter__task *context)
+{
+    static const char format[] = "task %d\\n";
+    struct task_struct *task = context->task;
+    if (task) {
+        u64 number = task->tgid;
+        seq_printf(context->meta->seq, format, sizeof format, &number, 8);
+    }
+    return 0;
+}
+SEC("iter/bpf_map_elem:counts") int elements(struct bpf_iter__bpf_map_elem *context)
+{
+    static const char format[] = "element %d: %d\\n";
+    u32 *key = context->key;
+    u64 *value = context->value, numbers[2];
+    if (key && value) {
+        numbers[0] = *key;
+        numbers[1] = *value;
+        seq_printf(context->meta->seq, format, sizeof format, numbers, 16);
+    }
+    return 0;
+}
+"""
+
+
+@packages.needs("clang")
+def test_iterators_alone_are_read_once():
+    object_ = compiled(ITERATORS, "clang")
+    sleeper = subprocess.Popen(["sleep", "60"])
+    try:
+        lines = command.sonde("--object", object_).stdout.splitlines()
+    finally:
+        sleeper.kill()
+        sleeper.wait()
+    assert f"task {sleeper.pid}" in lines
+    assert [each for each in lines if each.startswith("element")] == [f"element {n}: 0" for n in range(3)]
+
+
+@packages.needs("clang")
+def test_iterators_come_behind_what_is_counted():
+    done = command.sonde(
+        "--object", compiled(ITERATORS, "clang"), "--program", "count=on", "-D", "target=$target", "-c", GETPPIDS,
+        "--attach", "elements=bpf_map_elem:counts", "--program", "tasks=off",
+    )  # fmt: skip
+    assert done.stdout.splitlines() == ["element 0: 0", "element 1: 0", "element 2: 37"]
+
+
+USDT = """
+#include <linux/bpf.h>
+#include <linux/ptrace.h>
+#include <stdbool.h>
+#include <bpf/usdt.bpf.h>
+char LICENSE[] SEC("license") = "GPL";
+long sum, number;
+SEC("usdt") int BPF_USDT(sale, long first, int second)
+{
+    __sync_fetch_and_add(&number, 1);
+    __sync_fetch_and_add(&sum, first * second + bpf_usdt_arg_cnt(ctx));
+    return 0;
+}
+"""
+
+SHOP = (
+    assembler("")
+    + """
+__attribute__((noinline)) void fire(long a, int b)
+{
+    asm volatile("probe shop, sale, 0, \\"8@%%rdi -4@%%esi\\"" :: "D"(a), "S"(b) : "memory");
+}
+int main(void) { for (int i = 0; i < 11; i++) fire(i, -3); return 0; }
+"""
+)
+
+
+@packages.needs("clang", "gcc", "bpf/usdt.bpf.h")
+def test_static_probes_by_libbpfs_own_header(tmp_path):
+    """Its functions are weak and hidden: the verifier has to look at them with their callers."""
+    program = tmp_path / "program.c"
+    program.write_text(SHOP)
+    subprocess.run(["gcc", "-O1", "-o", tmp_path / "program", program], check=True)
+    source, object_ = tmp_path / "usdt.bpf.c", tmp_path / "usdt.bpf.o"
+    source.write_text(USDT)
+    words = ["-D__TARGET_ARCH_x86", "-I/usr/include/x86_64-linux-gnu", "-target", "bpf", "-O2", "-g", "-w"]
+    subprocess.run(["clang", *words, "-c", source, "-o", object_], check=True)
+    done = command.sonde(
+        "--object", object_, "--dump", "--attach", f"sale={tmp_path}/program:shop:sale", "-c", tmp_path / "program"
+    )
+    found = dict(line.split(" = ", 1) for line in done.stdout.splitlines() if line.startswith(("sum", "number")))
+    assert found == {"number": "11", "sum": str(-3 * sum(range(11)) + 2 * 11)}
