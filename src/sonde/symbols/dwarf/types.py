@@ -34,6 +34,8 @@ from sonde.lang.types import (
     Struct,
     Type,
     Typedef,
+    resolve,
+    size_of,
 )
 from sonde.symbols.dwarf.attributes import name_of, number, referred, source_of
 from sonde.symbols.dwarf.errors import DebugInfoError, damaged
@@ -43,6 +45,8 @@ from sonde.typed import Any
 
 _ATE_BOOLEAN, _ATE_COMPLEX, _ATE_FLOAT, _ATE_SIGNED, _ATE_SIGNED_CHAR = 2, 3, 4, 5, 6
 _OP_PLUS_UCONST = 0x23
+DISCRIMINANT = "discriminant"
+"""The member of a Rust enumeration that tells which variant it is: it has no name in the source."""
 _QUALIFIERS = {
     "DW_TAG_const_type": "const", "DW_TAG_volatile_type": "volatile", "DW_TAG_restrict_type": "restrict",
     "DW_TAG_atomic_type": "volatile",
@@ -149,17 +153,44 @@ class Types:
         return kind if isinstance(kind, Struct) else ""
 
     def _members(self, entry: Any) -> tuple[Member, ...]:
-        found = []
+        found: list[Member] = []
         for each in source_of(entry).children(entry):
+            if each.tag == "DW_TAG_variant_part":
+                found += self._variants(each)
             is_member = each.tag == "DW_TAG_member" and not {"DW_AT_external", "DW_AT_declaration"} & set(
                 each.attributes
             )
             if is_member or each.tag == "DW_TAG_inheritance":
-                kind = self.of(each)
-                place = _member_place(each)
-                if place is not None:
-                    found.append(Member(name_of(each), kind, *place))
+                found += self._member(each)
         return tuple(found)
+
+    def _member(self, entry: Any) -> list[Member]:
+        """None where its place is only known when it runs."""
+        kind, place = self.of(entry), _member_place(entry)
+        return [] if place is None else [Member(name_of(entry), kind, *place)]
+
+    def _variants(self, part: Any) -> list[Member]:
+        """An enumeration of Rust as C has it: a union of the variants, and which of them it is."""
+        variants: list[Member] = []
+        numbers: list[tuple[str, int]] = []
+        found: list[Member] = []
+        for each in source_of(part).children(part):
+            if each.tag == "DW_TAG_member":
+                found += [one._replace(name=DISCRIMINANT) for one in self._member(each)]
+            for inner in source_of(each).children(each) if each.tag == "DW_TAG_variant" else ():
+                if inner.tag == "DW_TAG_member":
+                    variants += self._member(inner)
+                    number_ = number(each, "DW_AT_discr_value")
+                    numbers += [] if number_ is None else [(name_of(inner), number_)]
+        size = max((each.offset // 8 + size_of(each.type) for each in variants), default=0)
+        found = [each._replace(type=_choice(each.type, tuple(numbers))) for each in found]
+        return [*found, Member("", Struct("union", "", size, lambda: tuple(variants)), 0)]
+
+
+def _choice(kind: Type, numbers: tuple[tuple[str, int], ...]) -> Type:
+    """The type of what tells the variant: that variant which has no number is there with any other."""
+    base = resolve(kind)
+    return Enum("", base.size, base.signed, numbers) if isinstance(base, Int) and base.size <= 8 else kind
 
 
 def _base(entry: Any) -> Type:
