@@ -30,6 +30,13 @@ class EntryRegister(NamedTuple):
     number: int
 
 
+class EntryParameter(NamedTuple):
+    """What the caller gave for the parameter whose entry is so far behind the start of its unit: the function does not
+    take it, since the compiler has removed it or made it something else."""
+
+    entry: int
+
+
 class ThreadLocal(NamedTuple):
     """The address of the object's thread-local data at an offset, in the thread that is at the probe."""
 
@@ -83,6 +90,7 @@ Value: TypeAlias = (
     | Address
     | Register
     | EntryRegister
+    | EntryParameter
     | ThreadLocal
     | ThreadPointer
     | Chosen

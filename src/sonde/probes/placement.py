@@ -9,6 +9,7 @@ from sonde.location import (
     Binary,
     Chosen,
     Constant,
+    EntryParameter,
     EntryRegister,
     Extend,
     InMemory,
@@ -125,7 +126,7 @@ def _value(value: Value, around: Surroundings, depth: int) -> Value:
         case Register(number):
             _require_general(number)
             return value
-        case EntryRegister():
+        case EntryRegister() | EntryParameter():
             raise UnsupportedError(
                 "only its value at the function's entry is known there: save it there, as args->NAME"
             )

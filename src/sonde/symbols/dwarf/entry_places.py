@@ -13,6 +13,7 @@ from sonde.location import (
     Binary,
     Chosen,
     Constant,
+    EntryParameter,
     EntryRegister,
     Extend,
     InMemory,
@@ -101,7 +102,7 @@ def _has_registers(place: Place) -> bool:
     waiting: list[Value | None] = [value]
     while waiting:
         match waiting.pop():
-            case Register() | EntryRegister() | Chosen():
+            case Register() | EntryRegister() | EntryParameter() | Chosen():
                 return True
             case Load(inner, _) | Extend(inner, _, _) | Unary(_, inner):
                 waiting.append(inner)

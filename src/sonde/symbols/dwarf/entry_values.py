@@ -15,6 +15,7 @@ from sonde.location import (
     Binary,
     Chosen,
     Constant,
+    EntryParameter,
     EntryRegister,
     Extend,
     InMemory,
@@ -26,19 +27,21 @@ from sonde.location import (
     Value,
     binary,
 )
-from sonde.symbols.dwarf.attributes import chain, number, referred, source_of, text
+from sonde.symbols.dwarf.attributes import chain, number, ranges_of, referred, source_of, text
 from sonde.symbols.dwarf.errors import DebugInfoError
 from sonde.symbols.dwarf.expressions import UnsupportedError, evaluate
 from sonde.symbols.dwarf.information import DebugInformation
 from sonde.symbols.dwarf.names import call_sites, functions_named
 from sonde.symbols.dwarf.places import Places
+from sonde.symbols.dwarf.source import Source
 from sonde.typed import Any
 
 _STACK_POINTER = 7
 _KEPT = frozenset((3, 6, 12, 13, 14, 15))
 """rbx, rbp, r12 to r15: a function leaves them as they were (System V ABI for x86-64, section 3.2.1)."""
-_MOST_CALLS, _MOST_CALLERS = 64, 3
+_MOST_CALLS, _MOST_CALLERS, _MOST_JUMPS = 64, 3, 64
 _REGISTER = 0x50
+AtEntry = EntryRegister | EntryParameter
 Instead = Callable[[Value], "Value | None"]
 """What a part of a value is to be replaced by, None for what stays."""
 _PARAMETERS = ("DW_TAG_call_site_parameter", "DW_TAG_GNU_call_site_parameter")
@@ -54,7 +57,7 @@ class EntryValues:
 
     def put_in(self, pieces: tuple[Piece, ...], function: Any, address: int) -> tuple[Piece, ...]:
         """The pieces of a variable at an address of a function with the values that its callers tell in the place of
-        EntryRegister. Raises UnsupportedError where none does, or DebugInfoError."""
+        EntryRegister and EntryParameter. Raises UnsupportedError where none does, or DebugInfoError."""
         return tuple(each._replace(place=self._place(each.place, function, address)) for each in pieces)
 
     def _place(self, place: Any, function: Any, address: int) -> Any:
@@ -69,21 +72,21 @@ class EntryValues:
         return replaced(value, lambda each: self._entered(each, function, address, 1))
 
     def _entered(self, value: Value, function: Any, address: int, depth: int) -> Value | None:
-        """What stands for a value that is a register at the entry; None for any other. `depth` counts the callers."""
-        if not isinstance(value, EntryRegister):
+        """What stands for a value that is one at the entry; None for any other. `depth` counts the callers."""
+        if not isinstance(value, (EntryRegister, EntryParameter)):
             return None
-        cases = list(self._cases(value.number, function, address, depth)) if depth <= _MOST_CALLERS else []
+        cases = list(self._cases(value, function, address, depth)) if depth <= _MOST_CALLERS else []
         if not cases or len(cases) > _MOST_CALLS:
             raise UnsupportedError(
                 "only its value at the function's entry is known there, and no call tells it: save it at the entry"
             )
         return Chosen(Load(binary("plus", self._places.cfa(address), Constant(-8 & MASK)), 8), tuple(cases))
 
-    def _cases(self, register: int, function: Any, address: int, depth: int) -> Iterator[tuple[Value, Value]]:
-        """Return addresses, and what the register had then."""
+    def _cases(self, wanted: AtEntry, function: Any, address: int, depth: int) -> Iterator[tuple[Value, Value]]:
+        """Return addresses, and what the register or the parameter had then."""
         for site in self._sites(function):
             back = number(site, "DW_AT_call_return_pc") or number(site, "DW_AT_low_pc")
-            code = _given(site, register)
+            code = _given(site, wanted, function)
             if back is None or not code or "DW_AT_call_tail_call" in site.attributes:
                 continue
             caller = self._information.function_at(back - 1)
@@ -106,7 +109,7 @@ class EntryValues:
         cfa, saved = self._places.cfa(address), self._places.saved(address)
 
         def kept(each: Value) -> Value | None:
-            if isinstance(each, EntryRegister):
+            if isinstance(each, (EntryRegister, EntryParameter)):
                 found = entered(each)
                 return None if found is None else replaced(found, kept)
             if not isinstance(each, Register):
@@ -125,35 +128,53 @@ class EntryValues:
         return kept
 
     def _sites(self, function: Any) -> list[Any]:
+        """The calls of a function, in all files that know it."""
         source = source_of(function)
         key = id(source), function.offset
         if key not in self._calls:
-            origins = {each.offset for each in chain(function) if source_of(each) is source}
-            name = next((found for each in chain(function) if (found := text(each, "DW_AT_linkage_name"))), "")
-            name = name or next((found for each in chain(function) if (found := text(each, "DW_AT_name"))), "")
-            if any("DW_AT_external" in each.attributes for each in chain(function)):
-                origins |= functions_named(source, name)
-            calls = [source.entry(offset) for offset in call_sites(source, origins)]
-            self._calls[key] = [] if _calls_itself_last(function, origins) else calls
+            origins = {source: {each.offset for each in chain(function) if source_of(each) is source}}
+            if _is_external(function):
+                name = _linked(function)
+                for each in self._information.sources():
+                    origins[each] = origins.get(each, set()) | functions_named(each, name)
+            calls = [each.entry(offset) for each, named in origins.items() for offset in call_sites(each, named)]
+            self._calls[key] = [] if self._calls_itself_last(function, origins) else calls
         return self._calls[key]
 
+    def _calls_itself_last(self, function: Any, origins: dict[Source, set[int]]) -> bool:
+        """Whether the function may be jumped to from itself, so that the return address does not tell of its entry."""
+        waiting: list[Any] = [function]
+        seen: set[tuple[Source, int]] = set()
+        while waiting:
+            for site in _jumps(waiting.pop()):
+                target = referred(site, "DW_AT_call_origin") or referred(site, "DW_AT_abstract_origin")
+                if target is None or len(seen) > _MOST_JUMPS:
+                    # It jumps somewhere that only the process knows, or too far to be followed.
+                    return True
+                if target.offset in origins.get(source_of(target), ()):
+                    return True
+                if (source_of(target), target.offset) not in seen:
+                    seen.add((source_of(target), target.offset))
+                    waiting += self._code_of(target)
+        return False
 
-def _calls_itself_last(function: Any, origins: set[int]) -> bool:
-    """Whether the function may be jumped to from itself, so that the return address does not tell of its entry."""
-    source = source_of(function)
-    waiting, seen = [function], set()
-    while waiting:
-        for site in _jumps(waiting.pop()):
-            target = referred(site, "DW_AT_call_origin") or referred(site, "DW_AT_abstract_origin")
-            if target is None:
-                # It jumps somewhere that only the process knows.
-                return True
-            if target.offset in origins:
-                return True
-            if target.offset not in seen and source_of(target) is source:
-                seen.add(target.offset)
-                waiting += [target]
-    return False
+    def _code_of(self, target: Any) -> list[Any]:
+        """The functions that an entry in a call may mean: that itself, or what has the code of a declaration."""
+        if ranges_of(target):
+            return [target]
+        found: list[Any] = self._information.functions(_linked(target))
+        return found
+
+
+def _linked(function: Any) -> str:
+    """The name that a linker knows, as far as debug information tells it."""
+    entries = chain(function)
+    name = next((found for each in entries if (found := text(each, "DW_AT_linkage_name"))), "")
+    return name or next((found for each in entries if (found := text(each, "DW_AT_name"))), "")
+
+
+def _is_external(function: Any) -> bool:
+    return any("DW_AT_external" in each.attributes for each in chain(function))
 
 
 def replaced(value: Value, instead: Instead) -> Value:
@@ -175,15 +196,27 @@ def replaced(value: Value, instead: Instead) -> Value:
     return value
 
 
-def _given(site: Any, register: int) -> bytes:
-    """The expression for what a call has put into a register."""
+def _given(site: Any, wanted: AtEntry, function: Any) -> bytes:
+    """The expression for what a call of a function has put into a register, or has for a parameter."""
     for each in source_of(site).children(site):
         if each.tag in _PARAMETERS:
-            where = each.attributes.get("DW_AT_location")
             code = each.attributes.get("DW_AT_call_value") or each.attributes.get("DW_AT_GNU_call_site_value")
-            if _is_block(where) and _is_block(code) and bytes(where.value) == bytes([_REGISTER + register]):
+            if _is_block(code) and _is_meant(each, wanted, function):
                 return bytes(code.value)
     return b""
+
+
+def _is_meant(given: Any, wanted: AtEntry, function: Any) -> bool:
+    if isinstance(wanted, EntryRegister):
+        where = given.attributes.get("DW_AT_location")
+        return _is_block(where) and bytes(where.value) == bytes([_REGISTER + wanted.number])
+    parameter = referred(given, "DW_AT_call_parameter") or referred(given, "DW_AT_abstract_origin")
+    source = source_of(function)
+    if parameter is None or source_of(parameter) is not source:
+        return False
+    # With link-time optimisation one of them may be the copy of the other.
+    meant = source.entry(source.unit_at(function.offset).offset + wanted.entry)
+    return not {each.offset for each in chain(parameter)}.isdisjoint(each.offset for each in chain(meant))
 
 
 def _is_block(attribute: Any) -> bool:

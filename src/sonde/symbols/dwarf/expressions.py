@@ -10,6 +10,7 @@ from sonde.location import (
     Binary,
     Chosen,
     Constant,
+    EntryParameter,
     EntryRegister,
     InMemory,
     InRegister,
@@ -275,6 +276,9 @@ class _Evaluation:
             raise UnsupportedError("an expression's value at the entry is not supported, only that of a register")
         self._push(EntryRegister(code[0] - 0x50))
 
+    def _parameter_ref(self) -> None:
+        self._push(EntryParameter(self._number(4)))
+
     def _const_type(self) -> None:
         kind = self._around.base_type(self._uleb())
         data = self._block(self._number(1))
@@ -345,7 +349,7 @@ def _parts(value: Value, left: int) -> int:
             waiting.append(each.offset)
         elif isinstance(each, Chosen):
             waiting.append(each.key)
-        elif not isinstance(each, (Constant, Address, Register, EntryRegister, ThreadPointer)):
+        elif not isinstance(each, (Constant, Address, Register, EntryRegister, EntryParameter, ThreadPointer)):
             waiting.append(each.value)
     return left
 
@@ -360,5 +364,6 @@ _HANDLERS: dict[int, Callable[[_Evaluation], None]] = {
     0xA2: _E._constx, 0xFC: _E._constx,
     0xA3: _E._entry_value, 0xF3: _E._entry_value, 0xA4: _E._const_type, 0xF4: _E._const_type, 0xA5: _E._regval_type,
     0xF5: _E._regval_type, 0xA6: _E._deref_type, 0xF6: _E._deref_type, 0xA8: _E._convert, 0xF7: _E._convert,
+    0xFA: _E._parameter_ref,
 }  # fmt: skip
 """What each operation does; the numbers are those of DWARF 5, section 7.7.1, and of GNU's extensions."""

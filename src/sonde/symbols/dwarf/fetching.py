@@ -7,6 +7,7 @@ from sonde.location import (
     Address,
     Binary,
     Constant,
+    EntryParameter,
     EntryRegister,
     Extend,
     InMemory,
@@ -126,7 +127,7 @@ def steps(value: Value, bias: int = 0) -> tuple[FetchStep, ...]:
             return (*steps(address, bias), FetchStep("dereference", size))
         case Extend(inner, size, True) if size < 8:
             return (*steps(inner, bias), FetchStep("extend", size))
-        case EntryRegister():
+        case EntryRegister() | EntryParameter():
             raise UnsupportedError("it is what a register had when the function was entered")
         case ThreadLocal():
             raise UnsupportedError("it is thread-local")
