@@ -49,7 +49,7 @@ int main(int argc, char **argv)
 }
 """
 WAYS = [(), ("-gsplit-dwarf",), ("-gsplit-dwarf", "-gdwarf-4"), ("-gdwarf-4",), ("-flto", "-fno-ipa-ra")]
-"""Without -fno-ipa-ra values are in registers of the caller that functions need not keep: gdb takes them to be there."""
+"""Without -fno-ipa-ra values are in registers that functions need not keep: gdb takes them to be there."""
 
 
 def built(directory, flags):

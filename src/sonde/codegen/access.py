@@ -76,15 +76,19 @@ def load_bits(g: Generation, place: Place, type_: Type, offset: int, width: int)
     size = (low + width + 7) // 8
     where = reached(g, _moved(place, offset // 8), size)
     if isinstance(where, Remote) and size not in _WORDS:
-        memory = Memory(g.b.slot(8), 0)
+        memory = Memory(g.b.slot(16 if size > 8 else 8), 0)
         fetch(g, where, memory, size)
         where = memory
     raw: Operand = Imm(0)
-    for start, step in _pieces(size):
+    for start, step in _pieces(where, size):
         piece = load_bytes(g, _moved(where, start), step, False)
-        raw = g.b.alu("or", raw, g.b.alu("lsh", piece, Imm(8 * start)))
-    shifted = g.b.alu("lsh", raw, Imm(64 - low - width))
+        raw = g.b.alu("or", raw, _moved_up(g, piece, 8 * start - low))
+    shifted = g.b.alu("lsh", raw, Imm(64 - width))
     return g.b.alu("arsh" if is_signed(type_) else "rsh", shifted, Imm(64 - width))
+
+
+def _moved_up(g: Generation, number: Operand, bits: int) -> Operand:
+    return g.b.alu("lsh", number, Imm(bits)) if bits >= 0 else g.b.alu("rsh", number, Imm(-bits))
 
 
 def store_bits(g: Generation, place: Place, offset: int, width: int, value: Operand) -> None:
@@ -93,25 +97,27 @@ def store_bits(g: Generation, place: Place, offset: int, width: int, value: Oper
     size = (low + width + 7) // 8
     where = reached(g, _moved(place, offset // 8), size)
     bits = (1 << width) - 1
-    placed = g.b.alu("lsh", g.b.alu("and", value, Imm(signed(bits))), Imm(low))
-    for start, step in _pieces(size):
+    kept = g.b.alu("and", value, Imm(signed(bits)))
+    for start, step in _pieces(where, size):
         mask = (bits << low >> 8 * start) & ((1 << 8 * step) - 1)
         old = g.b.alu("and", load_bytes(g, _moved(where, start), step, False), Imm(signed(~mask)))
-        store(g, _moved(where, start), step, g.b.alu("or", old, g.b.alu("rsh", placed, Imm(8 * start))))
+        store(g, _moved(where, start), step, g.b.alu("or", old, _moved_up(g, kept, low - 8 * start)))
 
 
 _WORDS = (1, 2, 4, 8)
 
 
-def _pieces(size: int) -> list[tuple[int, int]]:
-    """Offsets and sizes of loads that together are `size` bytes."""
-    if size in _WORDS:
+def _pieces(where: Place, size: int) -> list[tuple[int, int]]:
+    """Offsets and sizes of loads that together are `size` bytes, in memory of ours each at a multiple of its size: on
+    the stack the verifier takes no other (check_generic_ptr_alignment, kernel/bpf/verifier.c)."""
+    if isinstance(where, (Remote, Held)) and size in _WORDS:
         return [(0, size)]
     start, pieces = 0, []
-    for step in (4, 2, 1):
-        if size - start >= step:
-            pieces.append((start, step))
-            start += step
+    at = 0 if isinstance(where, Held) else where.offset
+    while start < size:
+        step = next(each for each in (8, 4, 2, 1) if not (at + start) % each and each <= size - start)
+        pieces.append((start, step))
+        start += step
     return pieces
 
 

@@ -9,7 +9,7 @@ from sonde.codegen.routines.bases import END
 from sonde.codegen.settings import Settings
 from sonde.lang import program as tree
 from sonde.lang.errors import DError
-from sonde.lang.types import Array, String, Struct, is_signed, name_of, resolve, size_of
+from sonde.lang.types import Array, Int, String, Struct, is_signed, is_wide, name_of, resolve, size_of
 from sonde.lang.walk import is_zero
 from sonde.probe import OVERFLOWS, Internal, Probe, StaticPattern, StaticProbe, Uprobe
 from sonde.spec import LITERAL, Field
@@ -135,8 +135,8 @@ def shape(e: tree.Expr, probes: Sequence[Probe], settings: Settings) -> tuple[st
         return "string", string_size(e, probes, settings), False, ""
     if isinstance(base, Array) and base.length is None:
         return "string", string_size(e, probes, settings), False, ""
-    if isinstance(base, (Struct, Array)):
-        return "bytes", size_of(base), False, name_of(e.type)
+    if isinstance(base, (Struct, Array)) or is_wide(base):
+        return "bytes", size_of(base), isinstance(base, Int) and base.signed, name_of(e.type)
     return "int", size_of(base) or 8, is_signed(base), ""
 
 

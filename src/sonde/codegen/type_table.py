@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sonde.codegen.settings import Settings
 from sonde.lang.types import (
+    QUADS,
     Array,
     Enum,
     Float,
@@ -43,7 +44,7 @@ class TypeTable:
             case Int():
                 return TypeSpec("char" if base.name == "char" else "integer", name, size, base.signed)
             case Float():
-                return TypeSpec("float", name, size)
+                return TypeSpec(_real(base), name, size)
             case Enum():
                 return TypeSpec("enum", name, size, base.signed, values=base.values)
             case Pointer():
@@ -59,6 +60,13 @@ class TypeTable:
 
     def _member(self, member: Member) -> MemberSpec:
         return MemberSpec(member.name, self.number(member.type), member.offset, member.bits)
+
+
+def _real(kind: Float) -> str:
+    """Which format a floating-point number has: those of 16 bytes are two."""
+    if "_Complex" in kind.name:
+        return "complex"
+    return "quad" if kind.name in QUADS else "bfloat" if kind.name == "__bf16" else "float"
 
 
 def _name(kind: Type) -> str:

@@ -227,6 +227,9 @@ STACK = Opaque("stack", 8)
 SYMADDR = Opaque("_symaddr", 8)
 USYMADDR = Opaque("_usymaddr", 16)
 
+QUADS = ("_Float128", "__float128")
+"""Numbers of IEEE 754's format of 128 bits, which long double of x86-64 has not."""
+
 BASE_TYPES: tuple[Int | Float, ...] = (
     CHAR, SCHAR, UCHAR, SHORT, USHORT, INT, UINT, LONG, ULONG, LLONG, ULLONG, BOOL, FLOAT, DOUBLE, LDOUBLE,
 )  # fmt: skip
@@ -259,6 +262,12 @@ def size_of(kind: Type) -> int:
     if isinstance(base, Array):
         return size_of(base.of) * (base.length or 0)
     return 0
+
+
+def is_wide(kind: Type) -> bool:
+    """Whether it is a number that fits no register, or consists of two: 128-bit integers, long double, complex."""
+    base = resolve(kind)
+    return isinstance(base, (Int, Float)) and (base.size > 8 or "_Complex" in base.name)
 
 
 def align_of(kind: Type) -> int:

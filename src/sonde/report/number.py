@@ -61,11 +61,46 @@ def _separator() -> bytes:
     return separator.encode()
 
 
+REALS = ("float", "complex", "quad", "bfloat")
+"""Kinds of TypeSpec that are floating-point numbers."""
+
+
+def real_text(raw: bytes, kind: str) -> bytes:
+    """A floating-point number of a kind that TypeSpec tells apart, its imaginary part behind it."""
+    if kind == "complex":
+        half = len(raw) // 2
+        return b"%g%+gi" % (as_real(raw[:half], half), as_real(raw[half:], half))
+    if kind == "bfloat":
+        return b"%g" % as_real(b"\0\0" + raw, 4)
+    return b"%g" % (_quad(raw) if kind == "quad" else as_real(raw, len(raw)))
+
+
+def _quad(raw: bytes) -> float:
+    """IEEE 754's binary128: sign, 15 bits of exponent, 112 of the fraction; what is beyond a double loses precision."""
+    number = int.from_bytes(raw, "little")
+    exponent, fraction = number >> 112 & 0x7FFF, number & (1 << 112) - 1
+    if exponent == 0x7FFF:
+        magnitude = float("nan") if fraction else float("inf")
+    else:
+        mantissa = fraction | (1 << 112 if exponent else 0)
+        magnitude = _scaled(mantissa >> 48, max(exponent, 1) - 16383 - 64)
+    return -magnitude if number >> 127 else magnitude
+
+
+def _scaled(mantissa: int, exponent: int) -> float:
+    from math import ldexp  # an import for numbers that are rare
+
+    try:
+        return ldexp(mantissa, exponent)
+    except OverflowError:
+        return float("inf")
+
+
 def as_real(data: int | bytes, size: int) -> float:
     """The float or double whose bytes were recorded, as an integer or raw; a long double loses precision."""
     raw = data.to_bytes(size, "little", signed=data < 0) if isinstance(data, int) else data[:size]
-    if size == 4:
-        return float(struct.unpack("<f", raw)[0])
+    if size in (2, 4):
+        return float(struct.unpack("<e" if size == 2 else "<f", raw)[0])
     return float(struct.unpack("<d", raw)[0]) if size == 8 else _extended(raw)
 
 

@@ -12,7 +12,7 @@ from sonde.conversion import Conversion
 from sonde.report.escaping import Escaping
 from sonde.report.piece import Argument, Piece, is_dynamic, literal, shown_value
 
-_MASKS = {1: 0xFF, 2: 0xFFFF, 4: 0xFFFFFFFF, 8: 0xFFFFFFFFFFFFFFFF}
+_MASKS = {1: 0xFF, 2: 0xFFFF, 4: 0xFFFFFFFF, 8: 0xFFFFFFFFFFFFFFFF, 16: (1 << 128) - 1}
 _POINTER_WIDTH = 16
 _NAMES = ("symbol", "user_symbol")
 _UNLIMITED = 1 << 30

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sonde.report.escape import escaped
-from sonde.report.number import as_real
+from sonde.report.number import REALS, real_text
 from sonde.spec import MemberSpec, TypeSpec
 from sonde.visible import visible
 
@@ -109,8 +109,8 @@ class _Writer:
     def _scalar(self, spec: TypeSpec, offset: int, bits: int) -> bytes:
         if spec.kind == "string":
             return b'"%b"' % escaped(self._bytes(offset, spec.size).partition(b"\0")[0])
-        if spec.kind == "float":
-            return b"%g" % as_real(self._bytes(offset, spec.size), spec.size)
+        if spec.kind in REALS:
+            return real_text(self._bytes(offset, spec.size), spec.kind)
         value = self._number(spec, offset, bits)
         match spec.kind:
             case "char":
@@ -164,7 +164,7 @@ def _needed(spec: TypeSpec) -> int:
     """How much of an object must be there for it to be shown: all of a scalar, the beginning of anything else."""
     if spec.kind == "string":
         return 0
-    return spec.size if spec.kind in ("integer", "char", "float", "enum", "pointer") else 1
+    return spec.size if spec.kind in ("integer", "char", "enum", "pointer", *REALS) else 1
 
 
 def _character(value: int) -> bytes:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sonde.report.escape import escaped
-from sonde.report.number import as_real
+from sonde.report.number import REALS, real_text
 from sonde.spec import MemberSpec, TypeSpec
 from sonde.visible import visible
 
@@ -32,8 +32,8 @@ def _text(types: Sequence[TypeSpec], member: MemberSpec, data: bytes, offset: in
             return _struct(types, spec, data, offset, depth)
         case "array":
             return _array(types, spec, here, depth)
-        case "float":
-            return b"%g" % as_real(here, spec.size)
+        case kind if kind in REALS:
+            return real_text(here, spec.kind)
         case "opaque":
             return b"0x" + here[::-1].hex().encode() if here else b"..."
     number = _number(spec, member.bits, data, offset)

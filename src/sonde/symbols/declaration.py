@@ -97,7 +97,7 @@ def _scalar(kind: Type) -> str:
             return "char" if name_of(resolve(kind)) == "char" else prefix + _INTEGERS[size]
         case Enum(_, size, is_signed, _) if size in _INTEGERS:
             return ("signed " if is_signed else "unsigned ") + _INTEGERS[size]
-        case Float(_, size) if size in _PLAIN_FLOATS:
+        case Float(name, size) if size in _PLAIN_FLOATS and "_Complex" not in name:
             return _PLAIN_FLOATS[size]
         case Pointer(target):
             inner = resolve(target)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from sonde.lang.types import (
+    QUADS,
     STRING,
     Array,
     Enum,
@@ -55,7 +56,9 @@ def is_void(kind: Type) -> bool:
 
 
 def is_float(kind: Type) -> bool:
-    return isinstance(resolve(kind), Float)
+    """A number that C passes as a float, a double or a long double."""
+    base = resolve(kind)
+    return isinstance(base, Float) and base.name not in QUADS and "_Complex" not in base.name and base.size > 2
 
 
 def is_struct(kind: Type) -> bool:

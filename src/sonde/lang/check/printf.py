@@ -20,7 +20,11 @@ from sonde.lang.check.operands import Operand, is_dynamic, value_of
 from sonde.lang.errors import DError, Position
 from sonde.lang.format import parse_format
 from sonde.lang.program import Expr, StringConst
-from sonde.lang.types import INT, STACK, Type, resolve, size_of
+from sonde.lang.types import INT, STACK, Int, Type, resolve, size_of
+
+
+def _is_any_integer(kind: Type) -> bool:
+    return is_integer(kind) or isinstance(resolve(kind), Int)
 
 
 def _is_small_integer(kind: Type) -> bool:
@@ -39,7 +43,7 @@ def _is_stack(kind: Type) -> bool:
     return resolve(kind) == STACK
 
 
-_INTEGER = (is_integer, "char, short, int, long, or long long")
+_INTEGER = (_is_any_integer, "char, short, int, long, or long long")
 _FLOATING = (is_float, "float, double, or long double")
 _TEXT = (_is_text, "char [] or string (or use stringof)")
 _CHARACTER = (_is_small_integer, "char, short, or int")
