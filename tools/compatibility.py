@@ -45,10 +45,6 @@ DIFFERENCES = "## Different on purpose"
 
 CAUSES = (
     (
-        r"tst\.cast-add-assoc",
-        "Expects the sum of two operands narrower than `int` in the wider one's type; here it is `int`, as in C.",
-    ),
-    (
         r"tst\.reg_spilling",
         "The values are right. The heading it expects has one blank more than those of all other tests.",
     ),
@@ -56,10 +52,6 @@ CAUSES = (
         r"drp\.DTRACEDROP_(AGGREGATION|DYNAMIC)",
         "Expects four elements not to fit a tiny `aggsize` or `dynvarsize`, as if each string in them took `strsize`. "
         "Here an element takes what its own strings need, so they fit. The variables of a thread take no `dynvarsize`.",
-    ),
-    (
-        r"tst\.ExtraneousProbeIds",
-        "Expects the identifier 12 to be some probe's. Identifiers come from what they stand for here, with gaps.",
     ),
     (
         r"tst\.switchrate",

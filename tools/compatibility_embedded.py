@@ -19,7 +19,7 @@ probes, variables, functions and types that their programs name;
 
 CAUSES = (
     (
-        r"tst\.(cast-add-assoc|reg_spilling|ExtraneousProbeIds)|drp\.DTRACEDROP_(AGGREGATION|DYNAMIC)",
+        r"tst\.reg_spilling|drp\.DTRACEDROP_(AGGREGATION|DYNAMIC)",
         "Does not pass with the kernel engine either, see above.",
     ),
     (

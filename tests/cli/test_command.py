@@ -111,6 +111,14 @@ def test_extra_arguments_are_refused():
 def test_an_identifier_is_looked_up_before_arguments_are_counted():
     done = run("-i", "0", "-", "2")
     assert done.stderr.splitlines()[0].endswith("invalid probe identifier 0: Unknown probe identifier")
+    done = run("-i", "12", "10", "-i", "23")
+    assert done.stderr.splitlines()[0].endswith("extraneous argument '10' ($1 is not referenced)")
+
+
+def test_the_first_identifiers_have_no_gap():
+    """Those of the command itself and of system calls: scripts of small numbers mean something."""
+    done = run("-l", *(word for number in range(1, 40) for word in ("-i", str(number))))
+    assert [int(line.split()[0]) for line in done.stdout.splitlines()[1:]] == list(range(1, 40))
 
 
 @pytest.mark.parametrize("option", ["zdefs", "argref", "empty"])

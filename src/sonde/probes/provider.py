@@ -23,7 +23,7 @@ class Block(NamedTuple):
 
 
 DTRACE = Block(1, 3)
-SYSCALL = Block(100, 2999)
+SYSCALL = Block(4, 2999)
 PROFILE = Block(3000, 3999)
 RAWTP = Block(4000, 9999)
 SDT = Block(10000, 79999)

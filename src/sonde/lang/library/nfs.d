@@ -33,25 +33,17 @@ inline string nfs_path5[struct dentry *d, struct dentry *top] =
 inline string nfs_path[struct svc_fh *f] = f->fh_dentry == NULL || f->fh_export == NULL ? "<unknown>" :
     strjoin(d_path(&f->fh_export->ex_path), nfs_path5[f->fh_dentry, f->fh_export->ex_path.dentry]);
 
-typedef struct nfsv3opinfo {
+typedef struct nfs_opinfo {
 	uint64_t noi_xid;		/* the request's number */
 	struct svc_cred *noi_cred;	/* who asks */
 	string noi_curpath;
-} nfsv3opinfo_t;
+} nfs_opinfo_t;
 
-typedef struct nfsv4opinfo {
-	uint64_t noi_xid;
-	struct svc_cred *noi_cred;
-	string noi_curpath;
-} nfsv4opinfo_t;
+typedef nfs_opinfo_t nfsv3opinfo_t;
+typedef nfs_opinfo_t nfsv4opinfo_t;
 
 /* The file's handle is the probe's argument 4. */
-translator nfsv3opinfo_t < struct svc_rqst *r > {
-	noi_xid = ntohl(r->rq_xid);
-	noi_cred = &r->rq_cred;
-	noi_curpath = nfs_path[(struct svc_fh *)arg4];
-};
-translator nfsv4opinfo_t < struct svc_rqst *r > {
+translator nfs_opinfo_t < struct svc_rqst *r > {
 	noi_xid = ntohl(r->rq_xid);
 	noi_cred = &r->rq_cred;
 	noi_curpath = nfs_path[(struct svc_fh *)arg4];
@@ -87,12 +79,15 @@ translator nfs_res_t < uint32_t bytes > {
 	ok = xlate <nfs_ok_t> (bytes);
 };
 
-typedef struct READ3args {
+typedef struct nfs_read_args {
 	uint64_t offset;
 	uint32_t count;
-} READ3args;
+} nfs_read_args_t;
 
-translator READ3args < uint32_t bytes > {
+typedef nfs_read_args_t READ3args;
+typedef nfs_read_args_t READ4args;
+
+translator nfs_read_args_t < uint32_t bytes > {
 	offset = arg3;
 	count = bytes;
 };
@@ -108,16 +103,6 @@ translator WRITE3args < uint32_t bytes > {
 	offset = arg3;
 	count = bytes;
 	data = xlate <nfs_data_t> (bytes);
-};
-
-typedef struct READ4args {
-	uint64_t offset;
-	uint32_t count;
-} READ4args;
-
-translator READ4args < uint32_t bytes > {
-	offset = arg3;
-	count = bytes;
 };
 
 typedef struct WRITE4args {
