@@ -49,8 +49,10 @@ WAITING = "waiting"
 system calls have not returned."""
 
 SKIPPED = "skipped"
-"""Not a map of the spec, but read like one (one u64, no key): firings that the engine did not run because the same
-program was already running on that CPU."""
+"""Not a map of the spec, but read like one (a u64 without a key): firings that the engine did not run because the same
+program was already running on that CPU. With the key LOST_TICKS: ticks that it has no sample of."""
+
+LOST_TICKS = b"ticks"
 
 FAULTS = {
     1: "invalid address",

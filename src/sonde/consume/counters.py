@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from sonde.consume.events import Drop
 from sonde.engines.base import Tracing
-from sonde.spec import COUNTERS, SKIPPED
+from sonde.spec import COUNTERS, LOST_TICKS, SKIPPED
 
 PER_CPU = ("records", "aggregations", "nested")
 """Counters reported for each CPU; the others are added up over all."""
@@ -19,7 +19,7 @@ class Counters:
     def __init__(self, tracing: Tracing) -> None:
         self._tracing = tracing
         self._last: list[tuple[int, ...]] = []
-        self._skipped = 0
+        self._skipped: dict[bytes, int] = {}
 
     def drops(self) -> Iterator[Drop]:
         """Differences to the last reading, counters in the order of `spec.COUNTERS`; nothing if nothing was lost."""
@@ -37,12 +37,13 @@ class Counters:
         yield from self._skipped_firings()
 
     def _skipped_firings(self) -> Iterator[Drop]:
-        """Firings that came while the same program ran: nested, too, but the programs could not count them."""
-        for _, value in self._tracing.read_map(SKIPPED):
-            skipped = int.from_bytes(value, "little")
-            if skipped > self._skipped:
-                yield Drop("nested", None, skipped - self._skipped)
-            self._skipped = skipped
+        """Firings that came while the same program ran: nested, too, but the programs could not count them; and ticks
+        that never fired."""
+        for key, value in self._tracing.read_map(SKIPPED):
+            skipped, before = int.from_bytes(value, "little"), self._skipped.get(key, 0)
+            if skipped > before:
+                yield Drop("ticks" if key == LOST_TICKS else "nested", None, skipped - before)
+            self._skipped[key] = skipped
 
     def _read(self) -> list[tuple[int, ...]]:
         contents = self._tracing.read_map("counters")

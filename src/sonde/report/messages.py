@@ -20,6 +20,7 @@ _DROPS = {
     "errors": ("DBLERROR", "error", " in ERROR probe enabling"),
     "nested": ("NESTED", "nested firing drop", ""),
     "samples": ("SAMPLES", "sample drop", ""),
+    "ticks": ("TICKS", "tick drop", " (samples came faster than they could be taken)"),
     "captures": ("CAPTURES", "shortened capture", " (a record takes at most 64 KiB)"),
     "mappings": ("MAPPINGS", "mapping drop", " (addresses of processes that have ended may have no names)"),
     "waiting": ("WAITING", "unfinished firing", " (memory not resident; its system call had not returned)"),

@@ -9,10 +9,14 @@ from collections.abc import Callable, Mapping, Sequence
 from sonde.engines.base import AbortedError
 from sonde.engines.embedded.followed import FollowedGroup
 from sonde.engines.embedded.machine.memory import AccessError
-from sonde.engines.embedded.sources.stops import Handler
+from sonde.engines.embedded.sources.stops import SAMPLED, Handler
 from sonde.engines.embedded.sources.timers import TimerSource
 from sonde.target import stops
 from sonde.target.launch import GuardianError
+from sonde.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sonde.engines.embedded.sources.sampling import Sampling
 
 _BATCH = 256
 """Records taken up between two looks at the clock and at what else may have come."""
@@ -28,13 +32,16 @@ class Events:
 
     def __init__(
         self, followed: FollowedGroup | None, handlers: Mapping[int, Handler], timers: TimerSource,
-        is_enough: Callable[[bool], bool],
+        is_enough: Callable[[bool], bool], sampling: Sampling | None = None,
     ) -> None:  # fmt: skip
         self._followed = followed
         self._tracees = followed.tracees if followed else None
         self._handlers = dict(handlers)
         self._timers = timers
         self._is_enough = is_enough
+        self._sampling = sampling
+        if sampling is not None:
+            self._handlers[SAMPLED] = sampling.sampled
         self._poll: select.poll | None = None
         self._others: tuple[int, ...] = ()
 
@@ -63,18 +70,24 @@ class Events:
                 self._poll.register(descriptor, select.POLLIN)
             if self._tracees is not None:
                 self._poll.register(self._tracees.descriptor, select.POLLIN)
+            if self._sampling is not None:
+                for descriptor in self._sampling.events.descriptors:
+                    self._poll.register(descriptor, select.POLLIN)
         return self._poll
 
     def _take_up_all(self, for_data: bool, until: int) -> tuple[bool, bool]:
         """Handle records as long as there are any and it is not later than `until`; whether somebody should look at
         the rings, and whether there may be more records, which is not so behind a held one."""
         timers, tracees, clock, is_enough = self._timers, self._tracees, time.monotonic_ns, self._is_enough
-        handlers, held = self._handlers, stops.HELD
+        handlers, held, sampling = self._handlers, stops.HELD, self._sampling
         while True:
             now = clock()
             if timers.next and timers.next <= now:
                 timers.advance(now)
             number, records = tracees.take(_BATCH) if tracees is not None else (0, ())
+            if sampling is not None:
+                records, samples = sampling.merged(records, self._limit(now, records))
+                number -= samples
             for record in records:
                 handlers[record[0]](record)
                 if record[1] & held:
@@ -85,9 +98,16 @@ class Events:
             if enough or is_last or now >= until:
                 return enough, not is_last
 
+    def _limit(self, now: int, records: Sequence[tuple[int, ...]]) -> int:
+        """A time up to which all records are known, as these were looked for behind `now`."""
+        if records and (records[-1][1] & stops.HELD or self._tracees.has_more()):  # type: ignore[union-attr]
+            return min(now, records[-1][3])
+        return now
+
     def _patience(self, end: int | None) -> int | None:
         """Milliseconds to wait at most, rounded up; None: for ever."""
-        moments = [moment for moment in (end, self._timers.next) if moment]
+        sampling = self._sampling.next if self._sampling is not None else 0
+        moments = [moment for moment in (end, self._timers.next, sampling) if moment]
         if not moments:
             return None
         return max(-((time.monotonic_ns() - min(moments)) // 1_000_000), 0)

@@ -23,7 +23,7 @@ _YAMA = {
 def survey() -> list[Row]:
     """Whether programs can run without the kernel's help, and what they can trace."""
     trace, memory = _try()
-    return [trace, memory, _seccomp(), _yama()]
+    return [trace, memory, _seccomp(), _samples(), _yama()]
 
 
 def _try() -> tuple[Row, Row]:
@@ -63,6 +63,19 @@ def _seccomp() -> Row:
     if has_trace:
         return Row("seccomp", "yes", purpose)
     return Row("seccomp", "no", purpose, "the kernel has no filters", "-xseccomp=no: slower, but works")
+
+
+def _samples() -> Row:
+    from sonde.engines.embedded.sources.task_events import TaskEvents, Wanted, why_not
+
+    purpose = "profile-n of the embedded engine with registers and stacks"
+    try:
+        events = TaskEvents(Wanted(((1_000_000, True),), True, True), [os.getpid()])
+    except OSError as error:
+        return Row("samples", "refused", purpose, error.strerror or "", why_not(error))
+    events.close()
+    where = "" if events.sees_kernel else ", outside of the kernel: kernel.perf_event_paranoid is above 1"
+    return Row("samples", "yes", purpose + where)
 
 
 def _yama() -> Row:

@@ -31,7 +31,7 @@ from sonde.engines.embedded.structures import Structures
 from sonde.engines.embedded.task import Access, Task
 from sonde.engines.embedded.threads import Threads
 from sonde.engines.kernel.ring import KernelRing
-from sonde.spec import PERF_RINGS, SKIPPED, TracingSpec, element_name, has_samples, has_user_addresses
+from sonde.spec import LOST_TICKS, PERF_RINGS, SKIPPED, TracingSpec, element_name, has_samples, has_user_addresses
 from sonde.target import proc
 from sonde.target.address_space import own_address_space
 from sonde.target.memory import ProcessMemory
@@ -39,8 +39,11 @@ from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from sonde.engines.embedded.record_rings import RecordRing
+    from sonde.engines.embedded.sources.firings import Clock
     from sonde.engines.embedded.sources.images import ImageEvents
     from sonde.engines.embedded.sources.sample_ring import SampleRing
+    from sonde.engines.embedded.sources.sampling import Sampling
+    from sonde.engines.embedded.sources.task_events import TaskEvents
     from sonde.engines.merged_ring import MergedRing
 
 
@@ -63,6 +66,7 @@ class EmbeddedTracing:
         self._images: ImageEvents | None = None
         self._sample_bytes = sample_bytes
         self._samples: SampleRing | None = None
+        self._sampling: Sampling | None = None
         try:
             self._create_maps(spec)
             self._prepare(spec, values)
@@ -100,7 +104,13 @@ class EmbeddedTracing:
         self._buffers = buffers = Buffers(self._memory)
         remote = self._followed.tracees.memory if self._followed else ProcessMemory()
         self._plan = plan_of(spec, self._followed is not None and self._followed.seccomp)
-        walk = walker(buffers.registers, remote.read, own_address_space().user_end)
+        read, memory = remote.read, None
+        if self._followed is not None and firings.has_samples(spec):
+            from sonde.engines.embedded.sources.sampling import SampledMemory  # most runs do without
+
+            memory = SampledMemory(remote.read)
+            read = memory.read
+        walk = walker(buffers.registers, read, own_address_space().user_end, memory is None)
         if self._followed is not None and (has_user_addresses(spec) or has_samples(spec)):
             from sonde.engines.embedded.sources.images import ImageEvents, with_images  # most runs do without
 
@@ -108,7 +118,7 @@ class EmbeddedTracing:
             self._images = ImageEvents(lambda tid: self._threads.by_tid.get(tid))
             walk = self._images.walking(walk)
         places = self._followed.tracees.fetched() if self._followed else memoryview(b"")
-        fetched = FetchedMemory(remote.read, places, self._plan.fetches)
+        fetched = FetchedMemory(read, places, self._plan.fetches)
         access = Access(fetched.read, remote.write, walk)
         threads = self._threads = Threads(Structures(self._memory), buffers.registers_at, access)
         own = threads.outsider(os.getpid())
@@ -119,24 +129,41 @@ class EmbeddedTracing:
         self._environment.send_signal = send_signal
         self._programs = prepare(spec.programs, self._maps, self._environment, values.value)
         followed = self._followed
-        interrupt = followed.tracees.interrupt if followed else lambda tid: None
         if has_samples(spec):
             from sonde.engines.embedded.sources.sample_ring import SampleRing  # most programs let none through
 
             self._samples = SampleRing(self._environment, self._sample_bytes)
         clocks = firings.clocks(self._programs)
-        self._timers = TimerSource(clocks, threads, self._environment, buffers, interrupt, self._samples)
+        events = self._open_samples(clocks) if memory is not None else None
+        self._timers = TimerSource(clocks, threads, self._environment, buffers, events is not None, self._samples)
         hooks = Hooks(
-            self._thread_ended, self._forget_task, self._timers.sampled,
+            self._thread_ended, self._forget_task,
             followed.tracees.registers if followed else lambda flags: b"", fetched,
         )  # fmt: skip
         stops = StopSource(threads, self._environment, firings.shots(self._programs), buffers, hooks)
         if self._images is not None:
             self._images.watch(stops.handlers)
-        self._events = Events(followed, stops.handlers, self._timers, self._is_enough)
+        if events is not None and memory is not None:
+            from sonde.engines.embedded.sources.sampling import Sampling
+
+            self._sampling = Sampling(events, memory, self._environment, buffers, self._timers, stops.task)
+        self._events = Events(followed, stops.handlers, self._timers, self._is_enough, self._sampling)
+
+    def _open_samples(self, clocks: Sequence[Clock]) -> TaskEvents | None:
+        """The kernel's samples of the traced threads; None where there are none to be had. Raises EngineError."""
+        from sonde.engines.embedded.sources.sampling import open_events
+
+        return open_events(clocks, self._traced_threads, self._samples is not None)
+
+    def _traced_threads(self) -> list[int]:
+        """Those that are there before tracing begins."""
+        found: list[int] = []
+        for member in self._followed.members if self._followed is not None else ():
+            with suppress(FileNotFoundError, ProcessLookupError):
+                found += proc.threads(member.pid)
+        return found
 
     def _thread_ended(self, tid: int) -> None:
-        self._timers.forget(tid)
         if self._followed is not None:
             self._followed.ended(tid)
 
@@ -168,6 +195,8 @@ class EmbeddedTracing:
             self._followed.tracees.begin(self._plan, self._followed.evaluation)
             self._adopt(self._followed)
         self._timers.start()
+        if self._sampling is not None:
+            self._sampling.start()
 
     def _adopt(self, followed: FollowedGroup) -> None:
         """Get to know the threads that were there while they stand: they may end as soon as they run."""
@@ -216,7 +245,8 @@ class EmbeddedTracing:
     def read_map(self, name: str) -> list[tuple[bytes, bytes]]:
         """All keys and values; a per-CPU value is that of the one CPU there is, padded to 8 bytes."""
         if name == SKIPPED:
-            return [(b"", struct.pack("=Q", 0))]
+            lost = self._timers.lost + (self._sampling.lost if self._sampling is not None else 0)
+            return [(b"", struct.pack("=Q", 0)), (LOST_TICKS, struct.pack("=Q", lost))]
         return self._map(name).items()
 
     def write_map(self, name: str, key: bytes, value: bytes) -> None:
@@ -248,6 +278,9 @@ class EmbeddedTracing:
                 ring.close()
         if self._record_ring is not None:
             self._record_ring.close()
+        if self._sampling is not None:
+            self._sampling.close()
+            self._sampling = None
         if self._samples is not None:
             self._samples.close()
             self._samples = None

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from sonde.engines.embedded.programs import ReadyProgram, Run
 from sonde.formats.perf_events import SOFTWARE_CPU_CLOCK
 from sonde.probe import PerfEvent, RawTracepoint, Syscall, Timer
+from sonde.spec import TracingSpec
 from sonde.typed import NamedTuple
 
 
@@ -19,7 +20,7 @@ class Shot(NamedTuple):
 
 class Clock(NamedTuple):
     """A program to be run every `period` ns: once, or for each thread that runs (`samples`). It handles the overflows
-    of a software event, cpu-clock or task-clock (`config`), for the probe `name`."""
+    of a software event, cpu-clock or task-clock (`config`), for the probe `name`; `in_kernel`: time there counts."""
 
     period: int
     samples: bool
@@ -27,6 +28,7 @@ class Clock(NamedTuple):
     cookie: int
     config: int
     name: str
+    in_kernel: bool = True
 
 
 class Shots(NamedTuple):
@@ -69,6 +71,12 @@ def _numbers(program: ReadyProgram, is_return: bool) -> frozenset[int]:
     return frozenset(f.number for f in firings if isinstance(f, Syscall) and f.is_return == is_return and not f.compat)
 
 
+def has_samples(spec: TracingSpec) -> bool:
+    """Whether anything fires with samples of the traced threads."""
+    firings = [probe.firing for program in spec.programs for probe, _ in program.probes]
+    return any(isinstance(each, PerfEvent) or (isinstance(each, Timer) and each.every_cpu) for each in firings)
+
+
 def clocks(programs: Iterable[ReadyProgram]) -> tuple[Clock, ...]:
     """What timers run."""
     found = []
@@ -77,6 +85,6 @@ def clocks(programs: Iterable[ReadyProgram]) -> tuple[Clock, ...]:
             match probe.firing:
                 case Timer(period=period, every_cpu=every_cpu):
                     found.append(Clock(period, every_cpu, program, cookie, SOFTWARE_CPU_CLOCK, str(probe)))
-                case PerfEvent(period=period, config=(config, _, _)):
-                    found.append(Clock(period, True, program, cookie, config, str(probe)))
+                case PerfEvent(period=period, config=(config, _, _), mode=mode):
+                    found.append(Clock(period, True, program, cookie, config, str(probe), mode != "user"))
     return tuple(found)

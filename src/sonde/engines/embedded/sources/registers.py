@@ -6,7 +6,7 @@ the struct pt_regs that task_pt_regs returned needs the thread to be held and al
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from sonde.bpf import instructions as i
 from sonde.bpf.helpers import NUMBERS
@@ -39,13 +39,23 @@ def needs_stack_pointer(program: ProgramSpec) -> bool:
     return _loads(program, lambda offset: offset == _STACK_POINTER or offset not in _TOLD)
 
 
+def samples_registers(program: ProgramSpec) -> bool:
+    """Whether an overflow's handler may look at registers: those of its context, or by task_pt_regs."""
+    code = decode(program.code)
+    if any(map(_is_call, code)):
+        return True
+    size = layout("struct pt_regs").size
+    return _loads_from(code, [(0, frozenset((1,)))], lambda offset: offset < size)
+
+
 def _loads(program: ProgramSpec, is_meant: Callable[[int], bool]) -> bool:
     code = decode(program.code)
-    starts = [n + 1 for n, x in enumerate(code) if _is_call(x)]
-    if not starts:
-        return False
+    return _loads_from(code, [(n + 1, frozenset((0,))) for n, x in enumerate(code) if _is_call(x)], is_meant)
+
+
+def _loads_from(code: Sequence[Instruction], pending: list[tuple[int, State]], is_meant: Callable[[int], bool]) -> bool:
+    """Whether the pointer may be loaded from, which the states at these slots have."""
     seen: dict[int, State] = {}
-    pending: list[tuple[int, State]] = [(start, frozenset((0,))) for start in starts]
     while pending:
         slot, state = pending.pop()
         known = seen.get(slot)

@@ -20,16 +20,17 @@ _PAGE = 4096
 
 
 def walker(
-    registers: bytearray, read: Callable[[int, int, int], bytes], user_end: int
+    registers: bytearray, read: Callable[[int, int, int], bytes], user_end: int, by_pages: bool = True
 ) -> Callable[[int, int], Sequence[int]]:
-    """A function (thread, depth) -> addresses; processes have memory below `user_end`."""
+    """A function (thread, depth) -> addresses; processes have memory below `user_end`. `by_pages`: whole pages can be
+    read where a frame is."""
 
     def walk(tid: int, depth: int) -> Sequence[int]:
         (counter,) = _WORD.unpack_from(registers, _OFFSETS["ip"])
         (frame,) = _WORD.unpack_from(registers, _OFFSETS["bp"])
         if not counter:
             return ()
-        found, pages = [counter], _Pages(tid, read)
+        found, pages = [counter], _Pages(tid, read, by_pages)
         while len(found) < depth and 0 < frame <= user_end - _FRAME.size:
             data = pages.read(frame)
             if data is None:
@@ -44,7 +45,8 @@ def walker(
 class _Pages:
     """Memory of a process, a page at a time."""
 
-    def __init__(self, tid: int, read: Callable[[int, int, int], bytes]) -> None:
+    def __init__(self, tid: int, read: Callable[[int, int, int], bytes], whole: bool) -> None:
+        self._whole = whole
         self._tid = tid
         self._read = read
         self._pages: dict[int, bytes] = {}
@@ -54,7 +56,7 @@ class _Pages:
         at = address % _PAGE
         start = address - at
         try:
-            if at + _FRAME.size > _PAGE:
+            if at + _FRAME.size > _PAGE or not self._whole:
                 return self._read(self._tid, address, _FRAME.size)
             page = self._pages.get(start)
             if page is None:

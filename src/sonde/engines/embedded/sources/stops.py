@@ -43,6 +43,9 @@ _TWO = struct.Struct("=QQ")
 _CLONE = 56
 _PR_SET_NAME, _NAME_SIZE = 15, 16
 
+SAMPLED = 0
+"""A kind of records that the guardian does not write: a thread was found running (sampling.py). a: the sample."""
+
 Record = tuple[int, ...]
 """A record's fields in the order of stops.Stop."""
 
@@ -51,12 +54,11 @@ Handler = Callable[[Record], None]
 
 class Hooks(NamedTuple):
     """What else has to be done: `ended` with the number of a thread that is gone, `forget` with its task_struct's
-    address before that, `sampled` with a thread that stands still because it was asked to, `registers` gives struct
-    user_regs_struct by a record's flags; `fetched` is where what was fetched for a stop is found."""
+    address before that; `registers` gives struct user_regs_struct by a record's flags; `fetched` is where what was
+    fetched for a stop is found."""
 
     ended: Callable[[int], None]
     forget: Callable[[int], None]
-    sampled: Callable[[Task], None]
     registers: Callable[[int], bytes]
     fetched: FetchedMemory
 
@@ -86,7 +88,6 @@ class StopSource:
             stops.END: self._ended,
             stops.SIGNAL: self._with_registers(self._signals.delivered),
             stops.GROUP_STOP: lambda record: None,
-            stops.INTERRUPTED: self._interrupted,
         }
 
     def fire(self, name: str, task: Task, when: int, *arguments: int) -> None:
@@ -285,9 +286,3 @@ class StopSource:
             self._hooks.forget(task.address)
             self._threads.ended(tid)
         self._hooks.ended(tid)
-
-    def _interrupted(self, record: Record) -> None:
-        task = self.task(record[2])
-        if task is not None and self._copy_registers(record[1]):
-            self._environment.now = record[3]
-            self._hooks.sampled(task)

@@ -1,7 +1,8 @@
 """tick-n and profile-n: programs run as time passes.
 
-tick-n runs once each time, for sonde itself, with no registers. profile-n looks at the traced threads that run: each is
-stopped for a moment and sampled with its registers.
+tick-n runs once each time, for sonde itself, with no registers. profile-n fires with samples of the traced threads
+(sampling.py). Where the kernel gives none, /proc tells which threads run or wait for a CPU: programs that look at
+neither registers nor stacks run with these, and nothing is stopped.
 """
 
 from __future__ import annotations
@@ -9,10 +10,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 
-from sonde.engines.embedded.environment import Environment
+from sonde.engines.embedded.environment import Environment, Task
 from sonde.engines.embedded.sources.buffers import Buffers
 from sonde.engines.embedded.sources.firings import Clock
-from sonde.engines.embedded.task import Task
 from sonde.engines.embedded.threads import Threads
 from sonde.target.facts import state
 from sonde.typed import TYPE_CHECKING
@@ -22,72 +22,63 @@ if TYPE_CHECKING:
 
 
 class TimerSource:
-    """`interrupt` has a thread stop for its sample. `ring` is where samples go that programs let through."""
+    """The clocks of `are_sampled` have samples of their own. `ring` is where samples go that programs let through."""
 
     def __init__(
         self, clocks: Sequence[Clock], threads: Threads, environment: Environment, buffers: Buffers,
-        interrupt: Callable[[int], None], ring: SampleRing | None = None,
+        are_sampled: bool = False, ring: SampleRing | None = None,
     ) -> None:  # fmt: skip
         self._clocks = clocks
-        self._fire = _firing(clocks, environment, buffers, ring)
+        self.sampled = [n for n, clock in enumerate(clocks) if clock.samples and are_sampled]
+        """The numbers of clocks that are fired from elsewhere."""
+        self._timed = [n for n in range(len(clocks)) if n not in self.sampled]
+        self.fire = _firing(clocks, environment, buffers, ring)
+        """To be called with a clock's number, the firing's thread and registers being set."""
         self._threads = threads
         self._environment = environment
         self._buffers = buffers
-        self._interrupt = interrupt
         self._own = environment.task
-        self._due: list[int] = []
+        self._due: dict[int, int] = {}
         self.next = 0
         """When there is something to do, in ns of CLOCK_MONOTONIC; 0 if never."""
-        self._wanted: dict[int, set[int]] = {}
-        """For each thread that has been asked to stop, the clocks that want its sample."""
+        self.lost = 0
+        """Samples that were due and not taken: sonde came too late for them."""
 
     def start(self) -> None:
         now = time.monotonic_ns()
-        self._due = [now + clock.period for clock in self._clocks]
-        self.next = min(self._due, default=0)
+        self._due = {number: now + self._clocks[number].period for number in self._timed}
+        self.next = min(self._due.values(), default=0)
 
     def advance(self, now: int) -> None:
         """Do what is due. A clock that is late by more than a period leaves those out, as a perf event does."""
         sampling = []
-        for number, due in enumerate(self._due):
+        for number, due in self._due.items():
             if due > now:
                 continue
             clock = self._clocks[number]
-            self._due[number] = due + clock.period * ((now - due) // clock.period + 1)
+            late = (now - due) // clock.period
+            self._due[number] = due + clock.period * (late + 1)
             if clock.samples:
+                self.lost += late
                 sampling.append(number)
             else:
-                self._tick(number, now)
-        self.next = min(self._due, default=0)
+                self._run(number, self._own, now)
+        self.next = min(self._due.values(), default=0)
         if sampling:
-            self._ask(sampling)
+            self._look(sampling, now)
 
-    def _tick(self, number: int, now: int) -> None:
+    def _look(self, sampling: Sequence[int], now: int) -> None:
+        """Sample the threads that run."""
+        for tid, task in tuple(self._threads.by_tid.items()):
+            if state(tid) == "R":
+                for number in sampling:
+                    self._run(number, task, now)
+
+    def _run(self, number: int, task: Task, now: int) -> None:
         environment, buffers = self._environment, self._buffers
         buffers.registers[:] = bytes(len(buffers.registers))
-        environment.task, environment.now = self._own, now
-        self._fire(number)
-
-    def _ask(self, sampling: Sequence[int]) -> None:
-        """Have the threads stopped that run."""
-        for tid in tuple(self._threads.by_tid):
-            waiting = self._wanted.get(tid)
-            if waiting is not None:
-                waiting.update(sampling)
-            elif state(tid) == "R":
-                self._wanted[tid] = set(sampling)
-                self._interrupt(tid)
-
-    def sampled(self, task: Task) -> None:
-        """The thread stands still, its registers are in the buffer."""
-        environment = self._environment
-        environment.task = task
-        for number in sorted(self._wanted.pop(task.tid, ())):
-            self._fire(number)
-
-    def forget(self, tid: int) -> None:
-        """The thread is gone, and gives no sample."""
-        self._wanted.pop(tid, None)
+        environment.task, environment.now = task, now
+        self.fire(number)
 
 
 def _firing(

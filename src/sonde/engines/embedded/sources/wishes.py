@@ -14,13 +14,13 @@ from sonde.bpf.programs import TRACING
 from sonde.engines.embedded.programs import called_helpers
 from sonde.engines.embedded.sources.pointers import READING, pointers_read
 from sonde.engines.embedded.sources.registers import needs_all_registers, needs_stack_pointer
-from sonde.probe import Internal, PerfEvent, Probe, RawTracepoint, Syscall, Timer
+from sonde.probe import Internal, Probe, RawTracepoint, Syscall
 from sonde.spec import ProgramSpec, TracingSpec
 from sonde.target import plan as plans
 from sonde.target import stops
 from sonde.target.plan import ENTRY, HOLD_ENTRY, HOLD_RETURN, RETURN, Fetch, Plan
 
-_USER = frozenset(
+USER = frozenset(
     NUMBERS[name]
     for name in (
         "probe_read", "probe_read_str", "probe_read_user", "probe_read_user_str", "probe_write_user", "copy_from_user",
@@ -29,7 +29,7 @@ _USER = frozenset(
 )  # fmt: skip
 """Helpers for which the thread must stand still."""
 
-_STACK = frozenset(NUMBERS[name] for name in ("get_stack", "get_stackid"))
+STACK = frozenset(NUMBERS[name] for name in ("get_stack", "get_stackid"))
 _IDENTITY = frozenset(NUMBERS[name] for name in ("get_current_uid_gid", "probe_read_kernel"))
 
 PRCTL = 157
@@ -68,11 +68,9 @@ def plan_of(spec: TracingSpec, seccomp: bool) -> Plan:
     for program in programs:
         helpers = called_helpers(program)
         registers_used = needs_all_registers(program)
-        stands_still = bool(helpers & _USER) or registers_used
-        registers = registers or registers_used or bool(helpers & _STACK)
-        reads = (
-            pointers_read(program) if stands_still and not registers_used and not helpers & _USER - READING else None
-        )
+        stands_still = bool(helpers & USER) or registers_used
+        registers = registers or registers_used or bool(helpers & STACK)
+        reads = pointers_read(program) if stands_still and not registers_used and not helpers & USER - READING else None
         for probe, _ in program.probes:
             for number, wanted in _calls(probe, stands_still):
                 if wanted & HOLD_ENTRY and reads is not None:
@@ -82,9 +80,8 @@ def plan_of(spec: TracingSpec, seccomp: bool) -> Plan:
             for kind in _kinds(probe):
                 events.add(kind)
                 # What a process ignores is looked at before it can change.
-                if stands_still or kind == stops.INTERRUPTED or _generates(probe):
+                if stands_still or _generates(probe):
                     held.add(kind)
-                registers = registers or kind == stops.INTERRUPTED
     if any(calls.get(number, 0) & HOLD_RETURN for number in _FORK):
         held.add(stops.START)
     refusals = bool(calls)
@@ -132,8 +129,6 @@ def _kinds(probe: Probe) -> tuple[int, ...]:
     match probe.firing:
         case RawTracepoint(name=name):
             return _EVENTS.get(name, ())
-        case Timer(every_cpu=True) | PerfEvent():
-            return (stops.INTERRUPTED,)
     return ()
 
 

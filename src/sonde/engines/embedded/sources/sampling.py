@@ -1,0 +1,149 @@
+"""Samples of running threads as clocks fire with them, in one order with the records of stops.
+
+A sample is there when its thread already runs on. Its registers and the top of its stack are what they were; other
+memory is read as it is by then, but for the rest of the stack, which may be another's by then and is refused.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from errno import EFAULT
+from operator import attrgetter, itemgetter
+
+from sonde.engines.base import EngineError
+from sonde.engines.embedded.environment import Environment
+from sonde.engines.embedded.programs import called_helpers
+from sonde.engines.embedded.sources.buffers import Buffers
+from sonde.engines.embedded.sources.firings import Clock
+from sonde.engines.embedded.sources.registers import samples_registers
+from sonde.engines.embedded.sources.stops import SAMPLED, Record
+from sonde.engines.embedded.sources.task_events import ClockSample, TaskEvents, Wanted, why_not
+from sonde.engines.embedded.sources.timers import TimerSource
+from sonde.engines.embedded.sources.wishes import STACK, USER
+from sonde.engines.embedded.task import Task
+from sonde.target.facts import facts
+
+_BEYOND = 1 << 20
+"""Bytes above what came of a stack in which there may be more of it."""
+
+_OFTEN = 20_000_000
+"""ns between two looks at the rings."""
+
+
+class SampledMemory:
+    """The memory of the thread that a sample is of; without a sample what `read` (thread, address, size) gives."""
+
+    def __init__(self, read: Callable[[int, int, int], bytes]) -> None:
+        self._read = read
+        self.sample: ClockSample | None = None
+        self._begins: dict[int, int] = {}
+
+    def read(self, tid: int, address: int, size: int) -> bytes:
+        """Raises OSError."""
+        sample = self.sample
+        if sample is None or address + size <= sample.sp:
+            return self._read(tid, address, size)
+        offset, end = address - sample.sp, sample.sp + len(sample.stack)
+        if offset >= 0 and address + size <= end:
+            return sample.stack[offset : offset + size]
+        if address < end + _BEYOND and not self._is_above(tid, address):
+            raise OSError(EFAULT, os.strerror(EFAULT))
+        return self._read(tid, address, size)
+
+    def _is_above(self, tid: int, address: int) -> bool:
+        """Whether that is above where the process's stack begins: its arguments and environment."""
+        begin = self._begins.get(tid)
+        if begin is None:
+            found = facts(tid)
+            begin = self._begins[tid] = found.stack if found is not None and found.tid == found.pid else 0
+        return bool(begin) and address >= begin
+
+    def look_again(self) -> None:
+        """Processes may have other programs than when this was last called."""
+        self._begins.clear()
+
+
+def open_events(clocks: Sequence[Clock], tids: Callable[[], Iterable[int]], is_recorded: bool) -> TaskEvents | None:
+    """Events of the threads for the clocks that have samples, which are recorded, too, if `is_recorded`. None where the
+    kernel gives none and programs can do without. Raises EngineError."""
+    sampled = [clock for clock in clocks if clock.samples]
+    programs = [clock.program.spec for clock in sampled]
+    helpers = frozenset[int]().union(*map(called_helpers, programs))
+    stack = bool(helpers & (USER | STACK))
+    registers = stack or is_recorded or any(map(samples_registers, programs))
+    wanted = Wanted(tuple((clock.period, clock.in_kernel) for clock in sampled), registers, stack)
+    try:
+        return TaskEvents(wanted, tids())
+    except OSError as error:
+        if registers:
+            text = "a thread's registers and stack where it runs are not to be had without the kernel's samples"
+            help_ = "what counts by pid, tid or execname works without"
+            raise EngineError(f"{sampled[0].name}: {text}: {why_not(error)}; {help_}") from None
+        return None
+
+
+class Sampling:
+    """Fires the clocks of `timers` that are sampled; `task` finds a thread. `lost` counts ticks without a sample."""
+
+    def __init__(
+        self, events: TaskEvents, memory: SampledMemory, environment: Environment, buffers: Buffers,
+        timers: TimerSource, task: Callable[[int], Task | None],
+    ) -> None:  # fmt: skip
+        self.events = events
+        self.next = 0
+        """When the rings are to be looked at, in ns of CLOCK_MONOTONIC."""
+        self._memory = memory
+        self._environment = environment
+        self._buffers = buffers
+        self._fire = timers.fire
+        self._clocks = timers.sampled
+        self._task = task
+        self._lost = 0
+        self._waiting: deque[ClockSample] = deque()
+        self._merged: list[ClockSample] = []
+
+    @property
+    def lost(self) -> int:
+        return self.events.lost + self._lost
+
+    def start(self) -> None:
+        self.next = time.monotonic_ns() + _OFTEN
+        self.events.enable()
+
+    def merged(self, records: Sequence[Record], limit: int) -> tuple[Sequence[Record], int]:
+        """The records, and among them the samples up to that time, behind which there may be other records; and how
+        many of these there are."""
+        self.next = time.monotonic_ns() + _OFTEN
+        waiting = self._waiting
+        if found := self.events.take():
+            waiting.extend(found)
+            self._waiting = waiting = deque(sorted(waiting, key=attrgetter("time")))
+        self._merged = []
+        self._memory.look_again()
+        while waiting and waiting[0].time <= limit:
+            self._merged.append(waiting.popleft())
+        if not self._merged:
+            return records, 0
+        made: list[Record] = [(SAMPLED, 0, each.tid, each.time, n) for n, each in enumerate(self._merged)]
+        return sorted([*made, *records], key=itemgetter(3)), len(made)
+
+    def sampled(self, record: Record) -> None:
+        """The handler of SAMPLED."""
+        sample = self._merged[record[4]]
+        task = self._task(sample.tid)
+        if task is None:
+            self._lost += 1
+            return
+        self._buffers.registers[:] = sample.registers or bytes(len(self._buffers.registers))
+        self._environment.task, self._environment.now = task, sample.time
+        self._memory.sample = sample
+        try:
+            self._fire(self._clocks[sample.clock])
+        finally:
+            self._memory.sample = None
+
+    def close(self) -> None:
+        self.events.close()

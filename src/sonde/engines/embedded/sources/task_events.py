@@ -1,0 +1,217 @@
+"""Perf events of the kernel for the traced processes, whose samples are what clocks fire with (perf_event_open(2)).
+
+The kernel takes a sample where a thread runs, with its registers and the top of its stack, and nothing stops. Everybody
+may sample his own processes outside of the kernel (kernel.perf_event_paranoid up to 2); where it permits more, the time
+they are in the kernel is sampled too, with the registers that they have entered it with. What a process starts inherits
+its events, which have to be one for each CPU then (perf_mmap, kernel/events/core.c).
+"""
+
+from __future__ import annotations
+
+import errno
+import resource
+import struct
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from time import CLOCK_MONOTONIC
+
+from sonde.engines.kernel import perf_events
+from sonde.engines.kernel.event_ring import EventRing
+from sonde.engines.kernel.syscalls import perf_event_open
+from sonde.formats import perf_events as perf
+from sonde.formats.perf_ring import BrokenRingError, PerfRecord
+from sonde.target.machine import online_cpus
+from sonde.typed import NamedTuple
+
+STACK_SIZE = 16 << 10
+"""Bytes of a stack that come with a sample."""
+
+_RING = 4 << 20
+"""Bytes of a CPU's ring, if so much memory may be locked."""
+
+_REGISTERS = 0xFF0FFF
+"""attr.sample_regs_user: all but ds, es, fs and gs (arch/x86/include/uapi/asm/perf_regs.h)."""
+
+_DISABLED, _INHERIT, _EXCLUDE_KERNEL, _EXCLUDE_HYPERVISOR = 1 << 0, 1 << 1, 1 << 5, 1 << 6
+_WATERMARK, _USE_CLOCKID = 1 << 14, 1 << 25
+_SAMPLE_STACK_USER = 1 << 13
+_THROTTLE, _UNTHROTTLE = 5, 6
+_ATTRIBUTES = struct.Struct("=IIQQQQQI28xQIi")
+"""struct perf_event_attr: type, size, config, period, sample_type, read_format, flags, wakeup, then at 80
+sample_regs_user, sample_stack_user, clockid."""
+
+_HEAD = struct.Struct("=QIIQ")
+"""The identifier, process, thread, time."""
+_LOST = struct.Struct("=QQ")
+_STATE = struct.Struct("=QQ")
+"""PERF_RECORD_THROTTLE and _UNTHROTTLE: time, identifier of the event, or of the one it was inherited from."""
+_WORD = struct.Struct("=Q")
+_TAKEN = struct.Struct("=20Q")
+"""ax bx cx dx si di bp sp ip flags cs ss r8 to r15."""
+_PT_REGS = struct.Struct("=21Q")
+_NO_CALL = (1 << 64) - 1
+
+
+class ClockSample(NamedTuple):
+    """What the clock of that number found of a thread: struct pt_regs, b"" where it was not asked for; the address of
+    the stack, and what is there from it on."""
+
+    time: int
+    tid: int
+    clock: int
+    registers: bytes
+    sp: int
+    stack: bytes
+
+
+class Wanted(NamedTuple):
+    """Clocks, each with its period in ns and whether time in the kernel counts, and what their samples shall have."""
+
+    clocks: tuple[tuple[int, bool], ...]
+    registers: bool
+    stack: bool
+
+
+class TaskEvents:
+    """`descriptors` are readable when a ring has filled in part. `lost` counts the ticks that found it full, or that
+    the kernel left out since they came too fast. `sees_kernel`: whether time in the kernel is sampled."""
+
+    def __init__(self, wanted: Wanted, tids: Iterable[int]) -> None:
+        """Events of these threads and of all that they make, not yet enabled. Raises OSError."""
+        self.lost = 0
+        self.sees_kernel = True
+        self._wanted = wanted
+        self._rings: dict[int, EventRing] = {}
+        self._events: list[int] = []
+        self._clock_of: dict[int, int] = {}
+        self._throttled: dict[int, int] = {}
+        _raise_limit()
+        try:
+            for tid in tids:
+                # A thread that has ended meanwhile is no loss.
+                with suppress(ProcessLookupError):
+                    self._open(tid)
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def descriptors(self) -> Sequence[int]:
+        return [ring.descriptor for ring in self._rings.values()]
+
+    def _open(self, tid: int) -> None:
+        for clock, (period, in_kernel) in enumerate(self._wanted.clocks):
+            for cpu in online_cpus():
+                event = self._open_one(period, in_kernel, tid, cpu)
+                self._clock_of[perf_events.identifier(event)] = clock
+                if cpu in self._rings:
+                    self._events.append(event)
+                    perf_events.set_output(event, self._rings[cpu].descriptor)
+                else:
+                    self._rings[cpu] = EventRing(event, _RING)
+
+    def _open_one(self, period: int, in_kernel: bool, tid: int, cpu: int) -> int:
+        if in_kernel and self.sees_kernel:
+            try:
+                return perf_event_open(self._attributes(period, 0), tid, cpu, -1, perf_events.FLAG_CLOSE_ON_EXEC)
+            except PermissionError:
+                self.sees_kernel = False
+        made = self._attributes(period, _EXCLUDE_KERNEL)
+        return perf_event_open(made, tid, cpu, -1, perf_events.FLAG_CLOSE_ON_EXEC)
+
+    def _attributes(self, period: int, flags: int) -> bytearray:
+        kinds = perf.SAMPLE_IDENTIFIER | perf.SAMPLE_TID | perf.SAMPLE_TIME
+        kinds |= perf.SAMPLE_REGS_USER if self._wanted.registers else 0
+        kinds |= _SAMPLE_STACK_USER if self._wanted.stack else 0
+        flags |= _DISABLED | _INHERIT | _EXCLUDE_HYPERVISOR | _WATERMARK | _USE_CLOCKID
+        made = bytearray(perf.ATTRIBUTES_SIZE)
+        _ATTRIBUTES.pack_into(
+            made, 0, perf.TYPE_SOFTWARE, len(made), perf.SOFTWARE_CPU_CLOCK, period, kinds, 0, flags, _RING // 64,
+            _REGISTERS if self._wanted.registers else 0, STACK_SIZE if self._wanted.stack else 0, CLOCK_MONOTONIC,
+        )  # fmt: skip
+        return made
+
+    def enable(self) -> None:
+        """Begin: for what has inherited them as well."""
+        for event in (*self.descriptors, *self._events):
+            perf_events.enable(event)
+
+    def take(self) -> list[ClockSample]:
+        """All samples that are there, of each CPU in the order of time."""
+        found: list[ClockSample] = []
+        for ring in self._rings.values():
+            try:
+                for record in ring.reader.read():
+                    self._take_up(record, found)
+            except BrokenRingError:
+                self.lost += 1
+                ring.reader.skip()
+                continue
+            ring.reader.advance()
+        return found
+
+    def _take_up(self, record: PerfRecord, found: list[ClockSample]) -> None:
+        if record.type == perf.RECORD_SAMPLE:
+            found.append(self._sample(record.body))
+        elif record.type == perf.RECORD_LOST:
+            self.lost += _LOST.unpack_from(record.body)[1]
+        elif record.type == _THROTTLE:
+            time, identifier = _STATE.unpack_from(record.body)
+            self._throttled.setdefault(identifier, time)
+        elif record.type == _UNTHROTTLE:
+            time, identifier = _STATE.unpack_from(record.body)
+            begin = self._throttled.pop(identifier, time)
+            period, _ = self._wanted.clocks[self._clock_of.get(identifier, 0)]
+            self.lost += (time - begin) // period
+
+    def _sample(self, body: memoryview) -> ClockSample:
+        identifier, _, tid, time = _HEAD.unpack_from(body)
+        place, registers, sp, stack = _HEAD.size, b"", 0, b""
+        if self._wanted.registers:
+            (abi,) = _WORD.unpack_from(body, place)
+            place += _WORD.size
+            if abi:
+                registers, sp = _registers(_TAKEN.unpack_from(body, place))
+                place += _TAKEN.size
+            else:
+                # The thread has no memory of its own any more.
+                registers = bytes(_PT_REGS.size)
+        if self._wanted.stack:
+            (size,) = _WORD.unpack_from(body, place)
+            if size:
+                (filled,) = _WORD.unpack_from(body, place + _WORD.size + size)
+                stack = bytes(body[place + _WORD.size : place + _WORD.size + filled])
+        return ClockSample(time, tid, self._clock_of.get(identifier, 0), registers, sp, stack)
+
+    def close(self) -> None:
+        """Closing twice is harmless."""
+        perf_events.close_all(self._events)
+        for ring in self._rings.values():
+            ring.close()
+        self._events, self._rings = [], {}
+
+
+def _registers(found: tuple[int, ...]) -> tuple[bytes, int]:
+    """struct pt_regs, and the stack pointer."""
+    ax, bx, cx, dx, si, di, bp, sp, ip, flags, cs, ss, r8, r9, r10, r11, r12, r13, r14, r15 = found
+    order = (r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, _NO_CALL, ip, cs, flags, sp, ss)
+    return _PT_REGS.pack(*order), sp
+
+
+def _raise_limit() -> None:
+    """An event takes a descriptor for each thread and CPU."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != hard:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+def why_not(error: OSError) -> str:
+    """Why there are no such events, and what would help."""
+    if error.errno == errno.EMFILE:
+        return "an event for each thread and CPU takes more descriptors than `ulimit -n` allows"
+    if error.errno in (errno.EPERM, errno.EACCES, errno.ENOSYS):
+        return (
+            f"perf_event_open(2) is refused ({error.strerror}): `sysctl kernel.perf_event_paranoid=2` permits it for "
+            "one's own processes; a container needs a seccomp profile that permits it, or --cap-add=PERFMON"
+        )
+    return f"perf_event_open(2): {error.strerror}"
