@@ -225,13 +225,20 @@ def _keep(g: Generation) -> None:
 
 
 def _keep_variables(g: Generation, firing: Reg) -> None:
+    for variable, place, kept in _places(g, firing):
+        if isinstance(place, Held):
+            g.b.store(kept.base, kept.offset, 8, place.register)
+        else:
+            copy(g, place, kept, object_size(g.shared, variable.type))
+
+
+def _places(g: Generation, firing: Reg) -> Iterator[tuple[Variable, Held | Memory, Memory]]:
+    """The variables that are kept: where the program has each, and where the firing."""
     assert g.deferral is not None
     for variable, offset in g.deferral.kept.items():
         place = g.locals.get(variable)
-        if isinstance(place, Held):
-            g.b.store(firing, offset, 8, place.register)
-        elif isinstance(place, Memory):
-            copy(g, place, Memory(firing, offset), object_size(g.shared, variable.type))
+        if isinstance(place, (Held, Memory)):
+            yield variable, place, Memory(firing, offset)
 
 
 def restore(g: Generation) -> None:
@@ -245,17 +252,13 @@ def restore(g: Generation) -> None:
     moved = None
     if g.deferral.region is not None:
         moved = carried.restore(g, Memory(firing, g.deferral.region))
-    for variable, offset in g.deferral.kept.items():
-        place = g.locals.get(variable)
-        is_moved = moved is not None and g.carrying is not None and variable in g.carrying.variables
-        if is_moved or isinstance(place, Held):
-            value: Operand = g.b.load(firing, offset, 8)
-            if moved is not None and is_moved:
-                value = moved(value)
-            if place is not None:
-                store(g, place, 8, value)
-        elif isinstance(place, Memory):
-            copy(g, Memory(firing, offset), place, object_size(g.shared, variable.type))
+    pointers = g.carrying.variables if moved is not None and g.carrying is not None else frozenset()
+    for variable, place, kept in _places(g, firing):
+        if variable in pointers or isinstance(place, Held):
+            value: Operand = g.b.load(kept.base, kept.offset, 8)
+            store(g, place, 8, moved(value) if moved is not None and variable in pointers else value)
+        else:
+            copy(g, kept, place, object_size(g.shared, variable.type))
 
 
 def generate_routine(g: Generation) -> Generation:

@@ -8,6 +8,7 @@ from collections.abc import Set
 from sonde.bpf import programs
 from sonde.codegen.access import fetch_unchecked
 from sonde.codegen.context.cookies import index_by_cookie
+from sonde.codegen.context.plain import no_errno, trusts_nothing
 from sonde.codegen.faults import ILLEGAL_OPERATION, fault_if
 from sonde.codegen.generation import Generation, ProbeIndex
 from sonde.codegen.identity import process
@@ -28,6 +29,8 @@ class EverywhereContext:
     has_kernel_stack = False
     own_frames = 0
     is_user = True
+    errno = no_errno
+    is_trusted = trusts_nothing
 
     def __init__(self, probes: tuple[Probe, ...], used: Set[int], is_multi: bool) -> None:
         """`used` are the arguments that clauses look at; `is_multi`: sites are attached to by multi-uprobe links."""
@@ -77,9 +80,3 @@ class EverywhereContext:
 
     def typed_argument(self, g: Generation, number: int, type_: Type) -> Operand | Place:
         return self.argument(g, number)
-
-    def errno(self, g: Generation) -> Operand:
-        return Imm(0)
-
-    def is_trusted(self, number: int) -> bool:
-        return False

@@ -9,6 +9,7 @@ from sonde.bpf import programs
 from sonde.codegen.access import load_bytes
 from sonde.codegen.context import registers
 from sonde.codegen.context.cookies import index_by_cookie, numbered
+from sonde.codegen.context.plain import no_errno, trusts_nothing
 from sonde.codegen.convention import REGISTERS, Parameter
 from sonde.codegen.generation import Generation, Unsupported
 from sonde.codegen.ir import Imm, Operand
@@ -31,6 +32,7 @@ class FunctionContext:
     has_kernel_stack = True
     own_frames = 2
     is_user = False
+    errno = no_errno
 
     def __init__(self, probe: Probe, signature: Function) -> None:
         firing = probe.firing
@@ -57,9 +59,6 @@ class FunctionContext:
     def typed_argument(self, g: Generation, number: int, type_: Type) -> Operand | Place:
         return g.b.extend(self.argument(g, number), size_of(type_) or 8, is_signed(type_))
 
-    def errno(self, g: Generation) -> Operand:
-        return Imm(0)
-
     def is_trusted(self, number: int) -> bool:
         """The verifier knows what an argument points to if that is a structure of the kernel's."""
         if self._is_return or number >= self._count:
@@ -79,6 +78,8 @@ class KprobeContext:
     attach_to: str | None = None
     has_kernel_stack = True
     is_user = False
+    errno = no_errno
+    is_trusted = trusts_nothing
 
     def __init__(self, probes: tuple[Probe, ...], places: tuple[Parameter, ...], features: Set[str]) -> None:
         self.probes = probes
@@ -128,12 +129,6 @@ class KprobeContext:
     def _on_stack(self, g: Generation, offset: int) -> Remote:
         """An address behind the return address, which is on top of the stack."""
         return Remote(g.b.load(g.ctx, registers.SP, 8, invariant=True), 8 + offset)
-
-    def errno(self, g: Generation) -> Operand:
-        return Imm(0)
-
-    def is_trusted(self, number: int) -> bool:
-        return False
 
 
 def _is_value(kind: Type) -> bool:

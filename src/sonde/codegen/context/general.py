@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sonde.bpf import probe_context, programs
 from sonde.codegen.context.cookies import numbered
+from sonde.codegen.context.plain import trusts_nothing
 from sonde.codegen.generation import Generation
 from sonde.codegen.ir import Imm, Operand
 from sonde.codegen.places import Place
@@ -20,6 +21,7 @@ class GeneralContext:
     has_kernel_stack = False
     own_frames = 0
     is_user = False
+    is_trusted = trusts_nothing
 
     def __init__(self, probes: tuple[Probe, ...]) -> None:
         self.probes = probes
@@ -42,6 +44,3 @@ class GeneralContext:
 
     def errno(self, g: Generation) -> Operand:
         return g.b.load(g.ctx, probe_context.ERRNO, 4, invariant=True)
-
-    def is_trusted(self, number: int) -> bool:
-        return False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sonde.bpf import programs
 from sonde.codegen.context.cookies import numbered
+from sonde.codegen.context.plain import no_errno, trusts_nothing
 from sonde.codegen.faults import unpacked
 from sonde.codegen.generation import Generation, Unsupported
 from sonde.codegen.ir import Imm, Operand
@@ -24,6 +25,8 @@ class InternalContext:
     has_kernel_stack = False
     own_frames = 0
     is_user = False
+    errno = no_errno
+    is_trusted = trusts_nothing
 
     def __init__(self, probe: Probe) -> None:
         self.probes: tuple[Probe, ...] = (probe,)
@@ -48,9 +51,3 @@ class InternalContext:
 
     def typed_argument(self, g: Generation, number: int, type_: Type) -> Operand | Place:
         raise Unsupported("args[] of this probe", _NOWHERE)
-
-    def errno(self, g: Generation) -> Operand:
-        return Imm(0)
-
-    def is_trusted(self, number: int) -> bool:
-        return False

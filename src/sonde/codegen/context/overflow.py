@@ -8,6 +8,7 @@ from __future__ import annotations
 from sonde.bpf import programs
 from sonde.codegen.context import registers
 from sonde.codegen.context.cookies import index_by_cookie, numbered
+from sonde.codegen.context.plain import no_errno
 from sonde.codegen.generation import Generation
 from sonde.codegen.ir import Imm, Operand
 from sonde.codegen.places import Place
@@ -27,6 +28,7 @@ class OverflowContext:
     has_kernel_stack = True
     own_frames = 0
     is_user = False
+    errno = no_errno
 
     def __init__(self, probes: tuple[Probe, ...]) -> None:
         self.probes = probes
@@ -49,9 +51,6 @@ class OverflowContext:
 
     def typed_argument(self, g: Generation, number: int, type_: Type) -> Operand | Place:
         return g.ctx
-
-    def errno(self, g: Generation) -> Operand:
-        return Imm(0)
 
     def is_trusted(self, number: int) -> bool:
         return True

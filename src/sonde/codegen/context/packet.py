@@ -9,6 +9,7 @@ from __future__ import annotations
 from sonde.bpf import programs
 from sonde.codegen import kernels
 from sonde.codegen.context.cookies import index_by_cookie, numbered
+from sonde.codegen.context.plain import no_errno, trusts_nothing
 from sonde.codegen.generation import Generation
 from sonde.codegen.ir import Imm, Operand, SlotAddress
 from sonde.codegen.places import Memory, Place
@@ -65,6 +66,8 @@ class PacketContext:
     has_kernel_stack = False
     own_frames = 0
     is_user = False
+    errno = no_errno
+    is_trusted = trusts_nothing
 
     def __init__(self, probes: tuple[Probe, ...]) -> None:
         firing = probes[0].firing
@@ -122,9 +125,3 @@ class PacketContext:
 
     def typed_argument(self, g: Generation, number: int, type_: Type) -> Operand | Place:
         return self.argument(g, number)
-
-    def errno(self, g: Generation) -> Operand:
-        return Imm(0)
-
-    def is_trusted(self, number: int) -> bool:
-        return False

@@ -3,7 +3,8 @@ call is an exec that will succeed, at sched_prepare_exec. The arguments are thos
 
 from __future__ import annotations
 
-from sonde.bpf import programs
+from sonde.codegen.context.plain import no_errno, trusts_nothing
+from sonde.codegen.context.syscall import SyscallContext
 from sonde.codegen.deferral import ARGUMENTS, INDEX, TIME, WHERE, kept_firing
 from sonde.codegen.generation import Generation, ProbeIndex
 from sonde.codegen.ir import Imm, Operand, Reg
@@ -16,12 +17,14 @@ from sonde.spec import WAITING
 class ResumedContext:
     """The entries of a `SyscallContext`, numbered as there; `execs`: some are calls that may replace the process."""
 
-    kind = programs.RAW_TRACEPOINT
-    attach_type = programs.ATTACH_NONE
-    attach_to: str | None = None
-    has_kernel_stack = True
-    own_frames = 2
-    is_user = False
+    kind = SyscallContext.kind
+    attach_type = SyscallContext.attach_type
+    attach_to = SyscallContext.attach_to
+    has_kernel_stack = SyscallContext.has_kernel_stack
+    own_frames = SyscallContext.own_frames
+    is_user = SyscallContext.is_user
+    errno = no_errno
+    is_trusted = trusts_nothing
 
     def __init__(self, probes: tuple[Probe, ...], index: ProbeIndex, execs: bool) -> None:
         self.probes = probes
@@ -55,9 +58,3 @@ class ResumedContext:
 
     def typed_argument(self, g: Generation, number: int, type_: Type) -> Operand | Place:
         return g.b.extend(self.argument(g, number), size_of(type_) or 8, is_signed(type_))
-
-    def errno(self, g: Generation) -> Operand:
-        return Imm(0)
-
-    def is_trusted(self, number: int) -> bool:
-        return False

@@ -6,6 +6,7 @@ from collections.abc import Callable, Set
 
 from sonde.bpf import programs
 from sonde.codegen.context.cookies import index_in_process
+from sonde.codegen.context.plain import no_errno, trusts_nothing
 from sonde.codegen.faults import ILLEGAL_OPERATION, fault
 from sonde.codegen.generation import Generation, ProbeIndex, Unsupported
 from sonde.codegen.ir import Imm, Operand
@@ -47,6 +48,8 @@ class StaticContext:
     has_kernel_stack = False
     own_frames = 0
     is_user = True
+    errno = no_errno
+    is_trusted = trusts_nothing
 
     def __init__(self, probes: tuple[Probe, ...], is_multi: bool) -> None:
         """`is_multi`: they are attached by multi-uprobe links."""
@@ -76,12 +79,6 @@ class StaticContext:
         if number >= len(self._arguments):
             raise Unsupported(f"args[{number}] of this probe", Position(None, 1, 1))
         return self.argument(g, number)
-
-    def errno(self, g: Generation) -> Operand:
-        return Imm(0)
-
-    def is_trusted(self, number: int) -> bool:
-        return False
 
 
 def _index(probes: tuple[Probe, ...]) -> ProbeIndex:

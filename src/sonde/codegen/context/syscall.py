@@ -11,6 +11,7 @@ from errno import EINTR
 from sonde.bpf import programs
 from sonde.codegen.context import registers
 from sonde.codegen.context.cookies import numbered
+from sonde.codegen.context.plain import trusts_nothing
 from sonde.codegen.generation import Generation, ProbeIndex
 from sonde.codegen.ir import Imm, Operand, Reg
 from sonde.codegen.names import probe_id
@@ -39,6 +40,7 @@ class SyscallContext:
     has_kernel_stack = True
     own_frames = 2
     is_user = False
+    is_trusted = trusts_nothing
 
     def __init__(self, probes: tuple[Probe, ...], apart: bool = False) -> None:
         """`apart`: the program is attached to each call, and else once to all that there are."""
@@ -141,6 +143,3 @@ class SyscallContext:
             return g.b.choose("le", restarts, last, lambda: Imm(EINTR), lambda: negative)
 
         return g.b.choose("le", g.b.alu("sub", negative, Imm(1)), Imm(_MAX_ERRNO - 1), error, lambda: Imm(0))
-
-    def is_trusted(self, number: int) -> bool:
-        return False

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 
 from sonde.bpf import programs
 from sonde.codegen.context.cookies import index_by_cookie, numbered
+from sonde.codegen.context.plain import no_errno, trusts_nothing
 from sonde.codegen.generation import Generation, Unsupported
 from sonde.codegen.ir import Imm, Operand
 from sonde.codegen.places import Memory, Place, Remote
@@ -44,6 +45,7 @@ class RawTracepointContext:
     has_kernel_stack = True
     own_frames = 2
     is_user = False
+    errno = no_errno
 
     def __init__(self, probes: tuple[Probe, ...], by_btf: bool) -> None:
         self.probes = probes
@@ -69,9 +71,6 @@ class RawTracepointContext:
         size = size_of(type_) or 8
         return value if size >= 8 else g.b.extend(value, size, is_signed(type_))
 
-    def errno(self, g: Generation) -> Operand:
-        return Imm(0)
-
     def is_trusted(self, number: int) -> bool:
         return self._by_btf
 
@@ -85,6 +84,8 @@ class TracepointContext:
     has_kernel_stack = True
     own_frames = 0
     is_user = False
+    errno = no_errno
+    is_trusted = trusts_nothing
 
     def __init__(self, probes: tuple[Probe, ...], fields: Fields) -> None:
         self.probes = probes
@@ -120,9 +121,3 @@ class TracepointContext:
             return Remote(value, 0, False) if field.location else Memory(g.ctx, field.offset)
         base = resolve(type_)
         return g.b.extend(value, base.size, base.signed) if isinstance(base, Int) else value
-
-    def errno(self, g: Generation) -> Operand:
-        return Imm(0)
-
-    def is_trusted(self, number: int) -> bool:
-        return False

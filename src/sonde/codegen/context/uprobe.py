@@ -9,6 +9,7 @@ from sonde.bpf import programs
 from sonde.codegen.access import load_bytes
 from sonde.codegen.context import registers
 from sonde.codegen.context.cookies import index_in_process, numbered
+from sonde.codegen.context.plain import no_errno, trusts_nothing
 from sonde.codegen.generation import Generation, Unsupported
 from sonde.codegen.ir import Imm, Operand
 from sonde.codegen.places import Place, Remote
@@ -33,6 +34,8 @@ class UprobeContext:
     has_kernel_stack = False
     own_frames = 0
     is_user = True
+    errno = no_errno
+    is_trusted = trusts_nothing
 
     def __init__(self, probes: tuple[Probe, ...], is_multi: bool) -> None:
         """`is_multi`: they are attached by multi-uprobe links."""
@@ -64,9 +67,3 @@ class UprobeContext:
 
     def typed_argument(self, g: Generation, number: int, type_: Type) -> Operand | Place:
         raise Unsupported("args[] of this probe", Position(None, 1, 1))
-
-    def errno(self, g: Generation) -> Operand:
-        return Imm(0)
-
-    def is_trusted(self, number: int) -> bool:
-        return False
