@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import struct
+import time
+from collections import deque
 from collections.abc import Iterator, Sequence
 
 from sonde.bpf import maps, programs
@@ -21,6 +23,11 @@ BATCH = 0.01
 """Seconds in which records gather behind a wake-up."""
 IDLE = 0.2
 """Longest sleep, so that the end of a traced process is noticed in time."""
+
+_AT_A_TIME, _MOST_TAKEN = 8, 1 << 15
+"""Records that are shown between two looks at the rings; of which no more are taken before they are shown."""
+_FULL = 16
+"""A ring of which this part was full is looked at again at once."""
 
 _BUSY, _DISCARD = 1 << 31, 1 << 30
 
@@ -42,6 +49,9 @@ class ObjectSession:
                 maps=(*spec.maps, *more), programs=(catcher, *spec.programs), rings=(*spec.rings, printk.RING)
             )
         self._spec = spec
+        self._room = {each.name: each.max_entries for each in spec.maps}
+        self._taken: deque[tuple[str, bytes]] = deque()
+        self._is_filling = False
         self._tracing: KernelTracing = engine.load(spec)
         self._is_fired = any(each.attach_type != programs.TRACE_ITER for each in loadable.requests.values())
         self._outputs: dict[str, PerfOutput] = {}
@@ -58,7 +68,8 @@ class ObjectSession:
             for each in self._traced:
                 each.resume()
             self._follow(signals)
-            self._drain()
+            self._take()
+            self._show(len(self._taken))
             self._show_losses()
             for name, wanted in self._loadable.requests.items():
                 if wanted.attach_type == programs.TRACE_ITER:
@@ -80,32 +91,50 @@ class ObjectSession:
         alive = {each.descriptor for each in self._traced}
         written = tuple(each for output in self._outputs.values() for each in output.descriptors)
         while not signals.asked and (alive or self._is_fired):
-            ready = self._tracing.wait(IDLE, (signals.descriptor, *alive, *written))
-            self._drain()
+            ready = self._tracing.wait(0 if self._taken else IDLE, (signals.descriptor, *alive, *written))
+            self._keep_up()
             self._report.flush()
             if alive:
                 alive -= set(ready)
                 if not alive:
                     return
-            if not signals.asked:
+            if not signals.asked and not self._taken and not self._is_filling:
                 self._tracing.pause(BATCH)
 
-    def _drain(self) -> None:
+    def _keep_up(self) -> None:
+        """Show what has been written, for a while. Objects have small rings for large records: they are emptied again
+        between a few that are shown."""
+        self._is_filling = False
+        end = time.monotonic() + IDLE
+        self._take()
+        while self._taken and time.monotonic() < end:
+            self._show(min(_AT_A_TIME, len(self._taken)))
+            if len(self._taken) < _MOST_TAKEN:
+                self._take()
+
+    def _take(self) -> None:
+        """Copy what rings have, so that there is room in them again."""
         for name, ring in zip(self._spec.rings, self._tracing.rings, strict=True):
-            data = ring.read()
-            for record in _records(data):
-                if name != printk.RING:
-                    self._report.record(name, record)
-                    continue
-                text, frames = printk.printed(record)
-                if printk.is_own(frames, self._own_code):
-                    self._report.printed(text)
+            with ring.read() as view:
+                data = bytes(view)
             ring.advance(len(data))
+            self._is_filling |= len(data) > self._room[name] // _FULL
+            self._taken += ((name, record) for record in _records(data))
         for name, output in self._outputs.items():
             written = output.read()
-            for record in written.records:
-                self._report.record(name, record)
+            self._taken += ((name, record) for record in written.records)
             self._report.lost(name, written.lost)
+
+    def _show(self, count: int) -> None:
+        """The next records that were taken."""
+        for _ in range(count):
+            name, record = self._taken.popleft()
+            if name != printk.RING:
+                self._report.record(name, record)
+                continue
+            text, frames = printk.printed(record)
+            if printk.is_own(frames, self._own_code):
+                self._report.printed(text)
 
     def _show_losses(self) -> None:
         if printk.RING in self._spec.rings:
@@ -130,12 +159,12 @@ class ObjectSession:
         self._tracing.close()
 
 
-def _records(data: memoryview) -> Iterator[bytes]:
+def _records(data: bytes) -> Iterator[bytes]:
     """What was submitted of a ring's bytes."""
     at = 0
     while at < len(data):
         (word,) = struct.unpack_from("=I", data, at)
         length = word & ~(_BUSY | _DISCARD)
         if not word & _DISCARD:
-            yield bytes(data[at + 8 : at + 8 + length])
+            yield data[at + 8 : at + 8 + length]
         at += (length + 15) & ~7

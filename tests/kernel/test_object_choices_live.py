@@ -229,3 +229,104 @@ def test_static_probes_by_libbpfs_own_header(tmp_path):
     )
     found = dict(line.split(" = ", 1) for line in done.stdout.splitlines() if line.startswith(("sum", "number")))
     assert found == {"number": "11", "sum": str(-3 * sum(range(11)) + 2 * 11)}
+
+
+RECORDS = """
+const volatile u32 target;
+struct event { int number; char name[12]; };
+struct other { u64 ago; short kind; };
+struct long_event { int count; char text[64]; };
+struct { __uint(type, 4); __uint(key_size, 4); __uint(value_size, 4); } events SEC(".maps");
+struct { __uint(type, 27); __uint(max_entries, 4096); } plain SEC(".maps");
+struct { __uint(type, 4); __uint(max_entries, 64); __type(key, u32); __type(value, u32); } long_events SEC(".maps");
+SEC("tracepoint/syscalls/sys_enter_getppid") int program(void *context)
+{
+    struct event event = { 7, "seven" };
+    struct other other = { 1000, -3 };
+    struct long_event cut = { 2, "ab" };
+    if (bpf_get_current_pid_tgid() >> 32 != target)
+        return 0;
+    bpf_perf_event_output(context, &events, 0xffffffffULL, &event, sizeof event);
+    bpf_perf_event_output(context, &long_events, 0xffffffffULL, &cut, 12);
+    bpf_ringbuf_output(&plain, &other, sizeof other, 0);
+    return 0;
+}
+"""
+
+
+@packages.needs("clang")
+def test_records_are_shown_by_structures_of_the_dwarf():
+    """They are variables of programs, so that the BTF has none of them."""
+    from sonde.bpf.btf import STRUCT, Btf
+    from sonde.objects.reading import read_object
+
+    path = compiled(RECORDS, "clang")
+    with open(path, "rb") as file:
+        types = read_object(file.read()).types
+    assert isinstance(types, Btf)
+    assert types.find("event", STRUCT) is None
+    words = ("-D", "target=$target", "-c", f"'{sys.executable}' -c 'import os; os.getppid()'")
+    shown = command.sonde("--object", path, *words, "--record", "plain=struct other").stdout.splitlines()
+    assert sorted(shown) == [
+        'events: {.number = 7, .name = "seven"}',
+        'long_events: {.count = 2, .text = "ab"}',
+        "plain: {.ago = 1000, .kind = -3}",
+    ]
+    shown = command.sonde("--object", path, *words, "--record", "events=other").stdout
+    assert "events: {.ago" in shown
+    assert "plain: 16 bytes" in shown
+
+
+@packages.needs("clang")
+@pytest.mark.parametrize(
+    ("record", "words"),
+    [
+        ("events=absent", ["--record events=absent", "has a structure absent", "do not strip it"]),
+        ("absent=event", ["--record absent", "no ring or array of perf events", "events, long_events, plain"]),
+        ("events", ["--record events", "--record MAP=STRUCTURE"]),
+    ],
+)
+def test_a_record_that_is_not_there_is_told(record, words):
+    done = command.sonde("--object", compiled(RECORDS, "clang"), "-c", "true", "--record", record, status=1)
+    text = unwrapped(done.stderr)
+    assert all(each in text for each in words), text
+
+
+@packages.needs("clang", "readelf", "llvm-dwp")
+def test_records_of_a_stripped_object_are_bytes(tmp_path):
+    stripped = tmp_path / "stripped.o"
+    names = subprocess.run(["readelf", "-SW", compiled(RECORDS, "clang")], capture_output=True, text=True).stdout
+    removed = [f"--remove-section={name}" for name in (".debug_info", ".debug_abbrev") if name in names]
+    assert len(removed) == 2
+    subprocess.run(["llvm-objcopy", *removed, compiled(RECORDS, "clang"), stripped], check=True)
+    done = command.sonde("--object", stripped, "-D", "target=$target", "-c", GETPPIDS)
+    assert "events: 20 bytes" in done.stdout
+
+
+PROCESSES = """
+u64 everywhere, target_only;
+SEC("uprobe") int first(void *context) { __sync_fetch_and_add(&everywhere, 1); return 0; }
+SEC("uprobe") int second(void *context) { __sync_fetch_and_add(&target_only, 1); return 0; }
+"""
+
+
+@pytest.mark.parametrize("compiler", BOTH)
+def test_a_uprobe_may_be_of_the_target_alone(compiler, tmp_path):
+    child = f"import os; [os.getppid() for _ in range(41)]; os.spawnl(os.P_WAIT, '{tmp_path}/inner', 'inner')"
+    (tmp_path / "inner").write_text(f"#!{sys.executable}\nimport os\n[os.getppid() for _ in range(11)]\n")
+    (tmp_path / "inner").chmod(0o700)
+    (tmp_path / "outer").write_text(f"#!{sys.executable}\n{child}\n")
+    (tmp_path / "outer").chmod(0o700)
+    _, found = run(
+        "--attach", "first=libc.so.6:getppid", "--attach", "second=libc.so.6:getppid@$target",
+        source=PROCESSES, compiler=compiler, workload=f"'{tmp_path}/outer'",
+    )  # fmt: skip
+    assert int(found["target_only"]) == 41
+    assert int(found["everywhere"]) >= 52
+
+
+def test_only_places_in_processes_have_a_target():
+    done = command.sonde("--object", compiled(COUNTS), "-c", "true", "--attach", "first=syscalls/x@$target", status=1)
+    assert "@$target is for programs and libraries" in unwrapped(done.stderr)
+    done = command.sonde("--object", compiled(COUNTS), "--attach", "fourth=libc.so.6:getppid@$target", status=1)
+    assert "$target is the process of -c or -p, and neither is given" in unwrapped(done.stderr)

@@ -55,7 +55,7 @@ ALLOWED = {
     },
     "objects": {"typed", "probe", "spec", "bpf", "symbols", "target", "probes.kernel_types",
         "probes.functions", "probes.pattern", "probes.static_sites", "lang.types", "location", "codegen.convention",
-        "codegen.context.registers",
+        "codegen.context.registers", "codegen.type_table",
     },
     "recording": {"typed", "formats", "samples", "spec", "symbols", "target", "engines.kernel.process_records"},
     "everywhere": {

@@ -10,15 +10,15 @@ from test_object_linking import RETURN, NoKernel
 from sonde.bpf import instructions as i
 from sonde.bpf import maps, programs
 from sonde.cli.destructive import harm
-from sonde.objects.choices import given_choices
+from sonde.objects.choices import Words, given_choices
 from sonde.objects.errors import ObjectError
 from sonde.objects.front_end import loadable
 from sonde.objects.reading import read_object
 from sonde.probe import KernelFunction, RawTracepoint, Timer, Tracepoint
 
 
-def chosen(data, *, sizes=(), states=(), places=(), kernel=None):
-    return loadable(read_object(data), kernel or NoKernel(), given_choices((), sizes, states, places, None))
+def chosen(data, *, kernel=None, **words):
+    return loadable(read_object(data), kernel or NoKernel(), given_choices(Words(**words), None))
 
 
 def refused(data, **choices):

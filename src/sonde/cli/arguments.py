@@ -30,7 +30,7 @@ _LONG = {
 _LONG_WITH_VALUE = frozenset(("--btf", "--engine", "--flame-diff", "--object", "--raw", "--save", "--spec"))
 
 _PICTURES = frozenset(("--flame", "--folded", "--heatmap", "--pprof", "--speedscope"))
-_CHOICES = frozenset(("--attach", "--map", "--program"))
+_CHOICES = frozenset(("--attach", "--map", "--program", "--record"))
 """What is chosen of an object. Each of these and of the pictures may be given several times."""
 
 LONG_OPTIONS = (*_LONG, *sorted(_PICTURES | _CHOICES))

@@ -21,7 +21,7 @@ from sonde.engines.base import EngineError
 from sonde.engines.kernel.engine import KernelEngine
 from sonde.engines.kernel.stamps import StampValues
 from sonde.object_session import ObjectSession
-from sonde.objects.choices import given_choices
+from sonde.objects.choices import Words, given_choices
 from sonde.objects.display import display
 from sonde.objects.errors import ObjectError
 from sonde.objects.front_end import Loadable, loadable
@@ -53,10 +53,10 @@ def run_object(arguments: Arguments, messages: Messages) -> int:
         try:
             object_ = read_object(_read(path))
             target = traced[0].pid if traced else None
-            sizes, states, places = (arguments.chosen(each) for each in ("map", "program", "attach"))
-            choices = given_choices(options.texts("define"), sizes, states, places, target)
+            chosen = [arguments.chosen(each) for each in ("map", "program", "attach", "record")]
+            choices = given_choices(Words(options.texts("define"), *chosen), target)
             made = loadable(object_, RunningKernel(), choices)
-            types, shown = display(object_, made.definitions)
+            types, shown = display(object_, made.definitions, choices.records)
             if "disassemble" in arguments.flags:
                 show(machine_code(made.spec, {}))
             if only_shows:

@@ -84,7 +84,7 @@ class Compilation:
             target, settings, self.maps, {}, {}, gather_keys(program.clauses, settings),
             gather_replaceable(program.clauses), gather_nullable(program.clauses),
             dict.fromkeys(program.scratch, True), {}, kernel_type,
-            name_width((p for c in program.clauses for p in c.probes), settings), TypeTable(settings),
+            name_width((p for c in program.clauses for p in c.probes), settings), TypeTable(settings.strsize),
             frames_of(p for c in program.clauses for p in c.probes), _has_functions(self.groups),
             has_loops(c for c in program.clauses if ERROR in c.probes),
             any(isinstance(p.firing, StaticPattern) for c in program.clauses for p in c.probes),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from sonde.codegen.settings import Settings
 from sonde.lang.types import (
     QUADS,
     Array,
@@ -24,9 +23,10 @@ from sonde.spec import MemberSpec, TypeSpec
 class TypeTable:
     """Numbers types; `specs` has each after those it consists of."""
 
-    def __init__(self, settings: Settings) -> None:
-        self.specs: list[TypeSpec] = []
-        self._strsize = settings.strsize
+    def __init__(self, strsize: int, specs: list[TypeSpec] | None = None) -> None:
+        """`strsize` are the bytes of a string; behind `specs` are put those of others."""
+        self.specs: list[TypeSpec] = [] if specs is None else specs
+        self._strsize = strsize
         self._numbers: dict[Type, int] = {}
 
     def number(self, kind: Type) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 
-from sonde.objects.data import given_values
+from sonde.objects.data import TARGET, given_values
 from sonde.objects.errors import ObjectError
 from sonde.typed import NamedTuple
 
@@ -19,31 +19,61 @@ OFF = "?"
 """A section whose name begins so has a program that is loaded only if it is asked for."""
 
 
+_OF_TARGET = f"@{TARGET}"
+
+
+class Place(NamedTuple):
+    """A place as sections have it behind their first slash; in process `pid` alone unless that is 0."""
+
+    text: str
+    pid: int = 0
+
+
 class Choices(NamedTuple):
     """`values` are those of global variables, `sizes` the numbers of elements of maps, by name; `states` pairs patterns
     of programs' names with whether these are loaded, the last that fits decides; `places` are those where a program is
-    attached instead of the one that its section names, by the program's name."""
+    attached instead of the one that its section names, by the program's name; `records` are the structures that rings
+    have, by the ring's name."""
 
     values: Mapping[str, int] = {}
     sizes: Mapping[str, int] = {}
     states: Sequence[tuple[str, bool]] = ()
-    places: Mapping[str, Sequence[str]] = {}
+    places: Mapping[str, Sequence[Place]] = {}
+    records: Mapping[str, str] = {}
 
 
 NO_CHOICES = Choices()
 
 
-def given_choices(
-    variables: Sequence[str], sizes: Sequence[str], states: Sequence[str], places: Sequence[str], target: int | None
-) -> Choices:
-    """The words of -D, --map, --program and --attach; `target` is what $target stands for. Raises ObjectError."""
-    attached: dict[str, list[str]] = {}
-    for each in places:
+class Words(NamedTuple):
+    """The values of -D, --map, --program, --attach and --record, in their order."""
+
+    variables: Sequence[str] = ()
+    sizes: Sequence[str] = ()
+    states: Sequence[str] = ()
+    places: Sequence[str] = ()
+    records: Sequence[str] = ()
+
+
+def given_choices(words: Words, target: int | None) -> Choices:
+    """What they mean; `target` is the process that $target stands for. Raises ObjectError."""
+    attached: dict[str, list[Place]] = {}
+    for each in words.places:
         name, _, place = each.partition("=")
         if not name or not place:
             raise ObjectError(f"--attach {each}: a program and a place are wanted", "write --attach PROGRAM=PLACE")
-        attached.setdefault(name, []).append(place)
-    return Choices(given_values(variables, target), dict(map(_size, sizes)), tuple(map(_state, states)), attached)
+        attached.setdefault(name, []).append(_place(each, place, target))
+    values = given_values(words.variables, target)
+    sizes, states = dict(map(_size, words.sizes)), tuple(map(_state, words.states))
+    return Choices(values, sizes, states, attached, dict(map(_record, words.records)))
+
+
+def _place(given: str, text: str, target: int | None) -> Place:
+    if not text.endswith(_OF_TARGET):
+        return Place(text)
+    if target is None:
+        raise ObjectError(f"--attach {given}: $target is the process of -c or -p, and neither is given")
+    return Place(text.removesuffix(_OF_TARGET), target)
 
 
 def _size(text: str) -> tuple[str, int]:
@@ -55,6 +85,13 @@ def _size(text: str) -> tuple[str, int]:
     if not name or not 0 < elements < _MOST:
         raise ObjectError(f"--map {text}: a map and its number of elements are wanted", "write --map NAME=NUMBER")
     return name, elements
+
+
+def _record(text: str) -> tuple[str, str]:
+    name, _, structure = text.partition("=")
+    if not name or not structure:
+        raise ObjectError(f"--record {text}: a ring and a structure are wanted", "write --record MAP=STRUCTURE")
+    return name, structure.removeprefix("struct ").strip()
 
 
 def _state(text: str) -> tuple[str, bool]:

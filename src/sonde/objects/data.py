@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from sonde.objects.elf import STT_OBJECT, ObjectFile, Symbol
 from sonde.objects.errors import ObjectError
 
-_TARGET = "$target"
+TARGET = "$target"
 _SIZES = (1, 2, 4, 8)
 _DATA = (".data", ".rodata", ".bss")
 
@@ -17,7 +17,7 @@ def given_values(definitions: Sequence[str], target: int | None) -> dict[str, in
     found = {}
     for each in definitions:
         name, equals, text = each.partition("=")
-        if text.strip() == _TARGET:
+        if text.strip() == TARGET:
             if target is None:
                 raise ObjectError("$target is the process of -c or -p, and neither is given")
             found[name.strip()] = target

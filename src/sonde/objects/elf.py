@@ -64,12 +64,12 @@ class ObjectFile:
         if len(data) > _LARGEST:
             raise ObjectError(f"it is larger than {_LARGEST >> 20} MiB")
         try:
-            self._elf = ElfFile(data)
-            self.sections: tuple[Section, ...] = self._elf.sections
+            self.elf = ElfFile(data)
+            self.sections: tuple[Section, ...] = self.elf.sections
         except ElfError as error:
             hint = "big-endian objects cannot run here: compile with -mlittle-endian or -target bpfel"
             raise ObjectError(str(error), hint if data[5:6] == b"\2" else "") from None
-        if self._elf.kind != _ET_REL or self._elf.machine != EM_BPF or not self._elf.is_64_bit:
+        if self.elf.kind != _ET_REL or self.elf.machine != EM_BPF or not self.elf.is_64_bit:
             raise ObjectError(
                 "it is no BPF object", "compile a C file with `bpf-gcc -O2 -c` or `clang -target bpf -O2 -c`"
             )
@@ -84,7 +84,7 @@ class ObjectFile:
         section = self.sections[number]
         if section.kind == SHT_NOBITS:
             return bytes(section.size)
-        found = self._elf.contents(section)
+        found = self.elf.contents(section)
         if len(found) < section.size:
             raise ObjectError(f"section {section.name} is cut off")
         return found

@@ -7,11 +7,11 @@ import re
 from collections.abc import Callable, Sequence
 
 from sonde.bpf import programs
-from sonde.objects.choices import OFF
+from sonde.objects.choices import OFF, Place
 from sonde.objects.errors import ObjectError
 from sonde.objects.kernel_functions import VMLINUX, matching_functions, one_function, system_call_function
 from sonde.objects.user import matching_user_functions, user_function
-from sonde.probe import Firing, KernelFunction, RawTracepoint, StaticSite, Timer, Tracepoint
+from sonde.probe import Firing, KernelFunction, RawTracepoint, StaticSite, Timer, Tracepoint, Uprobe
 from sonde.typed import NamedTuple
 
 _NS = 10**9
@@ -45,15 +45,15 @@ class Request(NamedTuple):
     iterated: str = ""
 
 
-def request(section: str, places: Sequence[str] = ()) -> Request:
+def request(section: str, places: Sequence[Place] = ()) -> Request:
     """What the program in that section asks for, or, of the same kind, at these places, each written as in the name of
     a section behind its first slash. Raises ObjectError."""
     name = section.removeprefix(OFF)
     for prefixes, read in _KINDS:
         for prefix in prefixes:
             if name == prefix or name.startswith(f"{prefix}/"):
-                asked = [f"{prefix}/{each}" for each in places] or [name]
-                found = _together([_read(each, prefix, read) for each in asked], name)
+                asked = [_read(name, prefix, read)] if not places else [_at(each, prefix, read) for each in places]
+                found = _together(asked, name)
                 return found._replace(flags=SLEEPABLE if prefix.endswith(".s") else 0)
     raise ObjectError(f"programs of the section {section} cannot be attached", f"there can be: {_known()}")
 
@@ -66,6 +66,17 @@ def is_fired(wanted: Request) -> bool:
 def _read(section: str, prefix: str, read: Callable[[str, str], Request]) -> Request:
     found = read(section[len(prefix) + 1 :], section)
     return found._replace(shown=found.shown or section)
+
+
+def _at(place: Place, prefix: str, read: Callable[[str, str], Request]) -> Request:
+    """The request of a program of that kind at a place."""
+    found = _read(f"{prefix}/{place.text}", prefix, read)
+    if not place.pid:
+        return found
+    if not all(isinstance(each, Uprobe) for each in found.firings):
+        raise ObjectError(f"{prefix}/{place.text} is no place in a process: @$target is for programs and libraries")
+    firings = tuple(each._replace(pid=place.pid) for each in found.firings if isinstance(each, Uprobe))
+    return found._replace(firings=firings, shown=f"{found.shown} in process {place.pid}")
 
 
 def _together(requests: Sequence[Request], section: str) -> Request:

@@ -51,10 +51,18 @@ class ObjectReport:
     def record(self, name: str, data: bytes) -> None:
         """A record of a ring buffer or of an array of perf events, whose records are padded."""
         known = self._by_map.get(name, MapTypes()).value
+        if known is not None:
+            data = self._whole(self._types[known], data)
         if known is not None and self._types[known].size <= len(data) < self._types[known].size + 8:
             self._output.write(b"%b: %b\n" % (visible(name).encode(), value_text(self._types, known, data)))
         else:
             self._output.write(b"%b: %d bytes%b" % (visible(name).encode(), len(data), hexdump(data)))
+
+    def _whole(self, kind: TypeSpec, data: bytes) -> bytes:
+        """Where only a part of the array was written that is the structure's last member, zeros for the rest."""
+        last = kind.members[-1] if kind.members else None
+        is_open = last is not None and self._types[last.type].kind == "array" and last.offset // 8 <= len(data)
+        return data.ljust(kind.size, b"\0") if is_open else data
 
     def lost(self, name: str, count: int) -> None:
         if count:

@@ -65,6 +65,7 @@ _SETTINGS = Section(
         Option(("--map",), "NAME=NUMBER", "with --object: so many elements of that map"),
         Option(("--program",), "NAME=on|off", "with --object: load the programs of that name, which may be a pattern"),
         Option(("--attach",), "PROGRAM=PLACE", "with --object: attach a program there, not where its section says"),
+        Option(("--record",), "MAP=STRUCTURE", "with --object: what programs write to that ring or array of events"),
     ),
 )
 

@@ -88,6 +88,10 @@ class Types:
         target = referred(entry, "DW_AT_type")
         return VOID if target is None else self._type(target)
 
+    def of_entry(self, entry: Any) -> Type:
+        """The type that an entry is. Raises DebugInfoError."""
+        return self._type(entry)
+
     def function(self, entry: Any) -> Function:
         """The type of a function by its entry, or that of a type of functions."""
         children = list(source_of(entry).children(entry))

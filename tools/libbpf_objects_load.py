@@ -1,0 +1,152 @@
+"""A known workload for libbpf_objects.py: a bit of each thing that the tools of libbpf-tools watch.
+
+    libbpf_objects_load.py DIRECTORY
+
+Says `ready` on its standard output, waits for a line on its input, works in DIRECTORY, says `done`, and waits for
+another line. Its threads and processes are called `sonde-load`; numbers of calls are odd primes.
+"""
+
+import contextlib
+import ctypes
+import ctypes.util
+import mmap
+import os
+import resource
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+NAME = "sonde-load"
+_PR_SET_NAME, _CLONE_NEWNS, _MS_REC_PRIVATE = 15, 0x20000, 0x44000
+LIBC = ctypes.CDLL(None, use_errno=True)
+
+
+def files(directory):
+    path = os.path.join(directory, "file")
+    for number in range(37):
+        with open(f"{path}.{number}", "wb", buffering=0) as file:
+            for _ in range(3):
+                file.write(b"x" * 5000)
+        os.stat(f"{path}.{number}")
+    for number in range(17):
+        descriptor = os.open(f"{path}.{number}", os.O_RDWR)
+        os.write(descriptor, b"y" * 8192)
+        os.fsync(descriptor)
+        os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+        os.read(descriptor, 4096)
+        os.close(descriptor)
+    for number in range(37):
+        os.unlink(f"{path}.{number}")
+    for number in range(11):
+        os.mkdir(f"{path}.d{number}")
+        os.rmdir(f"{path}.d{number}")
+        with contextlib.suppress(FileNotFoundError):
+            os.open(f"{path}.absent", os.O_RDONLY)
+    os.sync()
+
+
+def processes():
+    for _ in range(7):
+        subprocess.run(["/bin/true"], check=True)
+    signal.signal(signal.SIGUSR1, signal.SIG_IGN)
+    for _ in range(13):
+        os.kill(os.getpid(), signal.SIGUSR1)
+
+
+def network():
+    for _ in range(19):
+        server = socket.create_server(("127.0.0.1", 0))
+        client = socket.create_connection(server.getsockname())
+        accepted, _ = server.accept()
+        for _ in range(3):
+            client.sendall(b"z" * 1000)
+            while len(accepted.recv(1000, socket.MSG_WAITALL)) < 1000:
+                time.sleep(0.001)
+            accepted.sendall(b"z" * 100)
+            client.recv(100)
+        for each in (client, accepted, server):
+            each.close()
+    for _ in range(5):
+        # Neither name nor number asks a server.
+        socket.getaddrinfo("127.0.0.1", 80)
+        socket.gethostbyname("localhost")
+
+
+def threads():
+    lock = threading.Lock()
+
+    def contend():
+        LIBC.prctl(_PR_SET_NAME, NAME.encode(), 0, 0, 0)
+        for _ in range(101):
+            with lock:
+                time.sleep(0.0001)
+
+    started = [threading.Thread(target=contend) for _ in range(3)]
+    for each in started:
+        each.start()
+    for each in started:
+        each.join()
+
+
+def memory():
+    LIBC.malloc.restype = ctypes.c_void_p
+    kept = [LIBC.malloc(4242) for _ in range(101)]
+    for each in kept[:50]:
+        LIBC.free(ctypes.c_void_p(each))
+    area = mmap.mmap(-1, 8 << 20)
+    for at in range(0, len(area), 4096):
+        area[at] = 1
+    area.close()
+
+
+def mounts(directory):
+    if LIBC.unshare(_CLONE_NEWNS) or LIBC.mount(b"none", b"/", None, _MS_REC_PRIVATE, None):
+        return
+    for _ in range(5):
+        LIBC.mount(b"none", directory.encode(), b"tmpfs", 0, None)
+        LIBC.umount2(directory.encode(), 0)
+
+
+def shells():
+    """A shell that reads lines as people type them."""
+    master, slave = os.openpty()
+    shell = subprocess.Popen(
+        ["bash", "--norc", "-i"], stdin=slave, stdout=slave, stderr=slave, start_new_session=True, env={"TERM": "dumb"}
+    )
+    os.close(slave)
+    for _ in range(7):
+        os.write(master, b"true sonde-load\n")
+        time.sleep(0.05)
+    os.write(master, b"exit\n")
+    with contextlib.suppress(OSError):
+        while os.read(master, 4096):
+            pass
+    shell.wait()
+    os.close(master)
+
+
+def main():
+    LIBC.prctl(_PR_SET_NAME, NAME.encode(), 0, 0, 0)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    print("ready", flush=True)
+    sys.stdin.readline()
+    files(sys.argv[1])
+    processes()
+    network()
+    threads()
+    memory()
+    shells()
+    end = time.monotonic() + 0.3
+    while time.monotonic() < end:
+        pass
+    mounts(sys.argv[1])
+    time.sleep(0.3)
+    print("done", flush=True)
+    sys.stdin.readline()
+
+
+if __name__ == "__main__":
+    main()
