@@ -4,6 +4,7 @@ gdb -batch -nx -ex "python ..." sets `lines`, `paths` (of sonde and pyelftools) 
 """
 
 import json
+import re
 import struct
 import sys
 
@@ -230,8 +231,8 @@ def main():
         if seen[address] <= 2 and function is not None:
             scopes = scopes_at(function, address, types)
             # gdb shows the caller's frame at the first instruction of an inlined copy, if the breakpoint is of it.
-            wanted = frame.name().partition("(")[0].rpartition("::")[2].partition("<")[0] if frame.name() else ""
-            while scopes and next(each.name for each in reversed(scopes) if each.name).partition("<")[0] != wanted:
+            wanted = plain(frame.name() or "")
+            while scopes and plain(next(each.name for each in reversed(scopes) if each.name)) != wanted:
                 scopes = scopes[:-1]
             for variable in nameable(scopes) if scopes else ():
                 try:
@@ -241,6 +242,21 @@ def main():
                     pieces = str(error)
                 compare(variable, pieces, any(each.is_inlined for each in scopes), registers, bias)
         gdb.execute("continue", to_string=True)
+
+
+def plain(name):
+    """A function's own name: without what it is in, its parameters, arguments of templates and what compilers add."""
+    name = re.sub(r"\[abi:\w+\]|\(anonymous namespace\)|\.(constprop|isra|part|cold|lto_priv)\.?\d*", "", name)
+    if "operator" in name:
+        return name[name.index("operator") :][:10]
+    found, depth = "", 0
+    for each in name:
+        if each == "(" and not depth:
+            break
+        depth += each == "<"
+        found += each if not depth else ""
+        depth -= each == ">"
+    return found.rpartition("::")[2].strip()
 
 
 def base():

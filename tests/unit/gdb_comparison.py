@@ -7,7 +7,6 @@ import sysconfig
 from pathlib import Path
 
 import sonde
-from sonde.symbols.dwarf.breakpoints import line_tables
 from sonde.symbols.dwarf.information import open_information
 
 HERE = Path(__file__).parent
@@ -22,7 +21,7 @@ def compared(path, name):
     information = open_information(path)
     lines = sorted({
         row.line
-        for _, table, numbers in line_tables(information, name)
+        for _, table, numbers in information.lines.tables(name)
         for row in table.rows()
         if row.file in numbers and row.is_statement and not row.ends and information.is_code(row.address)
     })  # fmt: skip

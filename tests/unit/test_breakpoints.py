@@ -5,7 +5,7 @@ import re
 import pytest
 from compiled_objects import C_SOURCE, CXX_SOURCE, compiled, needs_gcc, needs_gdb, output
 
-from sonde.symbols.dwarf.breakpoints import line_tables, stops
+from sonde.symbols.dwarf.breakpoints import stops
 from sonde.symbols.dwarf.errors import DebugInfoError
 from sonde.symbols.dwarf.information import open_information
 
@@ -18,7 +18,7 @@ def test_rows_are_those_of_pyelftools(flags):
 
     path = compiled(*flags)
     information = open_information(path)
-    ((_, table, numbers),) = line_tables(information, "program.c")
+    ((_, table, numbers),) = information.lines.tables("program.c")
     with open(path, "rb") as file:
         dwarf = ELFFile(file).get_dwarf_info()
         program = next(each for each in map(dwarf.line_program_for_CU, dwarf.iter_CUs()) if each)
@@ -57,7 +57,7 @@ def test_breakpoints_are_those_of_gdb(language, flags):
     information = open_information(path)
     with_code = {
         row.line
-        for _, table, numbers in line_tables(information, name)
+        for _, table, numbers in information.lines.tables(name)
         for row in table.rows()
         if row.file in numbers and row.is_statement and not row.ends and information.is_code(row.address)
     }

@@ -13,7 +13,7 @@ from sonde.probes.user_variables import fetchable
 from sonde.symbols.dwarf.errors import DebugInfoError, damaged
 from sonde.symbols.dwarf.information import open_information
 from sonde.symbols.dwarf.points import Point, Points, live_ranges
-from sonde.symbols.dwarf.scopes import Variable, nameable
+from sonde.symbols.dwarf.scopes import Variable
 from sonde.symbols.dwarf.structure import structure
 from sonde.symbols.elf import ElfError, ElfFile
 from sonde.visible import visible
@@ -74,7 +74,7 @@ def _heading(point: Point) -> str:
 def _listing(points: Points, file: ElfFile, point: Point, with_others: bool) -> str:
     lines = [_heading(point)]
     start = point.scopes[0].ranges[0][0] if point.scopes[0].ranges else point.address
-    named = sorted(nameable(point.scopes), key=lambda each: not each.is_parameter)
+    named = sorted(point.nameable, key=lambda each: not each.is_parameter)
     lines += [f"{_described(each)}  {_here(points, file, point, each)}; {_live(each, start)}" for each in named]
     if with_others:
         lines += [_other(each, start) for each in points.elsewhere(point)]

@@ -11,6 +11,7 @@ from sonde.location import Piece
 from sonde.probe import Firing, Probe, Uprobe
 from sonde.probes.global_variables import Globals, Objects
 from sonde.probes.placement import Surroundings, placed, surroundings
+from sonde.probes.source_lines import source_line
 from sonde.probes.unavailable import listed, not_there, unknown
 from sonde.symbols.code_objects import CodeObjects
 from sonde.symbols.dwarf.convention import result
@@ -18,7 +19,7 @@ from sonde.symbols.dwarf.errors import DebugInfoError, damaged
 from sonde.symbols.dwarf.expressions import UnsupportedError
 from sonde.symbols.dwarf.information import DebugInformation
 from sonde.symbols.dwarf.points import Point, Points
-from sonde.symbols.dwarf.scopes import Variable, nameable
+from sonde.symbols.dwarf.scopes import Variable
 from sonde.symbols.elf import ElfError
 from sonde.symbols.functions import CodeObject
 
@@ -30,7 +31,7 @@ class UserVariables:
         self._objects = objects
         self._globals = Globals(self._of)
         self._points: dict[int, tuple[CodeObject, Points]] = {}
-        self._known: dict[tuple[int, int, bool], Point | None] = {}
+        self._known: dict[tuple[int, int, bool, tuple[str, int] | None], Point | None] = {}
 
     def find(self, probe: Probe, home: CodeObject, address: int, scope: str, name: str | int) -> Located:
         """A variable at a probe, which is at an address, as linked, of an object. Raises DError."""
@@ -40,7 +41,7 @@ class UserVariables:
         try:
             with damaged(home.path, OSError, ElfError, DError):
                 points = self._of(home, lambda: self._mapped(probe.firing))
-                point = self._point(home, address, kind == "entry", points)
+                point = self._point(home, address, probe, points)
                 if scope == "globals":
                     return self._globals.find(probe, point, home, around, str(name), lambda: self._mapped(probe.firing))
                 if kind == "return":
@@ -62,11 +63,14 @@ class UserVariables:
             self._points[id(home)] = home, Points(home.information, lambda: _with_information(mapped()))
         return self._points[id(home)][1]
 
-    def _point(self, home: CodeObject, address: int, is_entry: bool, points: Points) -> Point:
+    def _point(self, home: CodeObject, address: int, probe: Probe, points: Points) -> Point:
         """Raises DebugInfoError for an address in no function that is known."""
-        key = id(home), address, is_entry
+        assert isinstance(probe.firing, Uprobe)
+        is_entry, where = probe.firing.kind == "entry", source_line(probe.function)
+        line = (where.file, where.line) if where is not None else None
+        key = id(home), address, is_entry, line
         if key not in self._known:
-            self._known[key] = points.at_address(address, is_entry)
+            self._known[key] = points.at_address(address, is_entry, line)
         found = self._known[key]
         if found is None:
             raise DebugInfoError("that of the object does not tell of this function: was it compiled with -g?")
@@ -83,7 +87,7 @@ def _with_information(objects: Sequence[CodeObject]) -> Iterator[DebugInformatio
 
 
 def _located(points: Points, point: Point, probe: Probe, around: Surroundings, scope: str, name: str | int) -> Located:
-    there = [each for each in nameable(point.scopes) if each.is_parameter or scope == "locals"]
+    there = [each for each in point.nameable if each.is_parameter or scope == "locals"]
     if isinstance(name, int):
         there = _parameters(point)
         if not 0 <= name < len(there):

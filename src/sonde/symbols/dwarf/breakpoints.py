@@ -7,19 +7,17 @@ declarations; an address in what sets up a function's frame is moved behind it.
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Iterator
 
 from sonde.symbols.dwarf.attributes import ranges_of, source_of, text
 from sonde.symbols.dwarf.errors import DebugInfoError
 from sonde.symbols.dwarf.information import DebugInformation
-from sonde.symbols.dwarf.line_table import LineTable, Row, tables_naming
-from sonde.symbols.dwarf.scan import TAG_PARTIAL_UNIT
-from sonde.symbols.dwarf.units import Unit
+from sonde.symbols.dwarf.line_table import Row
+from sonde.symbols.dwarf.source_lines import FileLines
 from sonde.typed import Any, NamedTuple
 
 _ENDBR64, _PUSH_RBP = b"\xf3\x0f\x1e\xfa", b"\x55"
 _MOV_RBP_RSP = (b"\x48\x89\xe5", b"\x48\x8b\xec")
-_LONGEST_HEAD = 512
-"""Bytes of a unit's first entry: its name and directory may stand in it."""
 _NO_BLOCKS = ("DW_TAG_lexical_block", "DW_TAG_inlined_subroutine", "DW_TAG_call_site", "DW_TAG_GNU_call_site")
 
 
@@ -33,28 +31,6 @@ class Stop(NamedTuple):
     function: Any
 
 
-def line_tables(information: DebugInformation, file: str) -> list[tuple[Unit, LineTable, frozenset[int]]]:
-    """The tables of units that have a file of that name, or whose path ends in it; and the numbers of such files."""
-    main, found = information.main, []
-    shared = main.shared.sections if main.shared else {}
-    name = file.rpartition("/")[2].encode()
-    tables = {each.to_bytes(4, "little"): each for each in tables_naming(main.sections, name, shared)}
-    for unit in main.units:
-        # Only a unit that has the place of such a table among its first bytes is looked at.
-        first = main.info[unit.entries : unit.entries + _LONGEST_HEAD]
-        if not any(each in first for each in tables):
-            continue
-        head = main.head(unit)
-        offset = head.statements
-        if offset is None or head.tag == TAG_PARTIAL_UNIT:
-            continue
-        table = LineTable(main.sections, offset, head.directory, shared, main.costs)
-        numbers = frozenset(at for at, path in enumerate(table.files) if path == file or path.endswith(f"/{file}"))
-        if numbers:
-            found.append((unit, table, numbers))
-    return found
-
-
 def stops(information: DebugInformation, file: str, line: int) -> tuple[Stop, ...]:
     """Where control reaches a line of a file, by address. Raises DebugInfoError if there is no such place."""
     with information.costs:
@@ -62,68 +38,33 @@ def stops(information: DebugInformation, file: str, line: int) -> tuple[Stop, ..
 
 
 def _stops(information: DebugInformation, file: str, line: int) -> tuple[Stop, ...]:
-    tables = line_tables(information, file)
+    tables = information.lines.of_file(file)
     if not tables:
         raise DebugInfoError(f"{information.path} has no source file {file}")
-    recorded = [(unit, table, _recorded(table.rows()), numbers) for unit, table, numbers in tables]
-    lines = {
-        row.line
-        for _, _, rows, numbers in recorded
-        for row in rows
-        if row.file in numbers and row.is_statement and row.line >= line and information.is_code(row.address)
-    }
-    if not lines:
+    actual = min((each for lines in tables for each in _first_with_code(information, lines, line)), default=0)
+    if not actual:
         raise DebugInfoError(f"{information.path} has no code for line {line} of {file} or behind it")
-    actual = min(lines)
     found: dict[int, Stop] = {}
-    for unit, table, rows, numbers in recorded:
+    for lines in tables:
         blocks = set()
-        every = sorted(rows, key=lambda row: row.address)
-        for row in sorted(row for row in rows if row.file in numbers and row.line == actual and row.is_statement):
+        for row in lines.of(actual):
             if not information.is_code(row.address):
                 continue
-            function = information.function_at(row.address, unit)
+            function = information.function_at(row.address, lines.unit)
             block = _block(function, row.address) if function is not None else row.address
             if block not in blocks:
                 blocks.add(block)
-                address = _behind_prologue(information, function, row.address, every)
-                found[address] = Stop(address, table.files[row.file], actual, function)
+                address = _behind_prologue(information, function, row.address, lines.every)
+                found[address] = Stop(address, lines.table.files[row.file], actual, function)
     return tuple(found[address] for address in sorted(found))
 
 
-def _recorded(rows: list[Row]) -> list[Row]:
-    """The rows a debugger keeps: a further row of the same line is none if only its discriminator tells it apart, one
-    of another file is none if it is no statement and one was there; and lines that are left at the address they begin
-    at have no code."""
-    kept: dict[int, list[Row]] = {}
-    previous: Row | None = None
-    at, is_discriminated, statement_there = -1, False, False
-    for row in rows:
-        if row.address != at:
-            statement_there = False
-        is_other_file = previous is not None and previous.file != row.file
-        ignored = not row.ends and (
-            not row.line or (is_other_file and at == row.address and not row.is_statement and statement_there)
-        )
-        if previous is not None and ((is_other_file and not ignored) or row.ends):
-            _finish(kept[previous.file], row)
-        same_line = previous is not None and previous.line == row.line
-        is_discriminated = row.has_discriminator or (same_line and is_discriminated)
-        if row.ends:
-            previous = None
-        elif not ignored:
-            if is_other_file or not same_line or not is_discriminated:
-                kept.setdefault(row.file, []).append(row)
-            previous = row
-        at, statement_there = row.address, statement_there or row.is_statement
-    return [row for rows in kept.values() for row in rows]
-
-
-def _finish(rows: list[Row], end: Row) -> None:
-    """Lines of one file end at an address, where those of another begin."""
-    while rows and rows[-1].address == end.address:
-        rows.pop()
-    rows.append(Row(end.address, end.file, 0, True, end.ends, end.has_discriminator, end.ends_prologue))
+def _first_with_code(information: DebugInformation, lines: FileLines, line: int) -> Iterator[int]:
+    """The first line from one on that has code; what the linker has left out keeps its rows."""
+    for each in lines.lines_from(line):
+        if any(information.is_code(row.address) for row in lines.of(each)):
+            yield each
+            return
 
 
 def _block(function: Any, address: int) -> tuple[int, int]:

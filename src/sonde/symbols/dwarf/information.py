@@ -16,6 +16,7 @@ from sonde.symbols.dwarf.gdb_index import SECTION as GDB_INDEX
 from sonde.symbols.dwarf.gdb_index import indexed_ranges
 from sonde.symbols.dwarf.names import copies, functions_named, variables_named
 from sonde.symbols.dwarf.source import Source
+from sonde.symbols.dwarf.source_lines import SourceLines
 from sonde.symbols.dwarf.split import SplitUnits, is_skeleton
 from sonde.symbols.dwarf.unit_addresses import Range, UnitAddresses
 from sonde.symbols.dwarf.units import Unit
@@ -47,6 +48,7 @@ class DebugInformation:
         self._split = split
         self._content_of: dict[int, Source | None] = {}
         self._missing: list[str] = []
+        self.lines = SourceLines(main)
         self._told = UnitAddresses(self._told_ranges)
         self._found = UnitAddresses(self._unit_ranges)
 

@@ -15,9 +15,9 @@ from sonde.symbols.dwarf.entry_values import EntryValues
 from sonde.symbols.dwarf.errors import DebugInfoError
 from sonde.symbols.dwarf.fetching import fetches
 from sonde.symbols.dwarf.information import DebugInformation
-from sonde.symbols.dwarf.line_table import LineTable
 from sonde.symbols.dwarf.places import Places
 from sonde.symbols.dwarf.scopes import Scope, Variable, all_scopes, global_variable, nameable, scopes_at
+from sonde.symbols.dwarf.source_lines import is_file
 from sonde.symbols.dwarf.types import Types
 from sonde.typed import Any, NamedTuple
 
@@ -25,12 +25,18 @@ from sonde.typed import Any, NamedTuple
 class Point(NamedTuple):
     """A link-time address in a function that is not inlined; `scopes` are those around it, that function's first.
 
-    `what` is for people: the name of the function, or the line."""
+    `what` is for people: the name of the function, or the line. `is_line` tells that a line was asked for."""
 
     what: str
     address: int
     function: Any
     scopes: tuple[Scope, ...]
+    is_line: bool = False
+
+    @property
+    def nameable(self) -> tuple[Variable, ...]:
+        """The variables that a name finds there (scopes.nameable)."""
+        return nameable(self.scopes, self.address if self.is_line else None)
 
 
 def is_first(point: Point) -> bool:
@@ -72,22 +78,50 @@ class Points:
     def at_line(self, file: str, line: int) -> tuple[Point, ...]:
         """Every place where control reaches the line. Raises DebugInfoError if there is none."""
         with self._information.costs:
-            return tuple(
-                self._point(f"{each.file}:{each.line}", each.address, each.function)
+            found = tuple(
+                self._calling(self._point(f"{each.file}:{each.line}", each.address, each.function), file, line)
                 for each in stops(self._information, file, line)
                 if each.function is not None
             )
+        if not found:
+            raise DebugInfoError(f"{file}:{line} is in no function that {self._information.path} tells of")
+        return found
 
-    def at_address(self, address: int, is_entry: bool = False) -> Point | None:
+    def at_address(self, address: int, is_entry: bool = False, line: tuple[str, int] | None = None) -> Point | None:
         """The point of an instruction by its link-time address; None where no function with debug information has it.
 
-        Where a function is entered (`is_entry`) nothing of a block or an inlined copy has begun. Raises DebugInfoError.
+        Where a function is entered (`is_entry`) nothing of a block or an inlined copy has begun; `line` is what was
+        asked for, a file and a line of it. Raises DebugInfoError.
         """
         function = self._information.function_at(address)
         if function is None:
             return None
         point = self._point(name_of(function), address, function)
+        if line is not None:
+            return self._calling(point, *line)
         return point._replace(scopes=point.scopes[:1]) if is_entry else point
+
+    def _calling(self, point: Point, file: str, line: int) -> Point:
+        """The point without the inlined copies that begin there with a call on the line that was asked for: it is the
+        caller's line, and the caller's names are meant."""
+        point = point._replace(is_line=True)
+        for depth, scope in enumerate(point.scopes):
+            begins = scope.is_inlined and any(start == point.address for start, _ in scope.ranges)
+            if begins and number(scope.entry, "DW_AT_call_line") == line and self._is_called_in(scope.entry, file):
+                return point._replace(scopes=point.scopes[:depth])
+        return point
+
+    def _is_called_in(self, copy: Any, file: str) -> bool:
+        """Whether a copy is called in a file; a split unit does not tell where the names of its files are."""
+        source, main = source_of(copy), self._information.main
+        index = number(copy, "DW_AT_call_file")
+        if source is not main or index is None:
+            return True
+        head = source.head(source.unit_at(copy.offset))
+        if head.statements is None:
+            return True
+        files = self._information.lines.table(source, head.statements, head.directory).files
+        return index < len(files) and is_file(files[index], file)
 
     def globals_named(self, name: str) -> tuple[Named, ...]:
         """The global and static variables of a name, with `::` between it and what it is in, that have a place.
@@ -119,9 +153,7 @@ class Points:
         offset = number(unit, "DW_AT_stmt_list")
         if offset is None:
             return ""
-        source = source_of(unit)
-        shared = source.shared.sections if source.shared else {}
-        table = LineTable(source.sections, offset, text(unit, "DW_AT_comp_dir"), shared, source.costs)
+        table = self._information.lines.table(source_of(unit), offset, text(unit, "DW_AT_comp_dir"))
         rows = sorted(each for each in table.rows() if each.line)
         first = max((each.address for each in rows if each.address <= low), default=low)
         found = [each for each in rows if first <= each.address < high and not each.ends]
@@ -145,11 +177,11 @@ class Points:
 
     def named(self, point: Point) -> tuple[Named, ...]:
         """What can be named at a point."""
-        return tuple(self._named(each, point) for each in nameable(point.scopes))
+        return tuple(self._named(each, point) for each in point.nameable)
 
     def elsewhere(self, point: Point) -> tuple[Variable, ...]:
         """The other variables of a function, in blocks that are not around the point."""
-        known = {each.entry.offset for each in nameable(point.scopes)}
+        known = {each.entry.offset for each in point.nameable}
         inner = next((each for each in reversed(point.scopes) if each.name), None)
         if inner is None:
             return ()

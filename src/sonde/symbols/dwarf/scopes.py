@@ -11,6 +11,7 @@ from sonde.symbols.dwarf.attributes import (
     locations_of,
     name_of,
     ranges_of,
+    referred,
     source_of,
 )
 from sonde.symbols.dwarf.errors import DebugInfoError
@@ -60,10 +61,11 @@ def scopes_at(function: Any, address: int, types: Types) -> tuple[Scope, ...]:
     raise DebugInfoError(f"the scopes in the debug information of {source_of(function).path} are nested without end")
 
 
-def nameable(scopes: tuple[Scope, ...]) -> tuple[Variable, ...]:
+def nameable(scopes: tuple[Scope, ...], begin: int | None = None) -> tuple[Variable, ...]:
     """The variables that a name finds there, those of the innermost scope first, one of each name.
 
-    Those of a function that an inlined copy is in are not among them: the source of the copy does not know them. Of
+    Those of a function that an inlined copy is in are not among them, since the source of the copy does not know them,
+    unless the copy begins at the address `begin`: the line may be the caller's that goes on with the call. Of
     parameters of one name, which packs are, it is the last, as for gdb (block_lookup_symbol, gdb/block.c).
     """
     found: dict[str, Variable] = {}
@@ -74,7 +76,7 @@ def nameable(scopes: tuple[Scope, ...]) -> tuple[Variable, ...]:
                 here[each.name] = each
         for name, each in here.items():
             found.setdefault(name, each)
-        if scope.name:
+        if scope.name and not (scope.is_inlined and any(start == begin for start, _ in scope.ranges)):
             break
     return tuple(found.values())
 
@@ -105,9 +107,20 @@ def frame_base(function: Any) -> bytes:
 def _scope(entry: Any, types: Types, is_inlined: bool, around: tuple[tuple[int, int], ...] = (EVERYWHERE,)) -> Scope:
     ranges = ranges_of(entry) or around
     children = [each for each in source_of(entry).children(entry) if each.tag in _VARIABLES]
+    children += _abstract(entry, children)
     variables = tuple(_variable(each, types, ranges) for each in children)
     name = "" if entry.tag == _BLOCK else name_of(entry)
     return Scope(name, is_inlined, ranges, variables, entry)
+
+
+def _abstract(entry: Any, children: list[Any]) -> list[Any]:
+    """The variables that a copy of a function or a block has of what it is a copy of: static ones are nowhere else."""
+    origin = referred(entry, "DW_AT_abstract_origin")
+    if origin is None:
+        return []
+    known = {(id(source_of(each)), each.offset) for child in children for each in chain(child)}
+    others = (each for each in source_of(origin).children(origin) if each.tag == "DW_TAG_variable")
+    return [each for each in others if (id(source_of(each)), each.offset) not in known]
 
 
 def _inner(entry: Any) -> Iterator[Any]:

@@ -51,6 +51,7 @@ _ABBREVIATION_SIZE, _HEAD_SIZE = 600, 1000
 """Bytes of memory, about."""
 
 _BODIES = frozenset((TAG_SUBPROGRAM,))
+_NOTHING: frozenset[int] = frozenset()
 _TYPES = frozenset((TAG_SUBPROGRAM, *TAGS_OF_TYPES))
 
 
@@ -327,8 +328,9 @@ class Source:
 
     def function_at(self, unit: Unit, address: int) -> Any:
         """The function of a unit that has code at a link-time address, None if there is none. Raises DebugInfoError."""
-        # Classes have declarations of functions only, as a rule.
-        for closed in (_TYPES, _BODIES):
+        # Classes have declarations of functions only, as a rule, and functions have none of their own within them: but
+        # those of lambdas, of local classes and of GNU's nested functions are there.
+        for closed in (_TYPES, _BODIES, _NOTHING):
             begins, others = self._code_of(unit, closed)
             index = bisect_right(begins, address, key=itemgetter(0)) - 1
             # Functions of a unit do not overlap, but those that were left out may all begin at one address.

@@ -1,0 +1,139 @@
+"""Functions within functions, and lines that begin with an inlined call, have their variables; a table is read once."""
+
+import subprocess
+
+import packages
+import pytest
+from compiled_objects import compiled, needs_gcc, needs_gdb
+from gdb_comparison import compared
+
+from sonde.symbols.dwarf.breakpoints import stops
+from sonde.symbols.dwarf.errors import DebugInfoError
+from sonde.symbols.dwarf.information import open_information
+from sonde.symbols.dwarf.line_table import LineTable
+from sonde.symbols.dwarf.points import Points
+
+pytestmark = needs_gcc
+
+NESTED = """
+volatile long sink;
+struct Item { int price; };
+static inline __attribute__((always_inline)) int scaled(int value, int by)
+{
+    static int calls = 0;
+    calls++;                                   // counted
+    int product = value * by;
+    sink = product;
+    return product;
+}
+__attribute__((noinline)) int total(const Item *items, int factor)
+{
+    int sum = 0;
+    auto add = [&sum, factor](const Item &item) {
+        int part = item.price * factor;
+        sum += part;                           // lambda
+        sink = sum;
+    };
+    struct Local {
+        int kept;
+        __attribute__((noinline)) int more(int by) {
+            int result = kept + by;
+            sink = result;                     // method
+            return result;
+        }
+    } local = { factor };
+    add(items[0]);
+    add(items[1]);
+    sum = scaled(sum, 3);                      // call
+    sink = sum;
+    return sum + local.more(4);
+}
+template <typename F> __attribute__((noinline)) void apply(F f) { Item item = { 7 }; f(item); }
+int main(int argc, char **argv)
+{
+    Item items[] = { { argc }, { 2 } };
+    int result = total(items, 4);
+    apply([&](const Item &each) {
+        int inner = each.price + result;
+        sink = inner;                          // unnamed
+    });
+    return result == 42;
+}
+"""
+EXPECTED = {
+    "counted": {"value", "by", "calls", "product"}, "lambda": {"item", "part"},
+    "method": {"this", "by", "result"}, "call": {"items", "factor", "sum", "add", "local"},
+    "unnamed": {"each", "inner"},
+}  # fmt: skip
+OF_GNU = """
+volatile int sink;
+static int apply(int (*f)(int), int x) { return f(x); }
+__attribute__((noinline)) int outer(int base)
+{
+    __attribute__((noinline)) int inner(int by)
+    {
+        int got = base + by;
+        sink = got;
+        return got;
+    }
+    return apply(inner, 5) + inner(3);
+}
+int main(int argc, char **argv) { return outer(argc) == 3; }
+"""
+COMPILERS = [pytest.param(each, marks=packages.needs(each)) for each in ("g++", "clang++")]
+
+
+def line_of(text, mark):
+    return text[: text.index(mark)].count("\n") + 1
+
+
+def built(directory, compiler, text, name, *flags):
+    (directory / name).write_text(text)
+    subprocess.run([compiler, "-g", *flags, name, "-o", "program"], cwd=directory, check=True)
+    return str(directory / "program")
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.parametrize("level", ["-O0", "-O2"])
+def test_a_line_has_the_variables_of_its_function(compiler, level, tmp_path):
+    points = Points(open_information(built(tmp_path, compiler, NESTED, "nested.cc", level)))
+    for mark, expected in EXPECTED.items():
+        for point in points.at_line("nested.cc", line_of(NESTED, f"// {mark}\n")):
+            found = {each.name for each in point.nameable}
+            # What clang says of a static variable is in no function that has a name.
+            found |= {"calls"} if compiler == "clang++" else set()
+            assert expected <= found, (mark, point.what, found)
+
+
+@needs_gdb
+@pytest.mark.parametrize("level", ["-O0", "-O2"])
+def test_values_within_functions_are_those_gdb_prints(level, tmp_path):
+    pairs = [each for each in compared(built(tmp_path, "g++", NESTED, "nested.cc", level), "nested.cc") if each["gdb"]]
+    assert [each for each in pairs if each["sonde"] not in (None, each["gdb"])] == []
+    known = {each["path"] for each in pairs if each["sonde"] is not None}
+    assert {"part", "calls", "result"} <= known | ({"result"} if level == "-O2" else set())
+
+
+def test_nested_functions_of_c_have_their_own_variables(tmp_path):
+    points = Points(open_information(built(tmp_path, "gcc", OF_GNU, "nested.c", "-O0", "-Wl,-z,execstack")))
+    (point,) = points.at_line("nested.c", line_of(OF_GNU, "        sink = got"))
+    assert {each.name for each in point.nameable} == {"by", "got"}
+    assert [point.what for point in points.at_function("inner")] == ["inner"]
+
+
+def test_a_line_in_no_function_is_an_error(tmp_path):
+    """Assembly has lines, and no functions in its debug information."""
+    (tmp_path / "bare.s").write_text(".globl _start\n_start:\n nop\n nop\n")
+    subprocess.run(["gcc", "-g", "-nostdlib", "bare.s", "-o", "program"], cwd=tmp_path, check=True)
+    with pytest.raises(DebugInfoError, match=r"bare.s:3 is in no function"):
+        Points(open_information(str(tmp_path / "program"))).at_line("bare.s", 3)
+
+
+def test_a_table_of_lines_is_read_once(monkeypatch):
+    information = open_information(compiled("-O2"))
+    read = []
+    original = LineTable.rows
+    monkeypatch.setattr(LineTable, "rows", lambda table: read.append(table) or original(table))
+    for line in (32, 34, 36, 41, 43):
+        assert stops(information, "program.c", line)
+    assert len(read) == 1
