@@ -1,5 +1,6 @@
 """The command without tracing: what needs no privilege."""
 
+import re
 import subprocess
 
 import packages
@@ -169,6 +170,35 @@ def test_the_stability_report():
     done = run("-ve", "-n", "BEGIN { trace(1) }")
     assert done.stdout.startswith("\nStability attributes for description BEGIN :\n\n\tMinimum Probe Description")
     assert "\tMinimum Statement Attributes\n\t\tIdentifier Names: Stable\n" in done.stdout
+
+
+def test_a_program_that_is_not_run_is_told_of_its_probes_and_their_arguments():
+    """Each description of each clause, with its attributes, those of its arguments, and their types."""
+    done = run("-qve", "-n", "dtrace:::BEGIN { x = 1; y = 2; } syscall::openat:entry, io:::start {}")
+    _, *blocks = re.split(r"\n(?=\S+:\S*:\S*:\S+\n)", done.stdout)
+    seen = {block.partition("\n")[0]: block for block in blocks}
+    assert list(seen) == ["dtrace:::BEGIN", "syscall::openat:entry", "io:::start"]
+    assert seen["dtrace:::BEGIN"].split("\t")[-1] == "None\n\n"
+    assert re.findall(r"args\[\d\]: (.*)", seen["io:::start"]) == ["bufinfo_t *", "devinfo_t *", "fileinfo_t *"]
+    assert re.findall(r"Dependency Class: (.*)", seen["io:::start"]) == ["ISA", "ISA"]
+    assert "args[1]: const char *" in seen["syscall::openat:entry"]
+
+
+@pytest.mark.parametrize(
+    ("statement", "expected"),
+    [
+        ("x = curthread", ("Stable", "Private", "Common")),
+        ("x = args[0]->b_bcount", ("Evolving", "Evolving", "ISA")),
+        ("x = arg0", ("Stable", "Stable", "Common")),
+        ("trace(probename)", ("Evolving", "Evolving", "ISA")),
+        ("trace(probemod)", ("Private", "Private", "Unknown")),
+    ],
+)
+def test_statements_are_as_stable_as_the_variables_they_name(statement, expected):
+    told = (
+        run("-qve", "-n", f"io:::start {{ {statement}; }}").stdout.partition("Minimum Statement Attributes")[2].split()
+    )
+    assert tuple(told[word] for word in (2, 5, 8)) == expected
 
 
 def test_stability_as_pragmas_declare_it():

@@ -62,6 +62,16 @@ def test_where_nothing_matches_the_command_runs():
     ]
 
 
+@pytest.mark.parametrize("place", ["nosuch:entry", "nosuch.c@3:", "no*such:return"])
+def test_what_a_process_does_not_have_matches_nothing(place):
+    """With -Z the command runs; without, it is a mistake."""
+    description = f"pid$target:a.out:{place}"
+    done = run("-Zq", "-n", description, "-c", "sh -c 'echo it ran'")
+    assert (done.returncode, done.stdout.strip()) == (0, "it ran")
+    refused = run("-q", "-n", description, "-c", "sh -c 'echo it ran'")
+    assert (refused.returncode, refused.stdout) == (1, "")
+
+
 def test_where_nothing_matches_it_is_waited():
     """With -Z and without a command, until a signal."""
     process = subprocess.Popen(

@@ -81,10 +81,10 @@ CASES = (
     Case("D_ARR_LOCAL", "BEGIN\n{ this->x[1] = 1 }", 2, 10, "local variables may not be used as associative arrays: x"),
     Case(
         "D_ATTR_MIN",
-        "#pragma D option amin=Evolving/Evolving/Common\nnosuch:::x {}",
+        "#pragma D option amin=Evolving/Evolving/Common\nsyscall::read:entry {}",
         2,
-        14,
-        "attributes for clause (Unstable/Unstable/Common) are less than predefined minimum",
+        23,
+        "attributes for clause (Private/Private/ISA) are less than predefined minimum",
     ),
     Case("D_CAST_INVAL", STRUCT + "BEGIN\n{ trace((int)v) }", 3, 9, 'invalid cast expression: "struct s" to "int"'),
     Case(

@@ -2,60 +2,98 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from sonde.cli.programs import Given
 from sonde.lang.check.checker import Checker
 from sonde.lang.check.kinds import spell
-from sonde.lang.check.stability import CLASSES, STABILITIES, Attributes, description_attributes, parse_attributes
+from sonde.lang.check.stability import (
+    CLASSES,
+    STABILITIES,
+    Attributes,
+    description_attributes,
+    is_ambiguous,
+    least,
+    provider_stability,
+)
 from sonde.lang.d.parser import Parser
 from sonde.lang.d.source import Macros
-from sonde.lang.d.syntax import Identifier, ProbeClause, ScopedVariable
-from sonde.lang.program import Argument, Builtin, Clause, KernelObject
-from sonde.lang.walk import below, nodes
+from sonde.lang.d.syntax import Identifier, ProbeClause, ProbeSpec, ScopedVariable
+from sonde.lang.walk import below
 from sonde.probe import Probe
 from sonde.probes.registry import Registry
+from sonde.visible import single_line
+
+_STABLE = Attributes(STABILITIES.index("Stable"), STABILITIES.index("Stable"), CLASSES.index("Common"))
+_PRIVATE = Attributes(STABILITIES.index("Private"), STABILITIES.index("Private"), CLASSES.index("Unknown"))
+_CURTHREAD = Attributes(STABILITIES.index("Stable"), STABILITIES.index("Private"), CLASSES.index("Common"))
+_OF_PROBE = {"probeprov": 0, "probemod": 1, "probefunc": 2, "probename": 3, "args": 4}
+"""Variables that are as stable as their provider says, by the place in its Stability."""
 
 
-def _attributes(text: str) -> Attributes:
-    parsed = parse_attributes(text)
-    assert parsed is not None
-    return parsed
-
-
-_STABLE = _attributes("Stable/Stable/Common")
-_PRIVATE = _attributes("Private/Private/Unknown")
-_EVOLVING = _attributes("Evolving/Evolving/ISA")
-_ARGUMENTS = {
-    "dtrace": _STABLE,
-    "profile": _attributes("Evolving/Evolving/Common"),
-    **dict.fromkeys(
-        ("fsinfo", "io", "ip", "lockstat", "mib", "nfsv3", "nfsv4", "proc", "sched", "sysinfo", "tcp", "udp", "vminfo"),
-        _EVOLVING,
-    ),
-}
-"""How stable the arguments of a provider's probes are, where they are more than the kernel's own."""
-
-
-def report(given: Given, clauses: Sequence[Clause], checker: Checker) -> str:
-    """The least stable of a program's probe descriptions and of its statements."""
+def report(given: Given, checker: Checker, registry: Registry, with_arguments: bool) -> str:
+    """The least stable of a program's probe descriptions and of its statements; with arguments also each description's
+    own attributes and the types of its probe's `args[]`."""
     # It has been parsed and checked already, with its arguments; names alone matter here.
     items = Parser(given.source, Macros(defaultargs=True), checker.is_type_name).items()
     written = [item for item in items if isinstance(item, ProbeClause)]
-    specs = [spec for item in written for spec in item.specs]
-    descriptions = _least([description_attributes(spec.fields[0]) for spec in specs])
-    names = {node.name for item in written for node in below(item) if isinstance(node, (Identifier, ScopedVariable))}
-    declared = [attributes for name, attributes in checker.attributes.items() if name in names]
-    statements = _least([*declared, *(_of_node(node) for clause in clauses for node in nodes(clause))])
+    specs = [_fields(spec, registry) for item in written for spec in item.specs]
+    matched = {fields: registry.match(*fields) for fields in specs}
+    descriptions = _least([description_attributes(fields, len(matched[fields])) for fields in specs])
+    statements = _least([found for item in written for found in _of_statements(item, checker, registry)])
     return (
         f"\nStability attributes for {given.title.replace(chr(39), '')}:\n"
         f"{_block('Minimum Probe Description Attributes', descriptions)}"
-        f"{_block('Minimum Statement Attributes', statements)}\n"
+        f"{_block('Minimum Statement Attributes', statements)}"
+        f"{''.join(_descriptions(specs, matched, registry)) if with_arguments else chr(10)}"
     )
+
+
+def _of_statements(item: ProbeClause, checker: Checker, registry: Registry) -> Iterator[Attributes]:
+    """Of what a clause names: its own declarations, the kernel's data, and what its probe's provider has."""
+    providers = [provider_stability(_fields(spec, registry)[0]) for spec in item.specs]
+    for node in below(item):
+        if not isinstance(node, (Identifier, ScopedVariable)):
+            continue
+        if isinstance(node, Identifier) and node.module is not None:
+            yield _PRIVATE
+        elif node.name in checker.attributes:
+            yield checker.attributes[node.name]
+        elif node.name == "curthread":
+            yield _CURTHREAD
+        elif node.name in _OF_PROBE:
+            yield from (each[_OF_PROBE[node.name]] for each in providers)
+
+
+def _fields(spec: ProbeSpec, registry: Registry) -> tuple[str, str, str, str]:
+    probe = None if spec.identifier is None else registry.by_id(spec.identifier)
+    return spec.fields if probe is None else (probe.provider, probe.module, probe.function, probe.name)
+
+
+def _descriptions(
+    specs: Sequence[tuple[str, str, str, str]],
+    matched: Mapping[tuple[str, str, str, str], Sequence[Probe]],
+    registry: Registry,
+) -> Iterator[str]:
+    """A block for each description, as far as DTrace goes: it stops at the first whose probes may differ."""
+    for fields in specs:
+        yield f"\n{single_line(':'.join(fields))}\n"
+        if not matched[fields] or (len(matched[fields]) > 1 and is_ambiguous(fields)):
+            return
+        first = matched[fields][0]
+        yield _probe_block(description_attributes(fields), provider_stability(fields[0]).arguments, first, registry)
 
 
 def arguments_report(probe: Probe, registry: Registry, is_named: bool = False) -> str:
     """The block that follows a probe in a verbose listing; dtrace's has no names of arguments."""
+    fields = (probe.provider, probe.module, probe.function, probe.name)
+    own, arguments = description_attributes(fields), provider_stability(probe.provider).arguments
+    return _probe_block(own, arguments, probe, registry, is_named)
+
+
+def _probe_block(
+    own: Attributes, of_arguments: Attributes, probe: Probe, registry: Registry, is_named: bool = False
+) -> str:
     arguments = registry.arguments(probe)
     if arguments:
         names = (registry.argument_names(probe) if is_named else None) or ("",) * len(arguments)
@@ -65,11 +103,9 @@ def arguments_report(probe: Probe, registry: Registry, is_named: bool = False) -
         types = "".join(f"\t\targs[{number}]: {text}\n" for number, text in enumerate(shown))
     else:
         types = "\t\tNone\n"
-    # Modules and functions are the kernel's own affair.
-    own = _PRIVATE if probe.module or probe.function else _STABLE
     return (
         f"{_block('Probe Description Attributes', own)}"
-        f"{_block('Argument Attributes', _ARGUMENTS.get(probe.provider, _PRIVATE))}"
+        f"{_block('Argument Attributes', of_arguments)}"
         f"\n\tArgument Types\n{types}\n"
     )
 
@@ -83,11 +119,5 @@ def _block(title: str, attributes: Attributes) -> str:
     )
 
 
-def _of_node(node: object) -> Attributes:
-    is_kernels = isinstance(node, (KernelObject, Argument)) or (isinstance(node, Builtin) and node.name == "curthread")
-    return _PRIVATE if is_kernels else _STABLE
-
-
 def _least(found: Sequence[Attributes]) -> Attributes:
-    columns = zip(*(found or [_STABLE]), strict=True)
-    return Attributes(*(min(column) for column in columns))
+    return least(found or (_STABLE,))

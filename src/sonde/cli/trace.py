@@ -143,15 +143,13 @@ def _announce(
 ) -> None:
     """How many probes each program matched, and with -v how stable it is."""
     is_announced = not options.on("quiet") and "compile_only" not in arguments.flags
-    for given, clauses, (title, count) in zip(
-        compiled.given, compiled.clauses, _parts(compiled, registry), strict=True
-    ):
+    for given, (title, count) in zip(compiled.given, _parts(compiled, registry), strict=True):
         if is_announced:
             messages.error(f"{title} matched {count} probe{'' if count == 1 else 's'}")
         if "verbose" in arguments.flags:
             from sonde.cli.stability import report
 
-            show(report(given, clauses, compiled.checker))
+            show(report(given, compiled.checker, registry, "compile_only" in arguments.flags))
     for remark in registry.remarks() if is_announced else ():
         messages.error(remark)
 

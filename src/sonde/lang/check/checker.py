@@ -179,8 +179,8 @@ class Checker:
         """A clause is checked, and runs, once for each of its descriptions: their arguments may differ. So may those
         of the probes of one description that follow from others."""
         for spec in node.specs:
-            require_stability(spec, self._scope, end)
             probes = matching_probes(spec, self._scope)
+            require_stability(spec, len(probes), self._scope, end)
             for own, derivation in derived.parts(probes, self._scope):
                 described = derived.together(own, probes)
                 enabling = Enabling(described, ":".join(spec.fields), derivation, own[0] if derivation else None)

@@ -8,6 +8,9 @@ from sonde.lang.d.syntax import ProbeSpec
 from sonde.lang.errors import DError, Position
 from sonde.probe import Probe, StaticProbe
 
+_NOT_THERE = ("D_PROC_FUNC", "D_PROC_LINE", "D_PROC_OFF")
+"""What a process does not have, which may be so where the options allow it."""
+
 
 def matching_probes(spec: ProbeSpec, scope: Scope) -> tuple[Probe, ...]:
     """All probes of one description; none is an error unless the options allow it."""
@@ -18,6 +21,8 @@ def matching_probes(spec: ProbeSpec, scope: Scope) -> tuple[Probe, ...]:
     except DError as error:
         if error.position is not None:
             raise
+        if error.tag in _NOT_THERE and scope.options.zero_probes:
+            return ()
         raise DError(error.tag, error.text, spec.position, error.hint, error.names) from None
     if not found and not scope.options.zero_probes:
         text = f"probe description {':'.join(spec.fields)} does not match any probes"
@@ -54,6 +59,6 @@ def _with_awaited(found: tuple[Probe, ...], spec: ProbeSpec, scope: Scope) -> tu
     return (*(each for each in found if not scope.catalog.is_awaited(each, *spec.fields)), awaited)
 
 
-def require_stability(spec: ProbeSpec, scope: Scope, position: Position) -> None:
+def require_stability(spec: ProbeSpec, matched: int, scope: Scope, position: Position) -> None:
     """Refuse a description less stable than the option amin wants."""
-    require_attributes("clause", description_attributes(spec.fields[0]), scope.amin, position)
+    require_attributes("clause", description_attributes(spec.fields, matched), scope.amin, position)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 from sonde.lang.errors import DError, Position
 from sonde.typed import NamedTuple
 
@@ -38,10 +40,77 @@ def require_attributes(what: str, attributes: Attributes, least: Attributes | No
         raise DError("D_ATTR_MIN", text, position)
 
 
-_STABLE = Attributes(STABILITIES.index("Stable"), STABILITIES.index("Stable"), CLASSES.index("Common"))
-_UNSTABLE = Attributes(STABILITIES.index("Unstable"), STABILITIES.index("Unstable"), CLASSES.index("Common"))
+def least(found: Iterable[Attributes]) -> Attributes:
+    """The least of each column."""
+    return Attributes(*map(min, zip(*found, strict=True)))
 
 
-def description_attributes(provider: str) -> Attributes:
-    """How stable a probe description is: not at all where it leaves the provider open."""
-    return _STABLE if provider in ("dtrace", "profile", "proc", "sched", "io", "syscall") else _UNSTABLE
+def _attributes(text: str) -> Attributes:
+    parsed = parse_attributes(text)
+    assert parsed is not None
+    return parsed
+
+
+class Stability(NamedTuple):
+    """Of a provider's name, and of its modules, functions, names and arguments."""
+
+    provider: Attributes
+    module: Attributes
+    function: Attributes
+    name: Attributes
+    arguments: Attributes
+
+
+def _stability(*texts: str) -> Stability:
+    return Stability(*map(_attributes, texts))
+
+
+_STABLE, _EVOLVING, _LOCAL = "Stable/Stable/Common", "Evolving/Evolving/Common", "Evolving/Evolving/ISA"
+_PRIVATE, _PRIVATE_ISA = "Private/Private/Unknown", "Private/Private/ISA"
+_TIMED = _stability(_EVOLVING, "Unstable/Unstable/Unknown", _PRIVATE, _EVOLVING, _EVOLVING)
+_FUNCTIONS = _stability(_EVOLVING, _PRIVATE, _PRIVATE_ISA, _EVOLVING, _PRIVATE_ISA)
+_EVENTS = _stability(_LOCAL, _PRIVATE, _PRIVATE, _PRIVATE_ISA, _PRIVATE_ISA)
+_DERIVED = _stability(_LOCAL, _PRIVATE, _PRIVATE, _LOCAL, _LOCAL)
+_USER = _stability(_LOCAL, _PRIVATE, _PRIVATE, _LOCAL, _PRIVATE)
+_OPEN = _stability(*("Unstable/Unstable/Common" for _ in Stability._fields))
+"""Of a description that leaves the provider open."""
+
+_PROVIDERS = {
+    "dtrace": _stability(_STABLE, _PRIVATE, _PRIVATE, _STABLE, _STABLE),
+    **dict.fromkeys(("profile", "cpc", "perf"), _TIMED),
+    **dict.fromkeys(("fbt", "rawfbt", "syscall"), _FUNCTIONS),
+    **dict.fromkeys(("rawtp", "sdt", "packet"), _EVENTS),
+    **dict.fromkeys(
+        ("fsinfo", "io", "ip", "lockstat", "mib", "nfsv3", "nfsv4", "proc", "sched", "sysinfo", "tcp", "udp", "vminfo"),
+        _DERIVED,
+    ),
+}
+"""As DTrace's providers say of themselves; those that are not here are of processes."""
+
+
+def _is_open(field: str) -> bool:
+    return not field or any(sign in field for sign in "*?[\\")
+
+
+def provider_stability(provider: str) -> Stability:
+    return _OPEN if _is_open(provider) else _PROVIDERS.get(provider, _USER)
+
+
+def description_attributes(fields: Sequence[str], matched: int = 1) -> Attributes:
+    """How stable a description of so many probes is: as its least stable field. One that matches none, or several by a
+    field in which the provider's probes differ, is not stable at all."""
+    found = provider_stability(fields[0])
+    if not matched or (matched > 1 and is_ambiguous(fields)):
+        return _OPEN.provider
+    return least(
+        (found.provider, *(of for of, field in zip(found[1:4], fields[1:], strict=True) if not _is_open(field)))
+    )
+
+
+def is_ambiguous(fields: Sequence[str]) -> bool:
+    """Whether the probes that a description matches may have different arguments: a field that programs may rely on is
+    left open."""
+    found = provider_stability(fields[0])
+    evolving = STABILITIES.index("Evolving")
+    open_fields = (of.name >= evolving and _is_open(field) for of, field in zip(found[1:4], fields[1:], strict=True))
+    return (found.arguments.data < evolving and _is_open(fields[0])) or any(open_fields)
