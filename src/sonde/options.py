@@ -60,8 +60,17 @@ _AFTER_COMPILING = frozenset(
 )  # fmt: skip
 """Options besides the dynamic ones that are not compiled in."""
 
-_ONLY_OUTSIDE = frozenset(("cpp", "cpphdrs", "cpppath", "cppargs", "define", "engine", "incdir", "undef", "stdc"))
+_ONLY_OUTSIDE = frozenset((
+    "cpp", "cppargs", "cpphdrs", "cpppath", "ctfpath", "define", "engine", "incdir", "ldpath", "lockmem", "modpath",
+    "procfspath", "stdc", "undef",
+))  # fmt: skip
 """Options that a pragma comes too late for."""
+
+_WITHOUT_VALUE = frozenset((
+    "aggpercpu", "argref", "core", "cpp", "cpphdrs", "debug", "defaultargs", "empty", "errtags", "kdefs", "knodefs",
+    "nolibs", "pspec", "strip", "udefs", "unodefs", "verbose", "zdefs",
+))  # fmt: skip
+"""Options that are switched on by being named; DTrace has no way to switch them off."""
 
 _REPEATED = frozenset(("cppargs", "define", "incdir", "libdir", "undef"))
 """Options of which every setting counts."""
@@ -122,6 +131,10 @@ class OptionTable:
 
     def set_in_program(self, name: str, text: str | None) -> None:
         """Set by a pragma."""
+        if name == "lockmem":
+            # DTrace looks at the place before it looks at the value with this one alone.
+            raise OptionError(BAD_CONTEXT)
+        parse(name, text)
         if name in _ONLY_OUTSIDE:
             raise OptionError(BAD_CONTEXT)
         self.set(name, text)
@@ -183,6 +196,8 @@ def kind_of(name: str) -> str:
 def parse(name: str, text: str | None) -> Value:
     """The value of an option's text; None and "" stand for a switch without value."""
     kind = kind_of(name)
+    if name in _WITHOUT_VALUE and text is not None:
+        raise OptionError(BAD_VALUE)
     if kind == _SWITCH:
         return _parse_switch(text)
     if not text:
@@ -236,7 +251,7 @@ def _checked(name: str, value: int) -> int:
 
 def _check_version(text: str) -> None:
     parts = text.split(".")
-    if not 2 <= len(parts) <= 3 or not all(part.isascii() and part.isdigit() for part in parts):
+    if len(parts) > 3 or not all(part.isascii() and part.isdigit() for part in parts):
         raise OptionError(NO_VERSION)
     if tuple(map(int, parts)) > NEWEST_VERSION:
         raise OptionError(BAD_VERSION)

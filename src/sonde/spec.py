@@ -66,7 +66,7 @@ FAULTS = {
     9: "bad stack",
     10: "invalid size",
     11: "index out of bounds",
-    12: "library-level fault",
+    1000: "library-level fault",
     13: "more iterations than maxloop allows",
     14: "loops took longer than a second",
 }

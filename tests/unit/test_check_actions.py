@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from catalog import check, clause, error, statement, tag
 
+from sonde.lang.errors import DError
 from sonde.lang.program import (
     Act,
     Aggregate,
@@ -220,3 +221,45 @@ def test_order(body: str, expected: str) -> None:
 def test_allowed_orders() -> None:
     assert len(clause("speculate(1); trace(1); x = 2;").statements) == 3
     assert len(clause("commit(1); commit(2); discard(3); x = 2;").statements) == 4
+
+
+def _accepted(conversion: str) -> set[str]:
+    """Which of the types below printf takes for a conversion."""
+    names = (
+        "char", "short", "unsigned short", "int", "unsigned int", "long", "unsigned long", "long long",
+        "unsigned long long", "int64_t", "uint64_t", "enum e",
+    )  # fmt: skip
+    programs = {name: f'enum e {{ A }}; BEGIN {{ printf("%{conversion}", ({name})0); }}' for name in names}
+    return {name for name, program in programs.items() if _refusal(program) is None}
+
+
+def _refusal(program: str) -> str | None:
+    try:
+        check(program)
+    except DError as error:
+        return error.tag
+    return None
+
+
+_SIGNED = {"long", "long long", "int64_t", "enum e"}
+_UNSIGNED = {"unsigned long", "unsigned long long", "uint64_t", "enum e"}
+_WORDS = (_SIGNED | _UNSIGNED) - {"enum e"}
+
+
+@pytest.mark.parametrize(
+    ("conversions", "types"),
+    [
+        (("hd", "hi"), {"short", "enum e"}),
+        (("ho", "hu"), {"unsigned short", "enum e"}),
+        (("hx", "hX"), {"short", "unsigned short"}),
+        (("ld", "li", "lld", "lli"), _SIGNED),
+        (("lo", "lu", "llo", "llu"), _UNSIGNED),
+        (("lx", "lX", "llx", "llX"), _WORDS),
+        (("lc", "wc"), {"int", "enum e"}),
+        (("ls", "ws", "Lf"), set()),
+        (("Y", "T"), _WORDS),
+    ],
+)  # fmt: skip
+def test_sizes_of_conversions_are_those_of_their_arguments(conversions: tuple[str, ...], types: set[str]) -> None:
+    """As libdtrace's compiler has it, but that `x` goes by the size and not by the name of the type."""
+    assert {conversion: _accepted(conversion) for conversion in conversions} == dict.fromkeys(conversions, types)

@@ -8,7 +8,11 @@ from sonde.options import (
     _COMPILE,
     _DYNAMIC,
     _RUN,
+    _WITHOUT_VALUE,
+    BAD_CONTEXT,
     BAD_VALUE,
+    BAD_VERSION,
+    NO_VERSION,
     OptionError,
     OptionTable,
     from_environment,
@@ -148,3 +152,30 @@ def test_the_environment_sets_options_by_their_names_in_capitals():
 def test_a_mistyped_name_has_a_likely_one():
     assert "strsize" in similar("strsiz")
     assert similar("strsize") == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "reason"),
+    [
+        ("cpp", "5", BAD_VALUE),
+        ("define", None, BAD_VALUE),
+        ("stdc", "a", BAD_CONTEXT),
+        *((f"{name}path", "/somewhere", BAD_CONTEXT) for name in ("cpp", "ctf", "ld", "mod", "procfs")),
+        ("incdir", "/somewhere", BAD_CONTEXT),
+        *(("lockmem", text, BAD_CONTEXT) for text in (None, "abc", "5")),
+        ("version", "5", BAD_VERSION),
+        ("version", "a", NO_VERSION),
+    ],
+)  # fmt: skip
+def test_programs_are_refused_what_dtrace_refuses_them(name, text, reason):
+    """The value is looked at before the place, but for lockmem."""
+    with pytest.raises(OptionError, match=f"^{reason}$"):
+        OptionTable().set_in_program(name, text)
+
+
+@pytest.mark.parametrize("name", sorted(_WITHOUT_VALUE))
+@pytest.mark.parametrize("text", ["", "yes", "no", "1"])
+def test_switches_of_the_compiler_take_no_value(name, text):
+    assert parse(name, None) is True
+    with pytest.raises(OptionError, match=f"^{BAD_VALUE}$"):
+        parse(name, text)

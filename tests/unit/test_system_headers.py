@@ -100,3 +100,11 @@ def test_headers_of_this_system(header):
     if done.returncode:
         pytest.skip(f"no {header}")
     assert len(check(done.stdout).clauses) == 1
+
+
+def test_what_headers_repeat_and_leave_open_is_theirs_alone():
+    """C11 lets a typedef be repeated, and headers end structures with arrays of no elements; D does neither."""
+    text = "typedef int q;\ntypedef int q;\nstruct s { int n; int of[0]; };\nBEGIN {}\n"
+    assert error(text).tag == "D_DECL_IDRED"
+    assert error(text.replace("typedef int q;\n", "", 1)).tag == "D_DECL_ARRSUB"
+    assert check(f'# 1 "/usr/include/some.h"\n{text}').clauses

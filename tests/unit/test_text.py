@@ -7,10 +7,11 @@ import tracemalloc
 import pytest
 from records import FUNCTION, FUNCTION_RETURN, READ, READ_RETURN, Session, conversions, integer, record
 
-from sonde.consume.events import Drop
+from sonde.consume.events import Drop, Fault
 from sonde.consume.options import Options
 from sonde.conversion import Conversion
-from sonde.report.messages import drop_text
+from sonde.probe import Internal, Probe
+from sonde.report.messages import drop_text, fault_text
 from sonde.spec import (
     COUNTERS,
     AggregationSpec,
@@ -27,6 +28,7 @@ from sonde.spec import (
     TruncAction,
 )
 
+ALL_ONES = (1 << 64) - 1
 HELLO = PrintfAction(conversions(("hello ", "d"), ("\n", "")), (integer(16),))
 HEADING = "CPU     ID                    FUNCTION:NAME\n"
 DUMP_HEADING = "\n             0  1  2  3  4  5  6  7  8  9  a  b  c  d  e  f  0123456789abcdef\n"
@@ -556,3 +558,32 @@ def test_aggrate_and_keys_that_really_go():
     fill(session, "a", {bytes(4): [1]})
     session.consumer.refresh()
     assert session.poll(record(1)) == f"\n {1:16}\n"
+
+
+@pytest.mark.parametrize(
+    ("code", "value", "pc", "expected"),
+    [
+        (0, 7, -1, "unknown fault"),
+        (1, 0x40, 93, "invalid address (0x40) at BPF pc 93"),
+        (1, ALL_ONES, 93, "invalid address at BPF pc 93"),
+        (2, 0x41, -1, "invalid alignment (0x41)"),
+        (3, 5, -1, "illegal operation"),
+        (4, 0, 12, "divide-by-zero at BPF pc 12"),
+        (5, 0, -1, "out of scratch space"),
+        (6, 9, -1, "invalid kernel access"),
+        (7, 9, -1, "invalid user access"),
+        (8, 0, -1, "tuple stack overflow"),
+        (9, 0x10, -1, "bad stack (0x10)"),
+        (10, 0x200, -1, "invalid size (0x200)"),
+        (10, ALL_ONES, -1, "invalid size (0xffffffffffffffff)"),
+        (11, 17, -1, "index out of bounds (17)"),
+        (11, ALL_ONES, -1, "index out of bounds (-1)"),
+        (12, 0, -1, "unknown fault"),
+        (1000, 0, -1, "library-level fault"),
+    ],
+)
+def test_faults_have_the_texts_of_dtrace(code, value, pc, expected):
+    """Of each code, with the address, size or index where libdtrace shows one, and with the place."""
+    probe = Probe(7, "dtrace", "", "", "BEGIN", Internal("BEGIN"))
+    text = fault_text(Fault(probe=probe, clause=3, pc=pc, code=code, value=value))
+    assert text == f"error in dt_clause_2 for probe ID 7 (dtrace:::BEGIN): {expected}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from sonde.lang.check import alike, operators
 from sonde.lang.check.conversions import address_space, convert, decay
 from sonde.lang.check.kinds import (
+    is_array,
     is_function,
     is_integer,
     is_pointer,
@@ -40,7 +41,9 @@ def address_of(operand: Operand, position: Position) -> Expr:
         raise DError("D_ADDROF_VAR", "cannot take address of dynamic variable", position)
     if is_dynamic(operand):
         raise DError("D_ADDROF_VAR", "cannot take address of dynamic object", position)
-    if not is_lvalue(operand):
+    # C has the address of such an array, D does not (K&R A7.4.3): the array is its address.
+    is_reached_array = is_array(operand.type) and isinstance(operand, (Deref, Index, MemberOf))
+    if is_reached_array or not is_lvalue(operand):
         raise DError("D_ADDROF_LVAL", "unacceptable operand for unary & operator", position)
     if is_bitfield(operand):
         raise DError("D_ADDROF_BITFIELD", "cannot take address of bit-field", position)

@@ -83,8 +83,9 @@ def _argument(argument: Operand, kind: Type | None) -> Expr:
 def _check_scratch(name: str, arguments: tuple[Expr, ...], scope: Scope, position: Position) -> None:
     if name == "inet_ntoa6" and len(arguments) > 1 and constant_value(arguments[1]) is None:
         raise DError("D_PROTO_ARG", "inet_ntoa6( ) argument #2 must be an integer constant", position)
-    if name == "alloca":
-        size = constant_value(arguments[0])
+    allocated = {"alloca": 0, "copyin": 1}.get(name)
+    if allocated is not None:
+        size = constant_value(arguments[allocated])
         if size is not None and size > scope.scratchsize:
             text = f"alloca({size}) size larger than scratchsize {scope.scratchsize}"
             raise DError("D_ALLOCA_SIZE", text, position)

@@ -113,7 +113,9 @@ def _dimension(part: syntax.ArrayPart, declarator: syntax.Declarator, scope: Sco
     if part.size is None:
         return None
     value = scope.constant(part.size)
-    if value is None or value < 0:
+    # Headers of C end structures with such arrays; D has none of 0 elements.
+    least = 0 if part.position.line_directive else 1
+    if value is None or value < least:
         raise DError(
             "D_DECL_ARRSUB",
             "positive integral constant expression or tuple signature expected as array declaration subscript",

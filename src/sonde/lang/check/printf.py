@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from sonde.conversion import Conversion
 from sonde.lang.check.conversions import convert, convert_to_string
@@ -14,13 +14,14 @@ from sonde.lang.check.kinds import (
     is_recordable_opaque,
     is_string,
     is_string_like,
+    pointed_to,
     spell,
 )
 from sonde.lang.check.operands import Operand, is_dynamic, value_of
 from sonde.lang.errors import DError, Position
 from sonde.lang.format import parse_format
 from sonde.lang.program import Expr, StringConst
-from sonde.lang.types import INT, STACK, Int, Type, resolve, size_of
+from sonde.lang.types import INT, STACK, Enum, Int, Type, resolve, size_of
 
 
 def _is_any_integer(kind: Type) -> bool:
@@ -37,6 +38,10 @@ def _is_text(kind: Type) -> bool:
 
 def _is_address(kind: Type) -> bool:
     return is_integer(kind) or is_pointer(kind) or (is_recordable_opaque(kind) and kind != STACK)
+
+
+def _is_time(kind: Type) -> bool:
+    return is_integer(kind) and size_of(kind) == 8
 
 
 def _is_stack(kind: Type) -> bool:
@@ -58,24 +63,53 @@ _BY_LAST_LETTER: dict[str, tuple[Callable[[Type], bool], str]] = {
     **dict.fromkeys("ap", _ADDRESS),
     "A": _USER_ADDRESS,
     "k": (_is_stack, "stack"),
-    "Y": (is_integer, "int64_t"),
-    "T": (is_integer, "int64_t"),
+    **dict.fromkeys("YT", (_is_time, "int64_t")),
 }
 
-_WITH_SIZE = {
-    **dict.fromkeys(("hd", "hi", "hx", "hX"), "short"), **dict.fromkeys(("ho", "hu"), "unsigned short"),
-    **dict.fromkeys(("ld", "li", "lx", "lX"), "long"), **dict.fromkeys(("lo", "lu"), "unsigned long"),
-    **dict.fromkeys(("lld", "lli", "llx", "llX"), "long long"), **dict.fromkeys(("llo", "llu"), "unsigned long long"),
-    **dict.fromkeys(("Le", "LE", "Lf", "Lg", "LG"), "long double"), **dict.fromkeys(("lc", "wc"), "int"),
-    **dict.fromkeys(("ls", "ws"), "wchar_t []"),
-}  # fmt: skip
-"""The one type that DTrace has for a conversion with a size. Here any that fits its last letter will do."""
+
+def _holds(size: int, signed: bool | None) -> Callable[[Type], bool]:
+    """Whether a type is an integer of so many bytes and that sign, None for either; an enumeration passes for one of
+    known sign, as with DTrace."""
+
+    def accepts(kind: Type) -> bool:
+        base = resolve(kind)
+        if isinstance(base, Enum):
+            return signed is not None
+        return isinstance(base, Int) and base.size == size and signed in (None, base.signed)
+
+    return accepts
+
+
+def _is_wide_text(kind: Type) -> bool:
+    to = pointed_to(kind) if is_array(kind) else None
+    return to is not None and is_integer(to) and size_of(to) == 4
+
+
+def _with_sizes() -> Iterator[tuple[str, tuple[Callable[[Type], bool], str]]]:
+    for prefix, size, name in (("h", 2, "short"), ("l", 8, "long"), ("ll", 8, "long long")):
+        for letter in "dixXou":
+            signed = {"d": True, "i": True, "o": False, "u": False}.get(letter)
+            yield prefix + letter, (_holds(size, signed), name if signed is not False else f"unsigned {name}")
+    for letter in "eEfgG":
+        yield f"L{letter}", (_is_long_double, "long double")
+    for letters in ("lc", "wc"):
+        yield letters, (_holds(4, True), "int")
+    for letters in ("ls", "ws"):
+        yield letters, (_is_wide_text, "wchar_t []")
+
+
+def _is_long_double(kind: Type) -> bool:
+    return is_float(kind) and size_of(kind) == 16
+
+
+_WITH_SIZE = dict(_with_sizes())
+"""What a conversion with a size takes. DTrace goes by the type's name with `x` and `X`, where `unsigned long` has
+another one in the kernel's BTF; here its size will do."""
 
 
 def _rule_of(conversion: Conversion) -> tuple[Callable[[Type], bool], str]:
     """What a conversion takes, and what messages call that."""
-    accepted, wanted = _BY_LAST_LETTER[conversion.letters[-1]]
-    return accepted, _WITH_SIZE.get(conversion.letters, wanted)
+    return _WITH_SIZE.get(conversion.letters) or _BY_LAST_LETTER[conversion.letters[-1]]
 
 
 def format_of(name: str, argument: Operand, position: Position) -> tuple[Conversion, ...]:

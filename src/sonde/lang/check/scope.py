@@ -85,6 +85,7 @@ class Scope:
         self.variables: dict[tuple[str, str], Variable] = {}
         self.aggregations: dict[str, AggregationEntry] = {}
         self.typedefs: dict[str, Type] = {}
+        self.typedef_places: dict[str, Position] = {}
         self.structs: dict[tuple[str, str], Struct] = {}
         self.enums: dict[str, Enum] = {}
         self.enumerators: dict[str, tuple[Type, int]] = {}

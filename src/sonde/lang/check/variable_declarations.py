@@ -61,9 +61,17 @@ def _typedef(name: str, kind: Type, keys: tuple[Type, ...] | None, scope: Scope,
         raise DError("D_DECL_ARRSUB", text, position)
     if ("global", name) in scope.variables:
         raise DError("D_DECL_IDRED", f"global variable identifier redeclared: {name}", position)
-    if known is not None and not compatible(known, kind):
+    if known is not None and (_is_repeated(name, scope, position) or not compatible(known, kind)):
         raise DError("D_DECL_IDRED", f"typedef redeclared: {name}", position)
     scope.typedefs[name] = Typedef(name, kind)
+    scope.typedef_places[name] = position
+
+
+def _is_repeated(name: str, scope: Scope, position: Position) -> bool:
+    """Whether one file declares a type twice. C11 allows it, and its headers do so, but D does not; what a library has
+    declared as well is not a program's affair."""
+    first = scope.typedef_places.get(name)
+    return first is not None and first.file == position.file and not position.line_directive
 
 
 def _function(name: str, kind: Type, scope: Scope, position: Position) -> None:
