@@ -110,7 +110,7 @@ FAULTS = [
     ("p = (char *)alloca(256); alloca(1);", 5),
     ("p = (char *)alloca(i + 257);", 5),
     ("p = (char *)alloca(i - 1);", 5),
-    ("p = copyin(16, 257);", 5),
+    ("p = copyin(16, i + 257);", 5),
 ]  # fmt: skip
 
 
