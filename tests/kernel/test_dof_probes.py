@@ -17,8 +17,9 @@ def strings(*texts):
     return data, places
 
 
-def dof(provider, function, name, native, shown, order, offsets):
-    """DOF with one probe, as bytes, and where in it the address of its function is to be."""
+def dof(provider, function, name, native, shown, order, offsets, enabled=()):
+    """DOF with one probe, as bytes, and where in it the address of its function is to be. `enabled` are the offsets of
+    the places that ask whether anybody listens."""
     texts, (at_provider, at_function, at_name, *_) = strings(provider, function, name)
     at_native = len(texts)
     texts += b"".join(each.encode() + b"\0" for each in native)
@@ -26,13 +27,14 @@ def dof(provider, function, name, native, shown, order, offsets):
     texts += b"".join(each.encode() + b"\0" for each in shown)
     # The address first: what is behind it is of fixed size.
     probe = struct.pack("<Q6IBBHIHHI", 0, at_function, at_name, at_native, at_shown, 0, 0, len(native), len(shown),
-                        len(offsets), 0, 0, 0, 0)  # fmt: skip
+                        len(offsets), 0, len(enabled), 0, 0)  # fmt: skip
     parts = [
         (8, 0, texts),
         (16, len(probe), probe),
         (17, 1, bytes(order)),
         (18, 4, struct.pack(f"<{len(offsets)}I", *offsets)),
-        (15, 0, struct.pack("<5I", 0, 1, 2, 3, at_provider) + bytes(24)),
+        (15, 0, struct.pack("<5I", 0, 1, 2, 3, at_provider) + bytes(20) + struct.pack("<I", 5)),
+        (26, 4, struct.pack(f"<{len(enabled)}I", *enabled)),
     ]
     start = 64 + 32 * len(parts)
     headers, body, place = b"", b"", 0
@@ -88,10 +90,24 @@ NATIVE = ("int", "const char *", "uint8_t", "long", "unsigned long", "short", "l
 VALUES = "-7 coffee 255 4 21474836485 6 7 8"
 
 
-def program_text(shown, order):
-    """A program in C whose probe fires once."""
-    site = 5 + 7 + 5 + 5 + 10 + 6 + 2 + 2 + 2
-    text = CODE + section(*dof("shop", "sale", "item__sold", NATIVE, shown, order, (site,)), "sale")
+ASKS = """
+    xor %eax, %eax
+    nop
+    nop
+    nop
+    test %eax, %eax
+    jne asked
+asked:
+"""
+"""What DTrace's -G makes of PROVIDER_NAME_ENABLED()."""
+
+
+def program_text(shown, order, asks=False):
+    """A program in C whose probe fires once; `asks`: after it has asked whether anybody listens."""
+    site, enabled, code = 5 + 7 + 5 + 5 + 10 + 6 + 2 + 2 + 2, (), CODE
+    if asks:
+        site, enabled, code = site + 2 + 3 + 2 + 2, (0,), CODE.replace("sale:\n", f"sale:\n{ASKS}", 1)
+    text = code + section(*dof("shop", "sale", "item__sold", NATIVE, shown, order, (site,), enabled), "sale")
     lines = "".join('"' + line.replace("\\", "\\\\").replace('"', '\\"') + '\\n"\n' for line in text.splitlines())
     return f"asm({lines});\nvoid sale(void);\nint main() {{ sale(); return 0; }}\n"
 
@@ -99,8 +115,8 @@ def program_text(shown, order):
 @pytest.fixture(params=[("-pie", "-fPIE"), ("-no-pie", "-fno-PIE"), ("-pie", "-fPIE", "-s")],
                 ids=["pie", "fixed", "stripped"])  # fmt: skip
 def make(request, tmp_path):
-    def made(shown, order):
-        return build(tmp_path, "shop", program_text(shown, order), *request.param)
+    def made(shown, order, asks=False):
+        return build(tmp_path, "shop", program_text(shown, order, asks), *request.param)
 
     return made
 
@@ -125,3 +141,11 @@ def test_arguments_that_the_definition_maps(make):
     assert shown[:4] == ["4", "-7", "-7", "0"]
     listed = [line.split() for line in sonde("-lv", "-n", "shop$target:::", "-c", program).stdout.splitlines()]
     assert [line[1] for line in listed if line and line[0].startswith("args[")] == ["int64_t", "int32_t", "int32_t"]
+
+
+@pytest.mark.parametrize("provider", ["shop$target", "shop*"])
+def test_where_a_program_asks_is_no_site(make, provider):
+    """Though an offset of the same probe leads there."""
+    program = make(NATIVE, range(8), asks=True)
+    text = f'{provider}:::item-sold {{ @ = count(); printf("%d\\n", arg6); }}'
+    assert sonde("-qn", text, "-c", program).stdout.split() == ["7", "1"]
