@@ -134,7 +134,7 @@ CASES: dict[str, Case] = {
         ("-d", _SECONDS), (".bss",), has_events=False),
     "runqlat": Case(off("handle_*"), (_SECONDS, "1"), ("hists",), has_events=False),
     "runqlen": Case(at("do_sample=99hz"), ("-f", "99", _SECONDS, "1"), (".bss",), has_events=False),
-    "runqslower": Case((*off("handle_*"), *values("min_us=1")), ("1",)),
+    "runqslower": Case((*off("handle_*"), *values("min_us=1")), ("-P", "1")),
     "sigsnoop": Case(off("*_entry", "*_exit")),
     "slabratetop": Case(
         (*off("kmem_cache_alloc"), *values("target_pid=$target")), ("-p", "{pid}", _SECONDS, "1"), ("slab_entries",),
@@ -155,6 +155,6 @@ CASES: dict[str, Case] = {
     "tcptop": Case(values("target_pid=$target"), ("-p", "{pid}", _SECONDS, "1"), ("ip_map",), has_events=False),
     "tcptracer": Case(),
     "vfsstat": Case((), (_SECONDS, "1"), (".bss",), off("kprobe_*"), off("fentry_*"), has_events=False),
-    "wakeuptime": Case(sized("stackmap=1024"), (_SECONDS,), ("counts",), has_events=False),
+    "wakeuptime": Case(sized("stackmap=1024"), (_SECONDS,), has_events=False),
 }  # fmt: skip
 """By the object's name. `{jvm}` is the library of the Java that runs, `{java}` a process of it."""

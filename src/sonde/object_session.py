@@ -18,6 +18,10 @@ from sonde.report.object_text import ObjectReport
 from sonde.signals import Signals
 from sonde.target.machine import possible_cpus
 from sonde.traced import Traced
+from sonde.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sonde.symbols.following import Following, Names
 
 BATCH = 0.01
 """Seconds in which records gather behind a wake-up."""
@@ -36,12 +40,19 @@ class ObjectSession:
     """Runs a loadable object to its end. `traced` are processes whose end ends it, let go once all is attached."""
 
     def __init__(
-        self, loadable: Loadable, engine: KernelEngine, report: ObjectReport, traced: Sequence[Traced]
+        self,
+        loadable: Loadable,
+        engine: KernelEngine,
+        report: ObjectReport,
+        traced: Sequence[Traced],
+        names: Names | None = None,
     ) -> None:
-        """Raises EngineError."""
+        """`names` is told what processes map, if the stacks of maps are to be shown. Raises EngineError."""
         self._loadable = loadable
         self._report = report
         self._traced = list(traced)
+        self._names = names if any(each.kind == maps.STACK_TRACE for each in loadable.spec.maps) else None
+        self._following: Following | None = None
         spec = loadable.spec
         if any(printk.prints(each) for each in spec.programs):
             more, catcher = printk.catcher(len(spec.probes) + 1)
@@ -62,7 +73,12 @@ class ObjectSession:
         signals = Signals()
         try:
             self._open_outputs()
+            source = self._tracing.process_events() if self._names is not None and shows_maps else None
             self._tracing.attach()
+            if self._names is not None and shows_maps:
+                from sonde.symbols.following import Following  # an import that most runs do without
+
+                self._following = Following(source, self._names, [each.pid for each in self._traced])
             for program in self._loadable.spec.programs:
                 self._own_code += self._tracing.program_code(program.name)
             for each in self._traced:
@@ -89,10 +105,13 @@ class ObjectSession:
 
     def _follow(self, signals: Signals) -> None:
         alive = {each.descriptor for each in self._traced}
-        written = tuple(each for output in self._outputs.values() for each in output.descriptors)
+        written = [each for output in self._outputs.values() for each in output.descriptors]
+        written += self._following.descriptors if self._following is not None else ()
         while not signals.asked and (alive or self._is_fired):
             ready = self._tracing.wait(0 if self._taken else IDLE, (signals.descriptor, *alive, *written))
             self._keep_up()
+            if self._following is not None:
+                self._following.poll()
             self._report.flush()
             if alive:
                 alive -= set(ready)
@@ -147,10 +166,14 @@ class ObjectSession:
             self._report.lost(name, sum(counts))
 
     def _show_maps(self) -> None:
-        for spec in self._loadable.spec.maps:
-            if spec.name in self._loadable.frames:
-                continue
-            self._report.map(spec, self._tracing.read_map(spec.name) if self._report.can_show(spec) else [])
+        found = [
+            (spec, self._tracing.read_map(spec.name) if self._report.can_show(spec) else [])
+            for spec in self._loadable.spec.maps
+            if spec.name not in self._loadable.frames
+        ]
+        if self._following is not None:
+            self._following.poll()
+        self._report.maps(found)
 
     def close(self) -> None:
         for output in self._outputs.values():

@@ -1,5 +1,6 @@
 """What is chosen of an object, in the kernel: programs count where they are attached, and only those that are on."""
 
+import re
 import subprocess
 import sys
 
@@ -330,3 +331,36 @@ def test_only_places_in_processes_have_a_target():
     assert "@$target is for programs and libraries" in unwrapped(done.stderr)
     done = command.sonde("--object", compiled(COUNTS), "--attach", "fourth=libc.so.6:getppid@$target", status=1)
     assert "$target is the process of -c or -p, and neither is given" in unwrapped(done.stderr)
+
+
+STACKS = """
+const volatile u32 target;
+struct key { u32 tgid; int user_stack_id, kern_stack_id; };
+struct { __uint(type, 1); __uint(max_entries, 64); __type(key, struct key); __type(value, u64); } counts SEC(".maps");
+struct { __uint(type, 7); __type(key, u32); } stacks SEC(".maps");
+HELPER(27, long, get_stackid, void *context, void *map, u64 flags);
+SEC("tracepoint/syscalls/sys_enter_getppid") int program(void *context)
+{
+    struct key key = { bpf_get_current_pid_tgid() >> 32 };
+    u64 one = 1;
+    if (key.tgid != target)
+        return 0;
+    key.user_stack_id = get_stackid(context, &stacks, 256);
+    key.kern_stack_id = get_stackid(context, &stacks, 0);
+    bpf_map_update_elem(&counts, &key, &one, 0);
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("compiler", BOTH)
+def test_stacks_have_the_names_of_processes_that_have_ended(compiler):
+    done, _ = run("-D", "target=$target", "--map", "stacks=64", source=STACKS, compiler=compiler)
+    (key,) = (line for line in done.stdout.splitlines() if line.startswith("counts["))
+    numbers = dict(re.findall(r"\.(\w+) = (-?\d+)", key))
+    blocks = dict(re.findall(r"^stacks\[(\d+)\] =(.*(?:\n    .*)*)", done.stdout, re.MULTILINE))
+    user, kernel = blocks[numbers["user_stack_id"]], blocks[numbers["kern_stack_id"]]
+    assert user.startswith(f" process {numbers['tgid']}\n    libc.so.6`")
+    assert "getppid" in user.splitlines()[1]
+    assert kernel.startswith("\n    vmlinux`")
+    assert "do_syscall_64" in kernel

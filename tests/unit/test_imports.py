@@ -61,7 +61,9 @@ ALLOWED = {
     "everywhere": {
         "typed", "location", "probe", "probes", "spec", "symbols", "engines.base", "codegen.context.registers",
     },
-    "object_session": {"typed", "bpf", "engines", "objects", "report", "signals", "spec", "target", "traced"},
+    "object_session": {
+        "typed", "bpf", "engines", "objects", "report", "signals", "spec", "symbols.following", "target", "traced",
+    },
     "session": {
         "typed", "buckets", "conversion", "options", "probe", "spec", "lang", "probes", "codegen", "engines",
         "consume", "everywhere", "report", "captures", "samples", "signals", "traced", "target", "symbols",

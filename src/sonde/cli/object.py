@@ -13,6 +13,7 @@ from sonde.cli.endings import require_command, status_of
 from sonde.cli.engines import KERNEL, choose
 from sonde.cli.errors import engine_error
 from sonde.cli.messages import FatalError, Messages
+from sonde.cli.names import Names
 from sonde.cli.output import show
 from sonde.cli.processes import processes
 from sonde.cli.run import opened
@@ -70,11 +71,12 @@ def run_object(arguments: Arguments, messages: Messages) -> int:
                     messages.error(f"program {name}: {wanted.shown}{count}")
             with opened(arguments.output, "output file ") as output:
                 by_map = {name: MapTypes(*each) for name, each in shown.items()}
-                report = ObjectReport(output, types, by_map, messages.error)
+                names = Names(options, target or 0)
+                report = ObjectReport(output, types, by_map, messages.error, names, target or 0)
                 stamps = StampValues(traced[0].pid if traced else 0)
                 engine = KernelEngine(options.number("cpu", 0) if options.is_set("cpu") else None, stamps)
                 try:
-                    _run(made, engine, report, traced, "dump" in arguments.flags)
+                    _run(made, engine, report, (traced, names), "dump" in arguments.flags)
                 except EngineError as error:
                     raise _refused(error, made) from None
         except ObjectError as error:
@@ -84,10 +86,12 @@ def run_object(arguments: Arguments, messages: Messages) -> int:
         return status_of(0, traced, options, messages)
 
 
-def _run(made: Loadable, engine: KernelEngine, report: ObjectReport, traced: Sequence[Traced], dump: bool) -> None:
+def _run(
+    made: Loadable, engine: KernelEngine, report: ObjectReport, processes: tuple[Sequence[Traced], Names], dump: bool
+) -> None:
     """Raises EngineError, in the object's own words where it is about something that this kernel has not."""
     try:
-        ObjectSession(made, engine, report, traced).run(dump)
+        ObjectSession(made, engine, report, *processes).run(dump)
     except EngineError as error:
         found = re.search(r"(?:unknown|helper)#(\d+)", error.text + error.log)
         number = int(found[1]) - POISON if found else -1

@@ -19,6 +19,7 @@ from sonde.symbols.elf import ElfError
 from sonde.symbols.errors import CostError
 
 _WHERE = "the object"
+_SECONDS = 20.0
 
 
 class DebugTypes:
@@ -39,6 +40,8 @@ class DebugTypes:
     def _structure(self, name: str) -> Type | None:
         if self._source is None:
             sections = debug_sections(self._file.elf, lambda section: section.startswith(".debug_"))
+            # Whoever has named the object waits for it: the kernel's types, which a program includes, take a while.
+            self._file.elf.costs.allow(_SECONDS)
             self._source = Source(_WHERE, sections, costs=self._file.elf.costs)
         wanted = name.encode()
         for unit in self._source.units:

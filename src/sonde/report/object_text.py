@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from sonde.bpf import maps
+from sonde.consume.options import Options
 from sonde.report.hexdump import hexdump
+from sonde.report.object_stacks import Stacks
 from sonde.report.output import Output
+from sonde.report.stack import Addresses
+from sonde.report.symbolizer import NoNames, Symbolizer
 from sonde.report.value import value_text
 from sonde.spec import MapSpec, TypeSpec
 from sonde.typed import NamedTuple
 from sonde.visible import visible, visible_lines_bytes
 
-_SHOWN = frozenset(
-    (maps.HASH, maps.ARRAY, maps.PERCPU_HASH, maps.PERCPU_ARRAY, maps.LRU_HASH, maps.LRU_PERCPU_HASH, maps.LPM_TRIE)
-)
+_TABLES = (maps.HASH, maps.ARRAY, maps.PERCPU_HASH, maps.PERCPU_ARRAY, maps.LRU_HASH, maps.LRU_PERCPU_HASH)
+_SHOWN = frozenset((*_TABLES, maps.LPM_TRIE, maps.STACK_TRACE))
 _WORD = frozenset((1, 2, 4, 8))
 
 
@@ -31,9 +34,19 @@ class ObjectReport:
     """Writes to a file descriptor; `say` is told what concerns the run itself."""
 
     def __init__(
-        self, descriptor: int, types: Sequence[TypeSpec], by_map: Mapping[str, MapTypes], say: Callable[[str], None]
+        self,
+        descriptor: int,
+        types: Sequence[TypeSpec],
+        by_map: Mapping[str, MapTypes],
+        say: Callable[[str], None],
+        names: Symbolizer | None = None,
+        target: int = 0,
     ) -> None:
+        """`names` are those of addresses, `target` the process whose stacks are that are nobody's otherwise."""
         self._output = Output(descriptor)
+        self._addresses = Addresses(names or NoNames(), Options())
+        self._addresses.suit(self._output.is_terminal)
+        self._target = target
         self._types = types
         self._by_map = by_map
         self._say = say
@@ -71,6 +84,23 @@ class ObjectReport:
     def can_show(self, spec: MapSpec) -> bool:
         """Whether its elements are values at all."""
         return spec.kind in _SHOWN and not spec.inner
+
+    def maps(self, found: Sequence[tuple[MapSpec, Sequence[tuple[bytes, bytes]]]]) -> None:
+        """All elements of all maps."""
+        stacks = Stacks(self._types, self._addresses, self._target)
+        for spec, elements in found:
+            known = self._by_map.get(spec.name, MapTypes())
+            for key, value in elements:
+                stacks.learn(known.key, key)
+                for each in _each_cpu(spec, value):
+                    stacks.learn(known.value, each)
+        for spec, elements in found:
+            if spec.kind == maps.STACK_TRACE and not spec.flags & maps.F_STACK_BUILD_ID:
+                for number, value in sorted((int.from_bytes(key, "little"), value) for key, value in elements):
+                    text = stacks.text(number, value)
+                    self._output.write(b"%b[%d] =%b" % (visible(spec.name).encode(), number, text))
+            else:
+                self.map(spec, elements)
 
     def map(self, spec: MapSpec, elements: Sequence[tuple[bytes, bytes]]) -> None:
         """All elements; of global data each variable by its name."""
