@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from sonde.probe import Probe
 from sonde.typed import Protocol
 
@@ -21,6 +23,9 @@ class Offer(Protocol):
 
     def absence(self, provider: str) -> str:
         """Why a description with this provider can match no probe and what would help, "" where it could."""
+
+    def part(self, provider: str, names: Iterable[str]) -> str:
+        """That it has these probes of a provider alone, and what has the others."""
 
     def lacks(self, what: str, name: str) -> tuple[str, str]:
         """That there is no such built-in `variable`, `function` or kernel `data`, and what would help; "" where there

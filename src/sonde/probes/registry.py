@@ -219,6 +219,8 @@ class Registry:
             why = why or self._counted(provider).absence(Pattern(provider, module, function, name))
             if why:
                 return why
+        if self._offer and self._is_withheld(provider, module, name):
+            return self._offer.part(provider, (probe.name for probe in self.match(provider, "", "", "")))
         if provider in _DERIVED:
             why = self._derived(provider).absence(name)
             if why:
@@ -227,9 +229,19 @@ class Registry:
 
         return explained(Pattern(provider, module, function, name), tuple(_BLOCKS), self.match)
 
+    def _is_withheld(self, provider: str, module: str, name: str) -> bool:
+        """Whether the kernel may well have the probes that a description means, and the engine has them not."""
+        if self._offer is None:
+            return False
+        if provider == "syscall":
+            from sonde.probes.syscall import COMPAT
+
+            return module == COMPAT
+        return provider == "rawtp" or (provider in _DERIVED and self._derived(provider).defines(name))
+
     def alike(self, provider: str, module: str, function: str, name: str) -> tuple[str, ...]:
         """Descriptions that one which matches no probe may have meant, the likeliest first."""
-        if provider in (FILES, STATIC) or _of_process(provider)[1]:
+        if provider in (FILES, STATIC) or _of_process(provider)[1] or self._is_withheld(provider, module, name):
             return ()
         from sonde.probes.mismatch import alike
 

@@ -72,6 +72,13 @@ class Offer:
         text = f"the embedded engine has no {provider} probes, `--engine embedded -l` lists its own"
         return f"{text}; {_KERNEL} traces the kernel itself"
 
+    def part(self, provider: str, names: Iterable[str]) -> str:
+        """That it has these probes of a provider alone."""
+        if provider == "syscall":
+            return f"the embedded engine sees the calls of 64-bit programs alone; {_KERNEL} sees the others"
+        some = ", ".join(sorted(set(names)))
+        return f"of {provider} probes the embedded engine has {some or 'none'} alone; {_KERNEL} has the others"
+
     def lacks(self, what: str, name: str) -> tuple[str, str]:
         help_ = _DATA if what == "data" else (_VARIABLES if what == "variable" else _FUNCTIONS).get(name, "")
         return (f"{name} is not available with the embedded engine", help_) if help_ else ("", "")

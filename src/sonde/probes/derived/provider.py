@@ -85,6 +85,11 @@ class DerivedProvider:
         found = self._find(probe.name)
         return tuple(map(self._derivation, (found, *found.more))) if found else ()
 
+    def defines(self, pattern: str) -> bool:
+        """Whether there is a probe of that name, or pattern, where the events are that it follows from."""
+        test = matcher(pattern)
+        return any(map(test, self._definitions))
+
     def absence(self, name: str) -> str:
         """Why there is no probe of that name, or pattern, "" if nobody knows."""
         definitions = self._definitions.get(name)
