@@ -148,6 +148,32 @@ def uses(case: Case) -> Iterator[Remedy]:
         yield Remedy("write @ = before it", insert(case.part.start, "@ = "), f"{alone[1]}() is for aggregations")
 
 
+TAKING = ("printa", "clear", "trunc", "normalize", "denormalize")
+"""Actions of which one argument is an aggregation."""
+
+
+def left_out(case: Case) -> Iterator[Remedy]:
+    """`printa("%d\\n")`, which says of no aggregation that it is printed, and `clear(a)`."""
+    word = case.layout.word(case.part.start)
+    if word is None or word.text not in TAKING or AGGREGATION in _kinds(case):
+        return
+    known = sorted({each.text for each in case.layout.words if each.kind == AGGREGATION})
+    call = re.match(r"printa\s*\(\s*(\"[^\"]*\")\s*\)", case.layout.of(case.part))
+    label = f"{word.text}() takes an aggregation"
+    if call:
+        span = Span(case.part.start, case.part.start + call.end())
+        for name in known:
+            for text in (call[1], re.sub(r"%(?=[-\d]*[diu])(?!.*%[-\d]*[diu])", "%@", call[1])):
+                yield Remedy(f"write printa({text}, {name})", swap(span, f"printa({text}, {name})"), label, span)
+    is_named = case.word is not None and f"@{case.word.text}" in known
+    if not is_named:
+        yield cause(case.span, label, f"its name begins with @; {FILLED}")
+
+
+def _kinds(case: Case) -> set[str]:
+    return {case.layout.words[index].kind for index in case.layout.within(case.part)}
+
+
 def is_undefined(case: Case) -> bool:
     """Whether the mistake is that nothing is aggregated there."""
     return _UNDEFINED.search(case.error.text) is not None

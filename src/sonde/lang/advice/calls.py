@@ -36,6 +36,12 @@ def formats(case: Case) -> Iterator[Remedy]:
     if conversion is None:
         return
     letter = case.text[conversion.end - 1]
+    sized = re.search(r"(?:hh|h|ll|l|j|z|t|L|w)[a-zA-Z]$", case.layout.of(conversion))
+    if sized:
+        label = f"this is of type {kind}: %{letter} is for all sizes"
+        yield Remedy(
+            f"write %{letter}", swap(Span(conversion.end - len(sized[0]), conversion.end), letter), label, argument
+        )
     if letter in "sS":
         yield from _as_text(case, argument, text, kind, conversion)
     if text == "walltimestamp":
@@ -220,7 +226,8 @@ def bare_functions(case: Case) -> Iterator[Remedy]:
     for index in case.layout.within(case.part):
         word = case.layout.words[index]
         following = case.layout.words[index + 1].text if index + 1 < len(case.layout.words) else ""
-        if word.kind != NAME or following == "(":
+        before = case.layout.words[index - 1].text if index else ""
+        if word.kind != NAME or following == "(" or before in ("->", "."):
             continue
         if word.text in ("stack", "ustack", "jstack", "rand", "count", "speculation", "stop", "breakpoint", "exit"):
             written = f"{word.text}({'0' if word.text == 'exit' else ''})"

@@ -42,6 +42,8 @@ def _other_scope(case: Case, word: Word) -> Iterator[Remedy]:
     arrow, name = case.at(1), case.at(2)
     if word.text in ("self", "this") and arrow is not None and arrow.text == "->" and name is not None:
         span = Span(word.start, name.end)
+        if word.text == "self":
+            yield from _longer(case, name, span)
         for other in {"self": ("this", ""), "this": ("self", "")}[word.text]:
             written = f"{other}->{name.text}" if other else name.text
             if re.search(rf"(?<![\w>@]){re.escape(written)}\s*(?:\[[^]]*\]\s*)?=(?!=)", case.text):
@@ -49,6 +51,20 @@ def _other_scope(case: Case, word: Word) -> Iterator[Remedy]:
         for near in case.error.names:
             written = f"{word.text}->{near}"
             yield Remedy(f"did you mean {written}?", swap(span, written), "", span)
+
+
+def _longer(case: Case, name: Word, span: Span) -> Iterator[Remedy]:
+    """`self->x` where another probe's clause sets `this->x`, which does not last so long."""
+    item = case.item
+    same = [
+        first
+        for first, arrow, each in zip(case.layout.words, case.layout.words[1:], case.layout.words[2:], strict=False)
+        if (first.text, arrow.text, each.text) == ("this", "->", name.text)
+    ]
+    here = [word for word in same if item is None or item.span.start <= word.start < item.span.end]
+    if same and not here:
+        edits = tuple(Edit(of_word(word), "self") for word in same)
+        yield Remedy(f"write self->{name.text} where it is set", edits, "this-> lasts one firing only", span)
 
 
 def _dots_behind(case: Case, scope: str) -> Iterator[Word]:

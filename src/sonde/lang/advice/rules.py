@@ -23,9 +23,9 @@ from sonde.lang.advice.finding import Case, Label, Remedy
 Rule = Callable[[Case], Iterator[Remedy]]
 
 _KNOWN: tuple[Rule, ...] = (
-    texts.methods, texts.formatted, texts.characters, texts.puts_in_words, texts.is_in, computed.arithmetic,
-    computed.values, computed.conversions, computed.elements, computed.missing_values, idioms.directives,
-    idioms.walks, idioms.colons, idioms.empty_operands, idioms.numbers_with_members, idioms.limits,
+    aggregations.left_out, texts.methods, texts.formatted, texts.characters, texts.puts_in_words, texts.is_in,
+    computed.arithmetic, computed.values, computed.conversions, computed.elements, computed.missing_values,
+    idioms.directives, idioms.walks, idioms.colons, idioms.empty_operands, idioms.numbers_with_members, idioms.limits,
 )  # fmt: skip
 """Rules that know the cause by the form of the mistake: nothing is guessed behind them."""
 
