@@ -58,6 +58,9 @@ class Names:
     def kernel(self, address):
         return NASTY, NASTY, 1
 
+    def interrupts(self, pid, address):
+        return False
+
     def user(self, pid, address):
         return f"/lib/{NASTY}", NASTY, 1
 

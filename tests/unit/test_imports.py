@@ -51,7 +51,7 @@ ALLOWED = {
         "typed", "buckets", "resources", "spec", "formats", "consume.events",
         "consume.options", "consume.stacks", "consume.store",
         "consume.words",
-        "report.stack", "report.symbolizer", "target.private_files",
+        "report.callers", "report.stack", "report.symbolizer", "target.private_files",
     },
     "objects": {"typed", "probe", "spec", "bpf", "symbols", "target", "probes.kernel_types",
         "probes.functions", "probes.pattern", "probes.static_sites", "lang.types", "location", "codegen.convention",

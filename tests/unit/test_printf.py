@@ -31,6 +31,9 @@ class Names:
     def kernel(self, address):
         return ("vmlinux", "max_pfn", address - 0x1000) if 0x1000 <= address < 0x2000 else None
 
+    def interrupts(self, pid, address):
+        return False
+
     def user(self, pid, address):
         if address >= 0x9000:
             return None

@@ -24,6 +24,9 @@ class Symbolizer:
     def kernel(self, address):
         return "vmlinux", "kernel_function", address & 0xF
 
+    def interrupts(self, pid, address):
+        return False
+
     def user(self, pid, address):
         return f"/bin/{self.names}", f"of_{pid}", 0
 

@@ -127,6 +127,9 @@ class Names:
     def kernel(self, address):
         return ("vmlinux", "vfs_read", address - 0x100) if 0x100 <= address < 0x200 else None
 
+    def interrupts(self, pid, address):
+        return False
+
     def user(self, pid, address):
         known = {0x10: ("/bin/app", "main", 0), 0x20: ("/bin/app", None, 0x20)}
         return known.get(address)

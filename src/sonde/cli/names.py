@@ -43,6 +43,9 @@ class Names:
     def inlined(self, pid: int, address: int) -> tuple[str, ...]:
         return self._system().inlined(pid or self._pid, address)
 
+    def interrupts(self, pid: int, address: int) -> bool:
+        return self._system().interrupts(pid or self._pid, address)
+
     def place(self, pid: int, address: int) -> tuple[str, int] | None:
         return self._system().place(pid or self._pid, address)
 

@@ -9,6 +9,7 @@ from sonde.consume.events import Value
 from sonde.consume.options import Options
 from sonde.consume.stacks import ADDRESS, addresses
 from sonde.formats.profile import INLINED, KERNEL, KEY, USER, Frame
+from sonde.report.callers import are_calls, kernel_place, user_place
 from sonde.report.stack import Addresses
 from sonde.report.symbolizer import Symbolizer
 from sonde.spec import Field
@@ -40,9 +41,11 @@ class Frames:
         self._symbolizer = symbolizer
         self._options = options
         self._addresses = Addresses(symbolizer, options)
-        self._kernel: dict[int, Frame] = {}
+        self._kernel: dict[tuple[int, bool], Frame] = {}
         self._callers: dict[int, _Known] = {}
         self._innermost: dict[int, _Known] = {}
+        self._interrupting: dict[int, set[int]] = {}
+        """Addresses of a process that handlers of signals return to."""
 
     def of(self, fields: tuple[Field, ...], key: tuple[Value, ...]) -> list[Frame]:
         """The outermost first: further keys, then a process's stack, then the kernel's on top of it."""
@@ -84,17 +87,19 @@ class Frames:
         return key_text(field, value, self._addresses)
 
     def _kernel_stack(self, stack: bytes, most: int | None) -> list[Frame]:
-        shown = addresses(self._addresses.beyond_glue(stack, most))
-        return [self._kernel.get(address) or self._kernel_frame(address) for address in reversed(shown)]
+        shown = self._addresses.beyond_glue(stack, most)
+        is_first = shown[:ADDRESS] == stack[:ADDRESS]
+        keys = [(address, number > 0 or not is_first) for number, address in enumerate(addresses(shown))]
+        return [self._kernel.get(key) or self._kernel_frame(*key) for key in reversed(keys)]
 
-    def _kernel_frame(self, address: int) -> Frame:
-        found = self._symbolizer.kernel(address)
+    def _kernel_frame(self, address: int, calls: bool) -> Frame:
+        found = kernel_place(self._symbolizer, address, calls)
         if found is None:
             frame = Frame("[unknown]", "", KERNEL)
         else:
             module, symbol, _ = found
             frame = Frame(visible(symbol or "[unknown]"), visible(module), KERNEL)
-        self._kernel[address] = frame
+        self._kernel[address, calls] = frame
         return frame
 
     def _user_stack(self, stack: bytes) -> Iterator[Frame]:
@@ -103,15 +108,24 @@ class Frames:
         if callers is None:
             callers = self._callers[process] = _Known(lambda address: self._user_frames(process, address, False))
             self._innermost[process] = _Known(lambda address: self._user_frames(process, address, True))
-        yield from chain.from_iterable(map(callers.__getitem__, reversed(places[1:])))
-        yield from chain.from_iterable(map(self._innermost[process].__getitem__, places[:1]))
+            self._interrupting[process] = set()
+        innermost, interrupting = self._innermost[process], self._interrupting[process]
+        outer = list(chain.from_iterable(map(callers.__getitem__, reversed(places[1:]))))
+        if not interrupting.isdisjoint(places):
+            chosen = zip(places, are_calls(self._symbolizer, process, places), strict=True)
+            found = [(callers if calls else innermost)[address] for address, calls in chosen]
+            outer = list(chain.from_iterable(reversed(found[1:])))
+        yield from outer
+        yield from chain.from_iterable(map(innermost.__getitem__, places[:1]))
 
     def _user_frames(self, process: int, address: int, is_innermost: bool) -> tuple[Frame, ...]:
         """A function and what is inlined there: at the address, or behind the call that returns to it."""
         if self._options.noresolve:
             place = self._symbolizer.place(process, address)
             return (Frame(hex(place[1]), _module(place[0])) if place else Frame(hex(address)),)
-        found = self._symbolizer.user(process, address)
+        if self._symbolizer.interrupts(process, address):
+            self._interrupting[process].add(address)
+        found = user_place(self._symbolizer, process, address, not is_innermost)
         if found is None:
             return (Frame("[unknown]"),)
         path, symbol, _ = found

@@ -66,7 +66,7 @@ class SampleLines:
         self._events: dict[int, tuple[bytes, int]] = {}
         self._names: dict[int, bytes] = {0: b"swapper"}
         """Of threads by number; 0 is what runs on a CPU that has nothing to do, as perf calls it."""
-        self._places: dict[tuple[int, int], bytes] = {}
+        self._places: dict[tuple[int, int, bool], bytes] = {}
         self._new: list[_Kept] = []
         self._waiting: deque[_Kept] = deque()
         self._count = 0
@@ -141,24 +141,31 @@ class SampleLines:
         if sample.callchain:
             self._chain(record.misc, sample)
 
-    def _place(self, misc: int, pid: int, address: int) -> bytes:
+    def _place(self, misc: int, pid: int, address: int, calls: bool = False) -> bytes:
+        """The name of an address, `calls` of one that a call returns to."""
         kernel = misc & _MODE == perf.MISC_KERNEL
-        key = (-1 if kernel else pid, address)
+        key = (-1 if kernel else pid, address, calls)
         found = self._places.get(key)
         if found is None:
             if len(self._places) > _MOST_PLACES:
                 self._places.clear()
-            found = self._addresses.kernel(address) if kernel else self._addresses.user((pid, address))
+            if kernel:
+                found = self._addresses.kernel(address, calls=calls)
+            else:
+                found = self._addresses.user((pid, address), calls=calls)
             self._places[key] = found
         return found
 
     def _chain(self, misc: int, sample: Sample) -> None:
         """The callers, a line each, behind a mark for each of kernel and process."""
+        calls = False
         for address in sample.callchain:
             if address >= _CONTEXTS:
                 misc = perf.MISC_KERNEL if address == _KERNEL_FOLLOWS else perf.MISC_USER
+                calls = False
             else:
-                self._write(b"%18s%s\n" % (b"", self._place(misc, sample.fields["pid"], address)))
+                self._write(b"%18s%s\n" % (b"", self._place(misc, sample.fields["pid"], address, calls)))
+                calls = True
 
     def _name(self, tid: int) -> bytes:
         """A thread's name: as its records have told or, of one that was there before, as /proc has it."""

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from sonde.consume.events import Value
 from sonde.consume.options import Options
 from sonde.consume.stacks import ADDRESS, addresses, process_of
+from sonde.report.callers import are_calls, kernel_place, user_place
 from sonde.report.symbolizer import Symbolizer
 from sonde.spec import Field
 from sonde.visible import single_line, visible
@@ -41,6 +42,8 @@ class _Lines(dict[int, bytes]):
         self, make: Callable[[int], tuple[bytes, bool]], margin: bytes, before: Callable[[int], bytes] | None = None
     ) -> None:
         """`before` are the lines of functions inlined in the frame."""
+        self.interrupting: set[int] = set()
+        """Addresses of these that handlers of signals return to."""
         self._make = make
         self._margin = margin
         self._before = before
@@ -93,9 +96,10 @@ class Addresses:
     def _encoded(self, name: str) -> bytes:
         return self._escape(name).encode(errors="surrogateescape")
 
-    def kernel(self, address: int, detail: str = "") -> bytes:
-        """A kernel address; `detail` as in `spec.Field`: `mod`, `sym` and `func` leave parts out."""
-        found = self._symbolizer.kernel(address)
+    def kernel(self, address: int, detail: str = "", calls: bool = False) -> bytes:
+        """A kernel address; `detail` as in `spec.Field`: `mod`, `sym` and `func` leave parts out. `calls`: it is
+        where a call returns to."""
+        found = kernel_place(self._symbolizer, address, calls)
         if found is None:
             return b"0x%x" % address
         module, symbol, offset = found
@@ -104,12 +108,13 @@ class Addresses:
         text = self._encoded(f"{module}`{symbol}") if symbol else self._encoded(module) + b"`0x%x" % address
         return text if detail else text + _plus(offset)
 
-    def user(self, place: tuple[int, int], detail: str = "") -> bytes:
-        """An address in a process, (process, address); `umod`, `usym` and `ufunc` leave parts out."""
+    def user(self, place: tuple[int, int], detail: str = "", calls: bool = False) -> bytes:
+        """An address in a process, (process, address); `umod`, `usym` and `ufunc` leave parts out. `calls`: it is
+        where a call returns to."""
         pid, address = place
         if self._options.noresolve and detail not in ("umod", "usym", "ufunc"):
             return self._unresolved(pid, address)
-        found = self._symbolizer.user(pid, address)
+        found = user_place(self._symbolizer, pid, address, calls)
         if found is None:
             return b"0x%x" % address
         path, symbol, offset = found
@@ -139,7 +144,13 @@ class Addresses:
     def kernel_stack(self, stack: bytes, frames: int | None = None, indent: int | None = None) -> bytes:
         """A newline, then one line a frame, at most `frames` of them; what stands between the probed code and the
         program at a tracepoint is left out."""
-        return b"\n" + self._text(self._lines_of(-1, indent), self.beyond_glue(stack, frames))
+        shown = self.beyond_glue(stack, frames)
+        lines = self._lines_of(-1, indent)
+        if not shown or stack[:ADDRESS] != shown[:ADDRESS]:
+            # The first was taken away.
+            return b"\n" + self._text(lines, shown)
+        first = self._lines_of(-1, indent, True)[int.from_bytes(shown[:ADDRESS], "big")]
+        return b"\n" + first + self._text(lines, shown[ADDRESS:])
 
     def beyond_glue(self, stack: bytes, frames: int | None = None) -> bytes:
         """A kernel stack without what stands between the probed code and the program, at most `frames` of it."""
@@ -153,12 +164,16 @@ class Addresses:
     def user_stack(self, stack: bytes, indent: int | None = None) -> bytes:
         """The same of a process's stack."""
         process, frames = process_of(stack), stack[ADDRESS:]
-        lines = self._lines_of(process, indent)
-        if self._options.inlines and frames:
-            # Where it is, then where calls return to, behind the calls.
-            first = self._lines_of(process, indent, True)[int.from_bytes(frames[:ADDRESS], "big")]
-            return b"\n" + first + self._text(lines, frames[ADDRESS:])
-        return b"\n" + self._text(lines, frames)
+        if not frames:
+            return b"\n"
+        # Where it is, then where calls return to, behind the calls.
+        lines, first = self._lines_of(process, indent), self._lines_of(process, indent, True)
+        text = b"\n" + first[int.from_bytes(frames[:ADDRESS], "big")] + self._text(lines, frames[ADDRESS:])
+        interrupting = lines.interrupting | first.interrupting
+        if interrupting and not interrupting.isdisjoint(found := addresses(frames)):
+            chosen = (lines if each else first for each in are_calls(self._symbolizer, process, found))
+            text = b"\n" + b"".join(each[address] for each, address in zip(chosen, found, strict=True))
+        return text
 
     @staticmethod
     def _text(lines: _Lines, stack: bytes) -> bytes:
@@ -188,10 +203,17 @@ class Addresses:
 
     def _new_lines(self, process: int, margin: bytes, is_first: bool) -> _Lines:
         if process < 0:
-            return _Lines(self._kernel_frame, margin)
+            return _Lines(lambda address: (self.kernel(address, calls=not is_first), True), margin)
         before = 0 if is_first else 1
         inlined = (lambda at: self._inlined(process, at, before, margin)) if self._options.inlines else None
-        return _Lines(lambda address: self._user_frame(process, address), margin, inlined)
+
+        def frame(address: int) -> tuple[bytes, bool]:
+            if self._symbolizer.interrupts(process, address):
+                made.interrupting.add(address)
+            return self._user_frame(process, address, not is_first)
+
+        made = _Lines(frame, margin, inlined)
+        return made
 
     def _inlined(self, process: int, address: int, before: int, margin: bytes) -> bytes:
         """What is inlined `before` bytes before the address of a frame."""
@@ -206,9 +228,6 @@ class Addresses:
         )
         return b"".join(line + b" [inlined]\n" for line in lines)
 
-    def _kernel_frame(self, address: int) -> tuple[bytes, bool]:
-        return self.kernel(address), True
-
-    def _user_frame(self, process: int, address: int) -> tuple[bytes, bool]:
+    def _user_frame(self, process: int, address: int, calls: bool) -> tuple[bytes, bool]:
         is_known = self._options.noresolve or self._symbolizer.user(process, address) is not None
-        return self.user((process, address)), is_known
+        return self.user((process, address), calls=calls), is_known

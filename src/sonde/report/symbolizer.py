@@ -24,6 +24,9 @@ class Symbolizer(Protocol):
     def inlined(self, pid: int, address: int) -> tuple[str, ...]:
         """The functions whose inlined copies an address is in, the innermost first."""
 
+    def interrupts(self, pid: int, address: int) -> bool:
+        """Whether the handler of a signal returns to this address: the next frame was interrupted."""
+
     def place(self, pid: int, address: int) -> tuple[str, int] | None:
         """(path of the mapped object, offset into it), None if nothing is mapped there."""
 
@@ -41,6 +44,9 @@ class NoNames:
 
     def inlined(self, pid: int, address: int) -> tuple[str, ...]:
         return ()
+
+    def interrupts(self, pid: int, address: int) -> bool:
+        return False
 
     def place(self, pid: int, address: int) -> tuple[str, int] | None:
         return None

@@ -109,6 +109,15 @@ class ProcessNames:
         names = self._objects.names(split(process)[0], place.mapping) if place and place.is_linked else None
         return names.inlined(place.linked) if names and place else ()
 
+    def code(self, process: int, address: int, size: int) -> bytes:
+        """What the file of an address has there, b"" if it is in none."""
+        place = self.place(process, address)
+        file = self._objects.file(split(process)[0], place.mapping) if place and place.is_linked else None
+        try:
+            return file.bytes_at(place.linked, size) if file and place else b""
+        except ElfError:
+            return b""
+
     def place(self, process: int, address: int) -> Place | None:
         """Where an address lies, None if it is in no object."""
         pid, _ = split(process)

@@ -10,6 +10,9 @@ from sonde.symbols.kallsyms import Kallsyms
 from sonde.symbols.process import ProcessNames
 from sonde.symbols.process_events import ProcessEvent
 
+_SIGNAL_RETURN = b"\x48\xc7\xc0\x0f\x00\x00\x00\x0f\x05"
+"""mov $15, %rax; syscall: what every C library has a handler return to (SA_RESTORER), and debuggers know it by."""
+
 _MOST = 1 << 18
 """Answers kept."""
 
@@ -74,6 +77,10 @@ class SystemSymbolizer:
         """The path of the object, and the offset from its start, whatever symbol is there."""
         found = self._processes.place(process, address)
         return (found.path, found.linked) if found else None
+
+    def interrupts(self, process: int, address: int) -> bool:
+        """Whether the handler of a signal returns to this address."""
+        return self._processes.code(process, address, len(_SIGNAL_RETURN)) == _SIGNAL_RETURN
 
     def follow(self, pull: Callable[[], Iterable[ProcessEvent]]) -> None:
         """Ask `pull` what has happened to processes when an address is not known."""
