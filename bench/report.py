@@ -5,7 +5,7 @@
 
 Needs root and a C compiler. Peers that are installed (bpftrace, perf, strace, tcpdump) are measured in the same run.
 --only measures what one script does (startup, throughput, packets, samples, aggregation, cost, embedded, machine,
-stacks, functions, pictures) and keeps all else as the page has it.
+stacks, unwinding, functions, pictures) and keeps all else as the page has it.
 """
 
 from __future__ import annotations
@@ -114,6 +114,7 @@ def main() -> None:
         "embedded.py": ("--runs", arguments.embedded),
         "machine.py": (),
         "stacks.py": (),
+        "unwinding.py": (),
         "functions.py": (),
         "pictures.py": (),
     }

@@ -15,7 +15,6 @@
  */
 
 #pragma D option quiet
-#pragma D option unwind=dwarf
 
 libstdcxx$target:::throw
 {

@@ -230,7 +230,7 @@ _BOUNDS = {
 _CHOICES = {
     "bufpolicy": ("ring", "fill", "switch"), "bufresize": ("auto", "manual"), "rings": ("cpu", "one"),
     "output": ("ringbuf", "perf", "auto"), "scope": ("processes", "system"),
-    "unwind": ("dwarf", "frames"), "xdp": ("native", "generic"),
+    "unwind": ("auto", "dwarf", "frames"), "xdp": ("native", "generic"),
     "stdc": ("a", "c", "t", "s"), "evaltime": ("exec", "preinit", "postinit", "main"),
     "engine": ("auto", "kernel", "embedded"), "exit": ("program", "command"),
     "debugassert": ("mutexes",),

@@ -26,8 +26,6 @@ from sonde.spec import (
     PACKET_LOSSES,
     STATE_STATUS,
     STOPPED,
-    UNWIND_MAPPINGS,
-    UNWIND_PROCESSES,
     UNWIND_ROWS,
     WAITING,
     TracingSpec,
@@ -98,7 +96,7 @@ def settings_of(options: OptionTable) -> Settings:
         maxloop=options.number("maxloop", default.maxloop),
         nspec=options.number("nspec", default.nspec),
         specsize=options.number("specsize", default.specsize),
-        unwinds_by_tables=options.text("unwind") == "dwarf",
+        unwinds_by_tables=options.text("unwind", "auto") != "frames",
         output=options.text("output", default.output),
         scope=options.text("scope"),
         xdp=options.text("xdp"),
@@ -255,7 +253,9 @@ class Session:
             if self._names is not None:
                 from sonde.symbols.following import Following  # an import that most runs do without
 
-                self._following = Following(source, self._names, [each.pid for each in self._traced])
+                traced = [each.pid for each in self._traced]
+                also = self._tables.follow(traced) if self._tables is not None else None
+                self._following = Following(source, self._names, traced, also=also)
             if self._watcher is not None:
                 self._watcher.begin(self._everything)
                 self._look()
@@ -323,8 +323,15 @@ class Session:
             if self._activity() != ACTIVE:
                 # The record of exit() may have found the ring full.
                 return
-            if not self._options.number("switchrate", 0) and self._consumer.exit_status is None and not signals.asked:
+            if self._has_time() and self._consumer.exit_status is None and not signals.asked:
                 self._rest()
+
+    def _has_time(self) -> bool:
+        """Whether records may gather: not while tables are made, which takes its time, nor where they are read at a
+        rate that was asked for."""
+        return not self._options.number("switchrate", 0) and not (
+            self._tables is not None and self._tables.patience == 0
+        )
 
     def _noticed(self) -> tuple[int, ...]:
         """Descriptors that are readable when there is more to take up than rings have."""
@@ -386,9 +393,10 @@ class Session:
         if UNWIND_ROWS in pages:
             from sonde.symbols.unwind_tables import UnwindTables  # an import that most runs do without
 
-            room = pages[UNWIND_PROCESSES], pages[UNWIND_MAPPINGS], pages[UNWIND_ROWS]
-            self._tables = UnwindTables(room, self._tracing.read_map, self._tracing.write_map)
+            self._tables = UnwindTables(pages, self._tracing.read_map, self._tracing.write_map)
             self._tables.poll(each.pid for each in self._traced)
+            if self._tables.is_by_process:
+                self._tracing.answer(self._tables.answer)
 
     def _take_up_mappings(self) -> None:
         if self._everywhere is not None:
@@ -405,11 +413,14 @@ class Session:
         """
         rate = self._options.number("switchrate", 0)
         if not rate:
-            return self._tracing.wait(min(IDLE, self._until_look()), descriptors)
+            return self._tracing.wait(min(IDLE, self._until_look(), self._until_tables()), descriptors)
         end = time.monotonic() + rate / 1e9
         while True:
-            ready = self._tracing.pause(max(min(end - time.monotonic(), self._until_look()), 0), descriptors)
+            most = min(end - time.monotonic(), self._until_look(), self._until_tables())
+            ready = self._tracing.pause(max(most, 0), descriptors)
             self._look()
+            if self._tables is not None:
+                self._tables.poll(each.pid for each in self._traced)
             if ready or time.monotonic() >= end:
                 return ready
 
@@ -425,6 +436,10 @@ class Session:
     def _until_look(self) -> float:
         """Seconds until the watcher wants to look again."""
         return max(self._look_due - time.monotonic(), 0.0)
+
+    def _until_tables(self) -> float:
+        """Seconds until there is to be looked for objects by whose tables stacks are walked."""
+        return self._tables.patience if self._tables is not None else IDLE
 
     def _wait_for_status(self, signals: Signals) -> None:
         """With the option statusrate it is seen that often, not at once, that exit() was called."""
@@ -456,8 +471,10 @@ class Session:
         if lost:
             self._report.drop(Drop("mappings", None, lost))
         self._tell_missing()
-        if self._tables is not None and self._tables.lost:
-            self._report.drop(Drop("unwinding", None, self._tables.lost))
+        if self._tables is not None:
+            for kind, count in (("unwinding", self._tables.lost), ("cut", self._tables.cut)):
+                if count:
+                    self._report.drop(Drop(kind, None, count))
 
     def _tell_missing(self) -> None:
         """Say of which static probes firings may be missing."""

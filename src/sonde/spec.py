@@ -7,6 +7,7 @@ same bytes on any machine. Nothing here owns a descriptor.
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterable
 
 from sonde.conversion import Conversion
@@ -97,20 +98,30 @@ FREE, CLAIMED, SPECULATING, CLOSED, COMMITTED, DISCARDED = range(6)
 do COMMITTED and DISCARDED, of which no record tells: the ring had no room for it."""
 
 
-UNWIND_PROCESSES, UNWIND_MAPPINGS, UNWIND_ROWS, UNWIND_WANTED = (
-    "unwind_process", "unwind_mapping", "unwind_row", "unwind_wanted"
+UNWIND_PROCESSES, UNWIND_MAPPINGS, UNWIND_FILES, UNWIND_WANTED, UNWIND_CUT = (
+    "unwind_process", "unwind_mapping", "unwind_file", "unwind_wanted", "unwind_cut"
 )  # fmt: skip
-"""Maps by which user stacks are walked without frame pointers (`-xunwind=dwarf`), which the session fills
-(`symbols/unwind_tables.py`).
+"""Maps by which user stacks are walked without frame pointers, which the session fills (`symbols/unwind_tables.py`).
 
-The first has for each process, by u64 number, u32 first and u32 count of its entries in the second; that has pages of
-entries by address, u64 start, u64 end, u64 that turns addresses into distances, u32 first and u32 count of its object's
-entries in the third; that has pages of rows, as `symbols/dwarf/unwind_rows.py` makes them. The last is written by
-programs: u64 1 for a process of which something was not known.
+Where programs can look at a process's mappings themselves, the third has the u32 number of an object for each file, by
+u64 inode, u64 and u32 seconds and nanoseconds of its last change, u32 device in between (`UNWIND_FILE`). Elsewhere the
+first has for each process, by u64 number, u32 first and u32 count of its entries in the second; that has pages of
+entries by address, u64 start, u64 end, u64 that turns addresses into file offsets, u32 number of the object. The
+fourth is written by programs: a file that is not known, with u64 process and u64 address at which that has it, or u64 1
+for a process of which something is not known. The last counts the stacks for which a table was not there (u64).
 """
 
+UNWIND_FILE = struct.Struct("<QQII")
+"""Inode, seconds of its last change, device as the kernel numbers it, nanoseconds of the change; all 0 for the vdso."""
+
+UNWIND_OBJECTS, UNWIND_BLOCKS, UNWIND_ROWS, UNWIND_RULES = (
+    "unwind_object", "unwind_block", "unwind_row", "unwind_rule"
+)  # fmt: skip
+"""The tables of objects: for each u32 number u32 first row, u32 first block, u32 count of blocks, u32 first rule; and
+pages of what `symbols/dwarf/unwind_rows.py` makes. Number 0 is an object without any."""
+
 UNWIND_PAGE = 4096
-"""Bytes of entries in an element of the two arrays."""
+"""Bytes of entries in an element of an array of pages."""
 
 
 class MapSpec(NamedTuple):

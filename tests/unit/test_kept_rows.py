@@ -1,4 +1,4 @@
-"""Rows of unwind tables that are kept between runs: the same as new ones, whole, one's own, and not too many."""
+"""Unwind tables that are kept between runs: the same as new ones, whole, one's own, and not too many."""
 
 import os
 import random
@@ -8,7 +8,7 @@ import pytest
 from compiled_objects import needs_gcc
 
 from sonde.symbols import kept_rows
-from sonde.symbols.dwarf.unwind_rows import unwind_rows
+from sonde.symbols.dwarf.unwind_rows import make_rows, unwind_rows
 from sonde.symbols.elf import ElfFile
 
 pytestmark = needs_gcc
@@ -29,33 +29,47 @@ def large(tmp_path_factory):
     return object_of(tmp_path_factory.mktemp("large") / "large.so", 600)
 
 
+@pytest.fixture(scope="module")
+def another(tmp_path_factory):
+    return object_of(tmp_path_factory.mktemp("another") / "another.so", 601)
+
+
 @pytest.fixture
 def counted(monkeypatch):
-    """How many times rows were made."""
+    """The files of which tables were made."""
     made = []
 
-    def count(file, base):
-        made.append(base)
-        return unwind_rows(file, base)
+    def count(file):
+        made.append(file)
+        return make_rows(file)
 
-    monkeypatch.setattr(kept_rows, "unwind_rows", count)
+    monkeypatch.setattr(kept_rows, "make_rows", count)
     return made
 
 
-def test_they_are_made_once(tmp_path, large, counted):
+def kept(file, directory):
+    making = kept_rows.kept_rows(file, str(directory))
+    while True:
+        try:
+            next(making)
+        except StopIteration as end:
+            return end.value
+
+
+def test_they_are_made_once(tmp_path, large, another, counted):
     directory = str(tmp_path / "sonde" / "unwind")
-    found = [kept_rows.kept_rows(large, 0, directory) for _ in range(3)]
-    assert counted == [0]
-    assert found == [unwind_rows(large, 0)] * 3
-    assert len(found[0]) // 16 > 1000
-    assert kept_rows.kept_rows(large, 64, directory) == unwind_rows(large, 64) != found[0]
-    assert counted == [0, 64]
+    found = [kept(large, directory) for _ in range(3)]
+    assert counted == [large]
+    assert found == [unwind_rows(large)] * 3
+    assert len(found[0].rows) // 4 > 1000
+    assert kept(another, directory) == unwind_rows(another) != found[0]
+    assert counted == [large, another]
     assert [os.stat(os.path.join(directory, each)).st_mode & 0o777 for each in os.listdir(directory)] == [0o600] * 2
 
 
 def test_what_is_not_whole_or_not_ones_own_is_made_again(tmp_path, large, counted):
     directory, chance = tmp_path / "unwind", random.Random(1)
-    rows = kept_rows.kept_rows(large, 0, str(directory))
+    rows = kept(large, directory)
     (path,) = directory.iterdir()
     whole = path.read_bytes()
     for number in range(20):
@@ -63,15 +77,15 @@ def test_what_is_not_whole_or_not_ones_own_is_made_again(tmp_path, large, counte
         if data and not number % 2:
             data[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
         path.write_bytes(data)
-        assert kept_rows.kept_rows(large, 0, str(directory)) == rows
+        assert kept(large, directory) == rows
         assert len(counted) == number + 2
     path.chmod(0o666)
-    assert kept_rows.kept_rows(large, 0, str(directory)) == rows
+    assert kept(large, directory) == rows
     assert len(counted) == 22
     path.unlink()
     path.symlink_to(tmp_path / "elsewhere")
     (tmp_path / "elsewhere").write_bytes(whole)
-    assert kept_rows.kept_rows(large, 0, str(directory)) == rows
+    assert kept(large, directory) == rows
     assert len(counted) == 23
 
 
@@ -79,22 +93,23 @@ def test_where_others_may_write_nothing_is_kept(tmp_path, large, counted):
     directory = tmp_path / "unwind"
     directory.mkdir()
     directory.chmod(0o777)
-    assert kept_rows.kept_rows(large, 0, str(directory)) == kept_rows.kept_rows(large, 0, str(directory))
+    assert kept(large, directory) == kept(large, directory)
     assert (len(counted), list(directory.iterdir())) == (2, [])
     # A file in the place of the directory.
-    assert kept_rows.kept_rows(large, 0, str(tmp_path / "large.so" / "x")) == unwind_rows(large, 0)
+    assert kept(large, tmp_path / "large.so" / "x") == unwind_rows(large)
 
 
-def test_so_many_are_kept(tmp_path, large, monkeypatch):
+def test_so_many_are_kept(tmp_path, monkeypatch):
     monkeypatch.setattr(kept_rows, "_MOST", 3)
-    for base in range(6):
-        kept_rows.kept_rows(large, base, str(tmp_path))
-        for number, each in enumerate(sorted(tmp_path.iterdir(), key=lambda path: path.stat().st_mtime_ns)):
+    directory = tmp_path / "unwind"
+    for count in range(600, 606):
+        kept(object_of(tmp_path / f"{count}.so", count), directory)
+        for number, each in enumerate(sorted(directory.iterdir(), key=lambda path: path.stat().st_mtime_ns)):
             os.utime(each, (number, number))
-    assert len(list(tmp_path.iterdir())) == 3
+    assert len(list(directory.iterdir())) == 3
 
 
 def test_small_tables_are_not_kept(tmp_path):
     small = object_of(tmp_path / "small.so", 3)
-    assert kept_rows.kept_rows(small, 0, str(tmp_path / "unwind")) == unwind_rows(small, 0)
+    assert kept(small, tmp_path / "unwind") == unwind_rows(small)
     assert not (tmp_path / "unwind").exists()

@@ -1,25 +1,34 @@
-"""Rows of frame descriptions, against the reader of debug information and against what damage does to them."""
+"""Tables made of frame descriptions, against the reader of debug information and against what damage does to them."""
 
 import random
+import struct
 import subprocess
+from array import array
 from itertools import pairwise
 
 import packages
 import pytest
 
 from sonde.location import Binary, Constant, Register
-from sonde.symbols.dwarf.frames import Frames
-from sonde.symbols.dwarf.unwind_rows import (
+from sonde.symbols.dwarf import frame_rules
+from sonde.symbols.dwarf.frame_rules import (
     AT_FRAME,
+    AT_STACK,
+    BEGINNING,
     BY_FRAME_ADDRESS,
     BY_RBP,
     END,
     FROM_FRAME,
+    FROM_RBX,
+    FROM_REGISTER,
     FROM_STACK,
     LINKAGE,
-    ROW,
-    unwind_rows,
+    NONE,
+    UNKNOWN,
+    Rule,
 )
+from sonde.symbols.dwarf.frames import Frames
+from sonde.symbols.dwarf.unwind_rows import NO_ROWS, RULE, Rows, unwind_rows
 from sonde.symbols.elf import ElfFile
 
 SOURCE = r"""
@@ -58,39 +67,100 @@ def program(tmp_path_factory):
 
 
 def read(rows):
-    return list(ROW.iter_unpack(rows))
+    """(file offset, rule) of each row. Those of a block stand together, and the first is for its beginning."""
+    if rows == NO_ROWS:
+        return []
+    rules = [
+        Rule(kind, offset, more, rbp, by & 15, rbx, by >> 4)
+        for offset, rbp, rbx, more, kind, by in RULE.iter_unpack(rows.rules)
+    ]
+    blocks, words = array("I", rows.blocks), array("I", rows.rows)
+    assert blocks[0] == 0
+    assert blocks[-1] == len(words)
+    found = []
+    for block, (first, end) in enumerate(pairwise(blocks)):
+        assert words[first] & 0xFFFF == 0
+        found += [(block << 16 | word & 0xFFFF, rules[word >> 16]) for word in words[first:end]]
+    return found
 
 
 def test_rows_are_what_the_descriptions_say(program):
-    """At each address that a row begins at, and in the middle; the first of equal rows is the only one."""
+    """At each offset that a row begins at, and in the middle; only the first of a block may repeat the one before."""
     file = ElfFile(program)
     section = next(each for each in file.sections if each.name == ".eh_frame")
     frames = Frames(file.contents(section), section.address, True)
-    rows = read(unwind_rows(file, 0))
+    rows = read(unwind_rows(file))
     assert len(rows) > 20
-    for (address, offset, saved, kind, by), after in zip(rows, [*rows[1:], (rows[-1][0] + 1,)], strict=True):
-        for where in {address, (address + after[0]) // 2, after[0] - 1}:
-            rule = frames.rule(where)
-            if kind in (FROM_STACK, FROM_FRAME):
-                assert rule is not None
-                assert (rule.register, rule.offset) == (7 if kind == FROM_STACK else 6, offset)
-                assert rule.value == Binary("plus", Register(rule.register), Constant(offset)) or not offset
-                assert (frames.saved(where) or {}).get(6) == (saved if by == BY_FRAME_ADDRESS else None)
-            elif kind in (AT_FRAME, LINKAGE):
-                assert rule is not None
-                assert rule.expression
-    assert [row[:1] + row[3:] for row in rows] == sorted(row[:1] + row[3:] for row in rows)
-    assert all(one[1:] != other[1:] for one, other in pairwise(rows))
-    assert {kind for *_, kind, _ in rows} == {END, FROM_STACK, FROM_FRAME, AT_FRAME, LINKAGE}
-    assert BY_RBP in {by for *_, by in rows}
+    for (start, rule), (after, _) in zip(rows, [*rows[1:], (rows[-1][0] + 1, None)], strict=True):
+        for offset in {start, (start + after) // 2, after - 1}:
+            where = file.address_at(offset)
+            found = None if where is None else frames.rule(where)
+            if rule.kind in (FROM_STACK, FROM_FRAME):
+                assert (found.register, found.offset) == (7 if rule.kind == FROM_STACK else 6, rule.offset)
+                assert found.value == Binary("plus", Register(found.register), Constant(rule.offset)) or not rule.offset
+                saved = frames.saved(where) or {}
+                assert saved.get(6) == (rule.rbp if rule.rbp_by == BY_FRAME_ADDRESS else None)
+                assert saved.get(3) == (rule.rbx if rule.rbx_by == BY_FRAME_ADDRESS else None)
+            elif rule.kind in (AT_FRAME, LINKAGE):
+                assert found.expression
+            elif rule.kind == NONE:
+                assert found is None
+    assert [offset for offset, _ in rows] == sorted({offset for offset, _ in rows})
+    assert all(one[1] != other[1] for one, other in pairwise(rows) if other[0] & 0xFFFF)
+    assert {rule.kind for _, rule in rows} == {NONE, END, FROM_STACK, FROM_FRAME, FROM_REGISTER, AT_FRAME, LINKAGE}
+    assert BY_RBP in {rule.rbp_by for _, rule in rows}
 
 
-def test_the_table_begins_at_the_object(program):
-    file = ElfFile(program)
-    rows = read(unwind_rows(file, 0))
-    moved = read(unwind_rows(file, 0x800))
-    assert [(address + 0x800, *rest) for address, *rest in moved] == rows
-    assert unwind_rows(file, 1 << 50) == b""
+def uleb(number):
+    return bytes((number,)) if number < 0x80 else bytes((number & 0x7F | 0x80,)) + uleb(number >> 7)
+
+
+CASES = {
+    "the dynamic linker counts from rbx": (b"\x0d\x03", Rule(FROM_RBX, 8)),
+    "another register, by its place in pt_regs": (b"\x0c\x0a\x00", Rule(FROM_REGISTER, 0, 56)),
+    "r15 and more": (b"\x0c\x0f\x20", Rule(FROM_REGISTER, 32, 0)),
+    "a vector register": (b"\x0c\x11\x20", Rule(UNKNOWN)),
+    "an offset with a sign": (b"\x13\x7e", Rule(FROM_STACK, 16)),
+    "a register and an offset with a sign": (b"\x12\x06\x7e", Rule(FROM_FRAME, 16)),
+    "a word at rbp": (b"\x0f\x03\x76\x78\x06", Rule(AT_FRAME, -8)),
+    "a word at rsp and a number": (b"\x0f\x05\x77\x18\x06\x23\x08", Rule(AT_STACK, 24, 8)),
+    "an expression of another kind": (b"\x0f\x02\x76\x78", Rule(UNKNOWN)),
+    "an empty expression": (b"\x0f\x00", Rule(UNKNOWN)),
+    "a linkage table": (b"\x0f\x0b\x77\x08\x80\x00\x3f\x1a\x3b\x2a\x33\x24\x22", Rule(LINKAGE, 8)),
+    "rbp and rbx saved": (b"\x86\x02\x83\x03", Rule(FROM_STACK, 8, 0, -16, BY_FRAME_ADDRESS, -24, BY_FRAME_ADDRESS)),
+    "rbx saved, and restored": (b"\x83\x02\xc3", Rule(FROM_STACK, 8)),
+    "by long numbers": (b"\x05\x03\x02\x06\x03\x05\x06\x02", Rule(FROM_STACK, 8, 0, -16, BY_FRAME_ADDRESS)),
+    "rbp by rbp": (b"\x10\x06\x02\x76\x00", Rule(FROM_STACK, 8, 0, 0, BY_RBP)),
+    "no return address": (b"\x07\x10", Rule(END)),
+    "a return address elsewhere": (b"\x90\x02", Rule(END)),
+    "too far": (b"\x0e" + uleb(1 << 31), Rule(UNKNOWN)),
+    "a number that is too large": (b"\x0f\x07\x77\x18\x06\x23" + uleb(1 << 15), Rule(UNKNOWN)),
+    "kept and back": (b"\x0a\x0e\x40\x0b", Rule(FROM_STACK, 8)),
+    "arguments on the stack": (b"\x2e\x10\x0e\x18", Rule(FROM_STACK, 24)),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_instructions(case):
+    """One description each, with factors 1 and -8 as on x86-64."""
+    code, expected = CASES[case]
+    _, state = frame_rules.run(code, 1, -8, BEGINNING)
+    assert frame_rules.rule(state) == expected
+
+
+def test_advances():
+    """By the opcode itself, one, two and four bytes."""
+    code = b"\x41\x0e\x10\x02\xf0\x0e\x18\x03\x00\x01\x0e\x20\x04\x00\x00\x01\x00\x0e\x28"
+    found, _ = frame_rules.run(code, 1, -8, BEGINNING)
+    assert [(at, state[1]) for at, state in found] == [
+        (0, 8), (1, 16), (0xF1, 24), (0x1F1, 32), (0x101F1, 40)
+    ]  # fmt: skip
+
+
+def test_files_of_other_machines_have_none(program):
+    other = bytearray(program)
+    other[18:20] = struct.pack("<H", 183)
+    assert unwind_rows(ElfFile(bytes(other))) == NO_ROWS
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -100,15 +170,16 @@ def test_damage(program, seed):
     file = ElfFile(program)
     sections = {each.name: each for each in file.sections}
     section = sections[".eh_frame"]
-    whole = len(unwind_rows(file, 0))
+    whole = unwind_rows(file)
     different = 0
     for _ in range(150):
         data = bytearray(program)
         for _ in range(chance.choice((1, 2, 8))):
             at = section.offset + chance.randrange(section.size)
             data[at] = chance.choice((data[at] ^ 1 << chance.randrange(8), 0, 0xFF, 0x80))
-        rows = unwind_rows(ElfFile(bytes(data)), 0)
-        addresses = [row[0] for row in read(rows)]
-        assert addresses == sorted(set(addresses))
-        different += len(rows) != whole
+        rows = unwind_rows(ElfFile(bytes(data)))
+        assert isinstance(rows, Rows)
+        offsets = [offset for offset, _ in read(rows)]
+        assert offsets == sorted(set(offsets))
+        different += rows != whole
     assert different

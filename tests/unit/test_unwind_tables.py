@@ -2,40 +2,77 @@
 
 import os
 import struct
+import subprocess
 
 import pytest
 
-from sonde.spec import UNWIND_MAPPINGS, UNWIND_PAGE, UNWIND_PROCESSES, UNWIND_ROWS, UNWIND_WANTED
-from sonde.symbols.dwarf.unwind_rows import ROW
+from sonde.spec import (
+    UNWIND_BLOCKS,
+    UNWIND_CUT,
+    UNWIND_FILE,
+    UNWIND_FILES,
+    UNWIND_MAPPINGS,
+    UNWIND_OBJECTS,
+    UNWIND_PAGE,
+    UNWIND_PROCESSES,
+    UNWIND_ROWS,
+    UNWIND_RULES,
+    UNWIND_WANTED,
+)
+from sonde.symbols.dwarf.unwind_rows import unwind_rows
+from sonde.symbols.elf import ElfFile
+from sonde.symbols.mappings import parse_maps
+from sonde.symbols.process_events import Forked, Mapped
 from sonde.symbols.unwind_tables import UnwindTables
+
+BY_FILE = {UNWIND_OBJECTS: 64, UNWIND_ROWS: 4096, UNWIND_BLOCKS: 64, UNWIND_RULES: 256, UNWIND_FILES: 64}
+BY_PROCESS = {**BY_FILE, UNWIND_PROCESSES: 10, UNWIND_MAPPINGS: 64}
 
 
 class Maps:
-    """What is written, by map and key."""
+    """What is written, by map and key, and what programs would find there."""
 
     def __init__(self):
-        self.written = {}
+        self.written = {(UNWIND_CUT, bytes(4)): bytes(8)}
+        self.writes = 0
 
     def write(self, name, key, value):
         self.written[name, key] = value
+        self.writes += 1
 
     def read(self, name):
         return [(key, value) for (each, key), value in self.written.items() if each == name]
 
     def process(self, pid):
-        """(start, end, bias, first row, rows) of each mapping."""
+        """(start, end, bias, object, 0) of each mapping."""
         value = self.written.get((UNWIND_PROCESSES, struct.pack("<Q", pid)))
         if value is None:
             return None
         first, count = struct.unpack("<II", value)
-        pages = dict(self.read(UNWIND_MAPPINGS))
-        data = b"".join(pages[struct.pack("<I", number)] for number in range(len(pages)))
-        return list(struct.iter_unpack("<QQQII", data[32 * first : 32 * (first + count)]))
+        return list(struct.iter_unpack("<QQQII", self.pages(UNWIND_MAPPINGS)[32 * first : 32 * (first + count)]))
 
-    def rows(self):
-        pages = dict(self.read(UNWIND_ROWS))
+    def pages(self, name):
+        pages = dict(self.read(name))
         assert all(len(page) == UNWIND_PAGE for page in pages.values())
-        return list(ROW.iter_unpack(b"".join(pages[struct.pack("<I", number)] for number in range(len(pages)))))
+        return b"".join(pages[struct.pack("<I", number)] for number in range(len(pages)))
+
+    def object(self, number):
+        """The blocks, rows and rules of an object, as many as a file of that size has, and nothing of another's."""
+        row, block, blocks, rule = struct.unpack("<IIII", self.written[UNWIND_OBJECTS, struct.pack("<I", number)])
+        words = self.pages(UNWIND_BLOCKS)[4 * block : 4 * (block + blocks + 1)]
+        rows = self.pages(UNWIND_ROWS)[4 * row : 4 * (row + int.from_bytes(words[-4:], "little"))]
+        most = max(int.from_bytes(rows[at + 2 : at + 4], "little") for at in range(0, len(rows), 4))
+        return words, rows, self.pages(UNWIND_RULES)[16 * rule : 16 * (rule + most + 1)]
+
+    def want(self, key, value):
+        """As a program does."""
+        self.written[UNWIND_WANTED, key] = value
+        cut = int.from_bytes(self.written[UNWIND_CUT, bytes(4)], "little") + 1
+        self.written[UNWIND_CUT, bytes(4)] = struct.pack("<Q", cut)
+
+    def file(self, key):
+        value = self.written.get((UNWIND_FILES, key))
+        return None if value is None else int.from_bytes(value, "little")
 
 
 @pytest.fixture
@@ -43,25 +80,118 @@ def maps():
     return Maps()
 
 
-def test_our_own_process(maps):
-    """Every file's rows are in order and written once, whoever maps it; wanted processes are answered."""
-    tables = UnwindTables((10, 64, 4096), maps.read, maps.write)
+def of(maps, room, proc="/proc"):
+    return UnwindTables(room, maps.read, maps.write, proc)
+
+
+def objects_of(pid):
+    with open(f"/proc/{pid}/maps") as file:
+        return [each for each in parse_maps(file.read()) if each.executable and each.path.startswith("/")]
+
+
+def name_of(mapping):
+    """What programs call a file, from what stat(2) says."""
+    status = os.stat(mapping.path)
+    seconds, nanoseconds = divmod(status.st_ctime_ns, 10**9)
+    device = os.major(status.st_dev) << 20 | os.minor(status.st_dev)
+    return UNWIND_FILE.pack(status.st_ino, seconds, device, nanoseconds)
+
+
+def test_files_of_a_process(maps):
+    """Each has its tables before anything fires, once, whoever has mapped it, and they are those of the file."""
+    tables = of(maps, BY_FILE)
+    tables.poll([os.getpid()])
+    mappings = objects_of(os.getpid())
+    numbers = {}
+    for each in mappings:
+        numbers[each.path] = maps.file(name_of(each))
+    assert len(numbers) > 2
+    assert None not in numbers.values()
+    assert maps.file(UNWIND_FILE.pack(0, 0, 0, 0))
+    for path, number in numbers.items():
+        assert maps.object(number) == tuple(unwind_rows(ElfFile.open(path)))
+    before = len(maps.read(UNWIND_OBJECTS))
+    tables.take(os.getpid())
+    assert len(maps.read(UNWIND_OBJECTS)) == before
+    assert (tables.lost, tables.cut) == (0, 0)
+
+
+def test_files_that_programs_have_met(maps):
+    """A file is known by what the program calls it, whatever that is: in containers numbers differ."""
+    tables = of(maps, BY_FILE)
+    mapping = objects_of(os.getpid())[-1]
+    for number, key in enumerate((b"a" * 24, b"b" * 24)):
+        maps.want(key, struct.pack("<QQ", os.getpid(), mapping.start))
+        while maps.file(key) is None:
+            tables.poll([])
+        assert maps.object(maps.file(key)) == tuple(unwind_rows(ElfFile.open(mapping.path)))
+        assert dict(maps.read(UNWIND_WANTED))[key] == bytes(16)
+        assert tables.cut == number + 1
+    assert len(maps.read(UNWIND_OBJECTS)) == 1
+
+
+def test_while_nothing_is_wanted_nothing_is_done(maps):
+    tables = of(maps, BY_FILE)
+    maps.want(b"a" * 24, struct.pack("<QQ", 1 << 30, 0))
+    tables.poll([])
+    before = maps.writes
+    assert before == 1
+    for _ in range(10):
+        tables.poll([])
+    assert maps.writes == before
+
+
+def test_code_without_a_file_is_known_to_have_no_tables(maps, tmp_path):
+    """So that it is not asked for again and again."""
+    procfs(tmp_path, 1, anonymous(0x1000))
+    maps.want(b"c" * 24, struct.pack("<QQ", 1, 0x1000))
+    of(maps, BY_FILE, str(tmp_path)).poll([])
+    assert maps.file(b"c" * 24) == 0
+
+
+def test_the_family_of_a_traced_process(maps):
+    """What it and its children map is made known then; what others map is not."""
+    tables = of(maps, BY_FILE)
+    take = tables.follow([1])
+    first, *_, last = objects_of(os.getpid())
+    take(Mapped(0, 2, first))
+    tables.poll([])
+    assert maps.file(name_of(first)) is None
+    take(Forked(0, 2, 1))
+    for each in (first, last):
+        take(Mapped(0, 2, each))
+    while tables.patience == 0:
+        tables.poll([])
+    assert maps.file(name_of(first))
+    assert maps.file(name_of(last))
+
+
+def test_objects_for_which_there_is_no_room(maps):
+    for name, room in ((UNWIND_OBJECTS, 1), (UNWIND_ROWS, 0), (UNWIND_BLOCKS, 0), (UNWIND_RULES, 0)):
+        tables = of(maps, {**BY_FILE, name: room})
+        tables.poll([os.getpid()])
+        assert tables.lost > 1
+        assert not any(maps.file(name_of(each)) for each in objects_of(os.getpid()))
+
+
+def test_mappings_of_processes(maps):
+    """Where programs cannot look at mappings, they are there by address."""
+    tables = of(maps, BY_PROCESS)
     tables.poll([os.getpid()])
     mappings = maps.process(os.getpid())
     assert len(mappings) > 2
     assert mappings == sorted(mappings)
-    rows = maps.rows()
-    with_rows = [each for each in mappings if each[4]]
-    assert with_rows
-    for _, _, _, first, count in with_rows:
-        addresses = [row[0] for row in rows[first : first + count]]
-        assert addresses == sorted(set(addresses))
-    before = len(maps.read(UNWIND_ROWS))
-    maps.write(UNWIND_WANTED, struct.pack("<Q", os.getppid()), struct.pack("<Q", 1))
-    tables.poll([])
-    assert maps.process(os.getppid())
-    assert maps.read(UNWIND_WANTED) == [(struct.pack("<Q", os.getppid()), bytes(8))]
-    assert len(maps.read(UNWIND_ROWS)) >= before
+    for each in objects_of(os.getpid()):
+        start, end, bias, number, _ = next(row for row in mappings if row[0] == each.start)
+        assert (end, bias) == (each.end, each.start - each.offset)
+        assert maps.object(number) == tuple(unwind_rows(ElfFile.open(each.path)))
+        assert start < end
+    with subprocess.Popen(["sleep", "60"]) as other:
+        maps.want(struct.pack("<Q", other.pid), struct.pack("<Q", 1))
+        tables.poll([])
+        other.kill()
+    assert maps.process(other.pid)
+    assert maps.read(UNWIND_WANTED) == [(struct.pack("<Q", other.pid), bytes(8))]
     assert tables.lost == 0
 
 
@@ -76,7 +206,7 @@ def anonymous(*starts):
 
 def test_more_mappings_than_there_were(maps, tmp_path):
     """They take the place of the former ones, or another if that is too small; another process's stay."""
-    tables = UnwindTables((2, 1, 1), maps.read, maps.write, str(tmp_path))
+    tables = of(maps, {**BY_PROCESS, UNWIND_PROCESSES: 2, UNWIND_MAPPINGS: 1}, str(tmp_path))
     procfs(tmp_path, 1, anonymous(0x1000))
     procfs(tmp_path, 2, anonymous(0x5000))
     procfs(tmp_path, 3, [])
@@ -95,7 +225,7 @@ def test_more_mappings_than_there_were(maps, tmp_path):
 
 
 def test_a_process_without_memory_has_no_others(maps, tmp_path):
-    tables = UnwindTables((2, 1, 1), maps.read, maps.write, str(tmp_path))
+    tables = of(maps, {**BY_PROCESS, UNWIND_PROCESSES: 2, UNWIND_MAPPINGS: 1}, str(tmp_path))
     procfs(tmp_path, 1, [])
     tables.take(1)
     assert maps.process(1) == [(0, 0, 0, 0, 0)]

@@ -34,7 +34,7 @@ class Settings(NamedTuple):
     nspec: int = 1
     maxloop: int = 1024
     specsize: int = 4 * MEGABYTE
-    unwinds_by_tables: bool = False
+    unwinds_by_tables: bool = True
     output: str = "auto"
     scope: str = ""
     xdp: str = ""

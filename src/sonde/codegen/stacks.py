@@ -37,7 +37,8 @@ def stack_into(g: Generation, e: StackTrace, memory: Memory, room: int) -> None:
 
 def call_stack(g: Generation, memory: Memory, size: int, flags: int) -> Operand:
     """At most `size` bytes of addresses, the innermost first; how many bytes there are, or a negative error."""
-    if flags & USER_STACK and g.shared.settings.unwinds_by_tables:
+    # One frame is where the process is.
+    if flags & USER_STACK and size > 8 and g.shared.settings.unwinds_by_tables and HELPER not in g.lacks:
         from sonde.codegen.unwinding import user_stack  # an import that most runs do without
 
         return user_stack(g, memory, size, flags)

@@ -112,6 +112,7 @@ class Recorder:
         self.rings: Sequence[Ring] = [_RecordedRing(ring, number, self) for number, ring in enumerate(tracing.rings)]
         self.attach = tracing.attach
         self.heed = tracing.heed
+        self.answer = tracing.answer
         self.run = tracing.run
         self.write_map = tracing.write_map
         self.adopt_descendants = tracing.adopt_descendants
@@ -344,6 +345,9 @@ class Replay:
 
     def heed(self, is_ending: Callable[[], bool]) -> None:
         """Nothing is executed."""
+
+    def answer(self, asked: Callable[[], None]) -> None:
+        """Nothing is asked."""
 
     def attach(self) -> None:
         pass

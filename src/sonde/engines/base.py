@@ -80,6 +80,10 @@ class Tracing(Protocol):
     def heed(self, is_ending: Callable[[], bool]) -> None:
         """Cut loops short from when this says that the session is to end, if this process executes programs."""
 
+    def answer(self, asked: Callable[[], None]) -> None:
+        """Call this as soon as a program has asked for something in the map `spec.UNWIND_WANTED`, before it goes on, if
+        this process executes programs."""
+
     def attach(self) -> None:
         """Attach every program whose probes the system fires."""
 

@@ -99,6 +99,11 @@ class ElfFile:
         return self._data.on_disk if isinstance(self._data, FileBytes) else len(self._data)
 
     @property
+    def changed(self) -> int:
+        """When the file was last changed, in ns since 1970; 0 for bytes in memory."""
+        return self._data.changed if isinstance(self._data, FileBytes) else 0
+
+    @property
     def is_64_bit(self) -> bool:
         return self._wide
 

@@ -40,6 +40,8 @@ class FileBytes:
         self._size = found.st_size
         self.on_disk = min(found.st_size, found.st_blocks * _DISK_BLOCK)
         """Bytes that are not holes."""
+        self.changed = found.st_ctime_ns
+        """When the file was last changed, in ns."""
         self.costs = costs or Costs()
 
     def __len__(self) -> int:

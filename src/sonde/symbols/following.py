@@ -48,23 +48,27 @@ class Names(Protocol):
 
 class Following:
     """`source` is None where nothing tells what processes map: then only those that are `traced` are looked at, every
-    now and then."""
+    now and then. `also` is told what happens, too."""
 
-    def __init__(self, source: Source | None, names: Names, traced: Sequence[int], proc: str = "/proc") -> None:
+    def __init__(
+        self, source: Source | None, names: Names, traced: Sequence[int], proc: str = "/proc",
+        also: Callable[[ProcessEvent], None] | None = None,
+    ) -> None:  # fmt: skip
         self._source = source
         self._names = names
         self._traced = tuple(traced)
+        self._also = also
         self._due = 0.0
         self._running = _pids(proc) if source else iter(())
         if source is not None:
-            names.follow(source.read)
+            names.follow(self._read)
         self._look_at_traced()
         self._scan(_FIRST_SLICE)
 
     def poll(self) -> None:
         """Take up what has happened since the last time."""
         if self._source is not None:
-            for event in self._source.read():
+            for event in self._read():
                 self._names.take(event)
             self._scan(_SLICE)
         elif time.monotonic() >= self._due:
@@ -79,6 +83,13 @@ class Following:
     def losses(self) -> int:
         """How many changes of mappings, or processes, are not known."""
         return (self._source.lost if self._source else 0) + self._names.forgotten
+
+    def _read(self) -> Sequence[ProcessEvent]:
+        events = self._source.read() if self._source is not None else ()
+        if self._also is not None:
+            for event in events:
+                self._also(event)
+        return events
 
     def _look_at_traced(self) -> None:
         for pid in self._traced:

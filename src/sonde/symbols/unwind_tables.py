@@ -1,26 +1,39 @@
-"""Fills the maps by which programs walk user stacks (`spec.UNWIND_ROWS` and the others), process by process.
+"""Fills the maps by which programs walk user stacks (`spec.UNWIND_OBJECTS` and the others), as objects are seen.
 
-Rows of an object are written once for all that have mapped it. What a process has mapped is looked at again when a
-program has met an address that it did not know, and from time to time for those that are traced.
+The tables of an object are put there once for all that have mapped it. Which object an address is in programs find by
+the file that is mapped there or, where they cannot look at mappings (`is_by_process`), by what is noted here of each
+process. A program that meets something it does not know says so; the objects of traced processes are there before.
 """
 
 from __future__ import annotations
 
 import struct
 import time
-from collections.abc import Callable, Iterable
+from collections import deque
+from collections.abc import Callable, Generator, Iterable
 
-from sonde.spec import UNWIND_MAPPINGS, UNWIND_PAGE, UNWIND_PROCESSES, UNWIND_ROWS, UNWIND_WANTED
-from sonde.symbols.dwarf.unwind_rows import ROW
-from sonde.symbols.elf import ElfError, ElfFile
-from sonde.symbols.kept_rows import kept_rows
-from sonde.symbols.mappings import Mapping, parse_maps
+from sonde.spec import (
+    UNWIND_BLOCKS,
+    UNWIND_CUT,
+    UNWIND_FILE,
+    UNWIND_FILES,
+    UNWIND_MAPPINGS,
+    UNWIND_OBJECTS,
+    UNWIND_PAGE,
+    UNWIND_PROCESSES,
+    UNWIND_ROWS,
+    UNWIND_RULES,
+    UNWIND_WANTED,
+)
+from sonde.symbols.mappings import VDSO, Mapping, parse_maps
 from sonde.symbols.objects import Objects
-from sonde.typed import NamedTuple
+from sonde.symbols.process_events import Exited, Forked, Mapped, ProcessEvent
+from sonde.symbols.unwind_objects import NONE, Room, UnwindObjects, Write
+from sonde.typed import TYPE_CHECKING, NamedTuple
 from sonde.untrusted import kernel_text
 
-Write = Callable[[str, bytes, bytes], None]
-"""Sets an element of a map, by the map's name, the key and the value."""
+if TYPE_CHECKING:
+    from sonde.symbols.elf import ElfFile
 
 Read = Callable[[str], list[tuple[bytes, bytes]]]
 
@@ -28,16 +41,24 @@ _MAPPING = struct.Struct("<QQQII")
 _OFTEN = 0.2
 """Seconds after which what the traced processes have mapped is looked at again."""
 
+_SOON, _PATIENCE, _IDLE = 0.01, 1.0, 0.1
+"""Seconds between two looks at what programs want: when tracing has just begun or something was wanted within
+`_PATIENCE`, and later."""
+
+_SLICE = 0.01
+"""Seconds that are spent on tables before records are looked for again."""
+
+_VAIN, _RATIO = 0.02, 20
+"""Seconds, and times as many as it took, after which a process is looked at again that had nothing new."""
+
 _SPARE = 2
 """So many times as many mappings as a process has can it have in the place of its first ones."""
 
+_VDSO_FILE = UNWIND_FILE.pack(0, 0, 0, 0)
+_MINOR = 20
+"""Bits of a device's minor number (MINORBITS, include/linux/kdev_t.h)."""
 
-class _Rows(NamedTuple):
-    """An object's rows: where they are among all, how many, and the link-time address that they count from."""
-
-    first: int
-    number: int
-    base: int
+_Key = tuple[str, int, str, int]
 
 
 class _Run(NamedTuple):
@@ -48,108 +69,228 @@ class _Run(NamedTuple):
     mappings: tuple[Mapping, ...]
 
 
-class _Pages:
-    """An array of entries, of which programs find an element for each page."""
-
-    def __init__(self, name: str, size: int, pages: int, write: Write) -> None:
-        self._name, self._size, self._most, self._write = name, size, pages * UNWIND_PAGE // size, write
-        self._data = bytearray()
-
-    @property
-    def used(self) -> int:
-        return len(self._data) // self._size
-
-    def has_room(self, count: int) -> bool:
-        return self.used + count <= self._most
-
-    def put(self, first: int, entries: bytes) -> None:
-        """Set entries, or add some at the end."""
-        start = first * self._size
-        self._data[start : start + len(entries)] = entries
-        for page in range(start // UNWIND_PAGE, -(-(start + len(entries)) // UNWIND_PAGE)):
-            value = bytes(self._data[page * UNWIND_PAGE :][:UNWIND_PAGE]).ljust(UNWIND_PAGE, b"\0")
-            self._write(self._name, struct.pack("<I", page), value)
-
-
 class UnwindTables:
     """`lost` counts objects and processes for which there was no room."""
 
-    def __init__(self, room: tuple[int, int, int], read: Read, write: Write, proc: str = "/proc") -> None:
-        """`room` is how many processes there may be, and how many pages the arrays of mappings and of rows have."""
+    def __init__(self, room: dict[str, int], read: Read, write: Write, proc: str = "/proc") -> None:
+        """`room` has the number of elements of each of the maps."""
         self._read, self._write, self._proc = read, write, proc
-        self._mappings = _Pages(UNWIND_MAPPINGS, _MAPPING.size, room[1], write)
-        self._rows = _Pages(UNWIND_ROWS, ROW.size, room[2], write)
-        self._most = room[0]
+        self.is_by_process = UNWIND_PROCESSES in room
+        self._tables = UnwindObjects(
+            Room(room[UNWIND_OBJECTS], room[UNWIND_ROWS], room[UNWIND_BLOCKS], room[UNWIND_RULES]), write
+        )
         self._objects = Objects(proc)
-        self._known: dict[tuple[str, int, str], _Rows] = {}
-        self._processes: dict[int, _Run] = {}
+        self._known: dict[_Key, int] = {}
+        self._waiting: dict[_Key, list[bytes]] = {}
+        """Files that get the number of an object when its tables are made."""
+        self._jobs: deque[Generator[None, None, int]] = deque()
+        self._processes = _Processes(room, write)
         self._due = 0.0
-        self.lost = 0
+        self._seen = 0
+        self._active = time.monotonic()
+        self._again: dict[int, float] = {}
+        self._refused = 0
+
+    @property
+    def lost(self) -> int:
+        return self._tables.lost + self._refused
+
+    @property
+    def cut(self) -> int:
+        """Stacks for which a table was not there."""
+        ((_, value),) = self._read(UNWIND_CUT)
+        return int.from_bytes(value, "little")
+
+    @property
+    def patience(self) -> float:
+        """Seconds after which to poll again."""
+        if self._jobs:
+            return 0.0
+        return _SOON if time.monotonic() - self._active < _PATIENCE else _IDLE
+
+    def follow(self, traced: Iterable[int]) -> Callable[[ProcessEvent], None]:
+        """What is to be told of what processes do: of the family of the traced ones objects are made known when they
+        are mapped, not when they are first met."""
+        family = set(traced)
+
+        def take(event: ProcessEvent) -> None:
+            if isinstance(event, Forked) and event.parent in family:
+                family.add(event.pid)
+            elif isinstance(event, Exited):
+                family.discard(event.pid)
+            elif isinstance(event, Mapped) and event.pid in family and not self.is_by_process:
+                self.expect(event.pid, event.mapping)
+
+        return take
 
     def poll(self, traced: Iterable[int]) -> None:
-        """Look at those processes that programs have wanted to know more of and, now and then, at the traced ones."""
+        """Look at what programs have wanted to know more of and, now and then, at the traced processes; then make
+        tables for a while."""
         if time.monotonic() >= self._due:
             self._due = time.monotonic() + _OFTEN
             for pid in traced:
                 self.take(pid)
+        cut = self.cut
+        if cut != self._seen:
+            self._seen, self._active = cut, time.monotonic()
+            self.answer()
+        self._work(time.monotonic() + _SLICE)
+
+    def answer(self) -> None:
+        """Look at what programs have wanted to know more of."""
         for key, value in self._read(UNWIND_WANTED):
             if any(value):
                 self._write(UNWIND_WANTED, key, bytes(len(value)))
-                self.take(int.from_bytes(key, "little"))
+                self._answer(key, value)
 
-    def take(self, pid: int) -> None:
-        """Let programs know what a process has mapped."""
+    def _answer(self, key: bytes, value: bytes) -> None:
+        if self.is_by_process:
+            self._look_again(int.from_bytes(key, "little"))
+            return
+        pid, start = struct.unpack("<QQ", value)
+        for mapping in self._mapped(pid) or ():
+            if mapping.start <= start < mapping.end:
+                self._want(key, pid, mapping)
+
+    def _look_again(self, pid: int) -> None:
+        """Look at a process, unless that has just been in vain: code that is made at run time has no tables."""
+        began = time.monotonic()
+        if began >= self._again.get(pid, 0.0):
+            before = self._processes.number(pid)
+            self.take(pid)
+            now = time.monotonic()
+            in_vain = before == self._processes.number(pid)
+            self._again[pid] = now + max(_VAIN, _RATIO * (now - began)) if in_vain else 0.0
+
+    def _mapped(self, pid: int) -> tuple[Mapping, ...] | None:
+        """What a process may execute, None if it is gone."""
         try:
             mapped = parse_maps(kernel_text(f"{self._proc}/{pid}/maps"))
         except OSError:
+            return None
+        return tuple(each for each in mapped if each.executable)
+
+    def take(self, pid: int) -> None:
+        """Let programs know all that a process has mapped, before anything else happens."""
+        mappings = self._mapped(pid)
+        if mappings is None:
             return
-        mappings = tuple(each for each in mapped if each.executable)
-        known = self._processes.get(pid)
-        if known is not None and known.mappings == mappings:
+        if not self.is_by_process:
+            for mapping in mappings:
+                self.expect(pid, mapping)
+            self._work(float("inf"))
+        elif not self._processes.has(pid, mappings):
+            entries = [self._entry(pid, each) for each in mappings]
+            self._refused += not self._processes.put(pid, mappings, entries)
+
+    def expect(self, pid: int, mapping: Mapping) -> None:
+        """Programs are to know the object that a process has mapped."""
+        file = self._objects.file(pid, mapping) if mapping.is_object else None
+        if file is not None:
+            self._want(_file_key(mapping, file), pid, mapping)
+
+    def _want(self, key: bytes, pid: int, mapping: Mapping) -> None:
+        file = self._objects.file(pid, mapping) if mapping.is_object else None
+        if file is None:
+            self._write(UNWIND_FILES, key, struct.pack("<I", NONE))
             return
-        # There is always one, as an interval of none would be that of another process.
-        entries = [self._entry(pid, each) for each in mappings] or [bytes(_MAPPING.size)]
-        if known is None or known.room < len(entries):
-            room = _SPARE * len(entries)
-            if not self._mappings.has_room(room) or (known is None and len(self._processes) >= self._most):
-                self.lost += 1
-                return
-            known = _Run(self._mappings.used, room, ())
-            entries += [bytes(_MAPPING.size)] * (room - len(entries))
-        self._processes[pid] = known._replace(mappings=mappings)
-        self._mappings.put(known.first, b"".join(entries))
-        self._write(UNWIND_PROCESSES, struct.pack("<Q", pid), struct.pack("<II", known.first, max(len(mappings), 1)))
+        known = _key(mapping, file)
+        number = self._known.get(known)
+        if number is not None:
+            self._write(UNWIND_FILES, key, struct.pack("<I", number))
+            return
+        waiting = self._waiting.setdefault(known, [])
+        if key not in waiting:
+            waiting.append(key)
+            if len(waiting) == 1:
+                self._jobs.append(self._made(known, file))
+
+    def _made(self, known: _Key, file: ElfFile) -> Generator[None, None, int]:
+        number = self._known[known] = yield from self._tables.add(file)
+        for key in self._waiting.pop(known, ()):
+            self._write(UNWIND_FILES, key, struct.pack("<I", number))
+        return number
+
+    def _work(self, end: float) -> None:
+        while self._jobs and time.monotonic() < end:
+            if _is_over(self._jobs[0]):
+                self._jobs.popleft()
 
     def _entry(self, pid: int, mapping: Mapping) -> bytes:
-        file = self._objects.file(pid, mapping)
-        linked = file.address_at(mapping.offset) if file is not None else None
-        if file is None or linked is None:
-            return _MAPPING.pack(mapping.start, mapping.end, mapping.start, 0, 0)
-        rows = self._of(mapping, file)
-        bias = mapping.start - linked + rows.base
-        return _MAPPING.pack(mapping.start, mapping.end, bias & (1 << 64) - 1, rows.first, rows.number)
+        bias = mapping.start - mapping.offset & (1 << 64) - 1
+        return _MAPPING.pack(mapping.start, mapping.end, bias, self._number(pid, mapping), 0)
 
-    def _of(self, mapping: Mapping, file: ElfFile) -> _Rows:
-        key = mapping.device, mapping.inode, mapping.path
-        found = self._known.get(key)
-        if found is None:
-            found = self._known[key] = self._add(file)
-        return found
+    def _number(self, pid: int, mapping: Mapping) -> int:
+        """That of the mapped object, whose tables are made where they are not there."""
+        file = self._objects.file(pid, mapping) if mapping.is_object else None
+        if file is None:
+            return NONE
+        known = _key(mapping, file)
+        if known not in self._known:
+            making = self._made(known, file)
+            while not _is_over(making):
+                pass
+        return self._known[known]
 
-    def _add(self, file: ElfFile) -> _Rows:
-        try:
-            base = min((segment.address for segment in file.segments), default=0)
-            with file.costs:
-                rows = kept_rows(file, base)
-        except ElfError:
-            # Nobody shall take what is missing for what the program has not.
-            self.lost += bool(file.costs.reason)
-            return _Rows(0, 0, 0)
-        count = len(rows) // ROW.size
-        if not self._rows.has_room(count):
-            self.lost += 1
-            return _Rows(0, 0, 0)
-        first = self._rows.used
-        if count:
-            self._rows.put(first, rows)
-        return _Rows(first, count, base)
+
+class _Processes:
+    """What each process has mapped, where programs search for it."""
+
+    def __init__(self, room: dict[str, int], write: Write) -> None:
+        self._write = write
+        self._most = room.get(UNWIND_PROCESSES, 0)
+        self._room = room.get(UNWIND_MAPPINGS, 0) * UNWIND_PAGE
+        self._data = bytearray()
+        self._runs: dict[int, _Run] = {}
+        self._changes: dict[int, int] = {}
+
+    def number(self, pid: int) -> int:
+        """Another one each time that something new is known of a process."""
+        return self._changes.get(pid, 0)
+
+    def has(self, pid: int, mappings: tuple[Mapping, ...]) -> bool:
+        return pid in self._runs and self._runs[pid].mappings == mappings
+
+    def put(self, pid: int, mappings: tuple[Mapping, ...], entries: list[bytes]) -> bool:
+        """Set a process's entries; False if there is no room."""
+        known = self._runs.get(pid)
+        # There is always one, as an interval of none would be that of another process.
+        entries = entries or [bytes(_MAPPING.size)]
+        if known is None or known.room < len(entries):
+            room = _SPARE * len(entries)
+            is_full = len(self._data) + room * _MAPPING.size > self._room
+            if is_full or (known is None and len(self._runs) >= self._most):
+                return False
+            known = _Run(len(self._data) // _MAPPING.size, room, ())
+            entries = entries + [bytes(_MAPPING.size)] * (room - len(entries))
+        self._runs[pid] = known._replace(mappings=mappings)
+        self._changes[pid] = self._changes.get(pid, 0) + 1
+        self._store(known.first * _MAPPING.size, b"".join(entries))
+        self._write(UNWIND_PROCESSES, struct.pack("<Q", pid), struct.pack("<II", known.first, max(len(mappings), 1)))
+        return True
+
+    def _store(self, start: int, data: bytes) -> None:
+        self._data[start : start + len(data)] = data
+        for page in range(start // UNWIND_PAGE, -(-(start + len(data)) // UNWIND_PAGE)):
+            value = bytes(self._data[page * UNWIND_PAGE :][:UNWIND_PAGE]).ljust(UNWIND_PAGE, b"\0")
+            self._write(UNWIND_MAPPINGS, struct.pack("<I", page), value)
+
+
+def _is_over(job: Generator[None, None, int]) -> bool:
+    return next(job, _OVER) is _OVER
+
+
+_OVER = object()
+
+
+def _key(mapping: Mapping, file: ElfFile) -> _Key:
+    return mapping.device, mapping.inode, mapping.path, file.changed
+
+
+def _file_key(mapping: Mapping, file: ElfFile) -> bytes:
+    """What programs call the file."""
+    if mapping.path == VDSO:
+        return _VDSO_FILE
+    major, _, minor = mapping.device.partition(":")
+    seconds, nanoseconds = divmod(file.changed, 10**9)
+    return UNWIND_FILE.pack(mapping.inode, seconds, int(major, 16) << _MINOR | int(minor, 16), nanoseconds)

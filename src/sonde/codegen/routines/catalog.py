@@ -11,6 +11,8 @@ from sonde.codegen.routines import (
     characters,
     components,
     json_values,
+    mapped_files,
+    mapped_processes,
     packets,
     paths,
     processes,
@@ -106,9 +108,31 @@ def _of_packets(name: str) -> Function:
     return packets.tag(name, kind) if what == "tag" else packets.headers(name, kind, rest[0])
 
 
+_OF_WALKS: dict[str, Callable[[str], Function]] = {
+    "unwind_frame": unwinding.frame,
+    "unwind_mapping": mapped_processes.mapping,
+    "unwind_process": mapped_processes.find,
+    "unwind_registers": unwinding.saved_registers,
+    "unwind_row": unwinding.row,
+    "unwind_rule": unwinding.rule,
+}
+
+
 def _unwinding(name: str) -> Function:
-    if name.startswith("unwind_step_"):
-        return unwinding.step(name, int(name.removeprefix("unwind_step_")))
-    if name == "unwind_mapping":
-        return unwinding.mapping(name)
-    return unwinding.row(name) if name == "unwind_row" else unwinding.walk(name, int(name.removeprefix("unwind_")))
+    """`unwind_walk_FRAMES_FIND` and `unwind_step_...`; the offsets in the kernel's structures are the numbers of what
+    finds files and, behind it, of what finds the true return addresses."""
+    _, what, *words = name.split("_")
+    if name in _OF_WALKS:
+        return _OF_WALKS[name](name)
+    numbers = [int(each) for each in words if each.isdigit()]
+    if what == "down":
+        return mapped_files.down(name, *numbers)
+    if what == "file":
+        return mapped_files.find(name, mapped_files.Offsets(*numbers))
+    if what == "returned":
+        return mapped_files.returned(name, mapped_files.ReturnOffsets(*numbers))
+    frames, rest = int(words[0]), name.split("_", 3)[3]
+    if what == "walk":
+        return unwinding.walk(name, frames, f"unwind_step_{frames}_{rest}")
+    find, _, returned = rest.partition("_returned_")
+    return unwinding.step(name, frames, f"unwind_{find}", f"unwind_returned_{returned}" if returned else None)

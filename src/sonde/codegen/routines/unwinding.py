@@ -1,70 +1,95 @@
-"""Walking a process's stack by tables: where the code of each frame has its caller (`symbols/unwind_tables.py`).
+"""Walking a process's stack by tables: where the code of each frame has its caller (`symbols/dwarf/unwind_rows.py`).
 
-Two arrays are searched: that of mappings, by address, whose element tells which rows are the object's, and that of
-rows, by the distance from where the object's table begins. An element of their maps is a page of entries, so that the
-session can write many at a time. A search halves an interval so often that it fits any; the verifier, to which the
-bounds are unknown numbers, sees a straight line.
+A frame's object is found by the mapping that its address is in (`mapped_files.py`, `mapped_processes.py`), and the rule
+for it by the block of the file and the row in that. A search halves an interval so often that it fits any; the
+verifier, to which the bounds are unknown numbers, sees a straight line. Code that no table describes is walked by frame
+pointers.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from sonde.bpf.helpers import NUMBERS
 from sonde.codegen.builder import Builder
 from sonde.codegen.ir import Function, Imm, MapDescriptor, Operand, Reg, SlotAddress
 from sonde.codegen.routines.work import at, get, put, repeat, step_of_loop, stop_if
-from sonde.spec import UNWIND_MAPPINGS, UNWIND_PAGE, UNWIND_ROWS
+from sonde.spec import UNWIND_BLOCKS, UNWIND_OBJECTS, UNWIND_PAGE, UNWIND_ROWS, UNWIND_RULES
 
-PC, SP, BP, LOOK, COUNT, FIRST, MAPPINGS, MISSED = range(0, 64, 8)
+(
+    PC, SP, BP, LOOK, COUNT, START, END, BIAS, FIRST_ROW, FIRST_BLOCK, BLOCKS, FIRST_RULE, SPACE, MAPPINGS, MISSED,
+    RETURNS, CALLER_AT, PROCESS, BX, REGISTERS,
+) = range(0, 160, 8)  # fmt: skip
 """Words of the walk's state: the three registers in the frame, the address by which its rule is looked up, how many
-frames are known, the process's mappings, and whether one was missing."""
+frames are known; the mapping that was found last and the tables of its object; where mappings are looked for; the
+number of the first frame whose table was missing, counted from 1; the innermost function whose return is probed; how
+far above the stack pointer the first frame's return address is, -1 if that is not known; the process; rbx; and where
+the registers of the innermost frame are, 0 if programs cannot read there."""
 
-FRAMES = 64
-"""Behind them: the addresses."""
+NODE, NODE_SIZE = 160, 256
+"""Behind them: a node of the tree of mappings, and the addresses."""
 
-MAPPING_SIZE, ROW_SIZE = 32, 16
-_MAPPING_STEPS, _ROW_STEPS = 16, 24
-_START, _END, _BIAS, _FIRST_ROW, _ROW_COUNT = 0, 8, 16, 24, 28
-_FRAME_OFFSET, _SAVED_OFFSET, _FROM, _SAVED_BY = 4, 8, 12, 13
+FRAMES = NODE + NODE_SIZE
 
-_END_OF_STACK, _FROM_STACK, _FROM_FRAME, _AT_FRAME, _SIGNAL, _LINKAGE = range(6)
-_BY_FRAME_ADDRESS, _BY_RBP = 1, 2
-_CONTEXT_BP, _CONTEXT_SP, _CONTEXT_PC = 120, 160, 168
+_ROW_SIZE, _BLOCK_SIZE, _RULE_SIZE = 4, 4, 16
+_BLOCK = 16
+_ROW_STEPS = 16
+_RBP, _RBX, _MORE, _KIND, _SAVED_BY = 4, 8, 12, 14, 15
+"""Where a rule has its parts (`unwind_rows.RULE`)."""
+
+_NONE, _, _FROM_FRAME, _FROM_RBX, _FROM_REGISTER, _AT_FRAME, _AT_STACK, _SIGNAL, _LINKAGE, _END, _UNKNOWN = range(11)
+_BY_RBP = 2
+_CONTEXT_BP, _CONTEXT_BX, _CONTEXT_SP, _CONTEXT_PC = 120, 128, 160, 168
 """Where rsp points when a handler has returned: struct ucontext, with the registers of sigcontext
 (arch/x86/include/uapi/asm/sigcontext.h) behind its first 40 bytes."""
 
 _PUSHED = 11
 """From this byte of its 16 on an entry of the procedure linkage table has pushed its number."""
 
+_WORD = 8
 
-def walk(name: str, frames: int) -> Function:
-    """(work): fill in at most `frames` addresses from the registers on."""
+
+def walk(name: str, frames: int, step: str) -> Function:
+    """(work): fill in at most `frames` addresses from the registers on, by the routine `step` for each."""
     b = Builder(name)
-    repeat(b, f"unwind_step_{frames}", Imm(frames), b.function.parameters[0])
+    repeat(b, step, Imm(frames), b.function.parameters[0])
     b.ret(Imm(0))
     return b.function
 
 
-def step(name: str, frames: int) -> Function:
-    """Note the frame, and go to its caller's."""
+def step(name: str, frames: int, find: str, returned: str | None) -> Function:
+    """Note the frame, and go to its caller's. The routine `find` puts the mapping of the address into the state, and
+    returns 0 unless it is no code; `returned` says where a function returns to whose return is probed."""
     b, _, work = step_of_loop(name)
     count, pc = get(b, work, COUNT), get(b, work, PC)
     stop_if(b, "ge", count, Imm(frames))
     stop_if(b, "eq", pc, Imm(0))
+    _find(b, work, find)
     b.store(at(b, work, FRAMES, b.alu("lsh", count, Imm(3))), 0, 8, pc)
     put(b, work, COUNT, b.alu("add", count, Imm(1)))
-    rule = _rule(b, work)
-    frame = _frame_address(b, work, rule)
-    stack = get(b, work, SP)
-    signal, done = b.label(), b.label()
-    b.branch("eq", b.load(rule, _FROM, 1), Imm(_SIGNAL), signal)
-    caller = _word(b, b.alu("sub", frame, Imm(8)))
-    _restore_frame_pointer(b, work, rule, frame)
+    rule, known, signal, done = b.call_local("unwind_rule", work), b.label(), b.label(), b.label()
+    b.branch("ne", rule, Imm(0), known)
+    _follow_frame_pointer(b, work, returned)
+    b.ret(Imm(0))
+    b.place(known)
+    kind = b.load(rule, _KIND, 1)
+    with b.when("ge", kind, Imm(_END)):
+        with b.when("eq", kind, Imm(_END)):
+            # Nothing was lost by what was not known.
+            put(b, work, MISSED, Imm(0))
+        b.ret(Imm(1))
+    stack, frame = get(b, work, SP), b.call_local("unwind_frame", work, rule)
+    stop_if(b, "eq", frame, Imm(0))
+    b.branch("eq", kind, Imm(_SIGNAL), signal)
+    caller = _return_address(b, work, b.in_register(b.alu("sub", frame, Imm(_WORD))), returned)
+    stop_if(b, "ne", b.call_local("unwind_registers", work, rule, frame), Imm(0))
     put(b, work, LOOK, b.alu("sub", caller, Imm(1)))
     put(b, work, PC, caller)
     b.jump(done)
     b.place(signal)
     interrupted = _word(b, b.alu("add", stack, Imm(_CONTEXT_PC)))
     put(b, work, BP, _word(b, b.alu("add", stack, Imm(_CONTEXT_BP))))
+    put(b, work, BX, _word(b, b.alu("add", stack, Imm(_CONTEXT_BX))))
     put(b, work, LOOK, interrupted)
     put(b, work, PC, interrupted)
     b.place(done)
@@ -73,106 +98,191 @@ def step(name: str, frames: int) -> Function:
     return b.function
 
 
-def _rule(b: Builder, work: Reg) -> Reg:
-    """The address of the row for this frame. Where no mapping is known, code made at run time for instance, the walk
-    follows frame pointers as long as they lead up."""
+def _find(b: Builder, work: Reg, find: str) -> None:
+    """The mapping, unless it is that of the frame before. The walk ends where an address is no code's: the frame before
+    was not what it seemed. The first one is what the process executes, whatever is known of it."""
     look = get(b, work, LOOK)
-    unknown, known = b.label(), b.label()
-    found = b.call_local("unwind_mapping", get(b, work, FIRST), get(b, work, MAPPINGS), look)
-    mapping = _entry(b, UNWIND_MAPPINGS, found, MAPPING_SIZE, unknown)
-    b.branch("lt", look, b.load(mapping, _START, 8), unknown)
-    b.branch("ge", look, b.load(mapping, _END, 8), unknown)
-    distance = b.alu("sub", look, b.load(mapping, _BIAS, 8))
-    first, count = b.load(mapping, _FIRST_ROW, 4), b.load(mapping, _ROW_COUNT, 4)
-    b.branch("ne", count, Imm(0), known)
-    b.place(unknown)
-    put(b, work, MISSED, Imm(1))
-    _follow_frame_pointer(b, work)
+    search, found = b.label(), b.label()
+    b.branch("lt", look, get(b, work, START), search)
+    b.branch("lt", look, get(b, work, END), found)
+    b.place(search)
+    put(b, work, BLOCKS, Imm(0))
+    with b.when("ne", b.call_local(find, work), Imm(0)):
+        put(b, work, END, Imm(0))
+        stop_if(b, "ne", get(b, work, COUNT), Imm(0))
+    b.place(found)
+
+
+def rule(name: str) -> Function:
+    """(work): the address of the rule for this frame, 0 if there is none."""
+    b = Builder(name)
+    work, none = b.function.parameters[0], b.label()
+    offset = b.in_register(b.alu("sub", get(b, work, LOOK), get(b, work, BIAS)))
+    number = b.in_register(b.alu("rsh", offset, Imm(_BLOCK)))
+    b.branch("ge", number, get(b, work, BLOCKS), none)
+    number = b.in_register(b.alu("add", number, get(b, work, FIRST_BLOCK)))
+    first = b.load(entry(b, UNWIND_BLOCKS, number, _BLOCK_SIZE, none), 0, 4)
+    behind = b.load(entry(b, UNWIND_BLOCKS, b.alu("add", number, Imm(1)), _BLOCK_SIZE, none), 0, 4)
+    found = b.call_local("unwind_row", b.in_register(b.alu("add", get(b, work, FIRST_ROW), first)),
+                         b.in_register(b.alu("sub", behind, first)),
+                         b.in_register(b.alu("and", offset, Imm((1 << _BLOCK) - 1))))  # fmt: skip
+    row = b.load(entry(b, UNWIND_ROWS, found, _ROW_SIZE, none), 0, 4)
+    number = b.in_register(b.alu("add", get(b, work, FIRST_RULE), b.alu("rsh", row, Imm(16))))
+    found = entry(b, UNWIND_RULES, number, _RULE_SIZE, none)
+    b.branch("eq", b.load(found, _KIND, 1), Imm(_NONE), none)
+    b.ret(found)
+    b.place(none)
     b.ret(Imm(0))
-    b.place(known)
-    stop = b.label()
-    going = b.label()
-    row = _entry(b, UNWIND_ROWS, b.call_local("unwind_row", first, count, distance), ROW_SIZE, stop)
-    b.branch("ne", b.load(row, _FROM, 1), Imm(_END_OF_STACK), going)
-    b.place(stop)
-    b.ret(Imm(1))
-    b.place(going)
-    return row
+    return b.function
 
 
-def _follow_frame_pointer(b: Builder, work: Reg) -> None:
-    pointer = get(b, work, BP)
-    stop_if(b, "lt", pointer, get(b, work, SP))
-    caller = _word(b, b.alu("add", pointer, Imm(8)))
+def _follow_frame_pointer(b: Builder, work: Reg, returned: str | None) -> None:
+    """To the caller of code that no table describes, that was made at run time for instance; at a function's beginning,
+    where the frame pointer is the caller's, by the stack pointer."""
+    stack, pointer, inside, up = get(b, work, SP), b.copy(get(b, work, BP)), b.label(), b.label()
+    distance = get(b, work, CALLER_AT)
+    b.branch("ne", get(b, work, COUNT), Imm(1), inside)
+    b.branch("slt", distance, Imm(0), inside)
+    place = b.copy(b.alu("add", stack, distance))
+    b.jump(up)
+    b.place(inside)
+    stop_if(b, "lt", pointer, stack)
+    b.move(place, b.alu("add", pointer, Imm(_WORD)))
     put(b, work, BP, _word(b, pointer))
-    put(b, work, SP, b.alu("add", pointer, Imm(16)))
+    b.place(up)
+    caller = _return_address(b, work, place, returned)
+    put(b, work, SP, b.alu("add", place, Imm(_WORD)))
     put(b, work, LOOK, b.alu("sub", caller, Imm(1)))
     put(b, work, PC, caller)
 
 
-def _frame_address(b: Builder, work: Reg, row: Reg) -> Reg:
-    offset, kind = b.load(row, _FRAME_OFFSET, 4, True), b.load(row, _FROM, 1)
-    frame = b.copy(b.alu("add", get(b, work, SP), offset))
+def _return_address(b: Builder, work: Reg, place: Reg, returned: str | None) -> Reg:
+    """What stands there, or, if that leads to a probe of the function's return, what stood there."""
+    caller = b.copy(_word(b, place))
+    if returned is not None:
+        with b.when("ne", get(b, work, RETURNS), Imm(0)):
+            true = b.call_local(returned, work, place)
+            with b.when("ne", true, Imm(0)):
+                b.move(caller, true)
+    return caller
+
+
+def frame(name: str) -> Function:
+    """(work, rule): the frame address, 0 if it cannot be found."""
+    b = Builder(name, 2)
+    work, rule = b.function.parameters
+    offset, kind = b.load(rule, 0, 4, True), b.load(rule, _KIND, 1)
+    found = b.copy(b.alu("add", get(b, work, SP), offset))
     with b.when("eq", kind, Imm(_FROM_FRAME)):
-        b.move(frame, b.alu("add", get(b, work, BP), offset))
+        b.ret(b.alu("add", get(b, work, BP), offset))
+    with b.when("eq", kind, Imm(_FROM_RBX)):
+        b.ret(b.alu("add", get(b, work, BX), offset))
+    with b.when("eq", kind, Imm(_FROM_REGISTER)):
+        b.ret(b.alu("add", _innermost(b, work, rule), offset))
     with b.when("eq", kind, Imm(_AT_FRAME)):
-        b.move(frame, _word(b, b.alu("add", get(b, work, BP), offset)))
+        b.move(found, _word(b, b.alu("add", get(b, work, BP), offset), 0))
+        b.ret(b.alu("add", found, b.load(rule, _MORE, 2, True)))
+    with b.when("eq", kind, Imm(_AT_STACK)):
+        b.ret(b.alu("add", _word(b, found, 0), b.load(rule, _MORE, 2, True)))
     with b.when("eq", kind, Imm(_SIGNAL)):
-        b.move(frame, _word(b, b.alu("add", get(b, work, SP), Imm(_CONTEXT_SP))))
+        b.ret(_word(b, b.alu("add", get(b, work, SP), Imm(_CONTEXT_SP)), 0))
     with b.when("eq", kind, Imm(_LINKAGE)), b.when("ge", b.alu("and", get(b, work, LOOK), Imm(15)), Imm(_PUSHED)):
-        b.move(frame, b.alu("add", frame, Imm(8)))
-    return frame
+        b.move(found, b.alu("add", found, Imm(_WORD)))
+    b.ret(found)
+    return b.function
 
 
-def _restore_frame_pointer(b: Builder, work: Reg, row: Reg, frame: Reg) -> None:
-    how, offset = b.load(row, _SAVED_BY, 1), b.load(row, _SAVED_OFFSET, 4, True)
-    with b.when("ne", how, Imm(0)):
-        place = b.copy(b.alu("add", frame, offset))
-        with b.when("eq", how, Imm(_BY_RBP)):
-            b.move(place, b.alu("add", get(b, work, BP), offset))
-        put(b, work, BP, _word(b, place))
+def _innermost(b: Builder, work: Reg, rule: Reg) -> Operand:
+    """A register of which only the innermost frame tells."""
+    place, slot = get(b, work, REGISTERS), b.slot(8)
+    _end_if(b, "ne", get(b, work, COUNT), Imm(1), 0)
+    _end_if(b, "eq", place, Imm(0), 0)
+    address = b.alu("add", place, b.load(rule, _MORE, 2))
+    _end_if(b, "slt", b.call(NUMBERS["probe_read_kernel"], SlotAddress(slot), Imm(8), address), Imm(0), 0)
+    value = b.load(slot, 0, 8)
+    b.release(slot)
+    return value
 
 
-def _word(b: Builder, address: Operand) -> Reg:
-    """What is in the process's memory there; the walk ends where nothing can be read."""
+def saved_registers(name: str) -> Function:
+    """(work, rule, frame): put rbp and rbx as the caller has them into the state; 1 if they cannot be read."""
+    b = Builder(name, 3)
+    work, rule, frame = b.function.parameters
+    by, before = b.load(rule, _SAVED_BY, 1), get(b, work, BP)
+    for word, place_at, how in (
+        (BP, _RBP, b.alu("and", by, Imm(15))),
+        (BX, _RBX, b.alu("rsh", by, Imm(4))),
+    ):
+        with b.when("ne", how, Imm(0)):
+            offset = b.load(rule, place_at, 4, True)
+            place = b.copy(b.alu("add", frame, offset))
+            with b.when("eq", how, Imm(_BY_RBP)):
+                b.move(place, b.alu("add", before, offset))
+            put(b, work, word, _word(b, place))
+    b.ret(Imm(0))
+    return b.function
+
+
+def _word(b: Builder, address: Operand, failed: int = 1) -> Reg:
+    """What is in the process's memory there; the routine ends with `failed` where nothing can be read."""
     slot = b.slot(8)
-    stop_if(b, "slt", b.call(NUMBERS["probe_read_user"], SlotAddress(slot), Imm(8), address), Imm(0))
+    read = b.call(NUMBERS["probe_read_user"], SlotAddress(slot), Imm(8), address)
+    _end_if(b, "slt", read, Imm(0), failed)
     value = b.in_register(b.load(slot, 0, 8))
     b.release(slot)
     return value
 
 
-def mapping(name: str) -> Function:
-    """(first, count, address): the number of the last mapping from `first` on that begins at or below an address."""
-    return _search(name, UNWIND_MAPPINGS, MAPPING_SIZE, 8, _MAPPING_STEPS)
+def _end_if(b: Builder, op: str, left: Operand, right: Operand, result: int) -> None:
+    with b.when(op, left, right):
+        b.ret(Imm(result))
 
 
 def row(name: str) -> Function:
-    """(first, count, distance): the number of the last row that is for an address at or below that."""
-    return _search(name, UNWIND_ROWS, ROW_SIZE, 4, _ROW_STEPS)
+    """(first, count, offset): the number of the last row that is for an offset in the block at or below that."""
+    return search(name, UNWIND_ROWS, _ROW_SIZE, _ROW_STEPS, lambda b, entry: b.load(entry, 0, 2))
 
 
-def _search(name: str, table: str, size: int, width: int, steps: int) -> Function:
-    """Keys stand at the beginning of entries; what is before the first is said to be in the first."""
+def note_missing(b: Builder, work: Reg) -> None:
+    with b.when("eq", get(b, work, MISSED), Imm(0)):
+        put(b, work, MISSED, b.alu("add", get(b, work, COUNT), Imm(1)))
+
+
+def object_of(b: Builder, work: Reg, number: Operand) -> None:
+    """Put the tables of an object into the state."""
+    slot, unknown = b.slot(8), b.label()
+    b.store(slot, 0, 8, number)
+    found = b.call(NUMBERS["map_lookup_elem"], MapDescriptor(UNWIND_OBJECTS), SlotAddress(slot))
+    b.release(slot)
+    b.branch("eq", found, Imm(0), unknown)
+    for place, word in enumerate((FIRST_ROW, FIRST_BLOCK, BLOCKS, FIRST_RULE)):
+        put(b, work, word, b.load(found, 4 * place, 4))
+    b.place(unknown)
+
+
+def search(name: str, table: str, size: int, steps: int, key_of: Callable[[Builder, Reg], Operand]) -> Function:
+    """(first, count, key): the number of the last of so many entries whose key is at or below that; what is before the
+    first is said to be in the first. Keys have less than 63 bits."""
     b = Builder(name, 3)
     first, count, key = b.function.parameters
-    low, length = b.copy(first), b.copy(count)
-    absent = b.label()
-    for _ in range(steps):
-        half = b.in_register(b.alu("rsh", length, Imm(1)))
-        middle = b.in_register(b.alu("add", low, half))
-        entry = _entry(b, table, middle, size, absent)
-        # All bits if the entry begins above the key. Both are less than 1 << 63.
-        above = b.alu("arsh", b.alu("sub", key, b.load(entry, 0, width)), Imm(63))
-        b.move(low, b.alu("add", low, b.alu("and", half, b.alu("xor", above, Imm(-1)))))
-        b.move(length, b.alu("sub", length, half))
+    low, length, left = b.copy(first), b.copy(count), b.copy(Imm(steps))
+    again, absent = b.label(), b.label()
+    b.place(again)
+    half = b.in_register(b.alu("rsh", length, Imm(1)))
+    found = entry(b, table, b.alu("add", low, half), size, absent)
+    # All bits if the entry begins above the key.
+    above = b.alu("arsh", b.alu("sub", key, key_of(b, found)), Imm(63))
+    b.move(low, b.alu("add", low, b.alu("and", half, b.alu("xor", above, Imm(-1)))))
+    b.move(length, b.alu("sub", length, half))
+    b.move(left, b.alu("sub", left, Imm(1)))
+    b.branch("ne", left, Imm(0), again)
     b.place(absent)
     b.ret(low)
     return b.function
 
 
-def _entry(b: Builder, table: str, number: Operand, size: int, absent: int) -> Reg:
-    """The address of an entry, to block `absent` if there is none."""
+def entry(b: Builder, table: str, number: Operand, size: int, absent: int) -> Reg:
+    """The address of an entry in an array of pages, to block `absent` if there is none."""
     per_page = UNWIND_PAGE // size
     slot = b.slot(8)
     b.store(slot, 0, 8, b.alu("rsh", number, Imm(per_page.bit_length() - 1)))

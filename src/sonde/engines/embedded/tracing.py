@@ -31,7 +31,16 @@ from sonde.engines.embedded.structures import Structures
 from sonde.engines.embedded.task import Access, Task
 from sonde.engines.embedded.threads import Threads
 from sonde.engines.kernel.ring import KernelRing
-from sonde.spec import LOST_TICKS, PERF_RINGS, SKIPPED, TracingSpec, element_name, has_samples, has_user_addresses
+from sonde.spec import (
+    LOST_TICKS,
+    PERF_RINGS,
+    SKIPPED,
+    UNWIND_WANTED,
+    TracingSpec,
+    element_name,
+    has_samples,
+    has_user_addresses,
+)
 from sonde.target import proc
 from sonde.target.address_space import own_address_space
 from sonde.target.memory import ProcessMemory
@@ -63,6 +72,7 @@ class EmbeddedTracing:
         self._elements: dict[str, tuple[MapArray, int]] = {}
         self._ring_buffers: list[RingBuffer] = []
         self._events: Events | None = None
+        self._asked: Callable[[], None] | None = None
         self._images: ImageEvents | None = None
         self._sample_bytes = sample_bytes
         self._samples: SampleRing | None = None
@@ -77,6 +87,8 @@ class EmbeddedTracing:
     def _create_maps(self, spec: TracingSpec) -> None:
         for map_spec in spec.maps:
             made = self._maps[map_spec.name] = create(map_spec, self._memory, self._table)
+            if map_spec.name == UNWIND_WANTED:
+                self._tell_wanted(made)
             if isinstance(made, MapArray):
                 found = {element_name(map_spec.name, index): (made, index) for index in range(len(made.elements))}
                 self._elements.update(found)
@@ -188,6 +200,23 @@ class EmbeddedTracing:
     def heed(self, is_ending: Callable[[], bool]) -> None:
         """Cut loops short from when this says that the session is to end."""
         self._environment.is_ending = is_ending
+
+    def answer(self, asked: Callable[[], None]) -> None:
+        """Call this as soon as a program has asked for tables, before it goes on: its thread waits."""
+        self._asked = asked
+
+    def _tell_wanted(self, wanted: Map) -> None:
+        """Have what programs write to the map be told."""
+        updates = self._table.calls("map_update_elem")
+        update = updates[wanted.handle]
+
+        def updated(key: int, value: int, flags: int) -> int:
+            result = update(key, value, flags)
+            if self._asked is not None:
+                self._asked()
+            return result
+
+        updates[wanted.handle] = updated
 
     def attach(self) -> None:
         """Get the processes to where they wait to be traced. Raises CommandError."""

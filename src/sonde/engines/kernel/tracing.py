@@ -137,6 +137,9 @@ class KernelTracing:
     def heed(self, is_ending: Callable[[], bool]) -> None:
         """Nothing: the kernel executes programs, and all of them end soon."""
 
+    def answer(self, asked: Callable[[], None]) -> None:
+        """Nothing: programs do not wait."""
+
     def attach(self) -> None:
         """Attach every program whose probes the system fires, in the order of the spec. Raises EngineError."""
         takes = self._request is not None and self._request.take is not None

@@ -1,249 +1,204 @@
-"""How each instruction of an object leads to its caller, as rows that programs in the kernel can search: made from the
-frame descriptions in .eh_frame (LSB 10.6; DWARF 5, section 6.4), as far as rsp and rbp tell, which is nearly always.
+"""How each instruction of an object leads to its caller, as a table that programs in the kernel can search: made from
+the frame descriptions in .eh_frame (LSB 10.6).
 
-A row is for the code from its address to the next row's: u32 address, counted from where the object's table begins, i32
-offset of the frame address, i32 offset at which rbp was saved, u8 what the frame address is counted from, u8 what the
-place of rbp is (0 if it is in its register still), two bytes of nothing.
+A row is a u32: the lower half of the file offset from which on it holds, below the number of its rule. Rows are in
+order; those of one block of 64 KiB of the file stand together, and the first of a block is for its beginning.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable
+from array import array
+from collections.abc import Generator
 
 from sonde.symbols.dwarf.errors import DebugInfoError
-from sonde.symbols.dwarf.forms import sleb128, uleb128
-from sonde.symbols.dwarf.frames import Code, Description, Frames
-from sonde.symbols.elf import ElfFile
+from sonde.symbols.dwarf.frame_rules import (
+    BEGINNING,
+    NOT_KNOWN,
+    NOTHING,
+    SIGNAL,
+    Rule,
+    State,
+    rule,
+    run,
+)
+from sonde.symbols.dwarf.frames import Description, Frames
+from sonde.symbols.elf import ElfFile, Segment
 from sonde.symbols.errors import CostError
-from sonde.symbols.file_bytes import Part
 from sonde.typed import NamedTuple
 
 SECTION = ".eh_frame"
-ROW = struct.Struct("<IiiBBxx")
+RULE = struct.Struct("<iiihBB")
+"""Of a `frame_rules.Rule`: the offsets of the frame address, of rbp and of rbx; what is more; the kind; and what rbp
+and, in the upper half, rbx are counted from."""
 
-END, FROM_STACK, FROM_FRAME, AT_FRAME, SIGNAL, LINKAGE = range(6)
-"""The frame address is: not known, or there is no caller; rsp and an offset; rbp and an offset; what is there in memory
-(functions that align their stack); in the context that the kernel has left for a signal handler; that of an entry of
-the procedure linkage table, rsp + 8, and 8 more once it has pushed."""
+BLOCK = 16
+"""Bits of a file offset within a block."""
 
-BY_FRAME_ADDRESS, BY_RBP = 1, 2
-"""What the place at which rbp was saved is counted from."""
-
-_RBP, _RSP, _RETURN = 6, 7, 16
-_DEREFERENCE = 0x06
-_MOST = 1 << 32
 LARGEST = 16 << 20
 """Bytes of the section that are read; large programs have 3 to 10 MiB."""
+
+_MOST_RULES = 1 << 16
+_X86_64 = 62
+_NOBITS = 8
+_LARGEST_FILE = 1 << 32
+_EXECUTABLE = 1
 
 _WORTH = 1e-6
 """Seconds that a byte of it may take beside what the object may take anyway: a file of 100 MB takes 2."""
 
-_ROW_SIZE = 110
+_ROW_SIZE = 48
 """Bytes of memory that a row takes while all are made, about."""
 
-_RANGE = 1 << 31
+_STEP, _ROW_STEP = 200, 20_000
+"""Descriptions and rows after which others have their turn."""
 
 
-class _State(NamedTuple):
-    register: int
-    offset: int
-    kind: int
-    saved: int
-    saved_by: int
-    is_outermost: bool
+class Rows(NamedTuple):
+    """`blocks`: for each block a u32, which row is its first one, and one more, how many rows there are. `rules`: by
+    number, as RULE has them; 0 is that nothing is described."""
+
+    blocks: bytes
+    rows: bytes
+    rules: bytes
 
 
-_Rule = tuple[int, int, int, int]
-"""Of a row: offset of the frame address, that of rbp, what the former and what the latter is counted from."""
-
-_NOTHING: _Rule = (0, 0, END, 0)
+NO_ROWS = Rows(b"", b"", b"")
 
 
-def unwind_rows(file: ElfFile, base: int) -> bytes:
-    """The rows of an object whose table begins at the link-time address `base`, by address; b"" if it has none.
+def unwind_rows(file: ElfFile) -> Rows:
+    """The table of an object, NO_ROWS if it has none; what cannot be read is left out. Raises ElfError."""
+    making = make_rows(file)
+    while True:
+        try:
+            next(making)
+        except StopIteration as end:
+            found: Rows = end.value
+            return found
 
-    What cannot be read, or is too far away, is left out.
-    """
-    section = next((each for each in file.sections if each.name == SECTION and each.kind != 8), None)
-    if section is None:
-        return b""
+
+def make_rows(file: ElfFile) -> Generator[None, None, Rows]:
+    """The same, some milliseconds at a time."""
+    section = next((each for each in file.sections if each.name == SECTION and each.kind != _NOBITS), None)
+    if section is None or file.machine != _X86_64 or not file.is_64_bit:
+        return NO_ROWS
     data = file.contents(section, LARGEST)
     file.costs.allow(len(data) * _WORTH)
-    found: list[tuple[int, _Rule]] = []
-    rules: dict[_Rule, _Rule] = {_NOTHING: _NOTHING}
+    table = _Table(file.segments)
     try:
-        for description in Frames(data, section.address, True).descriptions():
-            file.costs.check()
-            if 0 <= description.start - base < _MOST - description.length:
-                rows = _rows(description, base)
-                file.costs.take(_ROW_SIZE * len(rows))
-                # Few of them are different, and many are alike.
-                found += [(address, rules.setdefault(rule, rule)) for address, rule in rows]
+        for number, description in enumerate(Frames(data, section.address, True).descriptions()):
+            if not number % _STEP:
+                file.costs.check()
+                file.costs.take(_ROW_SIZE * table.grown())
+                yield
+            table.add(description)
     except CostError:
         raise
     except DebugInfoError:
         pass
     finally:
-        file.costs.give_back(_ROW_SIZE * len(found))
-    return _joined(found)
+        file.costs.give_back(_ROW_SIZE * table.noted)
+    return (yield from table.laid_out())
 
 
-def _joined(found: list[tuple[int, _Rule]]) -> bytes:
-    """One row for each change; where one function's code ends and another's begins the latter counts."""
-    found.sort(key=lambda row: (row[0], row[1] is not _NOTHING))
-    rows: list[tuple[int, _Rule]] = []
-    for address, rule in found:
-        if rows and rows[-1][0] == address:
-            rows.pop()
-        if not rows or rows[-1][1] != rule:
-            rows.append((address, rule))
-    return b"".join(ROW.pack(address, *rule) for address, rule in rows)
+class _Table:
+    """Rows while they are gathered: numbers of the file offset, whether something is described, and the rule."""
+
+    def __init__(self, segments: tuple[Segment, ...]) -> None:
+        self._segments = [
+            each for each in segments if each.flags & _EXECUTABLE and each.offset + each.file_size < 1 << 32
+        ]
+        self._segment: Segment | None = None
+        self._rules: dict[Rule, int] = {NOTHING: 0}
+        self._states: dict[State, int] = {}
+        self._starts: dict[int, State] = {}
+        self._known: dict[tuple[int, bytes], list[tuple[int, int]]] = {}
+        self._rows: list[int] = []
+        self.noted = 0
+
+    def grown(self) -> int:
+        """How many rows more there are than when this was asked last."""
+        more = len(self._rows) - self.noted
+        self.noted += more
+        return more
+
+    def add(self, description: Description) -> None:
+        start, length, _, (data, at, end), common = description
+        segment = self._segment
+        if segment is None or not segment.address <= start < segment.address + segment.file_size:
+            segment = self._segment = self._found(start)
+            if segment is None:
+                return
+        if length > segment.address + segment.file_size - start:
+            return
+        start = start - segment.address + segment.offset
+        key = common.at, bytes(data[at:end])
+        rows = self._known.get(key)
+        if rows is None:
+            rows = self._known[key] = self._made(description, key[1])
+        for distance, number in rows:
+            if distance >= length:
+                break
+            self._rows.append(start + distance << 17 | (number != 0) << 16 | number)
+        self._rows.append(start + length << 17)
+
+    def _found(self, address: int) -> Segment | None:
+        return next((e for e in self._segments if e.address <= address < e.address + e.file_size), None)
+
+    def _made(self, description: Description, code: bytes) -> list[tuple[int, int]]:
+        common = description.common
+        if common.is_signal:
+            return [(0, self._number(Rule(SIGNAL)))]
+        try:
+            first = self._starts.get(common.at)
+            if first is None:
+                data, at, end = description.first
+                _, first = run(bytes(data[at:end]), common.code, common.data, BEGINNING)
+                self._starts[common.at] = first
+            found, _ = run(code, common.code, common.data, first)
+        except (IndexError, DebugInfoError):
+            return [(0, self._number(NOT_KNOWN))]
+        rows: list[tuple[int, int]] = []
+        for distance, state in found:
+            number = self._states.get(state)
+            if number is None:
+                number = self._states[state] = self._number(rule(state))
+            if rows and rows[-1][0] == distance:
+                rows.pop()
+            if not rows or rows[-1][1] != number:
+                rows.append((distance, number))
+        return rows
+
+    def _number(self, wanted: Rule) -> int:
+        # Of more rules than there are numbers the rest is not described.
+        return self._rules.setdefault(wanted, len(self._rules)) if len(self._rules) < _MOST_RULES else 0
+
+    def laid_out(self) -> Generator[None, None, Rows]:
+        """One row for each change; where one function's code ends and another's begins the latter counts."""
+        self._rows.sort()
+        yield
+        rows, blocks = array("I"), array("I")
+        placed, current = -1, 0
+        for number, row in enumerate(self._rows):
+            if not number % _ROW_STEP:
+                yield
+            offset, wanted = row >> 17, row & 0xFFFF
+            while offset >> BLOCK >= len(blocks):
+                placed = len(blocks) << BLOCK
+                blocks.append(len(rows))
+                rows.append(current << 16)
+            if offset == placed:
+                rows[-1] = offset & 0xFFFF | wanted << 16
+            elif wanted != current:
+                rows.append(offset & 0xFFFF | wanted << 16)
+                placed = offset
+            current = wanted
+        if not blocks:
+            return NO_ROWS
+        blocks.append(len(rows))
+        rules = b"".join(map(_packed, self._rules))
+        return Rows(blocks.tobytes(), rows.tobytes(), rules)
 
 
-def _rows(description: Description, base: int) -> list[tuple[int, _Rule]]:
-    start = description.start - base
-    end = start + description.length, _NOTHING
-    if description.common.is_signal:
-        return [(start, (0, 0, SIGNAL, 1)), end]
-    try:
-        machine = _Machine(description)
-        found = machine.run(start)
-    except (IndexError, DebugInfoError):
-        return [(start, _NOTHING)]
-    return [*(row for row in found if row[0] < end[0]), end]
-
-
-def _rule(state: _State) -> _Rule:
-    if state.is_outermost or state.kind == END or not -_RANGE <= state.offset < _RANGE:
-        return _NOTHING
-    if not state.saved_by or not -_RANGE <= state.saved < _RANGE:
-        return state.offset, 0, state.kind, 0
-    return state.offset, state.saved, state.kind, state.saved_by
-
-
-class _Machine:
-    """Runs the instructions of a description and notes a row where one advances."""
-
-    def __init__(self, description: Description) -> None:
-        self._code = description.common.code
-        self._data_factor = description.common.data
-        self._state = _State(_RSP, 8, FROM_STACK, 0, 0, False)
-        self._kept: list[_State] = []
-        self._rows: list[tuple[int, _Rule]] = []
-        self._run(description.first, 0)
-        self._initial = self._state
-        self._rows.clear()
-        self._own = description.own
-
-    def run(self, start: int) -> Iterable[tuple[int, _Rule]]:
-        """The rows of the code from `start` on. Raises IndexError or DebugInfoError."""
-        last = self._run(self._own, start)
-        return [*self._rows, (last, _rule(self._state))]
-
-    def _run(self, code: Code, location: int) -> int:
-        data, at, end = code
-        while at < end:
-            opcode, at = data[at], at + 1
-            high = opcode >> 6
-            if high == 1:
-                self._rows.append((location, _rule(self._state)))
-                location += (opcode & 0x3F) * self._code
-            elif high == 2:
-                offset, at = uleb128(data, at)
-                self._save(opcode & 0x3F, offset * self._data_factor)
-            elif high == 3:
-                self._restore(opcode & 0x3F)
-            elif opcode in (0x02, 0x03, 0x04):
-                size = 1 << opcode - 2
-                self._rows.append((location, _rule(self._state)))
-                location += int.from_bytes(data[at : at + size], "little") * self._code
-                at += size
-            elif opcode:
-                at = self._define(data, opcode, at)
-        return location
-
-    def _save(self, register: int, offset: int, by: int = BY_FRAME_ADDRESS) -> None:
-        if register == _RBP:
-            self._state = self._state._replace(saved=offset, saved_by=by)
-        elif register == _RETURN and (offset != -8 or not by):
-            # It is nowhere: there is no caller.
-            self._state = self._state._replace(is_outermost=True)
-
-    def _restore(self, register: int) -> None:
-        if register == _RBP:
-            self._state = self._state._replace(saved=self._initial.saved, saved_by=self._initial.saved_by)
-
-    def _define(self, data: Part, opcode: int, at: int) -> int:
-        state = self._state
-        if opcode == 0x0A:
-            self._kept.append(state)
-        elif opcode == 0x0B:
-            self._state = self._kept.pop()
-        elif opcode == 0x0C:
-            register, at = uleb128(data, at)
-            offset, at = uleb128(data, at)
-            self._state = _counted(state._replace(register=register, offset=offset))
-        elif opcode == 0x0D:
-            register, at = uleb128(data, at)
-            self._state = _counted(state._replace(register=register))
-        elif opcode == 0x0E:
-            offset, at = uleb128(data, at)
-            self._state = state._replace(offset=offset)
-        elif opcode == 0x0F:
-            size, at = uleb128(data, at)
-            self._state = _by_expression(state, data[at : at + size])
-            at += size
-        else:
-            at = self._other(data, opcode, at)
-        return at
-
-    def _other(self, data: Part, opcode: int, at: int) -> int:
-        register = 0
-        if opcode != 0x2E:
-            register, at = uleb128(data, at)
-        if opcode == 0x05:
-            offset, at = uleb128(data, at)
-            self._save(register, offset * self._data_factor)
-        elif opcode == 0x11:
-            offset, at = sleb128(data, at)
-            self._save(register, offset * self._data_factor)
-        elif opcode == 0x06:
-            self._restore(register)
-        elif opcode in (0x07, 0x08):
-            self._save(register, 0, 0)
-        elif opcode in (0x09, 0x14, 0x15):
-            _, at = uleb128(data, at)
-            self._save(register, 0, 0)
-        elif opcode in (0x10, 0x16):
-            size, at = uleb128(data, at)
-            self._save(register, *_by_rbp(data[at : at + size], opcode))
-            at += size
-        elif opcode == 0x2E:
-            _, at = uleb128(data, at)
-        else:
-            raise DebugInfoError(f"instruction {opcode:#x} of frame descriptions is not known")
-        return at
-
-
-def _counted(state: _State) -> _State:
-    return state._replace(kind={_RSP: FROM_STACK, _RBP: FROM_FRAME}.get(state.register, END))
-
-
-def _by_expression(state: _State, expression: bytes) -> _State:
-    """What compilers and linkers write: a word at rbp and an offset, and the rule of the procedure linkage table."""
-    if len(expression) > 2 and expression[0] == 0x70 + _RBP and expression[-1] == _DEREFERENCE:
-        offset, at = sleb128(expression, 1)
-        if at == len(expression) - 1:
-            return state._replace(offset=offset, kind=AT_FRAME)
-    is_linkage = expression[:2] == bytes((0x70 + _RSP, 8)) and bytes((0x70 + _RETURN, 0)) in expression
-    return state._replace(offset=8, kind=LINKAGE if is_linkage else END)
-
-
-def _by_rbp(expression: bytes, opcode: int) -> tuple[int, int]:
-    """The place of a register in a function that aligns its stack, which counts from rbp."""
-    if opcode == 0x10 and expression[:1] == bytes((0x70 + _RBP,)):
-        offset, at = sleb128(expression, 1)
-        if at == len(expression):
-            return offset, BY_RBP
-    return 0, 0
+def _packed(found: Rule) -> bytes:
+    return RULE.pack(found.offset, found.rbp, found.rbx, found.more, found.kind, found.rbp_by | found.rbx_by << 4)

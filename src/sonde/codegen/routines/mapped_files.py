@@ -1,0 +1,197 @@
+"""The mapping of an address by the kernel's own tree of a process's mappings, and the file that is mapped there.
+
+The tree is a maple tree (include/linux/maple_tree.h, Linux 6.1): nodes of 256 bytes with the last address of each slot
+but one, and the slots, which are the next nodes or, in leaves, the mappings. It is walked as mtree_lookup_walk
+(lib/maple_tree.c) does; a tree that is changed meanwhile leads elsewhere, which the mapping's own addresses tell.
+"""
+
+from __future__ import annotations
+
+from sonde.bpf.helpers import NUMBERS
+from sonde.codegen.builder import Builder
+from sonde.codegen.ir import Function, Imm, MapDescriptor, Reg, SlotAddress
+from sonde.codegen.routines import unwinding
+from sonde.codegen.routines.reading import read
+from sonde.codegen.routines.unwinding import (
+    BIAS,
+    END,
+    LOOK,
+    NODE,
+    NODE_SIZE,
+    PROCESS,
+    RETURNS,
+    SPACE,
+    START,
+)
+from sonde.codegen.routines.work import get, put
+from sonde.spec import UNWIND_FILES, UNWIND_WANTED
+from sonde.typed import NamedTuple
+
+
+class Offsets(NamedTuple):
+    """Where the kernel has a process's mappings and the file of each, in bytes."""
+
+    root: int
+    vdso: int
+    pivot: int
+    range_slot: int
+    arange_slot: int
+    start: int
+    end: int
+    page_offset: int
+    flags: int
+    file: int
+    file_inode: int
+    inode_sb: int
+    inode_number: int
+    inode_seconds: int
+    inode_nanoseconds: int
+    sb_device: int
+
+
+class ReturnOffsets(NamedTuple):
+    """Where struct return_instance of linux/uprobes.h has what is told of a function whose return is probed."""
+
+    stack: int
+    address: int
+    next: int
+
+
+_LEVELS = 7
+"""More than a tree of any size has: a node has at least five children."""
+
+_LEAF, _ARANGE = 1, 3
+_TYPE, _TYPES = 3, 15
+"""enum maple_type stands in the lower bits of the address of a node, from this one on."""
+
+_PIVOTS = 15
+_PAGE = 12
+_EXECUTABLE = 4
+_QUERIED = 1 << 31
+"""A bit of the nanoseconds that is none of their number (I_CTIME_QUERIED, linux/fs.h)."""
+
+_DEEPEST = 8
+"""Functions with probed returns that one frame may have."""
+
+
+def find(name: str, offsets: Offsets) -> Function:
+    """(work): the mapping that the walk's address is in; 1 if that is nothing to execute. A file that is not known is
+    noted for the session."""
+    b = Builder(name)
+    work = b.function.parameters[0]
+    absent, leaf = b.label(), b.label()
+    look, space = get(b, work, LOOK), get(b, work, SPACE)
+    mapping = b.copy(read(b, space, offsets.root, 8, absent))
+    # A tree without nodes is that of no process.
+    b.branch("ne", b.alu("and", mapping, Imm(3)), Imm(2), absent)
+    down = "_".join(("unwind_down", str(offsets.pivot), str(offsets.range_slot), str(offsets.arange_slot)))
+    left, again = b.copy(Imm(_LEVELS)), b.label()
+    b.place(again)
+    kind = b.in_register(b.alu("and", b.alu("rsh", mapping, Imm(_TYPE)), Imm(_TYPES)))
+    b.move(mapping, b.call_local(down, work, mapping))
+    b.branch("eq", mapping, Imm(0), absent)
+    b.branch("eq", kind, Imm(_LEAF), leaf)
+    b.move(left, b.alu("sub", left, Imm(1)))
+    b.branch("ne", left, Imm(0), again)
+    b.jump(absent)
+    b.place(leaf)
+    start, end = read(b, mapping, offsets.start, 8, absent), read(b, mapping, offsets.end, 8, absent)
+    b.branch("lt", look, start, absent)
+    b.branch("ge", look, end, absent)
+    b.branch("eq", b.alu("and", read(b, mapping, offsets.flags, 8, absent), Imm(_EXECUTABLE)), Imm(0), absent)
+    put(b, work, START, start)
+    put(b, work, END, end)
+    _look_up(b, work, mapping, offsets, absent)
+    b.ret(Imm(0))
+    b.place(absent)
+    b.ret(Imm(1))
+    return b.function
+
+
+def _look_up(b: Builder, work: Reg, mapping: Reg, offsets: Offsets, absent: int) -> None:
+    """Put the tables of the mapped file into the state, if it has any."""
+    key, ready, nameless, end = b.slot(24), b.label(), b.label(), b.label()
+    start = get(b, work, START)
+    for place in (0, 8, 16):
+        b.store(key, place, 8, Imm(0))
+    put(b, work, BIAS, start)
+    file = b.copy(read(b, mapping, offsets.file, 8, absent))
+    b.branch("eq", file, Imm(0), nameless)
+    pages = read(b, mapping, offsets.page_offset, 8, absent)
+    put(b, work, BIAS, b.alu("sub", start, b.alu("lsh", pages, Imm(_PAGE))))
+    inode = b.copy(read(b, file, offsets.file_inode, 8, absent))
+    b.store(key, 0, 8, read(b, inode, offsets.inode_number, 8, absent))
+    b.store(key, 8, 8, read(b, inode, offsets.inode_seconds, 8, absent))
+    b.store(key, 16, 4, read(b, b.copy(read(b, inode, offsets.inode_sb, 8, absent)), offsets.sb_device, 4, absent))
+    nanoseconds = read(b, inode, offsets.inode_nanoseconds, 4, absent)
+    b.store(key, 20, 4, b.alu("and", nanoseconds, Imm(_QUERIED - 1)))
+    b.jump(ready)
+    b.place(nameless)
+    # Memory that is no file's may be that of the kernel's own object.
+    b.branch("ne", start, read(b, get(b, work, SPACE), offsets.vdso, 8, absent), end)
+    b.place(ready)
+    found = b.call(NUMBERS["map_lookup_elem"], MapDescriptor(UNWIND_FILES), SlotAddress(key))
+    known = b.label()
+    b.branch("ne", found, Imm(0), known)
+    wanted = b.slot(16)
+    b.store(wanted, 0, 8, get(b, work, PROCESS))
+    b.store(wanted, 8, 8, start)
+    b.call(NUMBERS["map_update_elem"], MapDescriptor(UNWIND_WANTED), SlotAddress(key), SlotAddress(wanted), Imm(0))
+    unwinding.note_missing(b, work)
+    b.jump(end)
+    b.place(known)
+    unwinding.object_of(b, work, b.load(found, 0, 4))
+    b.place(end)
+
+
+def down(name: str, pivot: int, range_slot: int, arange_slot: int) -> Function:
+    """(work, node): what is in the slot of the node that is for the walk's address; 0 if nothing is, or the node is
+    not to be read."""
+    b = Builder(name, 2)
+    work, node = b.function.parameters
+    bad = b.label()
+    target = b.in_register(b.alu("add", work, Imm(NODE)))
+    address = b.in_register(b.alu("and", node, Imm(-NODE_SIZE)))
+    b.branch("slt", b.call(NUMBERS["probe_read_kernel"], target, Imm(NODE_SIZE), address), Imm(0), bad)
+    page = b.in_register(b.alu("rsh", get(b, work, LOOK), Imm(_PAGE)))
+    going, slot, place, again = b.copy(Imm(1)), b.copy(Imm(0)), b.copy(Imm(0)), b.label()
+    # The slot is the first whose last page is not below; pages are small numbers, the kernel's own included. Behind
+    # the fewer ones of a node with gaps there are slots, addresses of the kernel, which are above.
+    b.place(again)
+    last = b.alu("rsh", b.load(b.in_register(b.alu("add", target, place)), pivot, 8), Imm(_PAGE))
+    b.move(going, b.alu("and", going, b.alu("rsh", b.alu("sub", last, page), Imm(63))))
+    b.move(slot, b.alu("add", slot, going))
+    b.move(place, b.alu("add", place, Imm(8)))
+    b.branch("ne", place, Imm(8 * _PIVOTS), again)
+    kind = b.alu("and", b.alu("rsh", node, Imm(_TYPE)), Imm(_TYPES))
+    base = b.copy(Imm(range_slot))
+    with b.when("eq", kind, Imm(_ARANGE)):
+        b.move(base, Imm(arange_slot))
+    chosen = b.alu("and", b.alu("add", base, b.alu("lsh", slot, Imm(3))), Imm(NODE_SIZE - 8))
+    b.ret(b.load(b.in_register(b.alu("add", target, chosen)), 0, 8))
+    b.place(bad)
+    b.ret(Imm(0))
+    return b.function
+
+
+def returned(name: str, offsets: ReturnOffsets) -> Function:
+    """(work, place): where the function returns to whose return address stood at `place`, 0 if its return is not
+    probed."""
+    b = Builder(name, 2)
+    work, place = b.function.parameters
+    end, found = b.label(), b.label()
+    instance, left, again = b.copy(get(b, work, RETURNS)), b.copy(Imm(_DEEPEST)), b.label()
+    b.place(again)
+    b.branch("eq", instance, Imm(0), end)
+    stack = b.copy(read(b, instance, offsets.stack, 8, end))
+    b.branch("eq", stack, place, found)
+    b.branch("gt", stack, place, end)
+    b.move(instance, read(b, instance, offsets.next, 8, end))
+    put(b, work, RETURNS, instance)
+    b.move(left, b.alu("sub", left, Imm(1)))
+    b.branch("ne", left, Imm(0), again)
+    b.place(end)
+    b.ret(Imm(0))
+    b.place(found)
+    b.ret(read(b, instance, offsets.address, 8, end))
+    return b.function
