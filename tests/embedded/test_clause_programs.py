@@ -3,6 +3,7 @@
 import random
 
 import pytest
+import whole_programs
 from clause_programs import DECLARED, program
 
 from sonde.codegen.compiler import Compilation
@@ -34,6 +35,13 @@ def steps(text):
 @pytest.mark.parametrize("seed", range(16))
 def test_random_programs_are_accepted(seed):
     assert max(steps(program(random.Random(seed)))) < MOST_STEPS
+
+
+@pytest.mark.parametrize("seed", [195, 297, 482, 584])
+def test_loops_among_conditions_are_not_followed_once_a_path(seed):
+    """Programs that loop and compare strings, with many numbers on the stack that nothing reads any more."""
+    text = whole_programs.program(random.Random(seed)).text.replace("$target", "4321")
+    assert max(steps(text)) < MOST_STEPS
 
 
 def test_buckets_of_strings():

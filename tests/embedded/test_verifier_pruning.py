@@ -110,6 +110,39 @@ def test_numbers_that_matter_are_followed():
     assert steps("r7") > steps("0")
 
 
+LOOPS = """
+    r6 = *(u64 *)(r1 +0)
+    {turns}
+    r0 = 0
+    exit
+turn:
+    r0 = 0
+    exit
+"""
+
+TURN = """
+    r7 = 0
+    if r6 & {bit} goto on{n}
+    r7 = 1
+on{n}:
+    *(u64 *)(r10 -{slot}) = r7
+    r7 = *(u64 *)(r10 -{slot})
+    r1 = 9
+    r2 = subprog[turn]
+    r3 = 0
+    r4 = 0
+    call bpf_loop
+"""
+
+
+def test_dead_slots_of_the_callers_of_a_loop_do_not_multiply_the_paths():
+    def of(count):
+        turns = "\n".join(TURN.format(n=n, bit=1 << n, slot=8 * n + 8) for n in range(count))
+        return verdict(program(LOOPS.format(turns=turns)))
+
+    assert 0 < of(16) < 3 * of(8)
+
+
 # Before, what was done, after: (live, precise) behind the effects, the effects, and what matters before them.
 
 

@@ -49,7 +49,7 @@ def outcome(engine, text, words):
     return done.stdout, done.stderr
 
 
-ROW = re.compile(r"^ *((?:< |>= )?-?\d+) (?:\|[@ ]*|[@ ]*\| ?)(-?\d+) *$")
+ROW = re.compile(r"^ *((?:< |>= )?-?\d+) [@ ]*\|[@ ]*(-?\d+) *$")
 
 
 def shown(output):

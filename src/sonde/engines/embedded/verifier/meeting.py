@@ -58,7 +58,7 @@ class Meeting:
         for checkpoint in reversed(self._complete):
             if covers(checkpoint, state):
                 checkpoint.hits += 1
-                segment.end(checkpoint.live, checkpoint.precise)
+                segment.end(checkpoint.live, checkpoint.precise, checkpoint.bounded)
                 return None
             checkpoint.misses += 1
         if len(self._complete) > _FEW:
@@ -75,9 +75,11 @@ class Meeting:
 
     def _turn(self, state: State, segment: Segment) -> Segment | None:
         live = self._live(state)
-        if any(contains(checkpoint, state, live) for checkpoint in reversed(self._under_way)):
-            segment.end(live, live)
-            return None
+        for checkpoint in reversed(self._under_way):
+            if contains(checkpoint, state, live):
+                checkpoint.is_met = True
+                segment.end(live, live, checkpoint.bounded)
+                return None
         if self._rounds() >= _MOST_TURNS:
             raise EndlessError(
                 f"the loop is another one in each of its first {_MOST_TURNS} turns: pointers change in it"
@@ -111,5 +113,6 @@ class Meeting:
     def _checkpoint(self, state: State, segment: Segment) -> Segment:
         made = Segment(segment)
         made.checkpoint = Checkpoint(state.copy(), made.turns)
+        made.checkpoint.bounded = made
         self._under_way.append(made.checkpoint)
         return made

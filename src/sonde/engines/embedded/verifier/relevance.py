@@ -5,6 +5,10 @@ Both questions are answered backwards: every instruction that a path runs throug
 paths from a point on have ended, the effects are gone through from last to first (the kernel's liveness and precision
 marks, kernel/bpf/liveness.c and mark_chain_precision() in kernel/bpf/verifier.c, come to the same).
 
+A path that comes back to a state that is being explored matters as much as that state, which is not known before all
+paths from it have ended. Until then more is said to matter than does, and behind it the least that holds is found
+(propagate_backedges() there).
+
 Registers and slots are the bits of a number: 11 registers, then 64 slots, of the innermost frame; above them those of
 its caller, and so on.
 """
@@ -56,24 +60,39 @@ Needs: TypeAlias = tuple[list[tuple[int, int, bool, Scalar | Pointer]], list[tup
 class Checkpoint:
     """A state at an instruction where paths meet, and, once all paths from it have ended, what matters of it.
 
-    `needs` are then the places to compare.
-    `is_turn`: the loop that goes round there, bounded by something else, has made a turn.
+    `needs` are then the places to compare. `bounded`: the segment that begins here while `live` and `precise` are more
+    than what matters, since some path from it came back to a state that is being explored.
+    `is_turn`: the loop that goes round there, bounded by something else, has made a turn. `is_met`: a path came back.
     """
 
-    __slots__ = ("hits", "is_complete", "is_turn", "live", "misses", "needs", "precise", "state", "turns")
+    __slots__ = (
+        "bounded",
+        "hits",
+        "is_complete",
+        "is_met",
+        "is_turn",
+        "live",
+        "misses",
+        "needs",
+        "precise",
+        "state",
+        "turns",
+    )
 
     def __init__(self, state: State, turns: int) -> None:
         self.state = state
         self.turns = turns
         self.live = self.precise = EVERYTHING
-        self.is_turn = False
+        self.is_turn = self.is_met = False
         self.is_complete = False
+        self.bounded: Segment | None = None
         self.needs: Needs = ([], [])
         self.hits = self.misses = 0
 
-    def complete(self, live: int, precise: int) -> None:
+    def complete(self, live: int, precise: int, bounded: Segment | None = None) -> None:
         """All paths from here have ended: of the state, these registers and slots matter."""
         self.live, self.precise, self.is_complete = live, precise, True
+        self.bounded = bounded
         self.needs = needs(self.state, live, precise)
 
 
@@ -108,15 +127,20 @@ class Segment:
 
     `turns` counts the times the path came to a place where something other than its state bounds a loop.
     `is_from_callback`: it begins where a callback has returned.
+    `owed`: the segments on whose beginnings more depends than is known, with what turns their bits into those at the
+    end of this one; what they are taken to need at most is in the `_most` fields, and the rest in those without.
     """
 
     __slots__ = (
         "_lift",
         "_live",
+        "_live_most",
         "_precise",
+        "_precise_most",
         "checkpoint",
         "effects",
         "is_from_callback",
+        "owed",
         "parent",
         "pending",
         "turns",
@@ -129,26 +153,100 @@ class Segment:
         self.effects: list[Effect] = []
         self.pending = 1
         self.is_from_callback = False
+        self.owed: list[tuple[Lift, Segment]] = []
         self._lift = lift
-        self._live = self._precise = 0
+        self._live = self._precise = self._live_most = self._precise_most = 0
 
-    def end(self, live: int, precise: int) -> None:
-        """One way on from this segment has been explored: this is what matters at its end."""
+    def end(self, live: int, precise: int, bounded: Segment | None = None, lift: Lift = _same) -> None:
+        """One way on from this segment has been explored: this is what matters at its end, or, of the beginning of a
+        segment that is `bounded`, at most."""
         segment = self
         while True:
-            segment._live |= live
-            segment._precise |= precise
+            if bounded is None:
+                segment._live |= live
+                segment._precise |= precise
+            else:
+                segment._live_most |= live
+                segment._precise_most |= precise
+                segment.owed.append((lift, bounded))
             segment.pending -= 1
             if segment.pending:
                 return
-            live, precise = _before(segment.effects, segment._live, segment._precise)
-            if segment.checkpoint is not None:
-                segment.checkpoint.complete(live, precise)
-            if segment.parent is None:
+            live, precise, bounded = segment._ended()
+            parent = segment.parent
+            if parent is None:
                 return
-            live, precise = segment._lift(live), segment._lift(precise)
-            segment.effects = []
-            segment = segment.parent
+            lift = segment._lift
+            live, precise = lift(live), lift(precise)
+            segment = parent
+
+    def _ended(self) -> tuple[int, int, Segment | None]:
+        """All ways on have been explored: what matters at the beginning, and this segment if that is a bound."""
+        checkpoint = self.checkpoint
+        if self.owed:
+            if checkpoint is not None and checkpoint.is_met and (owing := _owing(self)) is not None:
+                return *_settle(owing)[self], None
+            live, precise = _before(
+                self.effects, self._live | self._live_most, self._precise | self._precise_most
+            )  # fmt: skip
+            if checkpoint is not None:
+                checkpoint.complete(live, precise, self)
+            return live, precise, self
+        live, precise = _before(self.effects, self._live, self._precise)
+        self.settled(live, precise)
+        return live, precise, None
+
+    def needing(self, known: dict[Segment, tuple[int, int]]) -> tuple[int, int]:
+        """What matters at the beginning, if at those of the segments that are owed it is as given."""
+        live, precise = self._live, self._precise
+        for lift, other in self.owed:
+            others = known[other]
+            live |= lift(others[0])
+            precise |= lift(others[1])
+        return _before(self.effects, live, precise)
+
+    def settled(self, live: int, precise: int) -> None:
+        """This is all that matters at the beginning."""
+        if self.checkpoint is not None:
+            self.checkpoint.complete(live, precise)
+        self.effects = []
+        self.owed = []
+
+
+def _owing(turn: Segment) -> list[Segment] | None:
+    """The segments on which the turn depends and which are bounded, those that others depend on first; None if one of
+    them is a turn that is being explored itself."""
+    found: dict[Segment, None] = {}
+    open_ = [(turn, iter(turn.owed))]
+    seen = {turn}
+    while open_:
+        segment, rest = open_[-1]
+        for _, other in rest:
+            if other.pending:
+                return None
+            if other not in seen:
+                seen.add(other)
+                open_.append((other, iter(other.owed)))
+                break
+        else:
+            found[segment] = None
+            open_.pop()
+    return list(found)
+
+
+def _settle(owing: list[Segment]) -> dict[Segment, tuple[int, int]]:
+    """The least that matters at the beginning of each, so that all of them agree."""
+    known = dict.fromkeys(owing, (0, 0))
+    changed = True
+    while changed:
+        changed = False
+        for segment in owing:
+            needed = segment.needing(known)
+            if needed != known[segment]:
+                known[segment], changed = needed, True
+    for segment, (live, precise) in known.items():
+        segment.settled(live, precise)
+    return known
 
 
 def _before(effects: list[Effect], live: int, precise: int) -> tuple[int, int]:
