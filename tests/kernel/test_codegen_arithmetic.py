@@ -186,6 +186,18 @@ def test_keys_of_a_target_are_evaluated_once(statement, steps, element):
         assert program.begin().values() == [[3 + steps, element]]
 
 
+TARGETS = ("a[{}] = {}", "self->a[{}] = {}", "s[{}] = lltostr({})", "o[{}] = {} ? v : v", "t[{}] = {}", "o[{}].x = {}")
+
+
+@pytest.mark.parametrize("engine", ["kernel", "embedded"])
+@pytest.mark.parametrize("target", TARGETS)
+def test_values_are_evaluated_before_the_keys_of_their_target(target, engine):
+    declared = "struct S { int x; } o[int], v; int a[int]; self int a[int]; string s[int]; int t[9]; int i;"
+    statement = target.format("i = 2 * i", "(i = i + 3)")
+    done = sonde("--engine", engine, "-qn", f'{declared} BEGIN {{ {statement}; printf("%d", i); exit(0); }}')
+    assert done.stdout.strip() == "6", done.stderr
+
+
 SHIFTS = (
     ("a >> sizeof (char)", -4), ("a << sizeof (char)", -16), ('a >> strlen("ab")', -2), ("a >> b", -1),
     ('b << strlen("ab")', 12), ("u >> b", 0x1FFFFFFF), ("-8 >> sizeof (char)", -4), ('-8 >> strlen("a")', -4),

@@ -19,7 +19,15 @@ from sonde.codegen.maps import NULL_MARK
 from sonde.codegen.places import Held, Memory, Place, Remote
 from sonde.codegen.region import bounded, span
 from sonde.codegen.strings import copy_string, in_memory, is_member, is_nullable, mark, store_member, string_length
-from sonde.codegen.variables import FLAG, element_key, evaluated_once, has_flag, object_size, thread_storage
+from sonde.codegen.variables import (
+    FLAG,
+    element_key,
+    element_map,
+    evaluated_once,
+    has_flag,
+    object_size,
+    thread_storage,
+)
 from sonde.lang import program as tree
 from sonde.lang.errors import DError
 from sonde.lang.types import Array, String, Struct, Type, is_signed, resolve, size_of
@@ -216,33 +224,31 @@ def assign_object(g: Generation, e: tree.Assign) -> None:
         _remove(g, e.target)
         return
     size = object_size(g.shared, e.target.type)
-    with evaluated_once(g, e.target):
-        if isinstance(e.target, tree.Element):
-            name, key = element_key(g, e.target)
-            # Strings are written in whole words, structures as long as they are.
-            written = size + 7 & ~7 if isinstance(resolve(e.target.type), String) else size & ~7
-            entry = _entry(g, name, written)
-            object_into(g, e.value, e.target.type, entry, size)
-            _update_object(g, e, name, key, entry)
-        elif _is_plain(e):
-            with _writable(g, e.target) as place:
+    if isinstance(e.target, tree.Element):
+        # Strings are written in whole words, structures as long as they are.
+        written = size + 7 & ~7 if isinstance(resolve(e.target.type), String) else size & ~7
+        entry = _entry(g, element_map(g, e.target), written)
+        object_into(g, e.value, e.target.type, entry, size)
+        _update_object(g, e, *element_key(g, e.target), entry)
+    elif _is_plain(e):
+        with evaluated_once(g, e.target), _writable(g, e.target) as place:
+            assert isinstance(place, Memory)
+            object_into(g, e.value, e.target.type, place, size)
+    elif isinstance(resolve(e.target.type), String):
+        text, capacity = in_memory(g, e.value)
+        with evaluated_once(g, e.target), _writable(g, e.target) as place:
+            if not isinstance(e.target, tree.Var) and is_nullable(g, e.value):
+                fault_if(g, "eq", mark(g, text), Imm(NULL_MARK), BAD_ADDRESS, Imm(0))
+            _store_string(g, e.target, text, capacity, place)
+            if isinstance(e.target, tree.Var) and has_flag(e.target.variable):
                 assert isinstance(place, Memory)
-                object_into(g, e.value, e.target.type, place, size)
-        elif isinstance(resolve(e.target.type), String):
-            text, capacity = in_memory(g, e.value)
-            with _writable(g, e.target) as place:
-                if not isinstance(e.target, tree.Var) and is_nullable(g, e.value):
-                    fault_if(g, "eq", mark(g, text), Imm(NULL_MARK), BAD_ADDRESS, Imm(0))
-                _store_string(g, e.target, text, capacity, place)
-                if isinstance(e.target, tree.Var) and has_flag(e.target.variable):
-                    assert isinstance(place, Memory)
-                    g.b.store(place.base, place.offset - FLAG, 8, Imm(1))
-        else:
-            value = _evaluated(g, e, size)
-            with _writable(g, e.target) as place:
-                memory = reached(g, place, size)
-                assert isinstance(memory, Memory)
-                copy(g, value, memory, size)
+                g.b.store(place.base, place.offset - FLAG, 8, Imm(1))
+    else:
+        value = _evaluated(g, e, size)
+        with evaluated_once(g, e.target), _writable(g, e.target) as place:
+            memory = reached(g, place, size)
+            assert isinstance(memory, Memory)
+            copy(g, value, memory, size)
 
 
 def _is_plain(e: tree.Assign) -> bool:

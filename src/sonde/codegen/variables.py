@@ -201,20 +201,28 @@ def evaluated_once(g: Generation, target: tree.Expr) -> Iterator[None]:
 def element_key(g: Generation, e: tree.Element) -> tuple[str, Memory]:
     if id(e) in g.element_keys:
         return g.element_keys[id(e)]
-    variable = e.variable
-    if variable.scope == "this":
-        raise Unsupported("an associative array of clause-local scope", e.position)
-    name, number = g.shared.variables[variable]
-    assert variable.keys is not None
+    name, variable = element_map(g, e), e.variable
+    _, number = g.shared.variables[variable]
     fields, size = g.shared.keys[variable]
     key = key_memory(g, e.keys, fields, size)
     if name == ARRAYS:
         store(g, key, 8, Imm(number))
     if variable.scope == "self":
         store(g, Memory(key.base, key.offset + (8 if name == ARRAYS else 0)), 8, thread_serial(g))
+    return name, key
+
+
+def element_map(g: Generation, e: tree.Element) -> str:
+    """The name of the map that the element is in."""
+    variable = e.variable
+    if variable.scope == "this":
+        raise Unsupported("an associative array of clause-local scope", e.position)
+    name, _ = g.shared.variables[variable]
+    assert variable.keys is not None
+    _, size = g.shared.keys[variable]
     value_size = _element_size(g.shared, variable)
     g.shared.maps.add(MapSpec(name, kinds.HASH, size, value_size, _entries(g.shared, size, value_size)))
-    return name, key
+    return name
 
 
 def object_place(g: Generation, e: tree.Expr) -> Place:
