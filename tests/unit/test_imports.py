@@ -28,7 +28,8 @@ ALLOWED = {
     "plain": {"typed"},
     "specfile": {"typed", "buckets", "conversion", "plain", "probe", "spec"},
     "formats": {"typed"},
-    "target": {"typed"},
+    "inherited": {"untrusted"},
+    "target": {"typed", "inherited"},
     "symbols": {"typed", "location", "resources", "target", "spec", "lang.types"},
     "lang": {"typed", "conversion", "location", "probe"},
     "probes": {
@@ -42,7 +43,7 @@ ALLOWED = {
     "consume": {"typed", "buckets", "conversion", "plain", "probe", "spec", "specfile", "engines.base", "samples"},
     "report": {
         "typed", "buckets", "conversion", "probe", "spec", "bpf.maps", "formats", "consume.events", "consume.options",
-        "consume.decode", "consume.stacks", "consume.words", "samples", "target.private_files",
+        "consume.decode", "consume.stacks", "consume.words", "samples", "target.private_files", "inherited",
     },
     "captures": {
         "typed", "conversion", "plain", "probe", "spec", "formats", "target", "consume.events", "consume.decode",

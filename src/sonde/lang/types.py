@@ -163,8 +163,25 @@ class Struct:
         return self._alignment or 1
 
     def find(self, name: str) -> Member | None:
-        """The member of that name, also inside anonymous members, its offset counted from the outermost start."""
-        return self._find(name, set())
+        """The member of that name, also inside anonymous members, its offset counted from the outermost start.
+
+        The nearest one, as C++ looks for the members of base classes (class.member.lookup): those of a class hide what
+        its bases have. Of several that are equally near it is the first.
+        """
+        near: list[tuple[Struct, int]] = [(self, 0)]
+        seen: set[Struct] = set()
+        while near:
+            further: list[tuple[Struct, int]] = []
+            for struct, offset in near:
+                for member in struct.members:
+                    if member.name == name:
+                        return member._replace(offset=member.offset + offset)
+                    inner = resolve(member.type)
+                    if not member.name and isinstance(inner, Struct) and inner not in seen:
+                        seen.add(inner)
+                        further.append((inner, offset + member.offset))
+            near = further
+        return None
 
     def names(self) -> set[str]:
         """Of all members that `find` finds."""
@@ -179,19 +196,6 @@ class Struct:
                     seen.add(id(inner))
                     pending.append(inner)
         return found
-
-    def _find(self, name: str, without: set[Struct]) -> Member | None:
-        """`without` are structures known not to have the member: a type may be in another more than once."""
-        for member in self.members:
-            if member.name == name:
-                return member
-            inner = resolve(member.type)
-            if not member.name and isinstance(inner, Struct) and inner not in without:
-                found = inner._find(name, without)
-                if found:
-                    return found._replace(offset=found.offset + member.offset)
-        without.add(self)
-        return None
 
     def __repr__(self) -> str:
         return f"{self.keyword} {self.name or '(anon)'}"

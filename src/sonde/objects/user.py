@@ -70,7 +70,7 @@ def _is_probeable(code: CodeObject, function: Function, kind: str) -> bool:
         not function.is_indirect
         and first is not None
         and first.is_probeable
-        and (kind != "return" or code.can_tell_return(function))
+        and (kind != "return" or not (code.return_obstacle(function) or code.is_unwound(function)))
     )
 
 
@@ -125,6 +125,7 @@ def _place(path: str, name: str, offset: int, kind: str, section: str) -> int:
             "name the function that is chosen",
         )
     _check(code, function, offset, section)
-    if kind == "return" and not code.can_tell_return(function):
-        raise ObjectError(f"{section}: {name} would not return as it does if that were probed")
+    reason = code.return_obstacle(function) if kind == "return" else ""
+    if reason:
+        raise ObjectError(f"{section}: {name} would not return as it does if that were probed: {reason}")
     return function.offset + offset

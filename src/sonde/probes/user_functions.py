@@ -21,7 +21,7 @@ from sonde.probes.pattern import Pattern, matcher, matches, plain
 from sonde.probes.pid import check, check_name
 from sonde.probes.provider import FILES, PID
 from sonde.probes.source_lines import SourceLine, addresses, source_line
-from sonde.probes.user_places import Place, named, obstacle, places, places_in_source
+from sonde.probes.user_places import Place, is_left_out, named, obstacle, places, places_in_source, without
 from sonde.symbols.code_objects import CodeObjects
 from sonde.symbols.elf import ElfError
 from sonde.symbols.functions import PROGRAM, CodeObject, Function
@@ -66,11 +66,21 @@ class UserFunctions:
         if chosen and not found and is_exact and plain(pattern.module):
             text = f"failed to lookup '{pattern.function}' in module '{pattern.module}'"
             raise DError("D_PROC_FUNC", text, hint=_stripped(chosen), names=_alike(pattern.function, chosen))
+        if matcher(pattern.name)("return"):
+            self._tell_left_out(pattern, sum(is_left_out(place, is_exact) for place in found))
         return [
             self._probe(pattern, place, name, offset)
             for place in found
             for name, offset in named(place, pattern.name, is_exact)
         ]
+
+    def _tell_left_out(self, pattern: Pattern, count: int) -> None:
+        if count:
+            functions = "a function" if count == 1 else f"{count} functions"
+            self.remarks[
+                f"{pattern} leaves out the return of {functions} that exceptions leave, which a probe there would end: "
+                "name one to have it"
+            ] = None
 
     def by_id(self, identifier: int) -> Probe | None:
         index = identifier - PID.first
@@ -85,8 +95,11 @@ class UserFunctions:
 
     def mismatch(self, pattern: Pattern) -> str:
         """Why a description matches no probe, for people."""
-        if self._chosen(pattern):
-            return f"no function there matches {pattern.function}"
+        chosen = self._chosen(pattern)
+        if chosen:
+            there = (place for each in chosen for place in places(each, pattern.function))
+            found = next((text for place in there if (text := without(place, pattern.name))), "")
+            return found or f"no function there matches {pattern.function}"
         if pattern.provider == FILES:
             if os.path.exists(pattern.module):
                 return f"{pattern.module} is no program or library (an ELF file), or may not be read"

@@ -43,15 +43,16 @@ def places_in_source(each: CodeObject, name: str) -> Iterator[Place]:
 def named(place: Place, name: str, is_exact: bool) -> Iterator[tuple[str, int]]:
     """Names and offsets of the function's probes that a name matches.
 
-    If `is_exact` one that cannot be is an error (DError with a D_PROC_* tag), else it is left out.
+    If `is_exact` one that cannot be is an error (DError with a D_PROC_* tag), else it is left out, as is the return
+    of a function that exceptions leave: the kernel's return address would end the program then.
     """
     exact = plain(name)
     if exact in ("entry", "return"):
         error = _refused(place, exact)
-        if error is None:
-            yield exact, 0
-        elif is_exact:
+        if error is not None and is_exact:
             raise error
+        if error is None and not (exact == "return" and is_left_out(place, is_exact)):
+            yield exact, 0
         return
     if exact:
         offset = int(exact, 16)
@@ -63,11 +64,29 @@ def named(place: Place, name: str, is_exact: bool) -> Iterator[tuple[str, int]]:
         return
     test = matcher(name)
     for kind in ("entry", "return"):
-        if test(kind) and _refused(place, kind) is None:
+        if test(kind) and _refused(place, kind) is None and not (kind == "return" and is_left_out(place, is_exact)):
             yield kind, 0
     for offset, instruction in place.object.instructions(place.function).items():
         if instruction.is_probeable and test(f"{offset:x}"):
             yield f"{offset:x}", offset
+
+
+def without(place: Place, name: str) -> str:
+    """Why a function that a pattern matches has no probe of a name; "" if it is not known."""
+    exact = plain(name)
+    error = _refused(place, exact) if exact in ("entry", "return") else None
+    if error is not None:
+        return f"{error.text}: {error.hint}" if error.hint else error.text
+    if exact == "return" and is_left_out(place, False):
+        return (
+            f"exceptions leave function '{place.function.name}', which a probe at its return would end: name it alone"
+        )
+    return ""
+
+
+def is_left_out(place: Place, is_exact: bool) -> bool:
+    """Whether a pattern leaves out the function's return."""
+    return not is_exact and place.object.is_unwound(place.function)
 
 
 def obstacle(place: Place, offset: int, called: str) -> DError | None:
@@ -98,7 +117,8 @@ def _refused(place: Place, kind: str) -> DError | None:
     if first is None or not first.is_probeable:
         text = f"function '{place.function.name}' begins with an instruction that the kernel cannot probe"
         return DError("D_PROC_CREATEFAIL", text)
-    if kind == "return" and not place.object.can_tell_return(place.function):
+    reason = place.object.return_obstacle(place.function) if kind == "return" else ""
+    if reason:
         text = f"function '{place.function.name}' would not return as it does if that were probed"
-        return DError("D_PROC_CREATEFAIL", text)
+        return DError("D_PROC_CREATEFAIL", text, hint=reason)
     return None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 
+from sonde.inherited import environment
 from sonde.report.escape import escaped
 from sonde.report.output import Output
 from sonde.typed import Protocol
@@ -51,7 +52,7 @@ def _run(command: bytes, output: Output) -> str | None:
     arguments = [b"sh", b"-c", command]
     actions = [(os.POSIX_SPAWN_DUP2, output.descriptor, 1)] if output.descriptor != 1 else []
     try:
-        process = os.posix_spawn(b"/bin/sh", arguments, os.environ, file_actions=actions)
+        process = os.posix_spawn(b"/bin/sh", arguments, environment(), file_actions=actions)
     except OSError as error:
         return f"failed to run /bin/sh: {error.strerror}"
     os.waitpid(process, 0)

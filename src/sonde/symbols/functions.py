@@ -11,6 +11,7 @@ from sonde.symbols.elf import ElfError, ElfFile
 from sonde.symbols.indirect import Loaded
 from sonde.symbols.instruction_lengths import LONGEST, Instruction, decode, starts
 from sonde.symbols.symbol_table import STT_FUNC, STT_GNU_IFUNC, ElfSymbol, SymbolTable
+from sonde.symbols.unwound import UNWOUND, unwound
 from sonde.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -28,6 +29,9 @@ _OWN_RETURN = re.compile(
 )
 """Functions that keep their return address for a second return, or do not find one on top of the stack: the kernel
 puts another in its place to learn of a return, which would end up in a jmp_buf, or be in argc."""
+
+_OF_GO = (".gopclntab", ".go.buildinfo", ".note.go.buildid")
+"""Sections that Go's linker makes."""
 
 
 class Function(NamedTuple):
@@ -136,9 +140,34 @@ class CodeObject:
         """Whether no file with its full symbol table was found."""
         return not any(each.has_symbol_table for each in self._symbols)
 
-    def can_tell_return(self, function: Function) -> bool:
-        """Whether the kernel can be told of its returns without changing what the process does."""
-        return not any(_OWN_RETURN.fullmatch(name.removeprefix("__GI_")) for name in self.names(function))
+    def return_obstacle(self, function: Function) -> str:
+        """Why the kernel cannot be told of its returns without changing what the process does, "" if it can."""
+        if self._is_go:
+            return "programs of Go move their stacks, and end where a return address is not theirs"
+        names = [name.removeprefix("__GI_") for name in self.names(function)]
+        if any(map(_OWN_RETURN.fullmatch, names)):
+            return "it keeps its return address, or has none"
+        if any(map(UNWOUND.match, names)):
+            return "exceptions pass through it, which a return address that is not theirs ends"
+        return ""
+
+    def is_unwound(self, function: Function) -> bool:
+        """Whether exceptions begin in the function or are cleaned up in it, as far as its own calls tell."""
+        return function.address in self._unwound
+
+    @cached_property
+    def _unwound(self) -> frozenset[int]:
+        try:
+            return unwound(self._file, (address for _, address in self._named), self._name_at)
+        except ElfError:
+            return frozenset()
+
+    def _name_at(self, address: int) -> str:
+        return next((_base(each) for table in self._tables for each in _functions(table, address)), "")
+
+    @cached_property
+    def _is_go(self) -> bool:
+        return any(each.name in _OF_GO for each in self._file.sections)
 
     def resolved(self, function: Function, address: int) -> Function | None:
         """The function at an address that an indirect one stands for, under the name of that."""

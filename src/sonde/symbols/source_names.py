@@ -27,21 +27,25 @@ _ABBREVIATED = frozenset(
 """Names for which there are abbreviations (Itanium C++ ABI, 5.1.10)."""
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
+_GENERIC, _AS = "$LT$", " as "
 _CLOSING = {"(": ")", "<": ">", "{": "}", "[": "]"}
 
 
 def candidates(symbols: Iterable[str], name: str) -> Iterator[str]:
     """Those that can be of a function with the name, as far as their characters tell: identifiers have their lengths
     before them."""
-    identifiers = _identifiers(name)
+    words = _identifiers(name)
+    identifiers = [f"{len(each.encode())}{each}" for each in words]
     for symbol in symbols:
-        if symbol.startswith(_MANGLED) and all(each in symbol for each in identifiers):
+        if not symbol.startswith(_MANGLED):
+            continue
+        # Rust's older scheme has types that are generic, or of an implementation, as text.
+        if all(each in symbol for each in (words if _GENERIC in symbol else identifiers)):
             yield symbol
 
 
 def _identifiers(name: str) -> list[str]:
-    words = [each for each in name.split(SEPARATOR) if _WORD.fullmatch(each) and each not in _ABBREVIATED]
-    return [f"{len(each.encode())}{each}" for each in words]
+    return [each for each in name.split(SEPARATOR) if _WORD.fullmatch(each) and each not in _ABBREVIATED]
 
 
 def named(symbols: Iterable[str], name: str) -> Iterator[str]:
@@ -60,10 +64,29 @@ def _those(symbols: Iterable[str], test: Callable[[list[str]], bool]) -> Iterato
     try:
         for symbol in symbols:
             parts = scopes(symbol) or _parts(demangler, symbol)
-            if parts and test(parts):
+            if parts and (test(parts) or any(map(test, of_implementation(parts)))):
                 yield symbol
     finally:
         demangler.close()
+
+
+def of_implementation(parts: list[str]) -> list[list[str]]:
+    """The other names of a function of Rust that implements something: `<Token as Score>::score` is `Token::score`, and
+    `Score::score`; `<Token>::new` is `Token::new`."""
+    if not parts[0].startswith("<"):
+        return []
+    type_, _, trait = _halves(parts[0][1:-1])
+    return [[*components(each), *parts[1:]] for each in (type_.lstrip("&*"), trait) if each]
+
+
+def _halves(text: str) -> tuple[str, str, str]:
+    """What is before and behind the ` as ` outside of brackets."""
+    depth = 0
+    for at, each in enumerate(text):
+        depth += (each in "<([") - (each in ">)]" and text[at - 1] != "-")
+        if not depth and text.startswith(_AS, at):
+            return text[:at], _AS, text[at + len(_AS) :]
+    return text, "", ""
 
 
 def _parts(demangler: Demangler, symbol: str) -> list[str]:

@@ -179,7 +179,8 @@ class SymbolTable:
                 yield keys[place] >> _SHIFT
 
     def symbolize(self, address: int) -> tuple[str, int] | None:
-        """The name of the symbol that has a link-time address in it, and the distance from its start.
+        """The name of the symbol that has a link-time address in it, without its version, and the distance from its
+        start.
 
         Of several it is the one that starts last; one without a size goes as far as the next symbol.
         """
@@ -195,7 +196,7 @@ class SymbolTable:
             inside = address < start + size or (not size and start == nearest)
             if inside and (best is None or (start, entry) > best):
                 best = start, entry
-        return (best[1].symbol.name, address - best[0]) if best else None
+        return (best[1].symbol.name.partition("@")[0], address - best[0]) if best else None
 
     def thread_data(self, name: str) -> int | None:
         """Where a thread-local variable is among those of its object; None if there is none of that name."""

@@ -7,6 +7,8 @@ import shlex
 import signal
 from collections.abc import Callable
 
+from sonde.inherited import environment
+
 
 class CommandError(Exception):
     """The command cannot be started, or the process is not there."""
@@ -71,7 +73,7 @@ def _become(arguments: list[str], prepare: Callable[[], object], writer: int) ->
         for number in _IGNORED_BY_PYTHON:
             signal.signal(number, signal.SIG_DFL)
         prepare()
-        os.execvp(arguments[0], arguments)
+        os.execvpe(arguments[0], arguments, environment())
     except Exception as error:
         os.write(writer, (getattr(error, "strerror", None) or repr(error)).encode())
     finally:

@@ -129,7 +129,9 @@ def _declared(source: Source, name: str, look: Look) -> set[int]:
                 at.AT_NAME in attributes
                 and is_base(*attributes[at.AT_NAME])
                 and (is_operator or not bracket or _is_alike(_name(source, unit, each.attributes), parts[-1]))
-                and _is_in(source, unit, each.around, parts[:-1])
+                and (
+                    _is_in(source, unit, each.around, parts[:-1]) or _is_implementation(source, unit, attributes, parts)
+                )
             ):
                 found.add(each.offset)
     if source.shared is not None:
@@ -137,6 +139,20 @@ def _declared(source: Source, name: str, look: Look) -> set[int]:
         others = functions_named(shared, name) if look == source.functions else variables_named(shared, name)
         found |= _referring(source, {~offset for offset in others}, look)
     return _referring(source, found, look)
+
+
+def _is_implementation(source: Source, unit: Unit, attributes: Attributes, parts: list[str]) -> bool:
+    """Whether a function of Rust implements something for what the scopes name: debug information has it in a namespace
+    `{impl#1}`, its symbol has the type."""
+    symbol = (source.string(unit, attributes, *_LINKAGE_NAMES) or b"").decode(errors="replace")
+    if len(parts) < 2 or not symbol.startswith(("_R", "_ZN")) or (symbol[1] == "Z" and "$LT$" not in symbol):
+        return False
+    # What few names need.
+    from sonde.symbols.rust_names import demangle
+    from sonde.symbols.source_names import components as scopes_of
+    from sonde.symbols.source_names import of_implementation
+
+    return any(each[-len(parts) :] == parts for each in of_implementation(scopes_of(demangle(symbol) or symbol)))
 
 
 def scope_names(source: Source, unit: Unit, around: Around) -> tuple[str, ...] | None:
