@@ -34,6 +34,7 @@ PACKAGES = {
     "groff": "groff-base",
     "gzip": "gzip",
     "ip": "iproute2",
+    "javac": "openjdk-17-jdk-headless",
     "ld": "binutils",
     "ldconfig": "libc-bin",
     "llvm-dwp": "llvm",
