@@ -9,7 +9,8 @@
 The checkouts stay outside the project. What counts is a file's content: a script is a `.d` file or one whose first line
 runs dtrace, a wrapper a file for another interpreter, without a suffix, that runs dtrace. Each is compiled as it is,
 then with -Z; what compiles is run for a moment with a small workload, which is also the process of `$target`. A script
-that wants arguments gets the number 1 for each. Needs root, ksh and perl; ten minutes on two CPUs.
+that wants arguments gets the number 1 for each, or `read` for a system call. Needs root, ksh and perl; ten minutes on
+two CPUs.
 """
 
 from __future__ import annotations
@@ -40,6 +41,8 @@ SECONDS = 1.5
 PATIENCE = 20
 _RUNS_DTRACE = re.compile(r"\b(?:/usr/sbin/)?dtrace\s+-|/usr/sbin/dtrace|^dtrace=", re.MULTILINE)
 _ARGUMENT = re.compile(r"\$\$?([1-9])\b")
+_CALL = re.compile(r"(?<=syscall::)\$([1-9])(?=:)")
+"""An argument that is the name of a system call."""
 
 
 class Script(NamedTuple):
@@ -143,7 +146,9 @@ class Runner:
         flags = first[2:].split()[1:] if first.startswith("#!") else ["-s"]
         numbers = [int(number) for number in _ARGUMENT.findall(_without_comments(text))]
         target = ["-c", " ".join(WORKLOAD)] if "$target" in text else []
-        return ["dtrace", *target, *flags, str(script.path), *["1"] * max(numbers, default=0)]
+        calls = {int(number) for number in _CALL.findall(text)}
+        operands = ("read" if number + 1 in calls else "1" for number in range(max(numbers, default=0)))
+        return ["dtrace", *target, *flags, str(script.path), *operands]
 
 
 def _without_comments(text: str) -> str:
@@ -174,7 +179,7 @@ def judge(script: Script, runner: Runner, causes: Causes, is_run: bool) -> Resul
         attempt, how, options = runner.attempt(script, ["-e", "-xerrtags", "-Z"]), "with -Z", ["-Z"]
     failures = causes.of_messages(plain.errors) if not plain.is_right else []
     if not script.is_wrapper:
-        failures += [each for each in causes.of_descriptions(script.text) if each not in failures]
+        failures += [each for each in causes.of_descriptions(_CALL.sub("read", script.text)) if each not in failures]
     if not attempt.is_right:
         found = causes.of_messages(attempt.errors)
         failures += [each for each in found if each not in failures]
