@@ -144,7 +144,7 @@ def test_classes_of_another_file_are_told_apart_by_what_they_are_in(compiler, fl
     assert members(resolve(resolve(this.find("hidden").type).to)) == [("behind", 0, 0)]
 
 
-@pytest.mark.skipif(shutil.which("dwz") is None, reason="dwz is not installed")
+@packages.needs("dwz")
 def test_definitions_that_dwz_has_moved_are_found(tmp_path):
     path = built(tmp_path, "gcc", ("-O0",), {"user": USER_C, "owner": OWNER_C, "other": OTHER_C}, "c")
     for name in ("one", "two"):
