@@ -18,7 +18,7 @@ _COMPILE = {
     "cpphdrs": _SWITCH, "cpppath": _TEXT, "ctfpath": _TEXT, "ctypes": _TEXT, "debug": _SWITCH, "debugassert": _TEXT,
     "defaultargs": _SWITCH, "define": _TEXT, "disasm": _COUNT, "dofstashpath": _TEXT, "droptags": _SWITCH,
     "dtypes": _TEXT, "empty": _SWITCH, "engine": _TEXT, "errtags": _SWITCH, "evaltime": _TEXT,
-    "exit": _TEXT, "incdir": _TEXT,
+    "exit": _TEXT, "follow": _TEXT, "incdir": _TEXT,
     "iregs": _COUNT,
     "kdefs": _SWITCH, "knodefs": _SWITCH, "late": _TEXT, "lazyload": _SWITCH, "ldpath": _TEXT, "libdir": _TEXT,
     "linkmode": _TEXT, "linktype": _TEXT, "linknommap": _SWITCH, "modpath": _TEXT, "nolibs": _SWITCH,
@@ -54,7 +54,7 @@ _DYNAMIC = {
 _AFTER_COMPILING = frozenset(
     (
         "aggpercpu", "bpflog", "bpflogsize", "demangle", "destructive", "droptags", "engine", "evaltime", "exit",
-        "heatrate",
+        "follow", "heatrate",
         "inlines", "noresolve", "seccomp", "statusrate",
     )
 )  # fmt: skip
@@ -233,6 +233,7 @@ _CHOICES = {
     "unwind": ("auto", "dwarf", "frames"), "xdp": ("native", "generic"),
     "stdc": ("a", "c", "t", "s"), "evaltime": ("exec", "preinit", "postinit", "main"),
     "engine": ("auto", "kernel", "embedded"), "exit": ("program", "command"),
+    "follow": ("command", "all"),
     "debugassert": ("mutexes",),
     "linkmode": ("kernel", "dynamic", "static"), "linktype": ("elf", "dof"), "late": ("static", "dynamic"),
 }  # fmt: skip

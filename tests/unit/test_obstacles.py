@@ -100,3 +100,20 @@ def test_what_has_ended_meanwhile(root):
 def test_other_errors_are_named(root):
     assert refused(root, errno.EIO) == "Input/output error (ptrace)"
     assert refused(root, errno.ENOSYS).startswith("ptrace(2) is not there")
+
+
+@pytest.mark.parametrize(("uid_map", "same", "wanted"), [
+    ("0 1000 1", False, "it is outside of this user namespace"),
+    ("0 1000 1", True, "ptrace is not permitted by a security module"),
+    ("0 0 4294967295", False, "ptrace is not permitted by a security module"),
+])  # fmt: skip
+def test_what_is_outside_of_an_inner_user_namespace(root, uid_map, same, wanted):
+    (root / "self").mkdir()
+    (root / "self/uid_map").write_text(f"{uid_map:>33}\n")
+    for pid in (os.getpid(), OTHER):
+        process(root, pid, capabilities=PTRACE)
+        (root / str(pid) / "ns").mkdir()
+    (root / str(OTHER) / "ns/user").touch()
+    own = root / str(os.getpid()) / "ns/user"
+    own.hardlink_to(root / str(OTHER) / "ns/user") if same else own.touch()
+    assert wanted in refused(root)

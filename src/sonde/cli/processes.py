@@ -7,21 +7,27 @@ from contextlib import ExitStack, contextmanager
 
 from sonde.cli.arguments import Arguments
 from sonde.cli.engines import EMBEDDED, has_filter
-from sonde.cli.messages import FatalError, ValueOfOptionError
+from sonde.cli.messages import FatalError, Messages, ValueOfOptionError
 from sonde.options import OptionTable
 from sonde.session import Traced
 
 
 @contextmanager
-def processes(arguments: Arguments, options: OptionTable, engine: str) -> Iterator[Sequence[Traced]]:
-    """Those of -c, started and held, before those of -p; given up at the end. Raises FatalError."""
+def processes(
+    arguments: Arguments, options: OptionTable, engine: str, messages: Messages | None = None
+) -> Iterator[Sequence[Traced]]:
+    """Those of -c, started and held, before those of -p; given up at the end. `messages` tells of those that are not
+    traced as one would expect. Raises FatalError."""
     if not arguments.commands and not arguments.pids:
         yield ()
         return
     if engine == EMBEDDED:
-        with _followed(arguments, options) as members:
+        with _followed(arguments, options, messages) as members:
             yield members
         return
+    if options.text("follow") == "all":
+        hint = "it sees all processes: leave -c out, and end by exit() in a clause of proc:::exit"
+        raise FatalError("option follow=all is for the embedded engine", hint=hint)
     # Not needed for a system-wide trace.
     from sonde.target.command import Command, CommandError, Process
 
@@ -43,14 +49,16 @@ def processes(arguments: Arguments, options: OptionTable, engine: str) -> Iterat
 
 
 @contextmanager
-def _followed(arguments: Arguments, options: OptionTable) -> Iterator[Sequence[Traced]]:
+def _followed(arguments: Arguments, options: OptionTable, messages: Messages | None) -> Iterator[Sequence[Traced]]:
     from sonde.engines.embedded.followed import FollowedGroup
     from sonde.target.launch import CommandError, GuardianError
 
     evaluation = options.text("evaltime", "postinit")
     pids = [_number(pid) for pid in arguments.pids]
     try:
-        group = FollowedGroup(arguments.commands, pids, evaluation, has_filter(options))
+        group = FollowedGroup(
+            arguments.commands, pids, evaluation, has_filter(options), options.text("follow") == "all"
+        )
     except (CommandError, GuardianError) as error:
         raise FatalError(str(error)) from None
     except OSError as error:
@@ -59,6 +67,9 @@ def _followed(arguments: Arguments, options: OptionTable) -> Iterator[Sequence[T
         yield group.members
     finally:
         group.close()
+        if messages is not None:
+            for text in group.remarks.texts:
+                messages.error(text)
 
 
 _PTRACE = "kernel.yama.ptrace_scope or a container may forbid ptrace(2); `sonde doctor` tells more"

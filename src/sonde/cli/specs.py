@@ -91,7 +91,7 @@ def _run(path: str, content: SpecFile, arguments: Arguments, messages: Messages)
 
     reason = harm(content.spec)
     require_allowed(content.destructive or bool(reason), options, reason)
-    with processes(arguments, options, engine) as traced:
+    with processes(arguments, options, engine, messages) as traced:
         return run(content.spec, content.destructive, arguments, options, messages, traced, engine)
 
 

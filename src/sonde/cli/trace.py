@@ -32,7 +32,7 @@ def trace(arguments: Arguments, options: OptionTable, messages: Messages) -> int
         raise FatalError("-c and -p are for running: give them with --spec")
     engine = choose(options, messages, only_compiles)
     given = [read(each, options) for each in arguments.programs]
-    with processes(arguments, options, engine) as traced:
+    with processes(arguments, options, engine, messages) as traced:
         registry = registry_of(arguments, engine)
         variables = macros(arguments.operands, traced[0].pid if traced else 0, options)
         if arguments.save:

@@ -71,6 +71,11 @@ def _refused(pid: int, status: dict[str, str], own: dict[str, str], root: str) -
         )
     if own.get("Seccomp") == "2":
         return f"a seccomp profile refuses ptrace, as containers' default ones do on old kernels: {_CONTAINER}"
+    if _is_inner(root) and _is_outside(pid, root):
+        return (
+            "it is outside of this user namespace, whose root and capabilities count inside of it alone: trace it from "
+            "the namespace that it is in"
+        )
     if not privileged and int(status["CapPrm"], 16) & ~int(own["CapPrm"], 16):
         return "it has capabilities that this sonde has not: be root, or in a container add CAP_SYS_PTRACE"
     return "ptrace is not permitted by a security module (SELinux: `setsebool deny_ptrace off`; AppArmor: its profile)"
@@ -87,6 +92,24 @@ def _other_rights(pid: int, status: dict[str, str], own: dict[str, str], root: s
     if os.stat(f"{root}/{pid}/stat").st_uid != int(caller):
         return "it runs a setuid or unreadable program, or has made itself untraceable (PR_SET_DUMPABLE): be root"
     return ""
+
+
+def _is_inner(root: str) -> bool:
+    """Whether sonde is in a user namespace that has not all users (user_namespaces(7))."""
+    try:
+        return read_kernel(f"{root}/self/uid_map").split() != [b"0", b"0", b"4294967295"]
+    except OSError:
+        return False
+
+
+def _is_outside(pid: int, root: str) -> bool:
+    """Whether the process is of another user namespace, or that is not even to be told."""
+    try:
+        return proc.namespace(pid, "user", root) != proc.namespace(os.getpid(), "user", root)
+    except PermissionError:
+        return True
+    except OSError:
+        return False
 
 
 def memory(problem: int) -> str:

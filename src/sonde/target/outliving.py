@@ -6,15 +6,15 @@ if nobody is there to be told of them: so such threads are followed on, each sto
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
+from collections.abc import Callable
 from contextlib import suppress
 
-from sonde.target import events, interruptions, own_filters, ptrace
+from sonde.target import events, interruptions, own_filters, ptrace, seccomp
+from sonde.target.placement import Placement
 from sonde.target.threads import Threads
-
-_WAIT = 0x40000000
-"""__WALL of wait(2)."""
 
 
 def outlive(threads: Threads, tid: int, status: int) -> None:
@@ -28,17 +28,36 @@ def outlive(threads: Threads, tid: int, status: int) -> None:
     for each in list(threads.requests):
         if threads.is_free(each):
             threads.ptrace(ptrace.INTERRUPT, each, 0, 0)
+    wait, goes_on = Placement().wait, _passing(threads)
     while True:
         try:
-            tid, status = os.waitpid(-1, _WAIT)
+            tid, status = wait()
         except ChildProcessError:
             return
+        if status == ptrace.SECCOMP_STOP and goes_on(tid):
+            continue
         if threads.notifications.has_changed(tid, status):
             continue
         if os.WIFSTOPPED(status):
             _stopped(threads, tid, status)
         else:
             threads.requests.pop(tid, None)
+
+
+def _passing(threads: Threads) -> Callable[[int], bool]:
+    """A function that lets a thread go on which sonde's filter has stopped at a call, with the fewest steps; False if
+    there is more to be done: another filter has stopped it, or it installs one."""
+    ask, mark, more = threads.ptrace, threads.plan.mark, seccomp.MARKS | seccomp.INSTALLS
+    word = ctypes.c_ulong()
+    at, event, go = ctypes.c_void_p(ctypes.addressof(word)), ptrace.GETEVENTMSG, ptrace.CONT
+
+    def goes_on(tid: int) -> bool:
+        if ask(event, tid, 0, at) < 0 or (word.value ^ mark) & more:
+            return False
+        ask(go, tid, 0, 0)
+        return True
+
+    return goes_on
 
 
 def _stopped(threads: Threads, tid: int, status: int) -> None:

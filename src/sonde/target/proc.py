@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import struct
 from collections.abc import Iterator
+from contextlib import suppress
 
 from sonde.typed import NamedTuple
 from sonde.untrusted import kernel_lines, lines, read_kernel
@@ -77,6 +78,16 @@ def children(pid: int, root: str = "/proc") -> list[int]:
             found += map(int, read_kernel(f"{root}/{pid}/task/{tid}/children").split())
         except FileNotFoundError:
             continue
+    return found
+
+
+def traced_by(pid: int, root: str = "/proc") -> set[int]:
+    """The processes whose tracer that is."""
+    found = set()
+    for name in filter(str.isdigit, os.listdir(root)):
+        with suppress(FileNotFoundError, ProcessLookupError):
+            if status(int(name), root).get("TracerPid") == str(pid):
+                found.add(int(name))
     return found
 
 

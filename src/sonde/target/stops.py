@@ -4,7 +4,7 @@ A record (128 bytes, native order):
 
     offset  size
     0       2     kind: ENTRY ... END below
-    2       2     flags: HELD, and REGISTERS_SHIFT bits up the number of its registers' slot, from 1, or 0
+    2       2     flags: HELD, FETCHED, BEFORE; REGISTERS_SHIFT bits up the number of its registers' slot, from 1, or 0
     4       4     thread
     8       8     CLOCK_MONOTONIC in ns, taken at the stop
     16      24    three numbers that mean what the kind says, called a, b and c
@@ -59,6 +59,9 @@ HELD = 1
 
 FETCHED = 2
 """What the plan wants fetched lies in a place, until the record is given back: not more than can be read of it."""
+
+BEFORE = 4
+"""It was before tracing began: to be known, but not to fire anything."""
 
 REGISTERS_SHIFT = 4
 

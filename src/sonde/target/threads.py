@@ -116,8 +116,12 @@ class Threads:
 
     def tell_always(self, tid: int, kind: int, a: int, b: int = 0, c: int = 0) -> None:
         """Tell of what sonde must know of, whatever the plan says."""
+        if not self.tracing:
+            self.note(tid, kind, a, b, c)
+            self.proceed(tid)
+            return
         self.ptrace(ptrace.GET_SYSCALL_INFO, tid, ptrace.INFO_SIZE, self.info)
-        self.tell(tid, kind, self.tracing and kind in self.plan.held, a, b, c)
+        self.tell(tid, kind, kind in self.plan.held, a, b, c)
 
     def start(self, tid: int, maker: int, is_thread: int, number: int) -> None:
         """Tell of a thread's first stop (stops.START)."""
@@ -205,6 +209,6 @@ class Threads:
 
     def note(self, tid: int, kind: int, a: int = 0, b: int = 0, c: int = 0) -> None:
         """Tell of a thread that does not wait for it."""
-        self.writer.write(kind, 0, tid, time.monotonic_ns(), a, b, c)
+        self.writer.write(kind, 0 if self.tracing else stops.BEFORE, tid, time.monotonic_ns(), a, b, c)
         os.getppid()
         self.writer.wake()

@@ -64,6 +64,8 @@ class Tracees:
         # The reading ends stay open here: writing for a guardian that was killed is then no SIGPIPE, which ends sonde.
         self._held: dict[int, HeldCommand] = {}
         self._grabbed: list[int] = []
+        self.has_filter = False
+        """Whether commands have got one."""
         self._busy = False
         self._taken = 0
         self._sent = 0
@@ -94,6 +96,7 @@ class Tracees:
             # There is one listener.
             self._notified = notifications.notified(wanted)
         mark = seccomp.new_mark()
+        self.has_filter = wanted.seccomp and bool(self._held)
         data = plan.to_bytes(wanted._replace(notified=self._notified, mark=mark))
         self._send(commands.PLAN, 0, len(data), data)
         filter_ = seccomp.filter_for(wanted.calls, mark=mark) if wanted.seccomp else b""
@@ -191,17 +194,19 @@ class Tracees:
         if not self._reader.awake() and select.select([self._answers], [], [], 0)[0]:
             self._answer(0)
 
-    def close(self) -> None:
-        """Let all processes go. The guardian stays as long as there is a filter."""
+    def close(self) -> bool:
+        """Let all processes go. The guardian stays as long as there is a filter: whether it does."""
         for command in self._held.values():
             command.abandon()
         self._awaited.close()
         for descriptor in self._own[:-1]:
             if descriptor != self._answers:
                 os.close(descriptor)
-        if self._has_ended(time.monotonic() + _PARTING):
+        has_ended = self._has_ended(time.monotonic() + _PARTING)
+        if has_ended:
             os.waitpid(self.guardian, 0)
         os.close(self._answers)
+        return not has_ended
 
     def _has_ended(self, latest: float) -> bool:
         """Whether the guardian ends until then, whose end of the pipe of answers is the only one."""

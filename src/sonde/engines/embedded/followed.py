@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 
+from sonde.engines.embedded.remarks import Remarks
+from sonde.target import proc
 from sonde.target.tracees import Tracees
 
 _HANDED_ON = 0.2
@@ -22,7 +24,7 @@ class Followed:
         self.descriptor = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
         self.group = group
         self.is_command = is_command
-        self._has_ended = False
+        self.has_ended = False
         self._status: int | None = None
 
     def resume(self) -> None:
@@ -30,12 +32,12 @@ class Followed:
         self.group.go()
 
     def ended(self) -> None:
-        self._has_ended = True
+        self.has_ended = True
         os.eventfd_write(self.descriptor, 1)
 
     def collect(self) -> int | None:
         """The status of a command that has ended, as wait(2) gives it: when the guardian has waited for it, too."""
-        latest = time.monotonic() + (_HANDED_ON if self._has_ended else 0)
+        latest = time.monotonic() + (_HANDED_ON if self.has_ended else 0)
         while self.is_command and self._status is None:
             try:
                 pid, status = os.waitpid(self.pid, os.WNOHANG)
@@ -61,9 +63,15 @@ class Followed:
 class FollowedGroup:
     """All of a session: the commands, which wait before exec, and the processes that were there."""
 
-    def __init__(self, commands: Sequence[str], pids: Sequence[int], evaluation: str, seccomp: bool) -> None:
-        """Raises CommandError."""
+    def __init__(
+        self, commands: Sequence[str], pids: Sequence[int], evaluation: str, seccomp: bool, follow_all: bool = False
+    ) -> None:
+        """`follow_all`: the members end when all that they have started has. Raises CommandError."""
         self.tracees = Tracees()
+        self.follow_all = follow_all
+        self.remarks = Remarks()
+        self.traced: Callable[[], set[int]] = set
+        """The processes that are traced at this moment."""
         self.evaluation = evaluation
         self.seccomp = seccomp
         self.members: list[Followed] = []
@@ -86,11 +94,21 @@ class FollowedGroup:
     def ended(self, tid: int) -> None:
         """A thread is gone; with the first thread of a process the process is."""
         for member in self.members:
-            if member.pid == tid:
+            if member.pid == tid and not self.follow_all:
+                member.ended()
+        if self.follow_all and not self.traced():
+            for member in self.members:
                 member.ended()
 
     def close(self) -> None:
         """End the commands, let all go."""
+        have_ended = self._runs and all(member.is_command and member.has_ended for member in self.members)
+        left = self.traced() if have_ended else set()
         for member in self.members:
             member.close()
-        self.tracees.close()
+        stays = self.tracees.close()
+        if stays and have_ended:
+            # Some may have been made too late for sonde to have heard of them.
+            left |= proc.traced_by(self.tracees.guardian)
+        if left:
+            self.remarks.outlived(left, self.tracees.has_filter)

@@ -7,7 +7,7 @@ import struct
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
-from sonde.engines.base import EngineError, SiteOfFile
+from sonde.engines.base import AbortedError, EngineError, SiteOfFile
 from sonde.engines.embedded.environment import Environment
 from sonde.engines.embedded.events import Events
 from sonde.engines.embedded.followed import FollowedGroup
@@ -23,7 +23,7 @@ from sonde.engines.embedded.sources.buffers import Buffers
 from sonde.engines.embedded.sources.fetched import FetchedMemory
 from sonde.engines.embedded.sources.signalling import send_signal
 from sonde.engines.embedded.sources.stack import walker
-from sonde.engines.embedded.sources.stops import Hooks, StopSource
+from sonde.engines.embedded.sources.stops import Handler, Hooks, Record, StopSource
 from sonde.engines.embedded.sources.timers import TimerSource
 from sonde.engines.embedded.sources.wishes import plan_of
 from sonde.engines.embedded.stamps import StampValues
@@ -43,17 +43,28 @@ from sonde.spec import (
 )
 from sonde.target import proc
 from sonde.target.address_space import own_address_space
+from sonde.target.launch import GuardianError
 from sonde.target.memory import ProcessMemory
+from sonde.target.program_files import is_32_bit
+from sonde.target.stops import EXEC
 from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from sonde.engines.embedded.record_rings import RecordRing
+    from sonde.engines.embedded.remarks import Remarks
     from sonde.engines.embedded.sources.firings import Clock
     from sonde.engines.embedded.sources.images import ImageEvents
     from sonde.engines.embedded.sources.sample_ring import SampleRing
     from sonde.engines.embedded.sources.sampling import Sampling
     from sonde.engines.embedded.sources.task_events import TaskEvents
     from sonde.engines.merged_ring import MergedRing
+
+
+def _has_own_proc() -> bool:
+    try:
+        return proc.is_own()
+    except OSError:
+        return False
 
 
 class EmbeddedTracing:
@@ -133,9 +144,12 @@ class EmbeddedTracing:
         fetched = FetchedMemory(read, places, self._plan.fetches)
         access = Access(fetched.read, remote.write, walk)
         threads = self._threads = Threads(Structures(self._memory), buffers.registers_at, access)
-        own = threads.outsider(os.getpid())
+        own = threads.outsider(os.getpid()) if _has_own_proc() else None
         if own is None:
-            raise EngineError("/proc does not show this process: the embedded engine needs it")
+            raise EngineError(
+                "/proc is of another pid namespace, or none, and would tell of other processes than those traced: the "
+                "embedded engine needs one of its own, by `mount -t proc proc /proc`, or `unshare --mount-proc`"
+            )
         self._own: Task = own
         self._environment = Environment(self._memory, self._table, own)
         self._environment.send_signal = send_signal
@@ -159,7 +173,23 @@ class EmbeddedTracing:
             from sonde.engines.embedded.sources.sampling import Sampling
 
             self._sampling = Sampling(events, memory, self._environment, buffers, self._timers, stops.task)
+        if followed is not None:
+            followed.traced = lambda: {task.pid for task in threads.by_tid.values()}
+            followed.remarks.calls = self._plan.refusals
+            self._remark(stops.handlers, followed.remarks)
         self._events = Events(followed, stops.handlers, self._timers, self._is_enough, self._sampling)
+
+    def _remark(self, handlers: dict[int, Handler], remarks: Remarks) -> None:
+        """Look at each program that is executed, while its thread stands."""
+        executed = handlers[EXEC]
+
+        def look(record: Record) -> None:
+            executed(record)
+            task = self._threads.by_tid.get(record[2])
+            if task is not None:
+                remarks.executed(task.tid, task.comm)
+
+        handlers[EXEC] = look
 
     def _open_samples(self, clocks: Sequence[Clock]) -> TaskEvents | None:
         """The kernel's samples of the traced threads; None where there are none to be had. Raises EngineError."""
@@ -221,11 +251,24 @@ class EmbeddedTracing:
     def attach(self) -> None:
         """Get the processes to where they wait to be traced. Raises CommandError."""
         if self._followed is not None:
-            self._followed.tracees.begin(self._plan, self._followed.evaluation)
+            try:
+                self._followed.tracees.begin(self._plan, self._followed.evaluation)
+            except GuardianError as error:
+                raise AbortedError(str(error)) from None
+            self._require_native(self._followed)
             self._adopt(self._followed)
         self._timers.start()
         if self._sampling is not None:
             self._sampling.start()
+
+    def _require_native(self, followed: FollowedGroup) -> None:
+        """Raises EngineError for a 32-bit program whose system calls are asked for."""
+        for member in followed.members:
+            if self._plan.refusals and is_32_bit(member.pid):
+                raise EngineError(
+                    f"process {member.pid} runs a 32-bit program, whose system calls the embedded engine does not see; "
+                    "the kernel engine (root, or CAP_BPF and CAP_PERFMON) does"
+                )
 
     def _adopt(self, followed: FollowedGroup) -> None:
         """Get to know the threads that were there while they stand: they may end as soon as they run."""
@@ -234,6 +277,8 @@ class EmbeddedTracing:
                 with suppress(FileNotFoundError, ProcessLookupError):
                     for tid in proc.threads(member.pid):
                         self._threads.adopt(tid)
+            elif (task := self._threads.adopt(member.pid)) is not None:
+                followed.remarks.executed(task.tid, task.comm)
 
     def process_events(self) -> ImageEvents | None:
         """What the traced processes have mapped, where the spec records addresses of processes."""

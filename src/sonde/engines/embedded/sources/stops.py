@@ -19,6 +19,7 @@ from sonde.engines.embedded.sources.wishes import PRCTL, SENDING, SET_IDENTITY, 
 from sonde.engines.embedded.task import Task
 from sonde.engines.embedded.threads import Threads
 from sonde.target import stops
+from sonde.target.stops import BEFORE
 from sonde.typed import NamedTuple
 
 _SIZE = layout("struct pt_regs").size
@@ -237,9 +238,12 @@ class StopSource:
 
     def _started(self, record: Record) -> None:
         """What was made returns from the call that made it, with 0."""
-        _, _, tid, _, parent, is_thread, *_ = record
+        _, flags, tid, _, parent, is_thread, *_ = record
         maker = self._threads.by_tid.get(parent) if parent else None
-        if maker is not None:
+        if flags & BEFORE:
+            # It may have another name than its maker by now.
+            self._threads.adopt(tid)
+        elif maker is not None:
             self._returned_as_child(self._threads.made(tid, maker, bool(is_thread)), record)
         elif self._threads.adopt(tid) is not None:
             # It was there before, or its maker's stop comes behind its own.
@@ -261,7 +265,7 @@ class StopSource:
     def _executed(self, record: Record) -> None:
         _, flags, tid, when, former, *_ = record
         task = self._threads.executed(tid, former)
-        if task is not None:
+        if task is not None and not flags & BEFORE:
             self._copy_registers(flags)
             self.fire("sched_process_exec", task, when, task.address, former or tid)
 
@@ -280,7 +284,7 @@ class StopSource:
         self._early.pop(tid, None)
         task = self._threads.by_tid.get(tid)
         if task is not None:
-            if not task.is_ending:
+            if not task.is_ending and not record[1] & BEFORE:
                 # A thread that is killed while it stands still does not stop once more at its end.
                 self._exiting(record)
             self._hooks.forget(task.address)

@@ -1,0 +1,54 @@
+"""The guardian may be killed at any moment: a message, a status, no traceback, and nothing of -p is harmed."""
+
+import random
+import subprocess
+import time
+
+import pytest
+from guarded import comes
+from unprivileged import SONDE, without_privileges
+
+from sonde.target import proc
+
+TEXT = """
+BEGIN { printf("began"); }
+syscall:::entry { @[execname, probefunc] = count(); }
+syscall::openat:return { @s[ustack()] = count(); }
+proc:::exec-success { @a[curpsinfo->pr_psargs] = count(); }
+"""
+
+
+def guardian_of(tracer):
+    """Its guardian, None if the command is not there any more or has none."""
+    for child in proc.children(tracer.pid):
+        if proc.stat(child).comm == b"sonde-guardian":
+            return child
+    return None
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("how", ["-c", "-p"])
+def test_no_traceback(how, seed):
+    moment = random.Random(seed).uniform(0, 0.6)
+    shell = ["sh", "-c", "while :; do /bin/true; done"]
+    target = subprocess.Popen([*without_privileges(), *shell]) if how == "-p" else None
+    words = ["-p", str(target.pid)] if target else ["-c", "timeout 20 sh -c 'while :; do /bin/true; done'"]
+    tracer = subprocess.Popen(
+        [*without_privileges(), SONDE, "--engine", "embedded", "-qn", TEXT, *words],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    try:
+        guardian = comes(lambda: tracer.poll() is not None or guardian_of(tracer))
+        time.sleep(moment)
+        subprocess.run(["kill", "-KILL", str(guardian)], check=True)
+        _, errors = tracer.communicate(timeout=30)
+        assert "Traceback" not in errors
+        assert "the guardian, which traces the processes, was killed" in " ".join(errors.split())
+        assert tracer.returncode == 1
+        assert target is None or target.poll() is None
+    finally:
+        tracer.kill()
+        tracer.communicate()
+        if target is not None:
+            target.kill()
+            target.wait()
