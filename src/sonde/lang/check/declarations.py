@@ -267,7 +267,8 @@ def structure(node: syntax.StructSpecifier, scope: Scope) -> Struct:
         text = f"D scoping operator may not be used in a type tag ({node.module}`{node.tag})"
         raise DError("D_DECL_SCOPE", text, node.position)
     own = _declare_struct(node, scope)
-    size, members = lay_out(node.keyword, _fields(node, scope), scope.strsize, node.packed)
+    as_in_c = node.position.line_directive
+    size, members = lay_out(node.keyword, _fields(node, scope), scope.strsize, node.packed, as_in_c)
     if size > _SIZE_LIMIT:
         raise DError("D_UNKNOWN", f"{spell(own)} is too large", node.position)
     own.define(size, members, node.packed)

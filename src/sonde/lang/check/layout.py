@@ -1,7 +1,8 @@
 """Where the members of structures and unions that a D program declares lie.
 
-The System V ABI (x86-64, section 3.1.2), except that bit-fields are DTrace's: each begins at a byte of its own, aligned
-as the smallest integer it fits in, and asks for no padding at the end.
+The System V ABI (x86-64, section 3.1.2), except that bit-fields of a program are DTrace's, which are libctf's: each
+begins at a byte of its own, aligned as the smallest integer it fits in, and asks for no padding at the end. Those that
+come from the preprocessor are C's, since C's headers describe what C programs have in memory.
 """
 
 from __future__ import annotations
@@ -35,16 +36,32 @@ def object_size(kind: Type, strsize: int) -> int:
     return strsize if isinstance(resolve(kind), String) else size_of(kind)
 
 
+def _place_in_c(used_bits: int, bits: int, unit: int, packed: bool) -> int:
+    """Where a bit-field begins: behind what there is, unless it would then lie across a boundary of its type."""
+    is_across = used_bits // unit != (used_bits + bits - 1) // unit
+    return _round_up(used_bits, unit) if is_across and not packed else used_bits
+
+
 def lay_out(
-    keyword: str, fields: tuple[Field, ...], strsize: int, packed: bool = False
+    keyword: str, fields: tuple[Field, ...], strsize: int, packed: bool = False, as_in_c: bool = False
 ) -> tuple[int, tuple[Member, ...]]:
-    """The size in bytes and the members with their offsets in bits; a D string takes `strsize` bytes."""
+    """The size in bytes and the members with their offsets in bits; a D string takes `strsize` bytes. `as_in_c` says
+    whose bit-fields they are."""
     members: list[Member] = []
     end = used_bits = 0
     alignment = 1
     for field in fields:
         if field.bits == 0:
             used_bits = _round_up(used_bits, 8 * size_of(field.type))
+            end = max(end, used_bits // 8) if as_in_c and keyword != "union" else end
+            continue
+        if field.bits is not None and as_in_c:
+            place = 0 if keyword == "union" else _place_in_c(used_bits, field.bits, 8 * size_of(field.type), packed)
+            if field.name:
+                members.append(Member(field.name, field.type, place, field.bits))
+                alignment = max(alignment, 1 if packed else align_of(field.type))
+            used_bits = place + field.bits
+            end = max(end, _round_up(used_bits, 8) // 8)
             continue
         if field.bits is None:
             size, bits = object_size(field.type, strsize), 0
