@@ -272,3 +272,25 @@ def test_a_reader_that_goes_away_is_no_message():
     )
     assert done.stdout.count("\n") == 1
     assert done.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "expected"),
+    [
+        ("inline int zz = ", 1, "[D_SYNTAX] %s: syntax error near end of input"),
+        ("int x;\ntranslator struct no < int i > { a = i; };", 2, "[D_XLATE_SOU] %s: incomplete struct/union/enum"),
+        ("\n\ninline int pid = 3;", 3, "[D_DECL_IDRED] %s: identifier redefined: pid"),
+        ("typedef int q; typedef int q;", 1, "[D_DECL_IDRED] %s: typedef redeclared: q"),
+    ],
+)
+def test_a_broken_library_is_told_though_nothing_uses_it(tmp_path, text, line, expected):
+    library = tmp_path / "some.d"
+    library.write_text(text)
+    for directory in (str(tmp_path), f"{tmp_path}/./"):
+        done = run("-xerrtags", "-e", "-L", directory, "-n", "BEGIN { x = 1; }", _DTRACE_TESTING="1")
+        place = f'"{directory.rstrip("/")}/some.d", line {line}'
+        assert done.returncode == 1
+        assert expected % place in done.stderr
+    assert "failed to read a library" in run("-e", "-L", str(tmp_path), "-n", "BEGIN { x = 1; }").stderr
+    library.write_text(f"#pragma D depends_on module nosuch\n{text}")
+    assert run("-e", "-L", str(tmp_path), "-n", "BEGIN { x = 1; }").returncode == 0

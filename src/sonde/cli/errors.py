@@ -41,6 +41,15 @@ def compile_error(
     return FatalError(f"{shown}: {what}", hint=hint, has_lines=True, brief=brief)
 
 
+def library_error(error: DError, failure: str, with_tag: bool) -> FatalError:
+    """The message for a mistake in a library of -L; `failure` says which program was to be compiled with it."""
+    tag = f"[{error.tag}] " if with_tag else ""
+    position = error.position
+    where = f'"{single_line(position.file or "")}", line {position.line}: ' if position else ""
+    what = f"{tag}{where}{error.text}"
+    return FatalError(f"{failure}: {what}", hint=error.hint, has_lines=True, brief=f"failed to read a library: {what}")
+
+
 def _without_program(failure: str, text: str, is_shown_below: bool) -> str:
     """What the message begins with for people, who see the line below it and need not see the program twice."""
     head = failure.removesuffix(text).rstrip()

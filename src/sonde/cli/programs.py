@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 
 from sonde.cli.arguments import ProgramText
-from sonde.cli.errors import compile_error
+from sonde.cli.errors import compile_error, library_error
 from sonde.cli.messages import FatalError
 from sonde.cli.preprocess import INPUT, preprocess
 from sonde.cli.settings import check_attributes
@@ -193,6 +193,14 @@ def _trial(
     return trial
 
 
+def _read_libraries(checker: Checker, options: OptionTable, failure: str) -> None:
+    """Take what the libraries of -L declare, used or not. Raises FatalError with the first mistake in them."""
+    try:
+        checker.read_libraries(options.texts("libdir"))
+    except DError as error:
+        raise library_error(error, failure, options.on("errtags")) from None
+
+
 def compile_programs(
     given: Sequence[Given], options: OptionTable, registry: Registry, variables: Macros, program_name: str
 ) -> Compiled:
@@ -201,6 +209,8 @@ def compile_programs(
     clauses: list[tuple[Clause, ...]] = []
     seen = 0
     for each in given:
+        if options.is_set("libdir"):
+            _read_libraries(checker, options, each.failure)
         try:
             checker.add_text(each.source, _own(each, variables, program_name))
         except DError as error:

@@ -69,7 +69,13 @@ class Checker:
 
     def use_libraries(self, find: Callable[[], Sequence[Source]]) -> None:
         """Libraries to be found when a name is first asked for, and parsed when a name of theirs is used."""
-        self._scope.provide = Libraries(find, self._add_library_text).provide
+        self._libraries = Libraries(find, self._add_library_text)
+        self._scope.provide = self._libraries.provide
+
+    def read_libraries(self, directories: Sequence[str]) -> None:
+        """Add all of the user's libraries: a mistake in one is told, even where the program does not use it. Raises
+        DError."""
+        self._libraries.provide_all(directories)
 
     def _add_library_text(self, source: Source) -> None:
         self._scope.library_files.add(source.file)

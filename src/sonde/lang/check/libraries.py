@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Sequence
 
@@ -45,9 +46,20 @@ class Libraries:
             self._sources = self._find()
             self._index = self._make_index()
         for number in self._index.pop(name, ()):
-            if number not in self._added:
-                self._added.add(number)
-                self._add(self._sources[number])
+            self._add_once(number)
+
+    def provide_all(self, directories: Sequence[str]) -> None:
+        """Add the libraries of these directories, whatever they declare."""
+        self._sources = self._sources or self._find()
+        wanted = set(map(os.path.normpath, directories))
+        for number, source in enumerate(self._sources):
+            if os.path.normpath(os.path.dirname(source.file or "")) in wanted:
+                self._add_once(number)
+
+    def _add_once(self, number: int) -> None:
+        if number not in self._added:
+            self._added.add(number)
+            self._add(self._sources[number])
 
     def _make_index(self) -> dict[str, list[int]]:
         index: dict[str, list[int]] = {}
