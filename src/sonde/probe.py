@@ -85,7 +85,7 @@ class Uprobe(NamedTuple):
 
     `kind` is `entry` where that is a function's first, `return` for the return from the function that begins there,
     `static` for a site of a static probe, `offset` for any other. `semaphore` is the offset in the file of the u16 that
-    counts who listens, 0 if there is none.
+    counts who listens, 0 if there is none. `is_32_bit` tells that the file is of a 32-bit program.
     """
 
     pid: int
@@ -93,6 +93,7 @@ class Uprobe(NamedTuple):
     offset: int
     kind: str
     semaphore: int = 0
+    is_32_bit: bool = False
 
 
 class StaticArgument(NamedTuple):

@@ -176,7 +176,7 @@ def _shape(probe: Probe, clauses: Sequence[Clause], features: Set[str]) -> tuple
     if isinstance(firing, Packet):
         return ("packet", firing.hook, firing.is_egress, firing.link, which)
     if isinstance(firing, Uprobe):
-        return ("uprobe", firing.pid, firing.kind, which)
+        return ("uprobe", firing.pid, firing.kind, firing.is_32_bit, which)
     if isinstance(firing, StaticPattern):
         return ("everywhere", firing.pid)
     if isinstance(firing, StaticProbe):

@@ -219,7 +219,8 @@ class UserFunctions:
     def _probe(self, pattern: Pattern, place: Place, name: str, offset: int, function: str = "") -> Probe:
         """Each name of a function that descriptions give has a probe of its own, which fires."""
         kind = name if name in ("entry", "return") else "offset"
-        firing = Uprobe(_pid(pattern), place.object.path, place.function.offset + offset, kind)
+        is_32_bit = not place.object.loaded.file.is_64_bit
+        firing = Uprobe(_pid(pattern), place.object.path, place.function.offset + offset, kind, is_32_bit=is_32_bit)
         key = place.asked, name, firing, place.object.name
         found = self._known.get(key)
         if found is None:

@@ -13,7 +13,7 @@ from sonde.codegen.context.plain import no_errno, trusts_nothing
 from sonde.codegen.generation import Generation, Unsupported
 from sonde.codegen.ir import Imm, Operand
 from sonde.codegen.places import Place, Remote
-from sonde.lang.errors import Position
+from sonde.lang.errors import DError, Position
 from sonde.lang.types import Type
 from sonde.probe import Probe, Uprobe
 
@@ -44,12 +44,14 @@ class UprobeContext:
         self.attach_type = programs.TRACE_UPROBE_MULTI if is_multi else programs.ATTACH_NONE
         first = probes[0].firing
         assert isinstance(first, Uprobe)
-        self._kind, self._pid = first.kind, first.pid
+        self._kind, self._pid, self._is_32_bit = first.kind, first.pid, first.is_32_bit
 
     def enter(self, g: Generation) -> Operand:
         return index_in_process(g, len(self.probes), self._pid)
 
     def argument(self, g: Generation, number: int) -> Operand:
+        if self._is_32_bit and self._kind != "return":
+            raise self._unknown(g, number)
         if self._kind == "return":
             return self._of_return(g, number)
         if number < len(_ARGUMENTS):
@@ -62,8 +64,17 @@ class UprobeContext:
 
     def _of_return(self, g: Generation, number: int) -> Operand:
         if number == 1:
-            return g.b.load(g.ctx, registers.AX, 8, invariant=True)
+            return g.b.load(g.ctx, registers.AX, 4 if self._is_32_bit else 8, invariant=True)
         return Imm(0 if number else _UNKNOWN_OFFSET)
+
+    def _unknown(self, g: Generation, number: int) -> DError:
+        """Compilers pass the arguments of a file's own functions in registers, and nothing in the file tells."""
+        position = g.clause.position if g.clause else Position(None, 1, 1)
+        text = f"arg{number} of {self.probes[0]}: where 32-bit programs pass arguments is not known"
+        hint = (
+            "those of functions that other files call are on the stack: the first is *(int *)copyin(uregs[R_SP] + 4, 4)"
+        )
+        return DError("D_UNKNOWN", text, position, hint)
 
     def typed_argument(self, g: Generation, number: int, type_: Type) -> Operand | Place:
         raise Unsupported("args[] of this probe", Position(None, 1, 1))
