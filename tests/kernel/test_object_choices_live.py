@@ -66,10 +66,25 @@ def test_an_object_without_any_place_ends_at_once():
     assert "--attach fourth=PLACE" in text
 
 
-@pytest.mark.parametrize("option", ["--map", "--program", "--attach"])
-def test_choices_need_an_object(option):
-    done = command.sonde("-n", "BEGIN { exit(0); }", option, "a=b", status=2)
+@pytest.mark.parametrize("option", ["--map", "--program", "--attach", "--record"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("-n", "BEGIN { exit(0); }"), ("--spec", "absent"), ("record", "-n", "BEGIN { exit(0); }"), ("read",),
+        ("raw", "absent"), ("verify", "-n", "BEGIN { exit(0); }"),
+    ],
+)  # fmt: skip
+def test_choices_need_an_object(words, option):
+    done = command.sonde(*words, option, "a=b", status=2)
     assert "it needs --object FILE" in unwrapped(done.stderr)
+
+
+def test_an_object_is_verified_with_what_is_chosen():
+    path = compiled(SIZED)
+    assert "--map every=10240" in unwrapped(command.sonde("verify", path, status=1).stderr)
+    assert "program program" in command.sonde("verify", path, "--map", "every=5").stdout
+    done = command.sonde("verify", compiled(COUNTS), "--program", "[!f]*=off", "-D", "target=7").stdout
+    assert [line.split()[1] for line in done.splitlines()] == ["first", "fourth"]
 
 
 ABSENT = """
@@ -364,3 +379,21 @@ def test_stacks_have_the_names_of_processes_that_have_ended(compiler):
     assert "getppid" in user.splitlines()[1]
     assert kernel.startswith("\n    vmlinux`")
     assert "do_syscall_64" in kernel
+
+
+@packages.needs("clang", "readelf")
+def test_damaged_debug_information_is_told_and_does_without(tmp_path):
+    path = compiled(RECORDS, "clang")
+    table = subprocess.run(["readelf", "-SW", path], capture_output=True, text=True).stdout
+    offset, size = re.search(r" \.debug_info +PROGBITS +\w+ (\w+) (\w+)", table).groups()
+    with open(path, "rb") as file:
+        data = bytearray(file.read())
+    data[int(offset, 16) + 12 : int(offset, 16) + int(size, 16)] = b"\xff" * (int(size, 16) - 12)
+    damaged = tmp_path / "damaged.o"
+    damaged.write_bytes(data)
+    done = command.sonde("--object", damaged, "-D", "target=$target", "-c", GETPPIDS)
+    assert "events: 20 bytes" in done.stdout
+    assert "debug information cannot be read" in unwrapped(done.stderr)
+    assert "records of which its BTF knows no type are shown as bytes" in unwrapped(done.stderr)
+    done = command.sonde("--object", damaged, "-c", "true", "--record", "events=event", status=1)
+    assert "debug information cannot be read" in unwrapped(done.stderr)

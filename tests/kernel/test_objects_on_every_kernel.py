@@ -90,6 +90,31 @@ def test_functions_of_the_kernel(tmp_path, compiler):
     assert [found[each] for each in ("entries", "returns", "trampolines", "exits")] == ["3"] * 4
 
 
+SYSTEM_CALLS = """
+const volatile u32 target;
+int calls, results, moved;
+static __attribute__((always_inline)) int mine(void) { return bpf_get_current_pid_tgid() >> 32 == target; }
+SEC("ksyscall/getppid") int entry(void *c) { if (mine()) __sync_fetch_and_add(&calls, 1); return 0; }
+SEC("kretsyscall/getppid") int back(void *c) { if (mine()) __sync_fetch_and_add(&results, 1); return 0; }
+SEC("kprobe/no_such_function") int other(void *c) { if (mine()) __sync_fetch_and_add(&moved, 1); return 0; }
+"""
+
+
+@pytest.mark.parametrize("compiler", BOTH)
+def test_system_calls_by_the_functions_that_serve_them(compiler):
+    words = ["--object", compiled(SYSTEM_CALLS, compiler), "-D", "target=$target", "--dump"]
+    words += ["-c", "python3 -c 'import os; [os.getppid() for _ in range(37)]'"]
+    if not has_kprobes():
+        done = command.sonde(*words, "--program", "other=off", status=1)
+        assert "has no kprobes (CONFIG_KPROBES)" in command.unwrapped(done.stderr)
+        return
+    done = command.sonde(*words, status=1, timeout=120)
+    assert "this kernel has no function no_such_function" in command.unwrapped(done.stderr)
+    done = command.sonde(*words, "--attach", "other=__x64_sys_getppid", timeout=120)
+    found = dict(line.split(" = ") for line in done.stdout.splitlines() if " = " in line)
+    assert [found[name] for name in ("calls", "results", "moved")] == ["37", "37", "37"]
+
+
 @pytest.mark.skipif(has_kprobes(), reason="this kernel has kprobes")
 @pytest.mark.parametrize("compiler", BOTH)
 def test_a_kernel_without_kprobes_says_so(compiler):

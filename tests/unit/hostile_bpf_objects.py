@@ -27,7 +27,7 @@ class Hang(BaseException):
 def areas(data):
     """Where damage is likely to matter: the tables of ELF, and all sections, those of BTF more often."""
     sections = [each for each in ElfFile(data).sections if each.size and each.kind not in (0, 8)]
-    found = [(each.offset, each.size) for each in sections if not each.name.startswith(".debug")]
+    found = [(each.offset, each.size) for each in sections]
     important = (".BTF", ".maps", "config", ".symtab", ".rel")
     again = [(each.offset, each.size) for each in sections if each.name.startswith(important)]
     return [(0, 64), (len(data) - 64 * 12, 64 * 12), *found, *again * 2]

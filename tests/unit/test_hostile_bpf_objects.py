@@ -17,6 +17,8 @@ struct { __uint(type, 12); __uint(max_entries, 4); __type(key, u32); __array(val
     outer SEC(".maps") = { .values = { [1] = (void *)&first } };
 struct { __uint(type, 1); __uint(max_entries, 64); __type(key, u32); __type(value, struct event); } known SEC(".maps");
 struct { __uint(type, 27); __uint(max_entries, 4096); __type(value, struct event); } events SEC(".maps");
+struct written { u32 pid; struct { char text[16]; long values[3]; } inner; };
+struct { __uint(type, 4); __uint(key_size, 4); __uint(value_size, 4); } written SEC(".maps");
 struct task_struct { int pid; struct task_struct *real_parent; int tgid; } __attribute__((preserve_access_index));
 u64 total, list[4] = { 1, 2, 3, 4 }; const volatile int limit = 7;
 static __attribute__((noinline)) int add(u32 key, u64 by)
@@ -32,7 +34,12 @@ SEC("tp_btf/sys_enter") int entry(u64 *context)
     return add(limit, list[3]);
 }
 SEC("tracepoint/syscalls/sys_enter_getppid") int event(void *c) { bpf_printk("%d", limit); return add(1, 2); }
-SEC("raw_tp/sys_exit") int last(void *c) { return add(3, 4); }
+SEC("raw_tp/sys_exit") int last(void *c)
+{
+    struct written written = { 1, { "text", { 3 } } };
+    bpf_perf_event_output(c, &written, 0xffffffffULL, &written, sizeof written);
+    return add(3, 4);
+}
 """
 
 

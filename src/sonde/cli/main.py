@@ -156,6 +156,10 @@ def _trace_or_list(arguments: Arguments, messages: Messages) -> int:
 
         show(version(messages.program, arguments.flags))
         return 0
+    if arguments.choices and arguments.bpf_object is None:
+        from sonde.cli.object_choices import refuse_choices
+
+        refuse_choices(arguments)
     if arguments.spec is not None and "list" not in arguments.flags:
         from sonde.cli.specs import run_file
 
@@ -164,8 +168,6 @@ def _trace_or_list(arguments: Arguments, messages: Messages) -> int:
         from sonde.cli.object import run_object
 
         return run_object(arguments, messages)
-    if arguments.choices:
-        raise UsageError(f"--{arguments.choices[0][0]} is about the programs of an object: it needs --object FILE")
     from sonde.cli.settings import option_table
 
     options = option_table(arguments)

@@ -14,6 +14,7 @@ from sonde.cli.engines import KERNEL, choose
 from sonde.cli.errors import engine_error
 from sonde.cli.messages import FatalError, Messages
 from sonde.cli.names import Names
+from sonde.cli.object_choices import choices
 from sonde.cli.output import show
 from sonde.cli.processes import processes
 from sonde.cli.run import opened
@@ -22,7 +23,6 @@ from sonde.engines.base import EngineError
 from sonde.engines.kernel.engine import KernelEngine
 from sonde.engines.kernel.stamps import StampValues
 from sonde.object_session import ObjectSession
-from sonde.objects.choices import Words, given_choices
 from sonde.objects.display import display
 from sonde.objects.errors import ObjectError
 from sonde.objects.front_end import Loadable, loadable
@@ -54,10 +54,11 @@ def run_object(arguments: Arguments, messages: Messages) -> int:
         try:
             object_ = read_object(_read(path))
             target = traced[0].pid if traced else None
-            chosen = [arguments.chosen(each) for each in ("map", "program", "attach", "record")]
-            choices = given_choices(Words(options.texts("define"), *chosen), target)
-            made = loadable(object_, RunningKernel(), choices)
-            types, shown = display(object_, made.definitions, choices.records)
+            chosen = choices(arguments, options, target)
+            made = loadable(object_, RunningKernel(), chosen)
+            types, shown, remark = display(object_, made.definitions, chosen.records)
+            if remark:
+                messages.error(f"{path}: {remark}")
             if "disassemble" in arguments.flags:
                 show(machine_code(made.spec, {}))
             if only_shows:

@@ -12,6 +12,10 @@ from sonde.untrusted import open_named_file
 def show_file(words: Sequence[str], messages: Messages) -> int:
     """Print a raw file; takes -q, -F, -o, -x and --act -w besides its name. Returns exit()'s argument."""
     arguments = parse(words)
+    if arguments.choices:
+        from sonde.cli.object_choices import refuse_choices  # an import that most runs do without
+
+        refuse_choices(arguments)
     if len(arguments.operands) != 1 or arguments.programs or arguments.commands or arguments.pids:
         raise UsageError("raw takes one file and the options -q, -F, -o, -x and --act -w")
     if arguments.pictures or arguments.flame_diff:

@@ -26,6 +26,10 @@ def arguments_of(words: Sequence[str]) -> Arguments:
         if not command:
             raise UsageError("a command is to stand behind --")
     arguments = parse(before, {"g": _CALLCHAIN})
+    if arguments.choices:
+        from sonde.cli.object_choices import refuse_choices  # an import that most runs do without
+
+        refuse_choices(arguments)
     if arguments.save or arguments.bpf_object or arguments.flags & {"list", "header", "object", "compile_only"}:
         raise FatalError("record runs programs of D: it lists, compiles and saves nothing")
     if arguments.output == "-":

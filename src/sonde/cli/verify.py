@@ -11,6 +11,7 @@ from sonde.cli.arguments import Arguments, ProgramText, parse
 from sonde.cli.engines import EMBEDDED, KERNEL
 from sonde.cli.kernels import registry_of, without_btf
 from sonde.cli.messages import FatalError, Messages, UsageError
+from sonde.cli.object_choices import choices, refuse_choices
 from sonde.cli.output import show
 from sonde.cli.permission import refusal
 from sonde.cli.programs import compile_programs, macros, read
@@ -40,7 +41,11 @@ def verify_file(words: Sequence[str], messages: Messages) -> int:
     wanted = options.text("engine", "auto")
     engine = wanted if wanted in (KERNEL, EMBEDDED) else EMBEDDED if refusal() else KERNEL
     path = arguments.programs[0].text if arguments.programs[0].kind == "file" else ""
-    spec = _of_object(path) if path and _is_object(path) else _compile(arguments, options, engine, messages)
+    if path and _is_object(path):
+        spec = _of_object(path, arguments, options)
+    else:
+        refuse_choices(arguments)
+        spec = _compile(arguments, options, engine, messages)
     maps = {each.name: each for each in spec.maps}
     prove = verify_here if engine == EMBEDDED else verify
     refused = [each for each in spec.programs if not _verify(each, maps, prove, "verbose" in arguments.flags, messages)]
@@ -55,7 +60,7 @@ def _is_object(path: str) -> bool:
         return False
 
 
-def _of_object(path: str) -> TracingSpec:
+def _of_object(path: str, arguments: Arguments, options: OptionTable) -> TracingSpec:
     """An object's programs as they would be loaded into this kernel. Raises FatalError."""
     # What other programs do without.
     from sonde.objects.errors import ObjectError
@@ -64,7 +69,8 @@ def _of_object(path: str) -> TracingSpec:
     from sonde.objects.running_kernel import RunningKernel
 
     try:
-        return loadable(read_object(read_regular(path, LARGEST)), RunningKernel()).spec
+        chosen = choices(arguments, options, None)
+        return loadable(read_object(read_regular(path, LARGEST)), RunningKernel(), chosen).spec
     except ObjectError as error:
         raise FatalError(f"{path} cannot be loaded: {error.text}", hint=error.hint) from None
 

@@ -12,14 +12,14 @@ from sonde.objects.elf import ObjectFile
 from sonde.objects.errors import ObjectError
 from sonde.symbols.dwarf.abbreviations import AT_NAME
 from sonde.symbols.dwarf.compression import debug_sections
-from sonde.symbols.dwarf.errors import DebugInfoError
+from sonde.symbols.dwarf.errors import DebugInfoError, damaged
 from sonde.symbols.dwarf.source import Source
 from sonde.symbols.dwarf.types import Types
 from sonde.symbols.elf import ElfError
 from sonde.symbols.errors import CostError
 
 _WHERE = "the object"
-_SECONDS = 20.0
+_SECONDS = 8.0
 
 
 class DebugTypes:
@@ -33,7 +33,8 @@ class DebugTypes:
     def structure(self, name: str) -> Type | None:
         """The structure or union of that name that has members, or the typedef of one. Raises ObjectError."""
         try:
-            return self._structure(name)
+            with damaged(_WHERE, ElfError):
+                return self._structure(name)
         except (DebugInfoError, ElfError, CostError) as error:
             raise ObjectError(f"its debug information cannot be read: {error}") from None
 

@@ -31,16 +31,18 @@ class Shown(NamedTuple):
 
 def display(
     object_: BpfObject, definitions: Mapping[str, Definition], records: Mapping[str, str]
-) -> tuple[tuple[TypeSpec, ...], dict[str, Shown]]:
-    """The types, and what is known of each map by its name; `records` are the names of the structures that rings have,
-    where that is given. Raises ObjectError."""
+) -> tuple[tuple[TypeSpec, ...], dict[str, Shown], str]:
+    """The types, what is known of each map by its name, and why some types could not be looked for, or "".
+
+    `records` are the names of the structures that rings have, where that is given. Raises ObjectError.
+    """
     types = object_.types
     for name in records:
         if name not in definitions or definitions[name].spec.kind not in _RINGS:
             rings = ", ".join(sorted(each for each, found in definitions.items() if found.spec.kind in _RINGS))
             raise ObjectError(f"--record {name}: it has no ring or array of perf events {name}", f"it has: {rings}")
     if types is None:
-        return (), {}
+        return (), {}, ""
     with damaged():
         specs = TypeSpecs(types)
         structures = _Structures(object_, types, specs)
@@ -56,7 +58,7 @@ def display(
                 value,
                 _variables(object_, types, specs, name) if is_data else (),
             )
-        return tuple(specs.specs), found
+        return tuple(specs.specs), found, structures.remark
 
 
 class _Structures:
@@ -67,6 +69,7 @@ class _Structures:
         self._specs = specs
         self._debug = DebugTypes(object_.file)
         self._table = TypeTable(0, specs.specs)
+        self.remark = ""
 
     def record(self, map_name: str, definition: Definition, given: str | None) -> int | None:
         """The index of the type of a ring's records: the one that is given or declared, else of the structure called
@@ -82,7 +85,12 @@ class _Structures:
         if definition.value and definition.spec.kind == maps.RINGBUF:
             return self._specs.number(definition.value)
         numbers = (self._named(each) for each in dict.fromkeys((map_name, map_name.removesuffix("s"))))
-        return next((each for each in numbers if each is not None), None)
+        try:
+            return next((each for each in numbers if each is not None), None)
+        except ObjectError as error:
+            # Nobody has asked for its debug information: it runs without.
+            self.remark = f"{error.text}: records of which its BTF knows no type are shown as bytes"
+            return None
 
     def _named(self, name: str) -> int | None:
         found = self._types.find(name, btf.STRUCT)

@@ -87,6 +87,7 @@ VERIFY = Command(
                 Option(("-n",), "DESCRIPTION", "a program instead of a file; -s, -f, -m, -P and -i as well"),
                 Option(("-x",), "NAME[=VALUE]", "set an option", ("setting",)),
                 Option(("--engine",), "NAME", "compile for that engine", ("kernel", "embedded")),
+                Option(("--map", "--program", "--attach"), "CHOICE", "what is chosen of a BPF object"),
             ),
         ),
     ),

@@ -25,7 +25,7 @@ _NOT_THERE = frozenset((errno.EINVAL, errno.ENOENT, errno.ESRCH, errno.EILSEQ, e
 """What the kernel says of a function that there is not, or that cannot be probed."""
 
 
-def attach(program: LoadedProgram, own: Callable[[int], None], hold: Hold) -> None:
+def attach(program: LoadedProgram, own: Callable[[int], None], hold: Hold, kallsyms: Kallsyms) -> None:
     """Attach to all the program's functions; `own` takes over what is attached.
 
     Functions of a glob that the kernel refuses are passed over. Raises EngineError, with what is attached until then
@@ -33,21 +33,23 @@ def attach(program: LoadedProgram, own: Callable[[int], None], hold: Hold) -> No
     """
     probes = [probe for probe in program.probes if isinstance(probe.probe.firing, KernelFunction)]
     if program.spec.kind == programs.TRACING:
-        own(_link_tracing(program, probes[0]))
+        own(_link_tracing(program, probes[0], kallsyms))
     elif program.spec.attach_type == programs.TRACE_KPROBE_MULTI:
-        _link_many(program, probes, own)
+        _link_many(program, probes, own, kallsyms)
     else:
-        _attach_kprobes(program, probes, own, hold)
+        _attach_kprobes(program, probes, own, hold, kallsyms)
 
 
-def _link_tracing(program: LoadedProgram, probe: ProbeSpec) -> int:
+def _link_tracing(program: LoadedProgram, probe: ProbeSpec, kallsyms: Kallsyms) -> int:
     try:
         return commands.open_raw_tracepoint(program.descriptor, None)
     except OSError as error:
-        raise _failure(probe, error) from None
+        raise _failure(probe, error, kallsyms) from None
 
 
-def _link_many(program: LoadedProgram, probes: Sequence[ProbeSpec], own: Callable[[int], None]) -> None:
+def _link_many(
+    program: LoadedProgram, probes: Sequence[ProbeSpec], own: Callable[[int], None], kallsyms: Kallsyms
+) -> None:
     """By name, which the kernel looks up quickest; by address those of whose name there are several."""
     named = [probe for probe in probes if _firing(probe).is_unique]
     others = [probe for probe in probes if not _firing(probe).is_unique]
@@ -61,14 +63,13 @@ def _link_many(program: LoadedProgram, probes: Sequence[ProbeSpec], own: Callabl
             )
         except OSError as error:
             if error.errno not in _NOT_THERE:
-                raise _failure(named[0], error) from None
+                raise _failure(named[0], error, kallsyms) from None
             _require_links(named, error)
             others = list(probes)
     if not others:
         return
-    kallsyms = Kallsyms()
     places = [(address, probe) for probe in others for address in _addresses(kallsyms, probe)]
-    if not _link_addresses(program, places, own):
+    if not _link_addresses(program, places, own, kallsyms):
         raise EngineError(f"cannot attach {others[0].probe}: {_NOT_PROBED}")
 
 
@@ -82,7 +83,9 @@ def _require_links(probes: Sequence[ProbeSpec], error: OSError) -> None:
         raise EngineError(f"{what} has no kprobe_multi (Linux 5.18, CONFIG_FPROBE)")
 
 
-def _link_addresses(program: LoadedProgram, places: Sequence[tuple[int, ProbeSpec]], own: Callable[[int], None]) -> int:
+def _link_addresses(
+    program: LoadedProgram, places: Sequence[tuple[int, ProbeSpec]], own: Callable[[int], None], kallsyms: Kallsyms
+) -> int:
     """How many could be attached to: halves tell which cannot."""
     if not places:
         return 0
@@ -93,20 +96,19 @@ def _link_addresses(program: LoadedProgram, places: Sequence[tuple[int, ProbeSpe
         return len(places)
     except OSError as error:
         if error.errno not in _NOT_THERE:
-            raise _failure(places[0][1], error) from None
+            raise _failure(places[0][1], error, kallsyms) from None
     if len(places) == 1:
         return 0
     half = len(places) // 2
-    return _link_addresses(program, places[:half], own) + _link_addresses(program, places[half:], own)
+    return sum(_link_addresses(program, each, own, kallsyms) for each in (places[:half], places[half:]))
 
 
 def _attach_kprobes(
-    program: LoadedProgram, probes: Sequence[ProbeSpec], own: Callable[[int], None], hold: Hold
+    program: LoadedProgram, probes: Sequence[ProbeSpec], own: Callable[[int], None], hold: Hold, kallsyms: Kallsyms
 ) -> None:
     if len(probes) > MOST_KPROBES:
         text = f"{len(probes)} kernel functions need a kprobe each, and {MOST_KPROBES} are the most: describe fewer"
         raise EngineError(f"cannot attach {probes[0].probe}: {text}; a kernel with CONFIG_FPROBE takes all in one link")
-    kallsyms = Kallsyms()
     attached, refused = 0, OSError(errno.ENOENT, "")
     for probe in probes:
         try:
@@ -115,10 +117,10 @@ def _attach_kprobes(
                 attached += 1
         except OSError as error:
             if error.errno not in _NOT_THERE:
-                raise _failure(probe, error) from None
+                raise _failure(probe, error, kallsyms) from None
             refused = error
     if not attached:
-        raise _failure(probes[0], refused)
+        raise _failure(probes[0], refused, kallsyms)
 
 
 def _open(kallsyms: Kallsyms, probe: ProbeSpec) -> Iterator[int]:
@@ -151,7 +153,7 @@ def _is_return(probes: Sequence[ProbeSpec]) -> bool:
 _NOT_PROBED = "the kernel lets no such function be probed"
 
 
-def _failure(probe: ProbeSpec, error: OSError) -> EngineError:
+def _failure(probe: ProbeSpec, error: OSError, kallsyms: Kallsyms) -> EngineError:
     what = f"cannot attach {probe.probe}"
     if error.errno not in _NOT_THERE:
         return explain(error, what)
@@ -161,6 +163,6 @@ def _failure(probe: ProbeSpec, error: OSError) -> EngineError:
     firing = _firing(probe)
     if firing.is_raw and not detect(("kprobe",)):
         return EngineError(f"{what}: this kernel ({os.uname().release}) has no kprobes (CONFIG_KPROBES)")
-    if not Kallsyms().all(firing.name):
+    if not kallsyms.all(firing.name):
         return EngineError(f"{what}: this kernel has no function {firing.name}")
     return EngineError(f"{what}: {_NOT_PROBED}")

@@ -30,8 +30,11 @@ from sonde.probe import (
 )
 from sonde.target.machine import online_cpus
 from sonde.target.tracefs import find_tracefs
-from sonde.typed import NamedTuple, TypeAlias
+from sonde.typed import TYPE_CHECKING, NamedTuple, TypeAlias
 from sonde.untrusted import read_kernel
+
+if TYPE_CHECKING:
+    from sonde.symbols.kallsyms import Kallsyms
 
 _CANNOT_COUNT = frozenset({errno.EINVAL, errno.EOPNOTSUPP, errno.ENOENT, errno.ENODEV, errno.EACCES, 524})
 """What perf_event_open(2) says of events that a machine has not, or that have no overflows; 524 is ENOTSUPP."""
@@ -44,14 +47,31 @@ class Attachment(NamedTuple):
     closing_waits: bool = False
 
 
+class KernelSymbols:
+    """The kernel's symbols, made when a program is the first to ask for them."""
+
+    def __init__(self) -> None:
+        self._made: Kallsyms | None = None
+
+    def kallsyms(self) -> Kallsyms:
+        if self._made is None:
+            from sonde.symbols.kallsyms import Kallsyms  # an import that most runs do without
+
+            self._made = Kallsyms()
+        return self._made
+
+
 Overflows: TypeAlias = Callable[[LoadedProgram, Probe, Callable[[int], None]], None]
 """Opens the perf events of a probe whose overflows a program handles, and hands each over."""
 
 
-def attach(program: LoadedProgram, own: Callable[[Attachment], None], overflows: Overflows) -> None:
+def attach(
+    program: LoadedProgram, own: Callable[[Attachment], None], overflows: Overflows, symbols: KernelSymbols
+) -> None:
     """Attach to everything that fires one of the program's probes; `own` takes each attachment over.
 
-    `overflows` opens the perf events of a probe whose overflows the program handles.
+    `overflows` opens the perf events of a probe whose overflows the program handles; `symbols` are the kernel's, which
+    programs that are attached one after the other need not read again.
 
     Raises EngineError, with what is attached until then left to its owner.
     """
@@ -99,7 +119,7 @@ def attach(program: LoadedProgram, own: Callable[[Attachment], None], overflows:
     if any(isinstance(probe.firing, KernelFunction) for probe, _ in program.probes):
         from sonde.engines.kernel import functions  # an import that most runs do without
 
-        functions.attach(program, lambda link: own(Attachment(link, True)), _perf_event)
+        functions.attach(program, lambda link: own(Attachment(link, True)), _perf_event, symbols.kallsyms())
 
 
 def _raw_tracepoint(program: LoadedProgram, name: str, cookie: int) -> int:

@@ -145,8 +145,9 @@ class KernelTracing:
         takes = self._request is not None and self._request.take is not None
         if takes:
             self._overflow_events()
+        symbols = links.KernelSymbols()
         for program in self._programs:
-            links.attach(program, self._attachments.append, self._attach_overflows)
+            links.attach(program, self._attachments.append, self._attach_overflows, symbols)
         if self._overflows is not None:
             self._overflows.begin(self._rings.event if takes and self._rings is not None else None)
 
@@ -184,7 +185,8 @@ class KernelTracing:
 
         loaded = next(each for each in self._programs if each.spec.name == program)
         allow_more_descriptors(len(sites))
-        links.attach(loaded._replace(probes=served(path, sites, pid)), self._attachments.append, self._attach_overflows)
+        loaded = loaded._replace(probes=served(path, sites, pid))
+        links.attach(loaded, self._attachments.append, self._attach_overflows, links.KernelSymbols())
 
     def run(self, program: str) -> None:
         """Run a program of an internal probe (BEGIN, END) once, on one CPU, to its end. Raises EngineError."""
