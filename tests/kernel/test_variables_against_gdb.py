@@ -15,6 +15,7 @@ from sonde.codegen.partial import is_gone
 from sonde.lang.errors import DError
 from sonde.probe import Probe, Uprobe
 from sonde.probes.user_variables import UserVariables
+from sonde.symbols.dwarf.points import Points
 from sonde.symbols.dwarf.scopes import nameable
 from sonde.symbols.elf import ElfFile
 from sonde.symbols.functions import CodeObject
@@ -42,10 +43,11 @@ class Subject:
         file = ElfFile.open(path)
         self.home = CodeObject("a.out", path, Loaded(file, 0), (file,), path)
         self.variables = UserVariables()
+        self.located_points = Points(self.home.information)
         self.points = {}
         for name in functions:
             for function in self.home.find(name):
-                for offset, instruction in self.home.instructions(function)[1::EVERY]:
+                for offset, instruction in list(self.home.instructions(function).items())[1::EVERY]:
                     if instruction.is_probeable:
                         self.points[function.address + offset] = function.name
 
@@ -59,7 +61,7 @@ class Subject:
 
     def scope(self, address):
         """The function, or inlined copy, that names are of."""
-        point = self.variables._point(self.home, address, False)
+        point = self.located_points.at_address(address)
         return next(each.name for each in reversed(point.scopes) if each.name)
 
 
@@ -149,7 +151,7 @@ def in_lists(subject, pairs):
     """The points and variables of the pairs that are in location lists, or in inlined copies."""
     found = set()
     for address, path in pairs:
-        point = subject.variables._point(subject.home, address, False)
+        point = subject.located_points.at_address(address)
         variable = next(each for each in nameable(point.scopes) if each.name == name_of(path))
         inner = next(each for each in reversed(point.scopes) if each.name)
         if len(variable.locations) > 1 or any(each.start for each in variable.locations) or inner.is_inlined:
