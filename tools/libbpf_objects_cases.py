@@ -115,7 +115,7 @@ CASES: dict[str, Case] = {
     "klockstat": Case(
         (*off("kprobe_*"), *values("targ_tgid=$target")), ("-p", "{pid}"), ("stat_map",), has_events=False),
     "ksnoop": Case(at("kprobe_entry=vfs_read kprobe_return=vfs_read"), reason="its tool fills a map with descriptions"),
-    "llcstat": Case(reason="its events are hardware events, which neither machine has"),
+    "llcstat": Case(reason="its events are of hardware that neither machine has"),
     "mdflush": Case(fentry=off("kprobe_*"), kprobe=off("md_flush_request")),
     "memleak": Case(
         (*off("memleak__*"), *sized("stack_traces=10240 combined_allocs=10240"), *_MEMLEAK),

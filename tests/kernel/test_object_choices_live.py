@@ -397,3 +397,31 @@ def test_damaged_debug_information_is_told_and_does_without(tmp_path):
     assert "records of which its BTF knows no type are shown as bytes" in unwrapped(done.stderr)
     done = command.sonde("--object", damaged, "-c", "true", "--record", "events=event", status=1)
     assert "debug information cannot be read" in unwrapped(done.stderr)
+
+
+IMPOSSIBLE = """
+struct { __uint(type, 27); __uint(max_entries, 4096); } ring SEC(".maps");
+struct { __uint(type, 7); __uint(max_entries, 16); __uint(key_size, 4); __uint(value_size, %d); } stacks SEC(".maps");
+SEC("tracepoint/syscalls/sys_enter_getppid") int program(void *context)
+{
+    u64 word = 1;
+    u32 key = 0;
+    bpf_ringbuf_output(&ring, &word, sizeof word, 0);
+    return bpf_map_lookup_elem(&stacks, &key) != 0;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("size", "words", "cause"),
+    [
+        (64, ["--map", "ring=1000"], "map ring: a ring buffer has a power of two of bytes, in whole pages"),
+        (64, ["--map", "ring=12288"], "map ring: a ring buffer has a power of two of bytes"),
+        (8 * 100_000, [], "map stacks: a stack has at most"),
+        (60, [], "map stacks: a stack has addresses of 8 bytes, and the values have 60"),
+    ],
+)
+def test_a_map_that_no_kernel_makes_is_not_blamed_on_this_one(size, words, cause):
+    text = unwrapped(command.sonde("--object", compiled(IMPOSSIBLE % size), "-c", "true", *words, status=1).stderr)
+    assert cause in text
+    assert "does not support" not in text

@@ -14,6 +14,7 @@ from sonde.engines.kernel import commands
 from sonde.engines.kernel.commands import Batch, TypedMap
 from sonde.engines.kernel.failures import NOT_SUPPORTED, explain
 from sonde.spec import MapSpec
+from sonde.untrusted import read_kernel
 
 _BATCH_BYTES = 1 << 22
 """How much a batch reads at a time, at most."""
@@ -168,6 +169,8 @@ def _by_cpu(spec: MapSpec, cpus: int) -> MapSpec:
 
 def _refusal(spec: MapSpec, error: OSError) -> EngineError:
     what = f"cannot create map {spec.name}"
+    if error.errno == errno.EINVAL and (text := _impossible(spec)):
+        return EngineError(f"{what}: {text}")
     if error.errno in NOT_SUPPORTED:
         from sonde.engines.kernel.requirements import MAPS, too_old  # an import that most runs do without
 
@@ -177,6 +180,27 @@ def _refusal(spec: MapSpec, error: OSError) -> EngineError:
         text = f"a value has {spec.value_size} bytes, of {_LARGEST_OF_CPU} that the kernel allows on each CPU"
         return EngineError(f"{what}: {text}; for lquantize() take a larger step")
     return explain(error, what)
+
+
+def _impossible(spec: MapSpec) -> str:
+    """Why no kernel makes such a map; "" if that is not known (kernel/bpf/ringbuf.c, stackmap.c, arraymap.c)."""
+    if spec.kind in (maps.RINGBUF, maps.USER_RINGBUF):
+        size, page = spec.max_entries, os.sysconf("SC_PAGE_SIZE")
+        if size % page or size & size - 1:
+            return f"a ring buffer has a power of two of bytes, in whole pages of {page}, and not {size}"
+    elif spec.kind == maps.STACK_TRACE:
+        each = maps.BUILD_ID_SIZE if spec.flags & maps.F_STACK_BUILD_ID else 8
+        if spec.value_size % each:
+            return f"a stack has addresses of {each} bytes, and the values have {spec.value_size}"
+        with suppress(OSError, ValueError):
+            most = int(read_kernel("/proc/sys/kernel/perf_event_max_stack"))
+            if spec.value_size // each > most:
+                return f"a stack has at most {most} addresses here (kernel.perf_event_max_stack), and not " + str(
+                    spec.value_size // each
+                )
+    elif not spec.value_size:
+        return "its values have no size"
+    return ""
 
 
 _OF_EACH_CPU = (maps.PERCPU_ARRAY, maps.PERCPU_HASH)
