@@ -254,7 +254,7 @@ class Session:
                 from sonde.symbols.following import Following  # an import that most runs do without
 
                 traced = [each.pid for each in self._traced]
-                also = self._tables.follow(traced) if self._tables is not None else None
+                also = self._tables.follow(traced, self._names.mapping) if self._tables is not None else None
                 self._following = Following(source, self._names, traced, also=also)
             if self._watcher is not None:
                 self._watcher.begin(self._everything)

@@ -2,10 +2,11 @@
 
 import re
 import subprocess
+import time
 
 import packages
 import pytest
-from command import build, sonde
+from command import build, sonde, start
 
 PROGRAM = r"""
 #include <signal.h>
@@ -85,7 +86,9 @@ def plain(frames):
     return named[: end + 1]
 
 
-@pytest.mark.parametrize("flags", [("-O2",), ("-O3", "-static"), ("-O2", "-no-pie")], ids=" ".join)
+@pytest.mark.parametrize(
+    "flags", [("-O2",), ("-O3", "-static"), ("-O2", "-no-pie"), ("-O2", "-static-pie")], ids=" ".join
+)
 def test_as_gdb_has_it(tmp_path, flags):
     """Through libc, a signal's frame, stacks that are aligned and of varying size."""
     packages.require("gdb")
@@ -158,3 +161,172 @@ int main() {{
 def test_the_option_has_two_values():
     message = sonde("-qn", "BEGIN", "-x", "unwind=orc", status=2).stderr
     assert "unwind" in message
+
+
+ENGINES = ("kernel", "embedded")
+CALL = "#include <sys/syscall.h>\n#include <unistd.h>\n#define NOIPA __attribute__((noipa))\n"
+
+
+def names_of(program, engine="kernel", *words, probe="syscall::getppid:entry", depth=20):
+    """The functions of the stack at the one call that a program makes, the innermost first, without the first."""
+    text = f"{probe} /pid == $target/ {{ ustack({depth}); exit(0); }}"
+    done = sonde("-q", "--engine", engine, "-xevaltime=exec", "-n", text, *words, "-c", program)
+    assert done.stderr == ""
+    return [name for name, _ in ours(done.stdout)]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_the_dynamic_linker(tmp_path, engine):
+    """Through a library's first function, which dlopen calls, and through a symbol that is looked up when it is first
+    called: there the linker's frame address is counted from rbx, since it aligns the stack. A library that has just
+    been loaded is known after some milliseconds."""
+    text = (
+        CALL
+        + """
+        static volatile int made;
+        void begin(void) __attribute__((constructor));
+        void begin(void) { if (getenv("FIRST")) { usleep(300000); made = syscall(SYS_getppid); } }
+        static int plain(void) { return 7; }
+        static void *choose(void) { made = syscall(SYS_getppid); return plain; }
+        int chosen(void) __attribute__((ifunc("choose")));"""
+    )
+    library = build(tmp_path, "libchosen.so", "#include <stdlib.h>\n" + text, "-shared", "-fPIC", "-O2")
+    first = build(tmp_path, "first", f"""#include <dlfcn.h>
+        #include <stdlib.h>
+        __attribute__((noipa)) int load(void) {{ return dlopen("{library}", RTLD_LAZY) != 0; }}
+        int main() {{ setenv("FIRST", "1", 1); return load() + 1 < 0; }}""", "-O2", "-fomit-frame-pointer")  # fmt: skip
+    shown = names_of(first, engine)
+    assert "begin" in shown
+    assert shown.index("load") == shown.index("main") - 1
+    late = build(tmp_path, "late", "int chosen(void); __attribute__((noipa)) int calls(void) { return chosen() + 1; }"
+                 "int main() { return calls() < 0; }", "-O2", "-fomit-frame-pointer", "-Wl,-z,lazy", library,
+                 f"-Wl,-rpath,{tmp_path}")  # fmt: skip
+    shown = names_of(late, engine)
+    assert shown.index("calls") == shown.index("main") - 1
+    assert any(name.startswith("_dl_runtime_resolve") for name in shown)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_the_vdso(tmp_path, engine):
+    """It makes a system call for a clock that it does not know."""
+    text = "#include <time.h>\n__attribute__((noipa)) int asks(void) { struct timespec t;" + (
+        " return clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t) + 1; } int main() { return asks() < 0; }"
+    )
+    program = build(tmp_path, "clock", text, "-O2", "-fomit-frame-pointer")
+    done = sonde("-q", "--engine", engine, "-n", "syscall::clock_gettime:entry /pid == $target/ { ustack(); exit(0); }",
+                 "-c", program)  # fmt: skip
+    assert "[vdso]`" in done.stdout
+    assert [name.partition("@")[0] for name, _ in ours(done.stdout)][1:4] == ["clock_gettime", "asks", "main"]
+
+
+MADE = (
+    CALL
+    + """
+#include <string.h>
+#include <sys/mman.h>
+NOIPA int innermost(void) { return syscall(SYS_getppid) > 0; }
+NOIPA int outer(int (*made)(int (*)(void))) { return made(innermost) + 1; }
+int main() {
+    /* push %rbp; mov %rsp,%rbp; call *%rdi; pop %rbp; ret */
+    static const unsigned char code[] = {0x55, 0x48, 0x89, 0xe5, 0xff, 0xd7, 0x5d, 0xc3};
+    void *place = mmap(0, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    memcpy(place, code, sizeof code);
+    return outer(place) < 0;
+}"""
+)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_code_that_is_made_at_run_time(tmp_path, engine):
+    """It has no table, but frame pointers; whoever calls it and is called need have none."""
+    program = build(tmp_path, "made", MADE, "-O2", "-fomit-frame-pointer")
+    done = sonde("-q", "--engine", engine, "-n", "syscall::getppid:entry /pid == $target/ { ustack(); exit(0); }",
+                 "-c", program)  # fmt: skip
+    shown = [line.strip() for line in done.stdout.splitlines() if line.strip()]
+    assert [re.sub(r".*`|\+.*", "", line) for line in shown[1:2]] == ["innermost"]
+    assert shown[2].startswith("0x")
+    assert [re.sub(r".*`|\+.*", "", line) for line in shown[3:5]] == ["outer", "main"]
+
+
+RETURNS = (
+    CALL
+    + """
+NOIPA int inner(int n) { return syscall(SYS_getppid) + n; }
+NOIPA int outer(int n) { return inner(n) * 2; }
+NOIPA int again(int n) { return n ? again(n - 1) * 3 + outer(n) : 1; }
+int main() { return again(3) > 1000; }"""
+)
+
+
+def test_functions_whose_return_is_probed(tmp_path):
+    """Their return addresses stand elsewhere: a stack has the true ones, of however many there are, also where two
+    probes are at one return."""
+    program = build(tmp_path, "returns", RETURNS, "-O2", "-fomit-frame-pointer", "-fno-optimize-sibling-calls")
+    text = """syscall::getppid:entry /pid == $target/ { ustack(); }
+        pid$target:a.out:inner:entry { ustack(); }"""
+    probes = """
+        pid$target:a.out:outer:return, pid$target:a.out:again:return, pid$target:a.out:inner:return { @n = count(); }
+        pid$target:a.out:outer:return { @m = count(); } END { clear(@n); clear(@m); trunc(@n); trunc(@m); }"""
+    plain, probed = (ours(sonde("-qn", each, "-c", program).stdout) for each in (text, text + probes))
+    assert probed == plain
+    assert [name for name, _ in plain].count("main") == 6
+
+
+THIRTY_TWO = """
+    .globl _start
+_start: xor %ebp, %ebp
+    call first
+    mov $1, %eax
+    xor %ebx, %ebx
+    int $0x80
+first: push %ebp
+    mov %esp, %ebp
+    call second
+    pop %ebp
+    ret
+second: push %ebp
+    mov %esp, %ebp
+    mov $64, %eax
+    int $0x80
+    pop %ebp
+    ret
+"""
+
+
+def test_processes_of_32_bits(tmp_path):
+    packages.require("as", "ld")
+    source, made, program = tmp_path / "small.s", tmp_path / "small.o", tmp_path / "small"
+    source.write_text(THIRTY_TWO)
+    subprocess.run(["as", "--32", "-o", made, source], check=True)
+    subprocess.run(["ld", "-m", "elf_i386", "-o", program, made], check=True)
+    out = sonde("-qn", "syscall:ia32:getppid:entry /pid == $target/ { ustack(); }", "-c", str(program)).stdout
+    assert [name for name, _ in ours(out)] == ["second", "first", "_start"]
+
+
+def test_processes_that_begin_and_end(tmp_path):
+    """Of programs whose objects have been met once every stack is whole, however short they run: nothing need be known
+    of a process."""
+    program = build(tmp_path, "brief", PROGRAM, "-O2", "-fomit-frame-pointer")
+    text = """syscall::tgkill:entry /execname == "brief"/ { @[pid, ustack()] = count(); }
+        syscall::tgkill:entry /execname == "brief" && n++ == 0/ { printf("met\\n"); }
+        syscall::tgkill:entry /execname == "brief" && n == 40/ { exit(0); }
+        BEGIN { printf("ready\\n"); }"""
+    session = start("-qn", text, text=True)
+    try:
+        assert session.stdout.readline() == "ready\n"
+        subprocess.run([program], check=True)
+        assert session.stdout.readline() == "met\n"
+        time.sleep(1)
+        pids = set()
+        for _ in range(39):
+            child = subprocess.Popen([program])
+            pids.add(child.pid)
+            child.wait()
+        out, _ = session.communicate(timeout=20)
+    finally:
+        session.kill()
+        session.wait()
+    stacks = re.split(r"\n\s*\d+\n", out)
+    later = [each for each in stacks if any(str(pid) in each for pid in pids)]
+    assert len(later) == 39
+    assert all("leaf" in each and "sorting" in each and "main" in each and "_start" in each for each in later)

@@ -6,7 +6,7 @@ import pytest
 from compiled_objects import needs_gcc
 
 from sonde.symbols.elf import ElfFile
-from sonde.symbols.library_search import in_directories, of_process, run_paths, spellings
+from sonde.symbols.library_search import in_directories, needed, of_process, run_paths, spellings
 
 pytestmark = needs_gcc
 
@@ -81,3 +81,35 @@ def test_run_paths(process):
 def test_a_process_that_is_gone(tmp_path):
     """What cannot be read says nothing; the usual directories are left."""
     assert of_process("libnone", 8, str(tmp_path), [], str(tmp_path / "proc")) == []
+
+
+def test_what_a_program_needs(tmp_path):
+    """And what that needs, from where the linker takes it first: the file's own paths, the environment's, the usual."""
+    root, source = tmp_path / "root", tmp_path / "empty.c"
+    source.write_text("int f(void) { return 0; } int main() { return f(); }")
+    for place in ("bin", "own", "by/variable", "usr/lib"):
+        (root / place).mkdir(parents=True)
+
+    def build(path, *flags):
+        subprocess.run(["gcc", "-nostdlib", "-w", "-o", root / path, source, *flags], check=True)
+
+    shared = ["-shared", "-fPIC"]
+    build("usr/lib/libc1.so", *shared)
+    build("usr/lib/libd1.so", *shared)
+    build("by/variable/libd1.so", *shared)
+    no_need = "-Wl,--no-as-needed"
+    build("own/liba1.so", *shared, no_need, root / "usr/lib/libc1.so", "-Wl,-soname,liba1.so")
+    for name in ("libc1.so", "libd1.so"):
+        build(f"usr/lib/{name}", *shared, f"-Wl,-soname,{name}")
+    build("own/liba1.so", *shared, no_need, root / "usr/lib/libc1.so", "-Wl,-soname,liba1.so")
+    absent = tmp_path / "libgone.so"
+    subprocess.run(["gcc", "-nostdlib", "-w", "-o", absent, source, *shared, "-Wl,-soname,libgone.so"], check=True)
+    build("bin/program", no_need, root / "own/liba1.so", root / "usr/lib/libd1.so", absent, "-e", "main",
+          "-Wl,-rpath,$ORIGIN/../own", f"-Wl,-rpath-link,{root}/usr/lib")  # fmt: skip
+    (tmp_path / "proc" / "7").mkdir(parents=True)
+    (tmp_path / "proc" / "7" / "environ").write_bytes(b"LD_LIBRARY_PATH=/by/variable:\0")
+    found = needed("/bin/program", 7, str(root), str(tmp_path / "proc"))
+    assert {each.removeprefix(str(root)).replace("/bin/../", "/") for each in found} == {
+        "/own/liba1.so", "/by/variable/libd1.so", "/usr/lib/libc1.so"
+    }  # fmt: skip
+    assert needed("/bin/none", 7, str(root), str(tmp_path / "proc")) == []

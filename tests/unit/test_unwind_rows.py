@@ -126,7 +126,12 @@ CASES = {
     "a word at rsp and a number": (b"\x0f\x05\x77\x18\x06\x23\x08", Rule(AT_STACK, 24, 8)),
     "an expression of another kind": (b"\x0f\x02\x76\x78", Rule(UNKNOWN)),
     "an empty expression": (b"\x0f\x00", Rule(UNKNOWN)),
-    "a linkage table": (b"\x0f\x0b\x77\x08\x80\x00\x3f\x1a\x3b\x2a\x33\x24\x22", Rule(LINKAGE, 8)),
+    "a linkage table": (b"\x0f\x0b\x77\x08\x80\x00\x3f\x1a\x3b\x2a\x33\x24\x22", Rule(LINKAGE, 8, 11)),
+    "one for indirect branch tracking": (
+        b"\x0f\x0b\x77\x08\x80\x00\x3f\x1a\x39\x2a\x33\x24\x22",
+        Rule(LINKAGE, 8, 9),
+    ),
+    "nearly one": (b"\x0f\x0b\x77\x08\x80\x00\x3f\x1a\x3b\x2a\x34\x24\x22", Rule(UNKNOWN)),
     "rbp and rbx saved": (b"\x86\x02\x83\x03", Rule(FROM_STACK, 8, 0, -16, BY_FRAME_ADDRESS, -24, BY_FRAME_ADDRESS)),
     "rbx saved, and restored": (b"\x83\x02\xc3", Rule(FROM_STACK, 8)),
     "by long numbers": (b"\x05\x03\x02\x06\x03\x05\x06\x02", Rule(FROM_STACK, 8, 0, -16, BY_FRAME_ADDRESS)),

@@ -130,6 +130,21 @@ def test_files_that_programs_have_met(maps):
     assert len(maps.read(UNWIND_OBJECTS)) == 1
 
 
+def test_processes_that_have_ended(maps, tmp_path):
+    """What they had mapped is asked of whoever has followed them."""
+    tables = of(maps, BY_FILE, str(tmp_path))
+    mapping = objects_of(os.getpid())[-1]
+    tables.follow([], lambda pid, address: mapping if (pid, address) == (9, mapping.start) else None)
+    maps.want(b"a" * 24, struct.pack("<QQ", 9, mapping.start))
+    maps.want(b"b" * 24, struct.pack("<QQ", 8, mapping.start))
+    for _ in range(3):
+        tables.poll([])
+    while tables.patience == 0:
+        tables.poll([])
+    assert maps.file(b"a" * 24)
+    assert maps.file(b"b" * 24) is None
+
+
 def test_while_nothing_is_wanted_nothing_is_done(maps):
     tables = of(maps, BY_FILE)
     maps.want(b"a" * 24, struct.pack("<QQ", 1 << 30, 0))
@@ -152,7 +167,7 @@ def test_code_without_a_file_is_known_to_have_no_tables(maps, tmp_path):
 def test_the_family_of_a_traced_process(maps):
     """What it and its children map is made known then; what others map is not."""
     tables = of(maps, BY_FILE)
-    take = tables.follow([1])
+    take = tables.follow([1], lambda pid, address: None)
     first, *_, last = objects_of(os.getpid())
     take(Mapped(0, 2, first))
     tables.poll([])

@@ -8,6 +8,7 @@ from sonde.options import OptionTable
 from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from sonde.symbols.mappings import Mapping
     from sonde.symbols.process_events import ProcessEvent
     from sonde.symbols.symbolizer import SystemSymbolizer
 
@@ -42,6 +43,9 @@ class Names:
 
     def inlined(self, pid: int, address: int) -> tuple[str, ...]:
         return self._system().inlined(pid or self._pid, address)
+
+    def mapping(self, pid: int, address: int) -> Mapping | None:
+        return self._system().mapping(pid, address)
 
     def interrupts(self, pid: int, address: int) -> bool:
         return self._system().interrupts(pid or self._pid, address)

@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from sonde.symbols.mappings import Mapping
 from sonde.symbols.process_events import ProcessEvent
 from sonde.typed import Protocol
 
@@ -37,6 +38,9 @@ class Names(Protocol):
 
     def take(self, event: ProcessEvent) -> None:
         """What has happened next."""
+
+    def mapping(self, pid: int, address: int) -> Mapping | None:
+        """What a process has, or had, mapped at an address."""
 
     def remember(self, pid: int) -> bool:
         """Read what a process has mapped, False if it is gone."""

@@ -18,7 +18,7 @@ from sonde.symbols.dwarf.unwind_rows import LARGEST, SECTION, Rows, make_rows
 from sonde.symbols.elf import ElfFile
 from sonde.untrusted import open_file
 
-VERSION = b"sonde rows 2"
+VERSION = b"sonde rows 3"
 """Another one when rows are made in another way."""
 
 _SMALL, _FEW = 1000, 4000

@@ -8,7 +8,7 @@ import re
 import struct
 from collections.abc import Iterable, Iterator
 
-from sonde.symbols.elf import ElfFile
+from sonde.symbols.elf import ElfError, ElfFile
 from sonde.untrusted import read_start
 
 USUAL = tuple(
@@ -18,9 +18,12 @@ USUAL = tuple(
 
 _DYNAMIC = 6
 _ENTRY = struct.Struct("<QQ")
-_RPATH, _RUNPATH = 15, 29
+_NEEDED, _RPATH, _RUNPATH = 1, 15, 29
 _LARGEST = 16 << 20
 """Bytes of a section that are looked at."""
+
+_MOST_NEEDED = 512
+"""Libraries that are looked for."""
 
 _MOST_WORDS = 1 << 20
 """Bytes of a process's arguments, or of its environment, that are looked at."""
@@ -80,14 +83,44 @@ def of_process(name: str, pid: int, root: str, mapped: Iterable[tuple[str, ElfFi
 
 def run_paths(file: ElfFile) -> list[str]:
     """DT_RPATH and DT_RUNPATH (System V gABI, "Dynamic Section"), as they are written."""
+    return [path for text in _strings(file, (_RPATH, _RUNPATH)) for path in text.split(":") if path]
+
+
+def needed(path: str, pid: int, root: str, proc: str = "/proc") -> list[str]:
+    """Paths, beginning with `root`, of the libraries that the dynamic linker will load for the program at a path, as
+    far as they are where it looks for them first."""
+    environment = _words(f"{proc}/{pid}/environ")
+    search = [each.partition("=")[2] for each in environment if each.startswith("LD_LIBRARY_PATH=")]
+    usual = [*":".join(search).split(":"), *USUAL]
+    found: dict[str, str] = {}
+    pending = [path]
+    while pending:
+        try:
+            file = ElfFile.open(root + pending[0])
+            own = [each.replace("${ORIGIN}", "$ORIGIN") for each in run_paths(file)]
+            own = [each.replace("$ORIGIN", os.path.dirname(pending[0])) for each in own]
+            for name in _strings(file, (_NEEDED,)):
+                places = (os.path.join(each, name) for each in (*own, *usual) if each)
+                where = next((each for each in places if os.path.isfile(root + each)), None)
+                if where is not None and name not in found and len(found) < _MOST_NEEDED:
+                    found[name] = where
+                    pending.append(where)
+        except (OSError, ElfError):
+            # It will not be loaded either, or what it needs is met later.
+            pass
+        pending = pending[1:]
+    return [root + each for each in found.values()]
+
+
+def _strings(file: ElfFile, tags: Iterable[int]) -> list[str]:
+    """What the entries of the dynamic section with these tags say, in its order. Raises ElfError."""
     found: list[str] = []
     for section in file.sections:
         if section.kind == _DYNAMIC and section.link < len(file.sections):
             data, strings = file.contents(section, _LARGEST), file.contents(file.sections[section.link], _LARGEST)
             for tag, value in _ENTRY.iter_unpack(data[: len(data) // _ENTRY.size * _ENTRY.size]):
-                if tag in (_RPATH, _RUNPATH):
-                    text = strings[value : strings.find(b"\0", value)]
-                    found += filter(None, os.fsdecode(text).split(":"))
+                if tag in tags:
+                    found.append(os.fsdecode(strings[value : strings.find(b"\0", value)]))
     return found
 
 

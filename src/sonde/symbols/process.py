@@ -109,6 +109,11 @@ class ProcessNames:
         names = self._objects.names(split(process)[0], place.mapping) if place and place.is_linked else None
         return names.inlined(place.linked) if names and place else ()
 
+    def mapping(self, process: int, address: int) -> Mapping | None:
+        """What a process has, or had, mapped at an address."""
+        place = self.place(process, address)
+        return place.mapping if place is not None else None
+
     def code(self, process: int, address: int, size: int) -> bytes:
         """What the file of an address has there, b"" if it is in none."""
         place = self.place(process, address)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 
 from sonde.symbols.demangle import Demangler
 from sonde.symbols.kallsyms import Kallsyms
+from sonde.symbols.mappings import Mapping
 from sonde.symbols.process import ProcessNames
 from sonde.symbols.process_events import ProcessEvent
 
@@ -77,6 +78,10 @@ class SystemSymbolizer:
         """The path of the object, and the offset from its start, whatever symbol is there."""
         found = self._processes.place(process, address)
         return (found.path, found.linked) if found else None
+
+    def mapping(self, process: int, address: int) -> Mapping | None:
+        """What a process has, or had, mapped at an address."""
+        return self._processes.mapping(process, address)
 
     def interrupts(self, process: int, address: int) -> bool:
         """Whether the handler of a signal returns to this address."""

@@ -7,6 +7,7 @@ process. A program that meets something it does not know says so; the objects of
 
 from __future__ import annotations
 
+import os
 import struct
 import time
 from collections import deque
@@ -26,7 +27,7 @@ from sonde.spec import (
     UNWIND_WANTED,
 )
 from sonde.symbols.mappings import VDSO, Mapping, parse_maps
-from sonde.symbols.objects import Objects
+from sonde.symbols.objects import Objects, root_of
 from sonde.symbols.process_events import Exited, Forked, Mapped, ProcessEvent
 from sonde.symbols.unwind_objects import NONE, Room, UnwindObjects, Write
 from sonde.typed import TYPE_CHECKING, NamedTuple
@@ -89,6 +90,8 @@ class UnwindTables:
         self._seen = 0
         self._active = time.monotonic()
         self._again: dict[int, float] = {}
+        self._programs: dict[int, Mapping] = {}
+        self._had: Callable[[int, int], Mapping | None] = lambda pid, address: None
         self._refused = 0
 
     @property
@@ -108,10 +111,13 @@ class UnwindTables:
             return 0.0
         return _SOON if time.monotonic() - self._active < _PATIENCE else _IDLE
 
-    def follow(self, traced: Iterable[int]) -> Callable[[ProcessEvent], None]:
+    def follow(
+        self, traced: Iterable[int], mapping: Callable[[int, int], Mapping | None]
+    ) -> Callable[[ProcessEvent], None]:
         """What is to be told of what processes do: of the family of the traced ones objects are made known when they
-        are mapped, not when they are first met."""
+        are mapped, not when they are first met. `mapping` says what a process had at an address, once it has ended."""
         family = set(traced)
+        self._had = mapping
 
         def take(event: ProcessEvent) -> None:
             if isinstance(event, Forked) and event.parent in family:
@@ -148,9 +154,10 @@ class UnwindTables:
             self._look_again(int.from_bytes(key, "little"))
             return
         pid, start = struct.unpack("<QQ", value)
-        for mapping in self._mapped(pid) or ():
-            if mapping.start <= start < mapping.end:
-                self._want(key, pid, mapping)
+        there = (each for each in self._mapped(pid) or () if each.start <= start < each.end)
+        mapping = next(there, None) or self._had(pid, start)
+        if mapping is not None:
+            self._want(key, pid, mapping)
 
     def _look_again(self, pid: int) -> None:
         """Look at a process, unless that has just been in vain: code that is made at run time has no tables."""
@@ -176,12 +183,31 @@ class UnwindTables:
         if mappings is None:
             return
         if not self.is_by_process:
-            for mapping in mappings:
+            for mapping in (*mappings, *self._needed(pid, mappings)):
                 self.expect(pid, mapping)
             self._work(float("inf"))
         elif not self._processes.has(pid, mappings):
             entries = [self._entry(pid, each) for each in mappings]
             self._refused += not self._processes.put(pid, mappings, entries)
+
+    def _needed(self, pid: int, mappings: tuple[Mapping, ...]) -> list[Mapping]:
+        """As if they were mapped already: the libraries that a program is about to load."""
+        program = next((each for each in mappings if each.path.startswith("/")), None)
+        if program is None or program == self._programs.get(pid):
+            return []
+        from sonde.symbols.library_search import needed  # an import that most runs do without
+
+        self._programs[pid] = program
+        root = root_of(pid, self._proc)
+        found = []
+        for path in needed(program.path, pid, root, self._proc):
+            try:
+                status, path = os.stat(path), os.path.realpath(path)[len(root) :]
+            except OSError:
+                continue
+            device = f"{os.major(status.st_dev):02x}:{os.minor(status.st_dev):02x}"
+            found.append(Mapping(0, 0, 0, device, status.st_ino, path, True))
+        return found
 
     def expect(self, pid: int, mapping: Mapping) -> None:
         """Programs are to know the object that a process has mapped."""

@@ -115,6 +115,7 @@ _OF_WALKS: dict[str, Callable[[str], Function]] = {
     "unwind_registers": unwinding.saved_registers,
     "unwind_row": unwinding.row,
     "unwind_rule": unwinding.rule,
+    "unwind_word": mapped_files.word,
 }
 
 

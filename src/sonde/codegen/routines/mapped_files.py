@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from sonde.bpf.helpers import NUMBERS
 from sonde.codegen.builder import Builder
-from sonde.codegen.ir import Function, Imm, MapDescriptor, Reg, SlotAddress
+from sonde.codegen.ir import Function, Imm, MapDescriptor, Operand, Reg, SlotAddress
 from sonde.codegen.routines import unwinding
-from sonde.codegen.routines.reading import read
 from sonde.codegen.routines.unwinding import (
     BIAS,
     END,
@@ -74,6 +73,19 @@ _DEEPEST = 8
 """Functions with probed returns that one frame may have."""
 
 
+def word(name: str) -> Function:
+    """(address): the word of the kernel's memory there; 0 if there is none."""
+    b = Builder(name)
+    slot = b.slot(8)
+    b.call(NUMBERS["probe_read_kernel"], SlotAddress(slot), Imm(8), b.function.parameters[0])
+    b.ret(b.load(slot, 0, 8))
+    return b.function
+
+
+def _read(b: Builder, address: Operand, offset: int) -> Reg:
+    return b.call_local("unwind_word", b.in_register(b.alu("add", address, Imm(offset))))
+
+
 def find(name: str, offsets: Offsets) -> Function:
     """(work): the mapping that the walk's address is in; 1 if that is nothing to execute. A file that is not known is
     noted for the session."""
@@ -81,7 +93,7 @@ def find(name: str, offsets: Offsets) -> Function:
     work = b.function.parameters[0]
     absent, leaf = b.label(), b.label()
     look, space = get(b, work, LOOK), get(b, work, SPACE)
-    mapping = b.copy(read(b, space, offsets.root, 8, absent))
+    mapping = b.copy(_read(b, space, offsets.root))
     # A tree without nodes is that of no process.
     b.branch("ne", b.alu("and", mapping, Imm(3)), Imm(2), absent)
     down = "_".join(("unwind_down", str(offsets.pivot), str(offsets.range_slot), str(offsets.arange_slot)))
@@ -95,40 +107,39 @@ def find(name: str, offsets: Offsets) -> Function:
     b.branch("ne", left, Imm(0), again)
     b.jump(absent)
     b.place(leaf)
-    start, end = read(b, mapping, offsets.start, 8, absent), read(b, mapping, offsets.end, 8, absent)
+    start, end = _read(b, mapping, offsets.start), _read(b, mapping, offsets.end)
     b.branch("lt", look, start, absent)
     b.branch("ge", look, end, absent)
-    b.branch("eq", b.alu("and", read(b, mapping, offsets.flags, 8, absent), Imm(_EXECUTABLE)), Imm(0), absent)
+    b.branch("eq", b.alu("and", _read(b, mapping, offsets.flags), Imm(_EXECUTABLE)), Imm(0), absent)
     put(b, work, START, start)
     put(b, work, END, end)
-    _look_up(b, work, mapping, offsets, absent)
+    _look_up(b, work, mapping, offsets)
     b.ret(Imm(0))
     b.place(absent)
     b.ret(Imm(1))
     return b.function
 
 
-def _look_up(b: Builder, work: Reg, mapping: Reg, offsets: Offsets, absent: int) -> None:
+def _look_up(b: Builder, work: Reg, mapping: Reg, offsets: Offsets) -> None:
     """Put the tables of the mapped file into the state, if it has any."""
     key, ready, nameless, end = b.slot(24), b.label(), b.label(), b.label()
     start = get(b, work, START)
     for place in (0, 8, 16):
         b.store(key, place, 8, Imm(0))
     put(b, work, BIAS, start)
-    file = b.copy(read(b, mapping, offsets.file, 8, absent))
+    file = _read(b, mapping, offsets.file)
     b.branch("eq", file, Imm(0), nameless)
-    pages = read(b, mapping, offsets.page_offset, 8, absent)
+    pages = _read(b, mapping, offsets.page_offset)
     put(b, work, BIAS, b.alu("sub", start, b.alu("lsh", pages, Imm(_PAGE))))
-    inode = b.copy(read(b, file, offsets.file_inode, 8, absent))
-    b.store(key, 0, 8, read(b, inode, offsets.inode_number, 8, absent))
-    b.store(key, 8, 8, read(b, inode, offsets.inode_seconds, 8, absent))
-    b.store(key, 16, 4, read(b, b.copy(read(b, inode, offsets.inode_sb, 8, absent)), offsets.sb_device, 4, absent))
-    nanoseconds = read(b, inode, offsets.inode_nanoseconds, 4, absent)
-    b.store(key, 20, 4, b.alu("and", nanoseconds, Imm(_QUERIED - 1)))
+    inode = _read(b, file, offsets.file_inode)
+    b.store(key, 0, 8, _read(b, inode, offsets.inode_number))
+    b.store(key, 8, 8, _read(b, inode, offsets.inode_seconds))
+    b.store(key, 16, 4, _read(b, _read(b, inode, offsets.inode_sb), offsets.sb_device))
+    b.store(key, 20, 4, b.alu("and", _read(b, inode, offsets.inode_nanoseconds), Imm(_QUERIED - 1)))
     b.jump(ready)
     b.place(nameless)
     # Memory that is no file's may be that of the kernel's own object.
-    b.branch("ne", start, read(b, get(b, work, SPACE), offsets.vdso, 8, absent), end)
+    b.branch("ne", start, _read(b, get(b, work, SPACE), offsets.vdso), end)
     b.place(ready)
     found = b.call(NUMBERS["map_lookup_elem"], MapDescriptor(UNWIND_FILES), SlotAddress(key))
     known = b.label()
@@ -183,15 +194,15 @@ def returned(name: str, offsets: ReturnOffsets) -> Function:
     instance, left, again = b.copy(get(b, work, RETURNS)), b.copy(Imm(_DEEPEST)), b.label()
     b.place(again)
     b.branch("eq", instance, Imm(0), end)
-    stack = b.copy(read(b, instance, offsets.stack, 8, end))
+    stack = _read(b, instance, offsets.stack)
     b.branch("eq", stack, place, found)
     b.branch("gt", stack, place, end)
-    b.move(instance, read(b, instance, offsets.next, 8, end))
+    b.move(instance, _read(b, instance, offsets.next))
     put(b, work, RETURNS, instance)
     b.move(left, b.alu("sub", left, Imm(1)))
     b.branch("ne", left, Imm(0), again)
     b.place(end)
     b.ret(Imm(0))
     b.place(found)
-    b.ret(read(b, instance, offsets.address, 8, end))
+    b.ret(_read(b, instance, offsets.address))
     return b.function

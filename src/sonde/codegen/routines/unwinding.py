@@ -43,9 +43,6 @@ _CONTEXT_BP, _CONTEXT_BX, _CONTEXT_SP, _CONTEXT_PC = 120, 128, 160, 168
 """Where rsp points when a handler has returned: struct ucontext, with the registers of sigcontext
 (arch/x86/include/uapi/asm/sigcontext.h) behind its first 40 bytes."""
 
-_PUSHED = 11
-"""From this byte of its 16 on an entry of the procedure linkage table has pushed its number."""
-
 _WORD = 8
 
 
@@ -186,8 +183,10 @@ def frame(name: str) -> Function:
         b.ret(b.alu("add", _word(b, found, 0), b.load(rule, _MORE, 2, True)))
     with b.when("eq", kind, Imm(_SIGNAL)):
         b.ret(_word(b, b.alu("add", get(b, work, SP), Imm(_CONTEXT_SP)), 0))
-    with b.when("eq", kind, Imm(_LINKAGE)), b.when("ge", b.alu("and", get(b, work, LOOK), Imm(15)), Imm(_PUSHED)):
-        b.move(found, b.alu("add", found, Imm(_WORD)))
+    with b.when("eq", kind, Imm(_LINKAGE)):
+        within = b.alu("and", get(b, work, LOOK), Imm(15))
+        with b.when("ge", within, b.load(rule, _MORE, 2)):
+            b.move(found, b.alu("add", found, Imm(_WORD)))
     b.ret(found)
     return b.function
 

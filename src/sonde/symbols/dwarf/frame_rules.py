@@ -20,7 +20,8 @@ IN_REGISTER, BY_FRAME_ADDRESS, BY_RBP = range(3)
 
 class Rule(NamedTuple):
     """`kind` says what `offset` is counted from; `more` is added to what is read there, or is where struct pt_regs has
-    another register. rbp and rbx were saved at offsets."""
+    another register, or from which of its 16 bytes on a linkage table's entry has pushed. rbp and rbx were saved at
+    offsets."""
 
     kind: int
     offset: int = 0
@@ -46,6 +47,11 @@ _PLACES = (80, 96, 88, 40, 104, 112, 32, 152, 72, 64, 56, 48, 24, 16, 8, 0)
 
 _BASE = 0x70
 _DEREFERENCE, _PLUS = 0x06, 0x23
+_LITERAL = 0x30
+_LINKAGE_BEGINS = bytes((_BASE + _RSP, 8, _BASE + 16, 0, _LITERAL + 15, 0x1A))
+_LINKAGE_ENDS = bytes((0x2A, _LITERAL + 3, 0x24, 0x22))
+"""rsp + 8 + ((rip & 15) >= N) << 3: N is how far in an entry of 16 bytes its number has been pushed."""
+
 _RANGE, _SMALL = 1 << 31, 1 << 15
 _OPERANDS = {0x07: "", 0x08: "", 0x09: "u", 0x14: "u", 0x15: "s", 0x16: "b"}
 """Instructions that keep a register in another way than at an offset: what follows its number, as u unsigned, s signed,
@@ -176,8 +182,8 @@ def _restored(state: State, register: int, first: State) -> State:
 def _by_expression(expression: bytes) -> tuple[int, int, int]:
     """What compilers, linkers and people write: a word at rbp or rsp and an offset, and a number; and the rule of the
     procedure linkage table."""
-    if expression[:2] == bytes((_BASE + _RSP, 8)) and bytes((_BASE + _RETURN, 0)) in expression:
-        return LINKAGE, 8, 0
+    if expression[:6] == _LINKAGE_BEGINS and expression[7:] == _LINKAGE_ENDS:
+        return LINKAGE, 8, expression[6] - _LITERAL
     kind = {_BASE + _RBP: AT_FRAME, _BASE + _RSP: AT_STACK}.get(expression[0]) if expression else None
     if kind is not None:
         offset, at = sleb128(expression, 1)
