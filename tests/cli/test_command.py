@@ -227,6 +227,17 @@ def test_the_preprocessor_has_its_definitions(tmp_path):
 
 
 @packages.needs("cpp")
+def test_places_in_a_preprocessed_script_have_its_name(tmp_path):
+    """Of mistakes and of warnings; those of the command line have none."""
+    script = tmp_path / "a.d"
+    script.write_text("#!/usr/sbin/dtrace -Cs\n#define A 1\ntick-1 { x = A; x = timestamp; nosuch(); }\n")
+    assert f"\n  {script}:3:32:\n" in run("-e", "-C", "-s", str(script)).stderr
+    script.write_text(script.read_text().replace("nosuch();", ""))
+    assert f"sonde: {script}:3:17: warning: " in run("-e", "-C", "-s", str(script)).stderr
+    assert "\n  command line:1:9:\n" in run("-e", "-C", "-n", "BEGIN { nosuch(); }").stderr
+
+
+@packages.needs("cpp")
 def test_a_preprocessor_that_fails_is_named(tmp_path):
     script = tmp_path / "a.d"
     script.write_text("#if 1\nBEGIN\n")

@@ -23,6 +23,10 @@ _HINTS = {
 }
 
 
+SCRIPT = "failed to compile script "
+"""What a message about a program in a file begins with, in front of the file's name."""
+
+
 def compile_error(
     error: DError, failure: str, text: str, is_script: bool, with_tag: bool, trial: Trial | None = None
 ) -> FatalError:
@@ -34,7 +38,8 @@ def compile_error(
     tag = f"[{error.tag}] " if with_tag else ""
     where = _where_in_script(error.position) if is_script else _region(error, text)
     what = f"{tag}{where}{error.text}"
-    hint = _no_text(failure) if "\0" in text else _explained(error, text, trial)
+    script = failure.removeprefix(SCRIPT) if is_script else None
+    hint = _no_text(failure) if "\0" in text else _explained(error, text, script, trial)
     # A program that is given on the command line stands in the message as it is; a script's name is anybody's.
     shown = single_line(failure) if is_script else failure
     brief = "" if is_script else f"{_without_program(failure, text, error.position is not None)}: {what}"
@@ -59,7 +64,7 @@ def _without_program(failure: str, text: str, is_shown_below: bool) -> str:
     return f"{head} {first}{' ...' if newline else ''}"
 
 
-def _explained(error: DError, text: str, trial: Trial | None) -> str:
+def _explained(error: DError, text: str, script: str | None, trial: Trial | None) -> str:
     """What stands below the message: places, lines, and what helps."""
     # Only needed to help with a mistake.
     from sonde.cli import excerpts
@@ -67,7 +72,7 @@ def _explained(error: DError, text: str, trial: Trial | None) -> str:
     hint = "\n".join(filter(None, (error.hint, _in_one_word(error, text) or _HINTS.get(error.tag, ""))))
     position = error.position
     if trial is None or position is None or position.line_directive:
-        return excerpts.placed(error, text, hint)
+        return excerpts.placed(error, text, hint, script)
     from sonde.lang.advice.findings import findings
 
     return excerpts.shown(findings(error, text, trial), text, position.file, hint)

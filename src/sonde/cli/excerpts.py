@@ -94,8 +94,9 @@ def shown(found: Findings, text: str, file: str | None, hint: str) -> str:
     return "\n".join([*parts, *_repaired(found, text)])
 
 
-def placed(error: DError, text: str, hint: str) -> str:
-    """One mistake with the line it stands in, where nothing else is known of it."""
+def placed(error: DError, text: str, hint: str, script: str | None) -> str:
+    """One mistake with the line it stands in, where nothing else is known of it. `script` is the file of a text that
+    the preprocessor may have read; it calls it by its own name."""
     position = error.position
     if position is None or is_elsewhere(position) or not 0 < position.line <= text.count("\n") + 1:
         return hint
@@ -103,7 +104,7 @@ def placed(error: DError, text: str, hint: str) -> str:
     start = lines.starts[position.line - 1] + max(position.column, 1) - 1
     start = min(start, lines.starts[position.line] - 1)
     finding = Finding(error, Span(start, start + 1))
-    file = position.file if position.file != INPUT else None
+    file = position.file if position.file != INPUT else script
     return "\n".join([_place(finding, lines, file), *_excerpt(finding, lines), *(hint.split("\n") if hint else [])])
 
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 
 from sonde.cli.arguments import ProgramText
-from sonde.cli.errors import compile_error, library_error
+from sonde.cli.errors import SCRIPT, compile_error, library_error
 from sonde.cli.messages import FatalError
 from sonde.cli.preprocess import INPUT, preprocess
 from sonde.cli.settings import check_attributes
@@ -53,7 +53,7 @@ class Given(NamedTuple):
     @property
     def failure(self) -> str:
         """What a message begins with when it does not compile."""
-        return f"failed to compile script {self.name}" if self.is_script else f"invalid probe specifier {self.name}"
+        return f"{SCRIPT}{self.name}" if self.is_script else f"invalid probe specifier {self.name}"
 
 
 class Compiled(NamedTuple):

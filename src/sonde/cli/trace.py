@@ -84,7 +84,8 @@ def _warn(compiled: Compiled, is_run: bool, arguments: Arguments, options: Optio
         from sonde.cli.excerpts import placed
 
         error = DError("", each.text, each.position)
-        place, _, lines = placed(error, compiled.containing(each.position).original, each.remedy).partition("\n")
+        given = compiled.containing(each.position)
+        place, _, lines = placed(error, given.original, each.remedy, given.source.file).partition("\n")
         messages.error(f"{place.rstrip(':')}: warning: {each.text}", lines)
     is_alone = is_run and not arguments.commands and not arguments.pids
     if is_alone and any("$target" in each.original for each in compiled.given):
