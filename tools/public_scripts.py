@@ -187,9 +187,10 @@ def judge(script: Script, runner: Runner, causes: Causes, is_run: bool) -> Resul
     if not is_run:
         return Result(script.name, how, failures, "", "")
     run = runner.attempt(script, options, SECONDS)
-    if run.status == -signal.SIGINT:
-        # It was still compiling.
-        run = runner.attempt(script, options, 4 * SECONDS)
+    for times in (4, 16):
+        if run.status == -signal.SIGINT and not script.is_wrapper:
+            # It was still compiling.
+            run = runner.attempt(script, options, times * SECONDS)
     # A shell that is interrupted ends so, too.
     is_right = run.is_right or (script.is_wrapper and run.status == -signal.SIGINT and "dtrace: " not in run.errors)
     verdict = "hangs" if run.is_late else "runs" if is_right else f"ends with status {run.status}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
+from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,7 +19,7 @@ from sonde.target.machine import current_target
 PROVIDER = "a provider that Linux does not have"
 PROBE = "a probe that Linux does not have"
 FUNCTION = "a function that the Linux kernel does not have"
-HIDDEN = "a function that Linux has, and this kernel or its modules do not, or do not let probe"
+HIDDEN = "a function or probe that Linux has, and this kernel or its modules do not, or do not let probe"
 CALL = "a system call that Linux does not have"
 PROGRAM = "static probes of a program that does not run"
 USER_FUNCTION = "a function that the traced program does not have"
@@ -107,6 +108,17 @@ def _line(excerpt: str) -> str:
     return found[1].strip() if found else ""
 
 
+def _is_of_other_kernels(provider: str, name: str) -> bool:
+    """Whether a probe is one that sonde makes of something that this kernel has not, as of a module's tracepoints."""
+    if provider not in SIMILAR:
+        return False
+    try:
+        tables = import_module(f"sonde.probes.derived.{provider}")
+    except ModuleNotFoundError:
+        return False
+    return bool(name) and any(fnmatchcase(each, name) for each in tables.DEFINITIONS)
+
+
 class Causes:
     """Asks this machine's probes and symbols."""
 
@@ -171,7 +183,7 @@ class Causes:
             return False
 
     def _of_description(self, fields: list[str]) -> Failure:
-        provider, _, function, name = fields
+        provider, module, function, name = fields
         text = ":".join(fields)
         if provider.startswith(("pid", "objc")):
             return Failure(USER_FUNCTION, text)
@@ -181,6 +193,8 @@ class Causes:
             return Failure(HIDDEN if self._has_function(function) else FUNCTION, text)
         if provider == "syscall":
             return Failure(CALL, text)
+        if not module and not function and _is_of_other_kernels(provider, name):
+            return Failure(HIDDEN, text)
         is_partly_known = provider in ("", "sdt", *SIMILAR) or self._registry.offers("provider", provider)
         return Failure(PROBE if is_partly_known else PROVIDER, text)
 

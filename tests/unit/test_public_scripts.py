@@ -42,6 +42,7 @@ DESCRIPTIONS = {
     "syscall::forksys:entry": causes.CALL,
     "sysinfo:::outch": causes.PROBE,
     "sdt:::callout-start": causes.PROBE,
+    "nfsv3:::op-commit-start": causes.PROBE,
     "vfs::vop_read:entry": causes.PROVIDER,
 }
 
