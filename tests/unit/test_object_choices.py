@@ -67,7 +67,7 @@ def test_programs_are_loaded_as_their_sections_and_options_say(choices, names):
     ],
 )
 def test_a_program_is_attached_where_the_option_says(place, firings, monkeypatch):
-    monkeypatch.setattr("sonde.objects.kernel_functions.traceable", lambda name: [])
+    monkeypatch.setattr("sonde.objects.targets.Targets.traceable", lambda self, name: [])
     made = chosen(SIX, places=place)
     name = place[0].partition("=")[0]
     (program,) = (each for each in made.spec.programs if each.name == name)
@@ -94,7 +94,7 @@ def test_an_iterator_knows_its_function_and_map():
 
 
 def test_system_calls_are_functions_of_the_kernel(monkeypatch):
-    monkeypatch.setattr("sonde.objects.kernel_functions.traceable", lambda name: [("vmlinux", True)])
+    monkeypatch.setattr("sonde.objects.targets.Targets.traceable", lambda self, name: [("vmlinux", True)])
     made = chosen(written("ksyscall/getppid", "kretsyscall/openat"))
     assert [each.probes[0].probe.firing for each in made.spec.programs] == [
         KernelFunction("vmlinux", "__x64_sys_getppid", False, True, True),
@@ -207,3 +207,14 @@ def test_hidden_functions_are_static_to_the_kernel():
     linkage = {name: types.type(types.find(name, FUNC)).linkage for name in ("shared", "seen", "program")}
     assert linkage == {"shared": 0, "seen": 1, "program": 1}
     assert len(struct.unpack(f"<{len(program.func_info) // 4}I", program.func_info)) == 6
+
+
+def test_a_file_is_read_once_for_all_programs(monkeypatch):
+    from sonde.objects import targets
+
+    read, paths = targets._read, []
+    monkeypatch.setattr(targets, "_read", lambda path: (paths.append(path), read(path))[1])
+    places = [f"p{number}=libc.so.6:{name}" for number in range(3) for name in ("getppid", "getpid", "read")]
+    made = chosen(written("uprobe", "uretprobe", "uprobe"), places=places)
+    assert [len(each.probes) for each in made.spec.programs] == [3, 3, 3]
+    assert len(paths) == 1

@@ -10,6 +10,7 @@ from sonde.objects.arguments import structure_of
 from sonde.objects.errors import ObjectError
 from sonde.objects.kernel_variables import kernel_variables
 from sonde.objects.lines import ProbeLine, read_lines, wanted
+from sonde.objects.targets import Targets
 from sonde.probes.kernel_types import KernelTypes
 
 KERNEL = "kernel"
@@ -22,7 +23,9 @@ def declared(object_: str, place: str, words: Sequence[str], structure: bool) ->
         if object_ != KERNEL:
             from sonde.objects.user_variables import user_line
 
-            return "\n".join(dict.fromkeys(structure_of(_name(place), found) for _, found in user_line(line)))
+            return "\n".join(
+                dict.fromkeys(structure_of(_name(place), found) for _, found in user_line(line, Targets()))
+            )
         described = KernelTypes().function(line.function)
         if described is None:
             raise ObjectError(f"the kernel's BTF has no function {line.function}")

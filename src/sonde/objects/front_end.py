@@ -23,6 +23,7 @@ from sonde.objects.maps import Declared, Definition, declared, require_sizes
 from sonde.objects.reading import BpfObject, damaged
 from sonde.objects.sections import Request, is_fired, request
 from sonde.objects.static_arguments import MAP, StaticArguments
+from sonde.objects.targets import Targets
 from sonde.probe import Probe
 from sonde.spec import MapSpec, ProbeSpec, ProgramSpec, TracingSpec
 from sonde.typed import NamedTuple
@@ -61,6 +62,7 @@ class _Builder:
         loaded = loaded_programs(choices, sections)
         self._entries = tuple(each for each in object_.entries if each.name in loaded)
         self._hidden = hidden_types(object_)
+        self._targets = Targets()
         self._code = {
             number: i.decode(self._file.contents(number))
             for number, each in enumerate(self._file.sections)
@@ -126,13 +128,13 @@ class _Builder:
         places = self._choices.places.get(entry.name, ())
         line = self._line(section)
         if line is None:
-            return [Attached(request(section, places))]
+            return [Attached(request(section, self._targets, places))]
         if places:
             raise ObjectError(
                 f"program {entry.name} has a probe line, which says with its variables where it is attached",
                 f"leave --attach {entry.name} away",
             )
-        return of_line(line, entry.name, self._object.types)
+        return of_line(line, entry.name, self._object.types, self._targets)
 
     def _line(self, section: str) -> ProbeLine | None:
         """The probe line of a section, which it is itself or has in the section config."""

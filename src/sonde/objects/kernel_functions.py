@@ -5,16 +5,15 @@ from __future__ import annotations
 import re
 
 from sonde.objects.errors import ObjectError
+from sonde.objects.targets import Targets
 from sonde.probe import Firing, KernelFunction
-from sonde.probes.functions import TraceableFunctions
-from sonde.target.tracefs import find_tracefs
 
 _FUNCTION = re.compile(r"([A-Za-z_][\w.]*)(?:\+(0x[0-9a-fA-F]+|\d+))?")
 _PATTERN = re.compile(r"[\w.*?]+")
 VMLINUX = "vmlinux"
 
 
-def one_function(text: str, section: str, is_return: bool) -> KernelFunction:
+def one_function(text: str, section: str, is_return: bool, targets: Targets) -> KernelFunction:
     """`FUNCTION+OFFSET`, by a kprobe. Raises ObjectError."""
     found = _FUNCTION.fullmatch(text)
     if found is None:
@@ -22,22 +21,22 @@ def one_function(text: str, section: str, is_return: bool) -> KernelFunction:
     offset = int(found[2] or "0", 0)
     if is_return and offset:
         raise ObjectError(f"{section}: a return has no offset")
-    known = traceable(found[1])
+    known = targets.traceable(found[1])
     module, is_unique = known[0] if known else (VMLINUX, False)
     return KernelFunction(module, found[1], is_return, is_unique, True, offset)
 
 
-def system_call_function(name: str, is_return: bool) -> KernelFunction:
+def system_call_function(name: str, is_return: bool, targets: Targets) -> KernelFunction:
     """The kernel's function of a system call, by a kprobe. On x86-64 it takes the registers of the call in a structure,
     as CONFIG_ARCH_HAS_SYSCALL_WRAPPER says, and has this name (arch/x86/include/asm/syscall_wrapper.h)."""
-    return one_function(f"__x64_sys_{name}", f"ksyscall/{name}", is_return)
+    return one_function(f"__x64_sys_{name}", f"ksyscall/{name}", is_return, targets)
 
 
-def matching_functions(pattern: str, section: str, is_return: bool) -> tuple[Firing, ...]:
+def matching_functions(pattern: str, section: str, is_return: bool, targets: Targets) -> tuple[Firing, ...]:
     """All functions that a pattern with `*` and `?` matches. Raises ObjectError if there is none."""
     if not _PATTERN.fullmatch(pattern):
         raise ObjectError(f"{section} does not name functions", 'write SEC("kprobe.multi/PATTERN")')
-    functions = TraceableFunctions(find_tracefs())
+    functions = targets.kernel
     if not functions.readable:
         raise ObjectError(
             f"{section}: {functions.path}, the list of functions that can be traced, is not there or cannot be read",
@@ -49,8 +48,3 @@ def matching_functions(pattern: str, section: str, is_return: bool) -> tuple[Fir
     if not found:
         raise ObjectError(f"{section}: this kernel has no function {pattern} that can be traced")
     return found
-
-
-def traceable(name: str) -> list[tuple[str, bool]]:
-    """The modules that have a function of that name, and whether it is the only one."""
-    return [(each.module, each.is_unique) for each in TraceableFunctions(find_tracefs()).matching("*", name)]

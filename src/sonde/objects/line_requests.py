@@ -9,6 +9,7 @@ from sonde.objects.kernel_functions import one_function
 from sonde.objects.kernel_variables import kernel_variables
 from sonde.objects.lines import ProbeLine
 from sonde.objects.sections import Request
+from sonde.objects.targets import Targets
 from sonde.typed import NamedTuple
 
 
@@ -20,14 +21,14 @@ class Attached(NamedTuple):
     is_user: bool = False
 
 
-def of_line(line: ProbeLine, function: str, types: Btf | None) -> list[Attached]:
+def of_line(line: ProbeLine, function: str, types: Btf | None, targets: Targets) -> list[Attached]:
     """A copy for each place of the line where its variables are elsewhere. Raises ObjectError."""
     if line.path:
         # Debug information, which lines about the kernel do without.
         from sonde.objects.user_variables import user_line
 
         by_arrival: dict[Arrival | None, list[Request]] = {}
-        for firings, found in user_line(line):
+        for firings, found in user_line(line, targets):
             here = arrival(function, found, types) if found else None
             by_arrival.setdefault(here, []).append(Request(programs.KPROBE, firings=firings, shown=line.text))
         return [
@@ -38,7 +39,7 @@ def of_line(line: ProbeLine, function: str, types: Btf | None) -> list[Attached]
     from sonde.probes.kernel_types import KernelTypes
 
     text = line.function + (f"+{line.offset}" if line.offset else "")
-    firing = one_function(text, line.text, line.is_return)
+    firing = one_function(text, line.text, line.is_return, targets)
     if line.module:
         firing = firing._replace(module=line.module)
     found = kernel_variables(line, KernelTypes().function)

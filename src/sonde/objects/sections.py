@@ -10,9 +10,10 @@ from sonde.bpf import programs
 from sonde.objects.choices import OFF, Place
 from sonde.objects.errors import ObjectError
 from sonde.objects.kernel_functions import VMLINUX, matching_functions, one_function, system_call_function
+from sonde.objects.targets import Targets
 from sonde.objects.user import matching_user_functions, user_function
 from sonde.probe import Firing, KernelFunction, RawTracepoint, StaticSite, Timer, Tracepoint, Uprobe
-from sonde.typed import NamedTuple
+from sonde.typed import NamedTuple, TypeAlias
 
 _NS = 10**9
 _USUAL_RATE = 99
@@ -45,14 +46,19 @@ class Request(NamedTuple):
     iterated: str = ""
 
 
-def request(section: str, places: Sequence[Place] = ()) -> Request:
+Reader: TypeAlias = Callable[[str, str, Targets], Request]
+"""Takes what is behind the first slash of a section's name, the name, and what it can name."""
+
+
+def request(section: str, targets: Targets, places: Sequence[Place] = ()) -> Request:
     """What the program in that section asks for, or, of the same kind, at these places, each written as in the name of
     a section behind its first slash. Raises ObjectError."""
     name = section.removeprefix(OFF)
     for prefixes, read in _KINDS:
         for prefix in prefixes:
             if name == prefix or name.startswith(f"{prefix}/"):
-                asked = [_read(name, prefix, read)] if not places else [_at(each, prefix, read) for each in places]
+                by_kind = _Kind(prefix, read, targets)
+                asked = [_at(each, by_kind) for each in places] if places else [_asked(name, by_kind)]
                 found = _together(asked, name)
                 return found._replace(flags=SLEEPABLE if prefix.endswith(".s") else 0)
     raise ObjectError(f"programs of the section {section} cannot be attached", f"there can be: {_known()}")
@@ -63,18 +69,28 @@ def is_fired(wanted: Request) -> bool:
     return bool(wanted.firings) or wanted.attach_type == programs.TRACE_ITER
 
 
-def _read(section: str, prefix: str, read: Callable[[str, str], Request]) -> Request:
-    found = read(section[len(prefix) + 1 :], section)
+class _Kind(NamedTuple):
+    """How the names of sections with a prefix are read."""
+
+    prefix: str
+    read: Reader
+    targets: Targets
+
+
+def _asked(section: str, kind: _Kind) -> Request:
+    found = kind.read(section[len(kind.prefix) + 1 :], section, kind.targets)
     return found._replace(shown=found.shown or section)
 
 
-def _at(place: Place, prefix: str, read: Callable[[str, str], Request]) -> Request:
+def _at(place: Place, kind: _Kind) -> Request:
     """The request of a program of that kind at a place."""
-    found = _read(f"{prefix}/{place.text}", prefix, read)
+    found = _asked(f"{kind.prefix}/{place.text}", kind)
     if not place.pid:
         return found
     if not all(isinstance(each, Uprobe) for each in found.firings):
-        raise ObjectError(f"{prefix}/{place.text} is no place in a process: @$target is for programs and libraries")
+        raise ObjectError(
+            f"{kind.prefix}/{place.text} is no place in a process: @$target is for programs and libraries"
+        )
     firings = tuple(each._replace(pid=place.pid) for each in found.firings if isinstance(each, Uprobe))
     return found._replace(firings=firings, shown=f"{found.shown} in process {place.pid}")
 
@@ -93,7 +109,7 @@ def _known() -> str:
     return ", ".join(prefixes[-1] for prefixes, _ in _KINDS)
 
 
-def _tracepoint(rest: str, section: str) -> Request:
+def _tracepoint(rest: str, section: str, targets: Targets) -> Request:
     if not rest:
         return Request(programs.TRACEPOINT)
     group, slash, name = rest.partition("/")
@@ -102,19 +118,19 @@ def _tracepoint(rest: str, section: str) -> Request:
     return Request(programs.TRACEPOINT, firings=(Tracepoint(group, name),))
 
 
-def _raw_tracepoint(rest: str, section: str) -> Request:
+def _raw_tracepoint(rest: str, section: str, targets: Targets) -> Request:
     if not rest:
         return Request(programs.RAW_TRACEPOINT)
     _require_name(rest, section, "a tracepoint")
     return Request(programs.RAW_TRACEPOINT, firings=(RawTracepoint(rest),))
 
 
-def _typed_tracepoint(rest: str, section: str) -> Request:
+def _typed_tracepoint(rest: str, section: str, targets: Targets) -> Request:
     _require_name(rest, section, "a tracepoint")
     return Request(programs.TRACING, programs.TRACE_RAW_TP, f"btf_trace_{rest}", (RawTracepoint(rest),))
 
 
-def _perf_event(rest: str, section: str) -> Request:
+def _perf_event(rest: str, section: str, targets: Targets) -> Request:
     """A cpu-clock event: objects leave it to who loads them which event it is to be."""
     period = _NS // _USUAL_RATE
     if rest:
@@ -126,56 +142,56 @@ def _perf_event(rest: str, section: str) -> Request:
     return Request(programs.PERF_EVENT, firings=(Timer(period, True),))
 
 
-def _user(kind: str) -> Callable[[str, str], Request]:
-    def read(rest: str, section: str) -> Request:
-        return Request(programs.KPROBE, firings=user_function(rest, section, kind) if rest else ())
+def _user(kind: str) -> Reader:
+    def read(rest: str, section: str, targets: Targets) -> Request:
+        return Request(programs.KPROBE, firings=user_function(rest, section, kind, targets) if rest else ())
 
     return read
 
 
-def _user_many(kind: str) -> Callable[[str, str], Request]:
-    def read(rest: str, section: str) -> Request:
-        firings = matching_user_functions(rest, section, kind) if rest else ()
+def _user_many(kind: str) -> Reader:
+    def read(rest: str, section: str, targets: Targets) -> Request:
+        firings = matching_user_functions(rest, section, kind, targets) if rest else ()
         return Request(programs.KPROBE, programs.TRACE_UPROBE_MULTI, firings=firings)
 
     return read
 
 
-def _static(rest: str, section: str) -> Request:
+def _static(rest: str, section: str, targets: Targets) -> Request:
     if not rest:
         return Request(programs.KPROBE)
     # What notes and operands are read with.
     from sonde.objects.static_probes import firing, section_sites
 
-    path, sites = section_sites(rest, section)
+    path, sites = section_sites(rest, section, targets)
     return Request(programs.KPROBE, firings=tuple(firing(path, each) for each in sites), sites=sites)
 
 
-def _kernel(is_return: bool) -> Callable[[str, str], Request]:
-    def read(rest: str, section: str) -> Request:
-        return Request(programs.KPROBE, firings=(one_function(rest, section, is_return),) if rest else ())
+def _kernel(is_return: bool) -> Reader:
+    def read(rest: str, section: str, targets: Targets) -> Request:
+        return Request(programs.KPROBE, firings=(one_function(rest, section, is_return, targets),) if rest else ())
 
     return read
 
 
-def _kernel_many(is_return: bool) -> Callable[[str, str], Request]:
-    def read(rest: str, section: str) -> Request:
-        firings = matching_functions(rest, section, is_return) if rest else ()
+def _kernel_many(is_return: bool) -> Reader:
+    def read(rest: str, section: str, targets: Targets) -> Request:
+        firings = matching_functions(rest, section, is_return, targets) if rest else ()
         return Request(programs.KPROBE, programs.TRACE_KPROBE_MULTI, firings=firings)
 
     return read
 
 
-def _system_call(is_return: bool) -> Callable[[str, str], Request]:
-    def read(rest: str, section: str) -> Request:
+def _system_call(is_return: bool) -> Reader:
+    def read(rest: str, section: str, targets: Targets) -> Request:
         if rest:
             _require_name(rest, section, "a system call")
-        return Request(programs.KPROBE, firings=(system_call_function(rest, is_return),) if rest else ())
+        return Request(programs.KPROBE, firings=(system_call_function(rest, is_return, targets),) if rest else ())
 
     return read
 
 
-def _iterator(rest: str, section: str) -> Request:
+def _iterator(rest: str, section: str, targets: Targets) -> Request:
     """What goes through is named by the kernel's function `bpf_iter_NAME`; of a map's elements the map follows."""
     kind, colon, name = rest.partition(":")
     _require_name(kind, section, "what to go through")
@@ -184,8 +200,8 @@ def _iterator(rest: str, section: str) -> Request:
     return Request(programs.TRACING, programs.TRACE_ITER, f"bpf_iter_{kind}", iterated=name)
 
 
-def _trampoline(attach_type: int, is_return: bool) -> Callable[[str, str], Request]:
-    def read(rest: str, section: str) -> Request:
+def _trampoline(attach_type: int, is_return: bool) -> Reader:
+    def read(rest: str, section: str, targets: Targets) -> Request:
         _require_name(rest, section, "a function")
         return Request(programs.TRACING, attach_type, rest, (KernelFunction(VMLINUX, rest, is_return),))
 
@@ -197,7 +213,7 @@ def _require_name(rest: str, section: str, what: str) -> None:
         raise ObjectError(f"{section} does not name {what}")
 
 
-_KINDS: tuple[tuple[tuple[str, ...], Callable[[str, str], Request]], ...] = (
+_KINDS: tuple[tuple[tuple[str, ...], Reader], ...] = (
     (("tracepoint", "tp"), _tracepoint),
     (("raw_tracepoint", "raw_tp"), _raw_tracepoint),
     (("tp_btf",), _typed_tracepoint),

@@ -8,7 +8,8 @@ from sonde.location import lowest
 from sonde.objects.errors import ObjectError
 from sonde.objects.lines import ProbeLine, Wanted
 from sonde.objects.paths import Found, Reached, follow
-from sonde.objects.user import EVERY_PROCESS, found_file, functions_of
+from sonde.objects.targets import Targets
+from sonde.objects.user import EVERY_PROCESS, found_file
 from sonde.probe import Firing, StaticArgument, StaticSite, Uprobe
 from sonde.probes.static_sites import ARGUMENT_TYPES, SiteError, site_of
 from sonde.symbols.dwarf.expressions import UnsupportedError
@@ -17,11 +18,11 @@ from sonde.symbols.elf import ElfError
 from sonde.symbols.static_notes import notes_of
 
 
-def static_sites(path: str, provider: str, name: str, section: str) -> tuple[StaticSite, ...]:
+def static_sites(path: str, provider: str, name: str, section: str, targets: Targets) -> tuple[StaticSite, ...]:
     """All sites of a probe in the file. Raises ObjectError."""
     if not os.path.isfile(path):
         raise ObjectError(f"{section}: there is no file {path}")
-    code = functions_of(path, section)
+    code = targets.functions_of(path, section)
     try:
         known = notes_of(code.loaded.file)
     except ElfError as error:
@@ -37,14 +38,14 @@ def static_sites(path: str, provider: str, name: str, section: str) -> tuple[Sta
         raise ObjectError(f"{section}: {provider}:{name} of {path} cannot be used: {error}") from None
 
 
-def section_sites(rest: str, section: str) -> tuple[str, tuple[StaticSite, ...]]:
+def section_sites(rest: str, section: str, targets: Targets) -> tuple[str, tuple[StaticSite, ...]]:
     """The file and the sites of `PATH:PROVIDER:NAME`. Raises ObjectError."""
     path, _, names = rest.partition(":")
     provider, colon, name = names.partition(":")
     if not (path and provider and colon and name):
         raise ObjectError(f"{section} does not name a static probe", 'write SEC("usdt/PATH:PROVIDER:NAME")')
     where = found_file(path)
-    return where, static_sites(where, provider, name, section)
+    return where, static_sites(where, provider, name, section, targets)
 
 
 def firing(path: str, site: StaticSite) -> Uprobe:
@@ -52,12 +53,12 @@ def firing(path: str, site: StaticSite) -> Uprobe:
     return Uprobe(EVERY_PROCESS, path, site.offset, "static", site.semaphore)
 
 
-def static_line(path: str, line: ProbeLine) -> list[tuple[tuple[Firing, ...], tuple[Found, ...]]]:
+def static_line(path: str, line: ProbeLine, targets: Targets) -> list[tuple[tuple[Firing, ...], tuple[Found, ...]]]:
     """The sites of a line's `%PROVIDER:NAME`, each with its arguments `arg0` and so on. Raises ObjectError."""
     provider, _, name = line.function[1:].partition(":")
     return [
         ((firing(path, site),), tuple(_argument(line, site, each) for each in line.variables))
-        for site in static_sites(path, provider, name, repr(line.text))
+        for site in static_sites(path, provider, name, repr(line.text), targets)
     ]
 
 

@@ -6,9 +6,9 @@ import os
 import re
 
 from sonde.objects.errors import ObjectError
+from sonde.objects.targets import Targets
 from sonde.probe import Firing, Uprobe
 from sonde.probes.pattern import matcher
-from sonde.symbols.elf import ElfError, ElfFile
 from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ _LIBRARIES = ("/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib64", "/
 _FUNCTION = re.compile(r"([^+@]+)(?:@@?[^+]*)?(?:\+(0x[0-9a-fA-F]+|\d+))?")
 
 
-def user_function(text: str, section: str, kind: str) -> tuple[Firing, ...]:
+def user_function(text: str, section: str, kind: str, targets: Targets) -> tuple[Firing, ...]:
     """The firings of `PATH:FUNCTION+OFFSET`, in every process that runs it; `kind` is entry or return.
 
     Raises ObjectError.
@@ -32,7 +32,7 @@ def user_function(text: str, section: str, kind: str) -> tuple[Firing, ...]:
     if kind == "return" and offset:
         raise ObjectError(f"{section}: a return has no offset")
     where = found_file(path)
-    place = _place(where, found[1], offset, kind, section)
+    place = _place(targets.functions_of(where, section), found[1], offset, kind, section)
     return (Uprobe(EVERY_PROCESS, where, place, kind if not offset else "offset"),)
 
 
@@ -47,13 +47,13 @@ def found_file(name: str) -> str:
     raise ObjectError(f"there is no {'library' if '.so' in name else 'program'} {name}", "give its path")
 
 
-def matching_user_functions(text: str, section: str, kind: str) -> tuple[Firing, ...]:
+def matching_user_functions(text: str, section: str, kind: str, targets: Targets) -> tuple[Firing, ...]:
     """The same for all functions that match `PATH:PATTERN` and can be probed. Raises ObjectError if there is none."""
     path, colon, pattern = text.rpartition(":")
     if not colon or not pattern:
         raise ObjectError(f"{section} does not name functions", 'write SEC("uprobe.multi/PATH:PATTERN")')
     where, fits = found_file(path), matcher(pattern)
-    code = functions_of(where, section)
+    code = targets.functions_of(where, section)
     found = tuple(
         Uprobe(EVERY_PROCESS, where, each.offset, kind)
         for each in code.functions
@@ -74,26 +74,6 @@ def _is_probeable(code: CodeObject, function: Function, kind: str) -> bool:
     )
 
 
-def functions_of(path: str, section: str) -> CodeObject:
-    """A file's functions, by its own symbols and those of its debug information. Raises ObjectError."""
-    # What a uprobe alone needs.
-    from sonde.symbols.debug_files import find_debug_file
-    from sonde.symbols.functions import CodeObject
-    from sonde.symbols.indirect import Loaded
-
-    try:
-        file = ElfFile.open(path)
-        debug, _ = find_debug_file(path, file)
-        symbols = (debug.elf, file) if debug is not None else (file,)
-        code = CodeObject(path, path, Loaded(file, 0), symbols)
-        _ = code.functions
-    except OSError as error:
-        raise ObjectError(f"{section}: {path}: {error.strerror}") from None
-    except ElfError as error:
-        raise ObjectError(f"{section}: {path}: {error}") from None
-    return code
-
-
 def place_of(code: CodeObject, address: int, section: str) -> int:
     """The offset in the file of an instruction by its link-time address, which debug information told. Raises
     ObjectError where no instruction of a function begins there, or one that the kernel cannot probe."""
@@ -112,12 +92,11 @@ def _check(code: CodeObject, function: Function, offset: int, section: str) -> N
         raise ObjectError(f"{section}: the kernel cannot probe the instruction there")
 
 
-def _place(path: str, name: str, offset: int, kind: str, section: str) -> int:
+def _place(code: CodeObject, name: str, offset: int, kind: str, section: str) -> int:
     """The offset in the file of an instruction, where the kernel puts a breakpoint without looking what it is."""
-    code = functions_of(path, section)
     functions = code.find(name)
     if not functions:
-        raise ObjectError(f"{section}: {path} has no function {name}")
+        raise ObjectError(f"{section}: {code.path} has no function {name}")
     function = functions[0]
     if function.is_indirect:
         raise ObjectError(

@@ -9,7 +9,8 @@ from sonde.objects.errors import ObjectError
 from sonde.objects.kernel_variables import RESULT
 from sonde.objects.lines import ProbeLine, Wanted
 from sonde.objects.paths import Found, Reached, follow
-from sonde.objects.user import EVERY_PROCESS, found_file, functions_of, place_of, user_function
+from sonde.objects.targets import Targets
+from sonde.objects.user import EVERY_PROCESS, found_file, place_of, user_function
 from sonde.probe import Firing, Uprobe
 from sonde.spec import FetchStep
 from sonde.symbols.dwarf.errors import DebugInfoError, damaged
@@ -19,33 +20,33 @@ from sonde.symbols.dwarf.points import Point, Points
 from sonde.symbols.elf import ElfError, ElfFile
 
 
-def user_line(line: ProbeLine) -> list[tuple[tuple[Firing, ...], tuple[Found, ...]]]:
+def user_line(line: ProbeLine, targets: Targets) -> list[tuple[tuple[Firing, ...], tuple[Found, ...]]]:
     """The places of a line, and its variables at each. Raises ObjectError."""
     path = found_file(line.path)
     if line.function.startswith("%"):
         # What notes and operands are read with.
         from sonde.objects.static_probes import static_line
 
-        return static_line(path, line)
+        return static_line(path, line, targets)
     if not line.file and (not line.variables or line.is_return):
         offset = f"+{line.offset}" if line.offset else ""
         kind = "return" if line.is_return else "entry"
-        firings = user_function(f"{path}:{line.function}{offset}", repr(line.text), kind)
+        firings = user_function(f"{path}:{line.function}{offset}", repr(line.text), kind, targets)
         return [(firings, tuple(_result(path, line, each) for each in line.variables))]
     try:
         with damaged(path, OSError, ElfError, ObjectError):
-            return _with_variables(path, line)
+            return _with_variables(path, line, targets)
     except OSError as error:
         raise ObjectError(f"{line.text!r}: {path}: {error.strerror}") from None
     except (DebugInfoError, ElfError) as error:
         raise ObjectError(f"{line.text!r}: {error}") from None
 
 
-def _with_variables(path: str, line: ProbeLine) -> list[tuple[tuple[Firing, ...], tuple[Found, ...]]]:
+def _with_variables(path: str, line: ProbeLine, targets: Targets) -> list[tuple[tuple[Firing, ...], tuple[Found, ...]]]:
     points = Points(open_information(path))
     file = ElfFile.open(path)
-    found = points.at_line(line.file, line.line) if line.file else _in_function(path, points, line, file)
-    code = functions_of(path, repr(line.text))
+    found = points.at_line(line.file, line.line) if line.file else _in_function(path, points, line, file, targets)
+    code = targets.functions_of(path, repr(line.text))
     made: list[tuple[tuple[Firing, ...], tuple[Found, ...]]] = []
     for point in found:
         offset = place_of(code, point.address, repr(line.text))
@@ -55,10 +56,10 @@ def _with_variables(path: str, line: ProbeLine) -> list[tuple[tuple[Firing, ...]
     return made
 
 
-def _in_function(path: str, points: Points, line: ProbeLine, file: ElfFile) -> tuple[Point, ...]:
+def _in_function(path: str, points: Points, line: ProbeLine, file: ElfFile, targets: Targets) -> tuple[Point, ...]:
     if not line.offset:
         return points.at_function(line.function)
-    ((place,),) = [user_function(f"{path}:{line.function}+{line.offset}", repr(line.text), "entry")]
+    ((place,),) = [user_function(f"{path}:{line.function}+{line.offset}", repr(line.text), "entry", targets)]
     assert isinstance(place, Uprobe)
     address = file.address_at(place.offset)
     point = points.at_address(address) if address is not None else None

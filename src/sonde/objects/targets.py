@@ -1,0 +1,56 @@
+"""What sections and probe lines name: functions of the kernel, and of files. Each list is read once for an object."""
+
+from __future__ import annotations
+
+from sonde.objects.errors import ObjectError
+from sonde.probes.functions import TraceableFunctions
+from sonde.symbols.elf import ElfError, ElfFile
+from sonde.target.tracefs import find_tracefs
+from sonde.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sonde.symbols.functions import CodeObject
+
+
+class Targets:
+    """Reads what it is asked for."""
+
+    def __init__(self) -> None:
+        self._kernel: TraceableFunctions | None = None
+        self._files: dict[str, CodeObject] = {}
+
+    @property
+    def kernel(self) -> TraceableFunctions:
+        """The kernel's functions that can be traced."""
+        if self._kernel is None:
+            self._kernel = TraceableFunctions(find_tracefs())
+        return self._kernel
+
+    def traceable(self, name: str) -> list[tuple[str, bool]]:
+        """The modules that have a function of that name, and whether it is the only one."""
+        return [(each.module, each.is_unique) for each in self.kernel.matching("*", name)]
+
+    def functions_of(self, path: str, section: str) -> CodeObject:
+        """A file's functions, by its own symbols and those of its debug information. Raises ObjectError."""
+        if path not in self._files:
+            try:
+                self._files[path] = _read(path)
+            except OSError as error:
+                raise ObjectError(f"{section}: {path}: {error.strerror}") from None
+            except ElfError as error:
+                raise ObjectError(f"{section}: {path}: {error}") from None
+        return self._files[path]
+
+
+def _read(path: str) -> CodeObject:
+    # What a uprobe alone needs.
+    from sonde.symbols.debug_files import find_debug_file
+    from sonde.symbols.functions import CodeObject
+    from sonde.symbols.indirect import Loaded
+
+    file = ElfFile.open(path)
+    debug, _ = find_debug_file(path, file)
+    symbols = (debug.elf, file) if debug is not None else (file,)
+    code = CodeObject(path, path, Loaded(file, 0), symbols)
+    _ = code.functions
+    return code
