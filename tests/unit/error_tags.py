@@ -545,7 +545,7 @@ CASES = (
         'BEGIN\n{ @x[1] = count(); @y[execname] = count(); printa("%@d %@d", @x, @y) }',
         2,
         44,
-        "printa( ): @y[ ] key #1 is incompatible with @x:\n       @x key #1: int\n       @y key #1: string",
+        "printa( ): @y[ ] key #1 is incompatible with @x:\n        x key #1: int\n        y key #1: string",
     ),
     Case("D_PRINTA_PROTO", 'BEGIN\n{ printa("%d") }', 2, 3, "printa( ) prototype mismatch: 1 args passed, 2 expected"),
     Case(

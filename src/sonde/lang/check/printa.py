@@ -65,6 +65,6 @@ def _check_same_keys(first: Aggregation, other: Aggregation, position: Position)
         if not compatible(a, b):
             text = (
                 f"printa( ): @{other.name}[ ] key #{number} is incompatible with @{first.name}:\n"
-                f"{'@' + first.name:>9} key #{number}: {spell(a)}\n{'@' + other.name:>9} key #{number}: {spell(b)}"
+                f"{first.name:>9} key #{number}: {spell(a)}\n{other.name:>9} key #{number}: {spell(b)}"
             )
             raise DError("D_PRINTA_AGGPROTO", text, position)
