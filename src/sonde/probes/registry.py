@@ -223,7 +223,8 @@ class Registry:
             return self._offer.part(provider, (probe.name for probe in self.match(provider, "", "", "")))
         if provider in _DERIVED:
             why = self._derived(provider).absence(name)
-            if why:
+            is_its_own = self._derived(provider).defines(name)
+            if why and (is_its_own or not self.alike(provider, module, function, name)):
                 return why
         from sonde.probes.mismatch import explained
 
