@@ -14,7 +14,7 @@ import os
 import signal
 from mmap import mmap
 
-from sonde.target import launch, notifier, quick, watch
+from sonde.target import launch, notifier, quick, slices, watch
 from sonde.target.following import Follower
 from sonde.target.notifications import Notifications
 from sonde.target.outliving import outlive
@@ -61,6 +61,7 @@ def _guard(memory: mmap, notes: mmap, ends: Ends) -> None:
     _close_others(sorted(ends))
     _name(b"sonde-guardian")
     gc.disable()
+    slices.take_short()
     follower = Follower(ends.commands, watch.start(ends.knocks))
     os.close(ends.knocks)
 

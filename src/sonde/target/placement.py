@@ -15,7 +15,7 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 
-from sonde.target import ptrace
+from sonde.target import ptrace, slices
 from sonde.typed import NamedTuple
 from sonde.untrusted import read_kernel
 
@@ -79,6 +79,7 @@ class Placement:
             self.joined = False
             self._row = 0
             os.sched_setscheduler(0, self._own.policy, self._own.parameters)
+            slices.take_short()
             with suppress(OSError):
                 os.sched_setaffinity(0, self._own.cpus)
 

@@ -10,7 +10,19 @@ from collections.abc import Sequence
 from contextlib import suppress
 from mmap import mmap
 
-from sonde.target import commands, guardian, merging, notifications, obstacles, own_filters, plan, proc, seccomp, stops
+from sonde.target import (
+    commands,
+    guardian,
+    merging,
+    notifications,
+    obstacles,
+    own_filters,
+    plan,
+    proc,
+    seccomp,
+    slices,
+    stops,
+)
 from sonde.target.held_command import HeldCommand
 from sonde.target.launch import CommandError, GuardianError
 from sonde.target.memory import ProcessMemory
@@ -125,6 +137,7 @@ class Tracees:
 
     def go(self) -> None:
         """From here on stops are recorded, and all run."""
+        slices.take_short(resets=True)
         self._send(commands.GO)
 
     def take(self, most: int = 1024) -> tuple[int, Sequence[tuple[int, ...]]]:
