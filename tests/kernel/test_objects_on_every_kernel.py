@@ -1,6 +1,7 @@
 """BPF objects at functions of the kernel, which not every kernel lets be probed: parameters by name, results."""
 
 import subprocess
+import sys
 
 import command
 import packages
@@ -103,7 +104,7 @@ SEC("kprobe/no_such_function") int other(void *c) { if (mine()) __sync_fetch_and
 @pytest.mark.parametrize("compiler", BOTH)
 def test_system_calls_by_the_functions_that_serve_them(compiler):
     words = ["--object", compiled(SYSTEM_CALLS, compiler), "-D", "target=$target", "--dump"]
-    words += ["-c", "python3 -c 'import os; [os.getppid() for _ in range(37)]'"]
+    words += ["-c", f"'{sys.executable}' -c 'import os; [os.getppid() for _ in range(37)]'"]
     if not has_kprobes():
         done = command.sonde(*words, "--program", "other=off", status=1)
         assert "has no kprobes (CONFIG_KPROBES)" in command.unwrapped(done.stderr)
