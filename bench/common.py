@@ -30,10 +30,11 @@ class Table(NamedTuple):
 
 
 class Usage(NamedTuple):
-    """Wall seconds and peak resident memory in KiB of a process that has ended."""
+    """Wall seconds, peak resident memory in KiB and seconds of CPU of a process that has ended."""
 
     wall: float
     memory: int
+    cpu: float
 
 
 def has(tool: str) -> bool:
@@ -54,7 +55,7 @@ def timed(command: Sequence[str]) -> Usage:
     child.returncode = os.waitstatus_to_exitcode(status)
     if child.returncode:
         raise SystemExit(f"{' '.join(command)}: exit status {child.returncode}")
-    return Usage(time.monotonic() - begin, used.ru_maxrss)
+    return Usage(time.monotonic() - begin, used.ru_maxrss, used.ru_utime + used.ru_stime)
 
 
 def workload() -> str:

@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from common import HERE, SONDE, Table, environment, median, milliseconds, ratio, show, timed
+from common import HERE, SONDE, Table, Usage, environment, median, milliseconds, ratio, show, timed
 from cost import programs_of, statistics
 
 FRAMES = 100
@@ -166,14 +166,18 @@ def share(found: Sampled) -> float:
 def start_up(runs: int) -> Table:
     """From the command's start to its end, where stacks of all processes are wanted."""
     program = "BEGIN { exit(0); } profile-97 { @[ustack()] = count(); }"
-    walls: dict[str, list[float]] = {way: [] for way in WAYS}
+    used: dict[str, list[Usage]] = {way: [] for way in WAYS}
     for _ in range(runs):
-        for way, found in walls.items():
-            found.append(timed([SONDE, "-q", "-x", f"unwind={way}", "-n", program]).wall)
-    least = median(walls["frames"])
-    rows = [(way, milliseconds(median(found)), ratio(median(found), least)) for way, found in walls.items()]
+        for way, found in used.items():
+            found.append(timed([SONDE, "-q", "-x", f"unwind={way}", "-n", program]))
+    walls = {way: median([each.wall for each in found]) for way, found in used.items()}
+    cpus = {way: median([each.cpu for each in found]) for way, found in used.items()}
+    rows = [
+        (way, milliseconds(walls[way]), ratio(walls[way], walls["frames"]), milliseconds(cpus[way]),
+         ratio(cpus[way], cpus["frames"])) for way in WAYS
+    ]  # fmt: skip
     text = f"`{program}`: from the command's start to its end."
-    return Table("Start-up with user stacks", text, ("unwind", "wall", "to frames"), rows)
+    return Table("Start-up with user stacks", text, ("unwind", "wall", "to frames", "CPU", "to frames"), rows)
 
 
 def main() -> None:

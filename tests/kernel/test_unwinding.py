@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+import sys
 import time
 
 import packages
@@ -330,3 +331,23 @@ def test_processes_that_begin_and_end(tmp_path):
     later = [each for each in stacks if any(str(pid) in each for pid in pids)]
     assert len(later) == 39
     assert all("leaf" in each and "sorting" in each and "main" in each and "_start" in each for each in later)
+
+
+WITHOUT_TREE = """
+import sys
+import sonde.codegen.unwinding
+from sonde.cli.start import main
+sonde.codegen.unwinding._offsets = lambda g: None
+sys.argv[0] = "sonde"
+main()
+"""
+
+
+def test_kernels_that_have_mappings_elsewhere(tmp_path):
+    """Before Linux 6.1 programs search what the session has noted of each process."""
+    program = build(tmp_path, "program", PROGRAM, "-O2", "-fomit-frame-pointer")
+    words = ["-q", "-n", "pid$target:a.out:innermost:entry { ustack(); exit(0); }", "-c", program]
+    way = subprocess.run([sys.executable, "-c", WITHOUT_TREE, *words], capture_output=True, text=True, timeout=60)
+    assert way.returncode == 0, way.stderr
+    assert ours(way.stdout) == ours(sonde(*words).stdout)
+    assert [name for name, _ in ours(way.stdout)].count("recursing") >= 3

@@ -76,6 +76,9 @@ class FakeTracing:
     def heed(self, is_ending: Callable[[], bool]) -> None:
         pass
 
+    def answer(self, asked: Callable[[], None]) -> None:
+        pass
+
     def attach(self) -> None:
         pass
 

@@ -42,8 +42,8 @@ _USER_32 = 0x23
 def user_stack(g: Generation, memory: Memory, size: int, flags: int) -> Operand:
     """At most `size` bytes of addresses, the innermost first, zeros behind them; how many bytes there are.
 
-    Of processes of 32 bits, and where not even the innermost function's table is known, frame pointers are followed, by
-    the helper get_stack with these `flags`.
+    Of processes of 32 bits, and where mappings are the session's and not even that of the innermost function is known,
+    frame pointers are followed by the helper get_stack with these `flags`.
     """
     result = g.b.copy(Imm(0))
     work = g.framed(unwinding.FRAMES + size)
@@ -66,7 +66,8 @@ def user_stack(g: Generation, memory: Memory, size: int, flags: int) -> Operand:
         _ask(g, _Again(asked, begin, None))
     g.b.branch("ge", g.b.load(work.base, work.offset + unwinding.COUNT, 8), Imm(size // 8), whole)
     _count_cut(g)
-    g.b.branch("eq", missed, Imm(1), simple)
+    if offsets is None:
+        g.b.branch("eq", missed, Imm(1), simple)
     g.b.place(whole)
     frames = g.argument_of(work.base, work.offset + unwinding.FRAMES)
     g.call("probe_read_kernel", g.argument_of(memory.base, memory.offset), Imm(size), frames)
