@@ -1,10 +1,12 @@
 """Compare the variables that sonde names with gdb, in programs of C, C++ and Rust, and count what it cannot fetch.
 
     python3 tools/variables.py [--write]
+    python3 tools/variables.py --under DIRECTORY PROGRAM [ARGUMENT ...]
 
 Each program of tests/programs is compiled without and with optimisation and run under gdb, which stops twice at every
 place where it would break for a line. The table that is printed goes into docs/variables.md with --write. Ends with
-status 1 if a value differs.
+status 1 if a value differs. The second form compares a program with its arguments, at 300 lines of its files below a
+directory, and the scalars that its pointers lead to.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "unit")]
 
 from compiled_objects import SOURCES, compiled  # noqa: E402
-from gdb_comparison import compared  # noqa: E402
+from gdb_comparison import compared, of_program  # noqa: E402
 
 FLAGS = {
     "c": (("-O0",), ("-O2",), ("-O3",)),
@@ -57,10 +59,32 @@ def line(program: str, flags: str, counts: Counter[str]) -> str:
     return f"| {' | '.join(cells)} | {share:.1f} % |\n"
 
 
+def one_program(command: list[str], under: str) -> int:
+    """Print the row of a program, and what is not fetched. Gives 1 if a value differs."""
+    results = of_program([str(Path(command[0]).resolve()), *command[1:]], under, 300, 1500)
+    pairs = [each for each in results if each["gdb"] is not None]
+    reasons = Counter(
+        each["failure"] or each["obstacle"] or "not known to be anywhere"
+        for each in pairs
+        if each["sonde"] is None or each["obstacle"]
+    )
+    wrong = [each for each in pairs if each["sonde"] not in (None, each["gdb"]) and not each["obstacle"]]
+    points = len({each["pc"] for each in pairs})
+    share = 100 * sum(reasons.values()) / max(len(pairs), 1)
+    print(f"{points} points, {len(pairs)} pairs, {len(wrong)} wrong, {share:.2f} % not fetched")
+    print("".join(f"- {reason}: {count}\n" for reason, count in reasons.most_common()), end="")
+    print("".join(f"wrong: {each}\n" for each in wrong), end="")
+    return 1 if wrong else 0
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description="compare the values of variables with gdb's")
     parser.add_argument("--write", action="store_true", help="put the table into docs/variables.md")
+    parser.add_argument("--under", default="/", help="where the source files of PROGRAM are")
+    parser.add_argument("program", nargs=argparse.REMAINDER, help="compare this program, with its arguments")
     arguments = parser.parse_args()
+    if arguments.program:
+        return one_program(arguments.program, arguments.under)
     total: Counter[str] = Counter()
     reasons: Counter[str] = Counter()
     table = HEAD

@@ -1,6 +1,7 @@
 """Run inside gdb: at every stop, each variable sonde names against gdb's own value; one JSON line for each.
 
-gdb -batch -nx -ex "python ..." sets `lines`, `paths` (of sonde and pyelftools) and `name` before it sources this file.
+gdb -batch -nx -ex "python ..." sets before it sources this file: `lines` where to stop, FILE:LINE each, `most` how
+often, `follows` whether what pointers lead to is compared too, `paths` of sonde and pyelftools.
 """
 
 import json
@@ -15,8 +16,9 @@ sys.path[:0] = paths  # noqa: F821 - given by the command line
 from dwarf_machine import concrete, signed  # noqa: E402
 
 from sonde import location  # noqa: E402
-from sonde.lang.types import size_of  # noqa: E402
+from sonde.lang.types import Array, Float, Pointer, Struct, name_of, resolve, size_of  # noqa: E402
 from sonde.symbols.dwarf.attributes import ranges_of  # noqa: E402
+from sonde.symbols.dwarf.definitions import Definitions  # noqa: E402
 from sonde.symbols.dwarf.entry_values import EntryValues  # noqa: E402
 from sonde.symbols.dwarf.errors import DebugInfoError  # noqa: E402
 from sonde.symbols.dwarf.fetching import fetches  # noqa: E402
@@ -191,6 +193,9 @@ def compare(variable, pieces, is_inlined, registers, *state):
     if len(pieces) > 1 and not failure and has_reference(value.type.strip_typedefs()):
         # gdb 13 ends with an internal error when it shows a reference that is a piece.
         return
+    if "ThreadLocal(" in str(pieces):
+        # Where those are only a program at a probe computes.
+        return
     number, known = (0, 0) if failure else bits_of(pieces, size, registers, *state)
     by_steps = None if failure else fetched(pieces, size, registers, state[0])
     for path, start, bits, expected in leaves(value, value.type, 0, variable.name):
@@ -206,27 +211,83 @@ def compare(variable, pieces, is_inlined, registers, *state):
         result["obstacle"] = "" if failure else obstacle(pieces)
         result["steps"] = None if by_steps is None else by_steps >> start & mask
         print("=" + json.dumps({**result, "failure": failure, "pc": hex(registers[16])}))
+    if follows:  # noqa: F821
+        follow(variable, value, failure or obstacle(pieces), hex(registers[16]))
+
+
+def follow(variable, value, failure, pc):
+    """The scalars of what a pointer leads to: gdb's, and what sonde's type has at their place in memory."""
+    kind = value.type.strip_typedefs()
+    if kind.code not in (gdb.TYPE_CODE_PTR, gdb.TYPE_CODE_REF):
+        return
+    target = kind.target().strip_typedefs()
+    if target.code not in (gdb.TYPE_CODE_STRUCT, gdb.TYPE_CODE_UNION):
+        return
+    try:
+        pointed = value.referenced_value()
+        pointed.fetch_lazy()
+        start = int(pointed.address)
+    except (gdb.error, TypeError):
+        return
+    mine = resolve(variable.type)
+    known = members(resolve(mine.to), 0) if isinstance(mine, Pointer) else {}
+    for path, at, bits, expected in leaves(pointed, target, 0, f"{variable.name}->"):
+        found = None
+        if not failure and (at, bits) in known:
+            found = load(start + at // 8, (at % 8 + bits + 7) // 8) >> at % 8 & (1 << bits) - 1
+        reason = failure or ("" if found is not None else f"{name_of(mine)} has no such member")
+        result = {"path": path, "gdb": expected, "sonde": found, "list": False, "is_inlined": False, "obstacle": ""}
+        print("=" + json.dumps({**result, "steps": found, "failure": reason, "pc": pc}))
+
+
+def members(kind, at):
+    """Where the scalars of a type are and how many bits they have."""
+    kind = resolve(kind)
+    if isinstance(kind, Struct):
+        found = [(at + each.offset, each) for each in kind.members]
+        return {
+            place: True
+            for start, each in found
+            for place in ([(start, each.bits)] if each.bits else members(each.type, start))
+        }
+    if isinstance(kind, Array):
+        size = 8 * size_of(kind.of)
+        return {place: True for n in range(min(kind.length or 0, 4)) for place in members(kind.of, at + n * size)}
+    is_extended = isinstance(kind, Float) and kind.size == 16 and "Complex" not in kind.name
+    return {(at, 80 if is_extended else 8 * size_of(kind)): True}
+
+
+def leave(address):
+    """Stop there no more: a program would not end otherwise."""
+    for each in gdb.breakpoints():
+        for place in getattr(each, "locations", ()):
+            if place.address == address and len(each.locations) > 1:
+                place.enabled = False
+            elif place.address == address:
+                each.enabled = False
 
 
 def main():
     information = open_information(gdb.current_progspace().filename)
-    types, places = Types(), Places(information)
+    types, places = Types(Definitions(information).of), Places(information)
     entry_values = EntryValues(information, places)
     for line in lines:  # noqa: F821
-        gdb.Breakpoint(f"{name}:{line}")  # noqa: F821
+        gdb.Breakpoint(line)
     gdb.execute("set startup-with-shell off")
     gdb.execute("starti", to_string=True)
     bias = base()
-    (function,) = information.functions("main")
-    gdb.Breakpoint(f"*{ranges_of(function)[0][0] + bias:#x}")
+    for function in information.functions("main"):
+        gdb.Breakpoint(f"*{ranges_of(function)[0][0] + bias:#x}")
     gdb.execute("continue", to_string=True)
     stops, seen = 0, {}
-    while gdb.selected_inferior().pid and stops < 600:
+    while gdb.selected_inferior().pid and stops < most:  # noqa: F821
         stops += 1
         frame = gdb.selected_frame()
         registers = [int(frame.read_register(each)) & _MASK for each in NAMES]
         address = registers[16] - bias
         seen[address] = seen.get(address, 0) + 1
+        if seen[address] == 2:
+            leave(registers[16])
         function = information.function_at(address)
         if seen[address] <= 2 and function is not None:
             scopes = scopes_at(function, address, types)

@@ -2,14 +2,17 @@
 
 import json
 import os
+import random
 import subprocess
 import sysconfig
+import tempfile
 from pathlib import Path
 
 import sonde
 from sonde.symbols.dwarf.information import open_information
 
 HERE = Path(__file__).parent
+_ROW = '={"path": '
 
 
 def compared(path, name):
@@ -20,17 +23,47 @@ def compared(path, name):
     """
     information = open_information(path)
     lines = sorted({
-        row.line
+        f"{name}:{row.line}"
         for _, table, numbers in information.lines.tables(name)
         for row in table.rows()
         if row.file in numbers and row.is_statement and not row.ends and information.is_code(row.address)
     })  # fmt: skip
+    return _compared(lines, [path], 600, False)
+
+
+def of_program(command, under, places, stops):
+    """The same of a program with its arguments, at some of the lines of its files below a directory, also what its
+    pointers lead to; it ends when the program does or after so many stops."""
+    information = open_information(command[0])
+    with information.costs:
+        information.costs.allow(600)
+        lines = sorted({
+            f"{table.files[row.file]}:{row.line}"
+            for unit in information.main.units
+            if (head := information.main.head(unit)).statements is not None
+            for table in (information.lines.table(information.main, head.statements, head.directory),)
+            for row in table.rows()
+            if row.line and row.is_statement and not row.ends and information.is_code(row.address)
+            and table.files[row.file].startswith(under)
+        })  # fmt: skip
+    return _compared(random.Random(1).sample(lines, min(places, len(lines))), command, stops, True)
+
+
+def _compared(lines, command, stops, follows):
     paths = [str(HERE), str(Path(sonde.__file__).parents[1]), sysconfig.get_paths()["purelib"]]
-    setting = f"python lines, paths, name = {lines!r}, {paths!r}, {name!r}"
+    setting = f"python lines, paths, most, follows = {lines!r}, {paths!r}, {stops}, {follows}"
     script = str(HERE / "gdb_compare.py")
-    command = ["gdb", "-batch", "-nx", "-ex", setting, "-x", script, path]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, env={**os.environ, "LC_ALL": "C"})
-    assert "Error" not in done.stderr, done.stderr
+    with tempfile.NamedTemporaryFile("w", suffix=".gdb") as settings:
+        # Many lines are more than one word of a command may have.
+        settings.write(f"set debuginfod enabled off\nset breakpoint pending off\n{setting}\n")
+        settings.flush()
+        words = ["gdb", "-batch", "-nx", "-x", settings.name, "-x", script, "--args", *command]
+        done = subprocess.run(
+            words, capture_output=True, text=True, errors="replace", timeout=600 if follows else 120,
+            env={**os.environ, "LC_ALL": "C"},
+        )  # fmt: skip
+    assert follows or "Error" not in done.stderr, done.stderr
     assert "Traceback" not in done.stderr, done.stderr
-    assert done.stdout.endswith("=done\n"), done.stdout[-2000:]
-    return [json.loads(row[1:]) for row in done.stdout.splitlines() if row.startswith("={")]
+    assert "=done\n" in done.stdout, done.stdout[-2000:]
+    # What a program writes itself may stand before a row.
+    return [json.loads(row[row.index(_ROW) + 1 :]) for row in done.stdout.split("\n") if _ROW in row]
