@@ -91,6 +91,15 @@ def test_what_only_the_kernel_has_is_refused_with_what_would_help(text):
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize(("name", "readable"), [("cwd", "cwd"), ("root", "root")])
+def test_what_helps_instead_of_the_directories_of_a_process_works(name, readable):
+    refused = sonde("--engine", "embedded", "-qn", f"BEGIN {{ trace({name}); }}", status=1)
+    told = re.search(r"system\(.*?pid\)", " ".join(refused.stderr.split()))[0]
+    text = f"BEGIN {{ {told.replace('pid)', '$target)')}; }}"
+    done = sonde("--engine", "embedded", "-qwn", text, "-c", "true")
+    assert os.path.realpath(done.stdout.split()[0]) == os.path.realpath(f"/proc/self/{readable}")
+
+
 def test_a_program_for_both_counts_a_family(tmp_path):
     text = """
     syscall::write:entry /pid == $target || progenyof($target)/ { @[execname, pid == $target] = count(); }

@@ -24,13 +24,14 @@ _VARIABLES = {
     "curcpu": f"{_KERNEL} can tell",
     "curthread": f"it is the kernel's own structure, which {_KERNEL} can read; pid, tid, execname, curpsinfo and "
     "curlwpsinfo tell of the thread with both engines",
-    "cwd": f"{_KERNEL} can tell",
-    "fds": f"{_KERNEL} can tell which file it is; copyinstr() of what a call like openat is given names it with both",
+    "cwd": f'{_KERNEL} can tell; system("readlink /proc/%d/cwd", pid) does with both, with -w',
+    "fds": f"{_KERNEL} can tell which file it is; copyinstr() of what a call like openat is given names it with both, "
+    'and with -w system("readlink /proc/%d/fd/%d", pid, arg0)',
     "lgrp": f"{_KERNEL} can tell",
     "pset": f"{_KERNEL} can tell",
-    "root": f"{_KERNEL} can tell",
+    "root": f'{_KERNEL} can tell; system("readlink /proc/%d/root", pid) does with both, with -w',
     "stackdepth": f"{_KERNEL} can look at the kernel's stack; ustackdepth is that of the process",
-    "vtimestamp": f"{_KERNEL} sees when a CPU changes threads",
+    "vtimestamp": f"{_KERNEL} sees when a CPU changes threads; profile-n counts CPU time with both",
 }
 _FUNCTIONS = {
     "d_path": f"{_KERNEL} can follow its structures",
