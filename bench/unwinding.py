@@ -205,7 +205,8 @@ def main() -> None:
         f"`{CLAUSE}` with `-c` and a command that keeps the program busy for some seconds, every one as the "
         "distribution ships it. *At the bottom*: of the stacks that `ustackframes` does not cut, those that reach an "
         "object's entry, or code of which its own tables say that it has no caller. *Early* were those walked before "
-        "a table was there. *Cost*: of the BPF program for each stack, samples of other processes included."
+        "a table was there. *Cost*: of the BPF program for each stack, samples of other processes included. Tables of "
+        "large objects had been kept by an earlier run."
     )
     heading = ("program", "unwind", "stacks", "cut", "at the bottom", "early", "cost")
     tables = [Table("User stacks by tables and by frame pointers", text, heading, rows)]

@@ -21,8 +21,6 @@ NONE = 0
 
 _OBJECT = struct.Struct("<IIII")
 _ROW, _BLOCK = 4, 4
-_PAGES_STEP = 64
-"""Pages that are written before others have their turn."""
 
 
 class _Pages:
@@ -37,14 +35,12 @@ class _Pages:
     def has_room(self, data: bytes) -> bool:
         return self.used + len(data) <= self._most
 
-    def append(self, data: bytes) -> Generator[None, None, int]:
+    def append(self, data: bytes) -> int:
         """Put entries behind the others; the offset of the first."""
         start, page = self.used, self.used // UNWIND_PAGE
         data = self._last + data
         self.used = page * UNWIND_PAGE + len(data)
         for number, at in enumerate(range(0, len(data), UNWIND_PAGE)):
-            if not (number + 1) % _PAGES_STEP:
-                yield
             self._last = data[at : at + UNWIND_PAGE]
             self._write(self._name, struct.pack("<I", page + number), self._last.ljust(UNWIND_PAGE, b"\0"))
         if len(self._last) == UNWIND_PAGE:
@@ -91,9 +87,9 @@ class UnwindObjects:
         if self._used >= self._most or not all(pages.has_room(data) for pages, data in parts):
             self.lost += 1
             return NONE
-        first_row = (yield from self._rows.append(rows.rows)) // _ROW
-        first_block = (yield from self._blocks.append(rows.blocks)) // _BLOCK
-        first_rule = (yield from self._rules.append(rows.rules)) // RULE.size
+        first_row = self._rows.append(rows.rows) // _ROW
+        first_block = self._blocks.append(rows.blocks) // _BLOCK
+        first_rule = self._rules.append(rows.rules) // RULE.size
         number, self._used = self._used, self._used + 1
         found = _OBJECT.pack(first_row, first_block, len(rows.blocks) // _BLOCK - 1, first_rule)
         self._write(UNWIND_OBJECTS, struct.pack("<I", number), found)

@@ -238,9 +238,11 @@ class UnwindTables:
         return number
 
     def _work(self, end: float) -> None:
+        # By turns: what is small, or was kept, does not wait for what is large.
         while self._jobs and time.monotonic() < end:
-            if _is_over(self._jobs[0]):
-                self._jobs.popleft()
+            job = self._jobs.popleft()
+            if not _is_over(job):
+                self._jobs.append(job)
 
     def _entry(self, pid: int, mapping: Mapping) -> bytes:
         bias = mapping.start - mapping.offset & (1 << 64) - 1
