@@ -29,8 +29,8 @@ from sonde.spec import (
 )
 from sonde.typed import NamedTuple
 
-_ROW_PAGES, _BLOCK_PAGES, _RULE_PAGES, _OBJECTS = 4096, 64, 256, 4096
-"""Room for four million rows, 65,536 blocks (4 GiB of files) and as many rules, and so many objects."""
+_ROW_PAGES, _BLOCK_PAGES, _RULE_PAGES, _OBJECTS = 2048, 64, 256, 4096
+"""Room for two million rows, 65,536 blocks (4 GiB of files) and as many rules, and so many objects."""
 
 _MAPPING_PAGES, _PROCESSES, _WANTED = 512, 8192, 4096
 """Room for 65,536 mappings and so many processes, where programs do not look for mappings themselves."""
