@@ -206,3 +206,17 @@ def test_killing_the_guardian_ends_commands_and_nobody_else(is_command):
 def name(pid):
     with open(f"/proc/{pid}/comm", encoding="ascii") as file:
         return file.read().strip()
+
+
+@pytest.mark.parametrize("size", [0, 1, 4, 6, 7, 8, 16])
+@pytest.mark.parametrize("as_variable", [False, True])
+def test_a_string_that_is_cut_has_no_end(tmp_path, size, as_variable):
+    """As in DTrace: at most so many bytes are written, and the NUL is one of them only where it fits."""
+    program = "import ctypes, os; text = ctypes.create_string_buffer(b'-' * 16, 16); "
+    program += "ctypes.CDLL(None).syscall(121, text); print(text.raw.decode().replace('\\0', '|'))"
+    given = "s" if as_variable else '"after!"'
+    text = f'BEGIN {{ s = "after!"; n = {size}; }} syscall::getpgid:entry {{ copyoutstr({given}, arg0, n); }}'
+    script = tmp_path / "program.py"
+    script.write_text(program)
+    done = sonde("-wqn", text, "-o", str(tmp_path / "out"), "-c", f"'{sys.executable}' {script}")
+    assert done.stdout == "after!\0".replace("\0", "|")[:size].ljust(16, "-") + "\n"

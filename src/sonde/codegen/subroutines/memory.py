@@ -80,15 +80,16 @@ def copyout(g: Generation, e: tree.Call) -> Operand:
 
 
 def copyoutstr(g: Generation, e: tree.Call) -> Operand:
-    """copyoutstr(string, address, size): its characters and a NUL, cut to fit in so many bytes."""
+    """copyoutstr(string, address, size): its characters and a NUL, at most so many bytes; cut, it has no NUL."""
     text, capacity = characters(g, e.arguments[0])
     target = g.value(e.arguments[1])
-    size = g.b.copy(g.value(e.arguments[2]))
-    with g.b.when("gt", size, Imm(capacity)):
-        g.b.move(size, Imm(capacity))
+    size = g.value(e.arguments[2])
     copy = g.temporary(capacity)
-    got = g.call("probe_read_kernel_str", g.argument_of(copy.base, copy.offset), size, g.address(text))
-    _write(g, target, copy, got, capacity)
+    got = g.call("probe_read_kernel_str", g.argument_of(copy.base, copy.offset), Imm(capacity), g.address(text))
+    length = g.b.copy(got)
+    with g.b.when("sgt", length, Imm(0)), g.b.when("gt", length, size):
+        g.b.move(length, size)
+    _write(g, target, copy, length, capacity)
     return Imm(0)
 
 
