@@ -4,8 +4,8 @@
                            [--only SCRIPT ...]
 
 Needs root and a C compiler. Peers that are installed (bpftrace, perf, strace, tcpdump) are measured in the same run.
---only measures what one script does (startup, throughput, packets, samples, aggregation, cost, embedded, machine,
-stacks, unwinding, functions, pictures) and keeps all else as the page has it.
+--only measures what one script does (startup, throughput, packets, samples, aggregation, cost, embedded, loops,
+machine, stacks, unwinding, functions, pictures) and keeps all else as the page has it.
 """
 
 from __future__ import annotations
@@ -112,6 +112,7 @@ def main() -> None:
         "aggregation.py": ("--seconds", arguments.long),
         "cost.py": ("--runs", arguments.costs),
         "embedded.py": ("--runs", arguments.embedded),
+        "loops.py": (),
         "machine.py": (),
         "stacks.py": (),
         "unwinding.py": (),
