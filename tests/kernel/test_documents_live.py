@@ -161,7 +161,12 @@ def check(shown, status, output, errors):
 def is_usual(line):
     """What a flame graph or a recording has, how a command has ended that is meant to fail, and what a busy machine
     has lost."""
-    return bool(re.match(r"sonde: (flame graph: |heat map: |perf\.data: |pid \d+ exited|\d+ [\w ]+ drops\b)", line))
+    return bool(
+        re.match(
+            r"sonde: (flame graph: |heat map: |perf\.data: |pid \d+ exited|\d+ [\w ]+ drops\b|\d+ shortened stacks?\b)",
+            line,
+        )
+    )
 
 
 def test_the_tutorials_list_of_providers_is_that_of_this_machine():

@@ -27,6 +27,12 @@ OPTIONS = ["-q", "-p", "no:hypothesispytest"]
 PROGRAM = f"import sys; from suite import main; sys.exit(main({OPTIONS}, {{'one': ['one'], 'two': ['two']}}))"
 
 
+def test_no_two_files_of_tests_have_one_name():
+    """pytest imports them by their names alone, so the second one would end the run."""
+    names = [path.name for path in (ROOT / "tests").rglob("test_*.py")]
+    assert sorted(names) == sorted(set(names))
+
+
 def start(directory, one, two):
     for name, text in (("one", one), ("two", two)):
         (directory / name).mkdir()
