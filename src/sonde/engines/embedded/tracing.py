@@ -46,7 +46,7 @@ from sonde.target.address_space import own_address_space
 from sonde.target.launch import GuardianError
 from sonde.target.memory import ProcessMemory
 from sonde.target.program_files import is_32_bit
-from sonde.target.stops import EXEC
+from sonde.target.stops import EXEC, FORK
 from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -127,6 +127,9 @@ class EmbeddedTracing:
         self._buffers = buffers = Buffers(self._memory)
         remote = self._followed.tracees.memory if self._followed else ProcessMemory()
         self._plan = plan_of(spec, self._followed is not None and self._followed.seccomp)
+        if self._followed is not None and self._followed.follow_all:
+            # A child counts from its making on: its maker may be gone before its own first stop.
+            self._plan = self._plan._replace(events=self._plan.events | {FORK})
         read, memory = remote.read, None
         if self._followed is not None and firings.has_samples(spec):
             from sonde.engines.embedded.sources.sampling import SampledMemory  # most runs do without
