@@ -245,7 +245,7 @@ def test_what_is_done_with_files(tmp_path):
         ("sysinfo:::cpu_ticks_user", "profile:::profile-97"),
         ("sysinfo:::outch", "terminals"),
         ("fsinfo:::putpage", "within its file systems"),
-        ("mib:::tcpTimRetrans", "/proc/net/netstat"),
+        ("mib:::tcpTimKeepalive", "/proc/net/netstat"),
         ("nfsv4:::op-getattr-start", "rawtp:::nfsd_compound_status"),
     ],
 )

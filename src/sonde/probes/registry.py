@@ -222,9 +222,9 @@ class Registry:
         if self._offer and self._is_withheld(provider, module, name):
             return self._offer.part(provider, (probe.name for probe in self.match(provider, "", "", "")))
         if provider in _DERIVED:
-            why = self._derived(provider).absence(name)
-            is_its_own = self._derived(provider).defines(name)
-            if why and (is_its_own or not self.alike(provider, module, function, name)):
+            derived = self._derived(provider)
+            why = derived.absence(name)
+            if why and not (derived.is_unknown(name) and self.alike(provider, module, function, name)):
                 return why
         from sonde.probes.mismatch import explained
 

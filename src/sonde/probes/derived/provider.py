@@ -97,6 +97,10 @@ class DerivedProvider:
             return _needs(definitions)
         return next((why for pattern, why in self._absent.items() if matches(pattern, name)), "")
 
+    def is_unknown(self, name: str) -> bool:
+        """Whether nothing is said of that name but of all names that the provider does not know."""
+        return not self.defines(name) and next((each for each in self._absent if matches(each, name)), "*") == "*"
+
     def _derivation(self, definition: Definition) -> Derivation:
         source = self._source(definition.event)
         assert source is not None
