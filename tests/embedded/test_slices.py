@@ -32,6 +32,7 @@ def test_the_guardian_has_a_short_one_and_the_command_not():
         pid = tracees.start(program(OWN))
         tracees.begin(Plan({39: ENTRY}))
         assert comes(lambda: slice_of(tracees.guardian) == slices.SHORTEST)
-        assert slice_of(pid) == before
+        # A session of another test may have given this process the short one.
+        assert slice_of(pid) == before or slice_of(pid) > before == slices.SHORTEST
     finally:
         tracees.close()

@@ -97,7 +97,7 @@ def test_what_helps_instead_of_the_directories_of_a_process_works(name, readable
     told = re.search(r"system\(.*?pid\)", " ".join(refused.stderr.split()))[0]
     text = f"BEGIN {{ {told.replace('pid)', '$target)')}; }}"
     done = sonde("--engine", "embedded", "-qwn", text, "-c", "true")
-    assert os.path.realpath(done.stdout.split()[0]) == os.path.realpath(f"/proc/self/{readable}")
+    assert os.path.realpath(done.stdout.strip().split("\n")[0]) == os.path.realpath(f"/proc/self/{readable}")
 
 
 def test_a_program_for_both_counts_a_family(tmp_path):

@@ -119,7 +119,7 @@ def test_typed_raw_tracepoint():
 def test_typed_raw_tracepoint_that_is_not_there():
     others = {"attach_type": programs.TRACE_RAW_TP, "attach_to": "btf_trace_sonde_nonsense"}
     spec = program("typed", programs.TRACING, COUNT_ZERO, [(RawTracepoint("sonde_nonsense"), 0)], **others)
-    with pytest.raises(EngineError, match="no type btf_trace_sonde_nonsense"):
+    with pytest.raises(EngineError, match="this kernel has no tracepoint sonde_nonsense"):
         KernelEngine().load(tracing_spec(spec))
 
 

@@ -97,7 +97,7 @@ def test_task_storage_gets_its_types(load):
 
 def test_a_map_the_kernel_refuses_is_named(load):
     with pytest.raises(EngineError, match=r"cannot create map odd: this kernel .* does not support it"):
-        load(MapSpec("fine", maps.ARRAY, 4, 8, 1), MapSpec("odd", maps.RINGBUF, 0, 0, 1000))
+        load(MapSpec("fine", maps.ARRAY, 4, 8, 1), MapSpec("odd", maps.ARRAY, 3, 8, 1))
 
 
 COUNT_IN_INNER = """

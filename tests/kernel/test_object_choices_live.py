@@ -1,6 +1,7 @@
 """What is chosen of an object, in the kernel: programs count where they are attached, and only those that are on."""
 
 import re
+import shlex
 import subprocess
 import sys
 
@@ -328,14 +329,13 @@ SEC("uprobe") int second(void *context) { __sync_fetch_and_add(&target_only, 1);
 
 @pytest.mark.parametrize("compiler", BOTH)
 def test_a_uprobe_may_be_of_the_target_alone(compiler, tmp_path):
-    child = f"import os; [os.getppid() for _ in range(41)]; os.spawnl(os.P_WAIT, '{tmp_path}/inner', 'inner')"
-    (tmp_path / "inner").write_text(f"#!{sys.executable}\nimport os\n[os.getppid() for _ in range(11)]\n")
-    (tmp_path / "inner").chmod(0o700)
-    (tmp_path / "outer").write_text(f"#!{sys.executable}\n{child}\n")
-    (tmp_path / "outer").chmod(0o700)
+    inner, outer = tmp_path / "inner", tmp_path / "outer"
+    inner.write_text("import os\n[os.getppid() for _ in range(11)]\n")
+    words = [sys.executable, str(inner)]
+    outer.write_text(f"import os\n[os.getppid() for _ in range(41)]\nos.spawnv(os.P_WAIT, {words[0]!r}, {words!r})\n")
     _, found = run(
         "--attach", "first=libc.so.6:getppid", "--attach", "second=libc.so.6:getppid@$target",
-        source=PROCESSES, compiler=compiler, workload=f"'{tmp_path}/outer'",
+        source=PROCESSES, compiler=compiler, workload=shlex.join([sys.executable, str(outer)]),
     )  # fmt: skip
     assert int(found["target_only"]) == 41
     assert int(found["everywhere"]) >= 52

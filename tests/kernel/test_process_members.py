@@ -19,7 +19,8 @@ os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
 since_boot = float(open("/proc/self/stat").read().rpartition(")")[2].split()[19]) / os.sysconf("SC_CLK_TCK")
 started = time.time() - time.clock_gettime(time.CLOCK_BOOTTIME) + since_boot
 os.getppid()
-print(started, time.process_time(), os.times().children_user + os.times().children_system)
+line = f"{started} {time.process_time()} {os.times().children_user + os.times().children_system}\\n"
+os.write(1, line.encode())
 """
 
 SHOWN = """

@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import sys
 
 import packages
 import pytest
@@ -103,12 +104,16 @@ def test_names_of_go_are_named_by_patterns(of_go, pattern):
     assert done.stdout.strip() in ("main.(*Server).Serve", "github.com/some/thing.Do")
 
 
+ITSELF = [sys.executable, "-m", "sonde"]
+"""The installed script is one of the shell's where a path has blanks, and a shell sets variables."""
+
+
 def test_a_command_has_no_variables_that_the_interpreter_has_set():
     plain = {"PATH": os.environ["PATH"], "HOME": "/"}
     for given in (plain, {**plain, "LC_CTYPE": "C.UTF-8"}):
         expected = subprocess.run(["env"], capture_output=True, text=True, check=True, env=given).stdout
-        done = subprocess.run([SONDE, "-qn", "BEGIN { }", "-c", "env"], capture_output=True, text=True, env=given)
+        done = subprocess.run([*ITSELF, "-qn", "BEGIN { }", "-c", "env"], capture_output=True, text=True, env=given)
         assert sorted(done.stdout.splitlines()) == sorted([*expected.splitlines(), ""]), done.stderr
-        command = [SONDE, "-qwn", 'BEGIN { system("env"); exit(0); }']
+        command = [*ITSELF, "-qwn", 'BEGIN { system("env"); exit(0); }']
         done = subprocess.run(command, capture_output=True, text=True, env=given)
         assert ("LC_CTYPE" in done.stdout) == ("LC_CTYPE" in given)

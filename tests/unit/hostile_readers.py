@@ -106,7 +106,7 @@ class Readers:
     def rows(self, path):
         file = ElfFile.open(path)
         with file.costs:
-            kept_rows(file, 0, os.path.dirname(path))
+            list(kept_rows(file, os.path.dirname(path)))
 
     def functions(self, path):
         for each in CodeObjects().files(path):

@@ -81,7 +81,7 @@ def test_maps(kernel):
             "copyout() and copyoutstr() need bpf_probe_write_user, which this kernel has not or",
         ),
         ("loop", "6.1.0", "need bpf_loop, which this kernel has not or forbids"),
-        ("tcp_sock", "6.1.0", "need bpf_tcp_sock, which this kernel has not or forbids"),
+        ("tcp_sock", "6.1.0", "needs bpf_tcp_sock, which this kernel has not or does not allow"),
     ],
 )
 @pytest.mark.parametrize(
