@@ -171,11 +171,12 @@ NUMBERS_OF_STRINGS = {
 
 
 def strtok(text, delimiters):
-    """The next token of the text, or of what the last call in the firing has left if it is NULL."""
+    """The next token of the text, or of what the last call in the firing has left if that is written as NULL."""
 
     def run(state):
-        given, found = text.run(state), needed(delimiters.run(state))
-        before = needed(state.rest if given is None else given).lstrip(found)
+        given = needed(state.rest if text is NULL else text.run(state))
+        found = needed(delimiters.run(state))
+        before = given.lstrip(found)
         token = next((before[:end] for end, c in enumerate(before) if c in found), before)
         state.rest = before[len(token) :]
         return token or None
