@@ -10,6 +10,7 @@ from __future__ import annotations
 from sonde.codegen import ir
 from sonde.codegen.ir import Function, Reg
 from sonde.codegen.liveness import live_out
+from sonde.codegen.stack_addresses import operands, stack_addresses
 from sonde.typed import NamedTuple
 
 CALLEE_SAVED = (6, 7, 8, 9)
@@ -37,6 +38,7 @@ class _Graph:
         self.pinned: set[Reg] = set()
         self.wants: dict[Reg, list[int]] = {}
         self.copies: dict[Reg, list[Reg]] = {}
+        self.addresses: set[Reg] = set()
 
     def add(self, reg: Reg) -> None:
         if reg not in self.neighbours:
@@ -87,6 +89,7 @@ def _isolate(function: Function) -> None:
 
 def _build(function: Function) -> _Graph:
     graph = _Graph()
+    graph.addresses = stack_addresses(function)
     out = live_out(function)
     for block in function.blocks:
         live = set(out[block.number])
@@ -125,9 +128,10 @@ def _step(graph: _Graph, instruction: ir.Instruction, live: set[Reg]) -> None:
 def _constrain(graph: _Graph, instruction: ir.Instruction, live: set[Reg]) -> None:
     """What the form of the machine instruction forbids or makes cheap."""
     if isinstance(instruction, ir.Alu):
-        graph.join(instruction.dst, instruction.left)
-        if instruction.op in _ORDERED and isinstance(instruction.right, Reg) and instruction.right != instruction.left:
-            graph.connect(instruction.dst, {instruction.right})
+        left, right = operands(instruction, graph.addresses)
+        graph.join(instruction.dst, left)
+        if (instruction.op in _ORDERED or left in graph.addresses) and isinstance(right, Reg) and right != left:
+            graph.connect(instruction.dst, {right})
     elif isinstance(instruction, (ir.Extend, ir.Swap)):
         graph.join(instruction.dst, instruction.src)
     elif isinstance(instruction, (ir.Call, ir.CallLocal)):

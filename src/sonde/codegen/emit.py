@@ -7,6 +7,7 @@ from sonde.bpf.instructions import Instruction
 from sonde.codegen import ir
 from sonde.codegen.allocate import SCRATCH, Allocation
 from sonde.codegen.ir import Imm, Reg, Slot
+from sonde.codegen.stack_addresses import operands, stack_addresses
 from sonde.spec import Stamp
 from sonde.typed import NamedTuple
 
@@ -70,6 +71,7 @@ class _Emitter:
         self.labels: dict[int, int] = {}
         self.jumps: list[tuple[int, int]] = []
         self.next_island = REACH // 2
+        self.addresses = stack_addresses(function)
         stack = self._lay_out(allocation)
         self.code = Code(function.name, self.out, [], [], [], [], [], stack, len(function.parameters), function.context)
 
@@ -208,7 +210,7 @@ class _Emitter:
     def _alu(self, instruction: ir.Alu) -> None:
         op, wide = _ALU[instruction.op], instruction.bits == 64
         dst = self._target(instruction.dst)
-        left, right = instruction.left, instruction.right
+        left, right = operands(instruction, self.addresses)
         second = self._read(right, SCRATCH[1]) if isinstance(right, Reg) else None
         if second is not None and second == dst and left != right:
             left, second = right, self._read(left, SCRATCH[1])  # type: ignore[assignment]
