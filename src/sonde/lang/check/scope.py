@@ -125,11 +125,21 @@ class Scope:
             result = self.evaluate(value, self)
             self._expansions.require_moderate(result, position)
             return result
+        except DError as error:
+            raise self._where_used(error, position) from None
         finally:
             self._expansions.leave()
             self.bindings = outer
             if hidden is not None:
                 self.inlines[name] = hidden
+
+    def _where_used(self, error: DError, position: Position) -> DError:
+        """A mistake that is none in a library but what the engine or kernel lacks is told where the program asks for
+        the library's definition."""
+        inside = error.position is not None and error.position.file in self.library_files
+        if not inside or position.file in self.library_files:
+            return error
+        return DError(error.tag, f"{error.text}, which the D library needs for this", position)
 
     def require_offered(self, what: str, name: str, position: Position) -> None:
         """Refuse what the engine does not offer to programs, though libraries may use it. Raises DError."""

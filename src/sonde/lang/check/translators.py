@@ -58,7 +58,7 @@ def _check_members(node: syntax.Translator, translator: Translator, scope: Scope
         if translator.output.find(member.name) is None:
             text = f"translator member {member.name} is not a member of {translator.output_name}"
             raise DError("D_XLATE_MEMB", text, member.position)
-        _expand(sample, member, scope)
+        _expand(sample, member, scope, sample.position)
 
 
 def _sample(translator: Translator, position: Position) -> Operand:
@@ -113,7 +113,7 @@ def member(value: TranslatorValue, name: str, arrow: bool, scope: Scope, positio
         hint = reason(name) if is_member else alike.hint(name, known)
         raise DError("D_XLATE_NOCONV", text, position, hint, near)
     _check_operator(value, arrow, position)
-    return _expand(value, definition, scope)
+    return _expand(value, definition, scope, position)
 
 
 def _check_operator(value: TranslatorValue, arrow: bool, position: Position) -> None:
@@ -126,11 +126,11 @@ def _check_operator(value: TranslatorValue, arrow: bool, position: Position) -> 
         raise DError("D_OP_SOU", text, position)
 
 
-def _expand(value: TranslatorValue, definition: syntax.TranslatorMember, scope: Scope) -> Operand:
+def _expand(value: TranslatorValue, definition: syntax.TranslatorMember, scope: Scope, position: Position) -> Operand:
     translator = value.translator
     found = translator.output.find(definition.name)
     assert found is not None
-    result = scope.expand("", definition.value, {translator.parameter: value.input}, value.position)
+    result = scope.expand("", definition.value, {translator.parameter: value.input}, position)
     if isinstance(result, TranslatorValue):
         return result
     if not accepts(found.type, result):
