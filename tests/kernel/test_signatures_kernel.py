@@ -19,7 +19,10 @@ KINDS = (
 FORBIDDEN = ("cannot use helper", "unknown func", "invalid func", "supported only for", "not supported for")
 
 LEFT_OUT = {
+    "cpu_time": "only the embedded engine has it",
     "fetch_variables": "only the embedded engine has it",
+    "open_file": "only the embedded engine has it",
+    "path_text": "only the embedded engine has it",
     "probe_write_user": "kernels that are locked down offer it to nobody",
     "xdp_get_buff_len": "what tracing programs may call by this number takes a pointer to a kernel structure",
 }

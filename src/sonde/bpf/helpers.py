@@ -52,7 +52,21 @@ FETCH_VARIABLES = 1 << 16
 the variables of the probe that fires (`spec.Fetch`) into the buffer. 0, or -errno of the first one that cannot be had;
 that one's bytes, and all that belong to none, are zeros then."""
 
-NUMBERS["fetch_variables"] = FETCH_VARIABLES
+OPEN_FILE, PATH_TEXT, CPU_TIME = range(FETCH_VARIABLES + 1, FETCH_VARIABLES + 4)
+"""More of these. struct file *bpf_open_file(int fd): the current thread's open file, 0 where there is none.
+long bpf_path_text(buffer, size, struct path *): the path as text, cut off where it is longer, as
+bpf_probe_read_kernel_str gives one. s64 bpf_cpu_time(): ns that the current thread has run since tracing began.
+Each -errno for what cannot be told."""
+
+_OWN = {
+    "fetch_variables": FETCH_VARIABLES, "open_file": OPEN_FILE, "path_text": PATH_TEXT, "cpu_time": CPU_TIME,
+}  # fmt: skip
+_OWN_NAMES = {number: name for name, number in _OWN.items()}
+
+OWN = frozenset(_OWN_NAMES)
+"""The numbers of helpers that only the embedded engine has."""
+
+NUMBERS.update(_OWN)
 
 POISON, _MOST_POISON = 0x0BAD0000, 1 << 16
 """A number that no helper has or will have, and behind it the number of what is missing: calls of it stand where code
@@ -65,6 +79,6 @@ def is_poison(number: int) -> bool:
 
 def name_of(number: int) -> str:
     """The name of a helper as the kernel writes it, `bpf_map_lookup_elem`; `helper#N` where there is none."""
-    if number == FETCH_VARIABLES:
-        return "bpf_fetch_variables"
+    if number in OWN:
+        return f"bpf_{_OWN_NAMES[number]}"
     return f"bpf_{NAMES[number]}" if 0 < number < len(NAMES) else f"helper#{number}"

@@ -9,7 +9,7 @@ things as they would be without it.
 from __future__ import annotations
 
 from sonde.bpf import maps, programs
-from sonde.bpf.helpers import FETCH_VARIABLES, NAMES, NUMBERS
+from sonde.bpf.helpers import NAMES, NUMBERS, OWN
 
 _TRACE_ATTACH_TYPES = (programs.TRACE_RAW_TP, programs.TRACE_FENTRY, programs.TRACE_FEXIT, programs.TRACE_ITER)
 """Of programs of the type TRACING; an iterator's result only says whether it is to be called again. MODIFY_RETURN is
@@ -59,7 +59,7 @@ skc_to_mptcp_sock load_hdr_opt getsockopt sysctl_get_name sysctl_get_current_val
 tcp_raw_check_syncookie_ipv4 tcp_raw_check_syncookie_ipv6
 """
 
-HELPERS = frozenset((*(NUMBERS[name] for name in _OBSERVING.split()), FETCH_VARIABLES))
+HELPERS = frozenset(NUMBERS[name] for name in _OBSERVING.split()) | OWN
 """Helpers by number: they read, compute, or write to maps, rings and memory of the program's own."""
 
 CHANGING = frozenset(range(1, len(NAMES))) - HELPERS

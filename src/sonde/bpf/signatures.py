@@ -124,6 +124,9 @@ get_attach_cookie         scalar          context
 get_func_ip               scalar          context
 tail_call                 void            context map scalar
 fetch_variables           scalar          context memory_out size
+open_file                 scalar          scalar
+path_text                 length          memory_out size scalar
+cpu_time                  scalar
 loop                      scalar          scalar callback stack_or_null scalar
 send_signal               scalar          scalar
 send_signal_thread        scalar          scalar
@@ -155,6 +158,9 @@ _CLASSIFIER = frozenset({programs.SCHED_CLS})
 
 _CALLERS = {
     "fetch_variables": _EVENTS - {programs.SYSCALL},
+    "open_file": _EVENTS - {programs.SYSCALL},
+    "path_text": _EVENTS - {programs.SYSCALL},
+    "cpu_time": _EVENTS - {programs.SYSCALL},
     "probe_read": _EVENTS,
     "probe_read_str": _EVENTS,
     "get_stack": _EVENTS,

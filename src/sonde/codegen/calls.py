@@ -61,6 +61,7 @@ _VALUES: dict[str, Callable[[Generation, tree.Call], Operand]] = {
     "mutex_type_adaptive": locks.constant(1), "mutex_type_spin": locks.constant(0),
     "rw_iswriter": locks.rw_iswriter, "rw_read_held": locks.rw_read_held, "rw_write_held": locks.rw_write_held,
     "progenyof": ancestors.progenyof, "__adopt": family.adopt, "__in_family": family.in_family,
+    "__cpu_time": processes.cpu_time, "__open_file": paths.open_file,
     "__packet_headers": packets.headers, "__packet_number": packets.number, "__packet_tag": packets.tag,
     "rand": numbers.rand,
     "speculation": speculations.new,

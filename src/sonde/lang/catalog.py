@@ -82,7 +82,8 @@ class Catalog(Protocol):
         """Descriptions that one which matches no probe may have meant, the likeliest first."""
 
     def offers(self, what: str, name: str) -> bool:
-        """Whether there is a `provider` or a kernel `module` of that name."""
+        """Whether there is a `provider` or a kernel `module` of that name, or a `helper` of the engine's own that tells
+        programs (`open_file`, `cpu_time`) what they find in the kernel's structures elsewhere."""
 
     def by_id(self, identifier: int) -> Probe | None:
         """The probe with this identifier, as `-i` takes it."""

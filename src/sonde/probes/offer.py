@@ -15,6 +15,9 @@ class Offer(Protocol):
     def has_provider(self, name: str) -> bool:
         """Whether any of the provider's probes can fire."""
 
+    def has_helper(self, name: str) -> bool:
+        """Whether programs are told by a helper of the engine's own: `open_file`, `cpu_time`."""
+
     def fires(self, probe: Probe) -> bool:
         """Whether the probe, of a provider that it has, can fire."""
 

@@ -176,7 +176,9 @@ class Registry:
         return list(self._user_functions.remarks) if "_user_functions" in self.__dict__ else []
 
     def offers(self, what: str, name: str) -> bool:
-        """Whether there is a `provider` of that name, or a kernel `module`, loaded or built in."""
+        """Whether there is a `provider` of that name, a kernel `module`, loaded or built in, or a `helper`."""
+        if what == "helper":
+            return self._offer is not None and self._offer.has_helper(name)
         if what == "provider":
             return name in _BLOCKS or name in (FILES, STATIC)
         return name == "vmlinux" or (name.isidentifier() and os.path.isdir(f"/sys/module/{name}"))

@@ -1,12 +1,12 @@
-"""d_path(): the path of an open file."""
+"""d_path(): the path of an open file; and `__open_file()`, which has the engine tell which file it is."""
 
 from __future__ import annotations
 
 from sonde.codegen.access import zero
-from sonde.codegen.faults import BAD_ADDRESS, fault_if
+from sonde.codegen.faults import BAD_ADDRESS, USER_ACCESS, fault_if
 from sonde.codegen.generation import Generation
 from sonde.codegen.integers import object_address
-from sonde.codegen.ir import Imm
+from sonde.codegen.ir import Imm, Operand
 from sonde.codegen.kernels import has_loops
 from sonde.codegen.places import Memory
 from sonde.codegen.routines.paths import BUFFER_SIZE, PATH_MAX, Offsets
@@ -14,10 +14,21 @@ from sonde.codegen.strings import limit
 from sonde.codegen.structures import offset_of
 from sonde.lang import program as tree
 
+_TOLD = "paths"
+"""The feature of a target with a helper that gives paths as text."""
+
+_LAST_ADDRESS = -4096
+"""Above it there are but error numbers (IS_ERR_VALUE, include/linux/err.h)."""
+
 
 def d_path(g: Generation, e: tree.Call, into: Memory, size: int) -> None:
     """d_path(struct path *). The kernel's own bpf_d_path is for few hooks only, none of which fires a D probe."""
     path = g.b.in_register(object_address(g, e.arguments[0]))
+    if _TOLD in g.shared.target.features:
+        zero(g, into, size)
+        length = g.call("path_text", g.address(into), Imm(limit(g, size)), path)
+        fault_if(g, "slt", length, Imm(0), USER_ACCESS, path)
+        return
     buffer = g.address(Memory(g.number_box().base, g.scratch.take(BUFFER_SIZE)))
     name = "_".join(("d_path" if has_loops(g) else "counted_path", *map(str, _offsets(g, e))))
     start = g.routine(name, buffer, path, g.current_task())
@@ -25,6 +36,14 @@ def d_path(g: Generation, e: tree.Call, into: Memory, size: int) -> None:
     text = g.b.alu("add", buffer, g.b.alu("and", start, Imm(PATH_MAX - 1)))
     zero(g, into, size)
     g.call("probe_read_kernel_str", g.address(into), Imm(limit(g, size)), g.b.in_register(text))
+
+
+def open_file(g: Generation, e: tree.Call) -> Operand:
+    """__open_file(fd): the current thread's open file, NULL where there is none."""
+    descriptor = g.b.in_register(g.value(e.arguments[0]))
+    file = g.call("open_file", descriptor, pure="open_file")
+    fault_if(g, "gt", file, Imm(_LAST_ADDRESS), USER_ACCESS, descriptor)
+    return file
 
 
 def _offsets(g: Generation, e: tree.Call) -> Offsets:

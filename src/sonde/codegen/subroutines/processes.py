@@ -1,10 +1,10 @@
-"""Subroutines that look into the traced process for the D libraries."""
+"""Subroutines that look into the traced process for the D libraries, or have the engine tell of it."""
 
 from __future__ import annotations
 
 from sonde.codegen.access import zero
 from sonde.codegen.arithmetic import signed
-from sonde.codegen.faults import BAD_ADDRESS, fault_if
+from sonde.codegen.faults import BAD_ADDRESS, USER_ACCESS, fault_if
 from sonde.codegen.generation import Generation
 from sonde.codegen.ir import Imm, Operand
 from sonde.codegen.places import Memory
@@ -41,6 +41,13 @@ def command_line(g: Generation, e: tree.Call, memory: Memory, size: int) -> None
         g.b.store(memory.base, memory.offset + offset, 8, g.b.alu("or", word, blanks))
     g.b.jump(done)
     g.b.place(done)
+
+
+def cpu_time(g: Generation, _: tree.Call) -> Operand:
+    """__cpu_time(): ns that the current thread has run since tracing began, where the engine can tell."""
+    time = g.call("cpu_time", pure="cpu_time")
+    fault_if(g, "slt", time, Imm(0), USER_ACCESS, Imm(0))
+    return time
 
 
 def _blanks_for_zeros(g: Generation, word: Operand) -> Operand:

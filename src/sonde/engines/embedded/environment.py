@@ -6,7 +6,9 @@ read them when they are called.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
+from errno import ENOSYS
 
 from sonde.engines.embedded.machine.memory import Memory
 from sonde.engines.embedded.maps.base import MapTable
@@ -42,6 +44,10 @@ class Task(Protocol):
     def registers(self) -> int:
         """The address of its struct pt_regs in Memory."""
 
+    @property
+    def cpu_before(self) -> int:
+        """The CPU time that it had used when tracing of it began, in ns, where that is looked at."""
+
     def read_memory(self, address: int, size: int) -> bytes:
         """Exactly `size` bytes of the process's memory. Raises OSError if any of them cannot be read."""
 
@@ -63,15 +69,31 @@ class Variables(Protocol):
         """Fill the buffer, zeros where there is nothing: 0 or -errno. `registers` gives the task's struct pt_regs."""
 
 
+class OpenFiles(Protocol):
+    """The files of the thread that fires. Both raise OSError for what cannot be told."""
+
+    def open(self, descriptor: int) -> int:
+        """The address of the struct file, 0 where it is not open."""
+
+    def path(self, address: int) -> bytes:
+        """The text of the struct path at an address."""
+
+    def close(self) -> None: ...
+
+
 class Environment:
-    """The fields up to `functions` stay as they are; the others are the firing's."""
+    """The fields up to `cpu_time` stay as they are; the others are the firing's."""
 
     def __init__(self, memory: Memory, table: MapTable, task: Task, addresses: AddressSpace | None = None) -> None:
         self.memory = memory
         self.addresses = addresses or own_address_space()
         self.table = table
+        self.files: OpenFiles | None = None
+        """The open files that programs have asked for; made when a program is there that may."""
         self.functions: dict[int, Callable[..., int]] = {}
         """What a program may hand to a helper to be called: by the handles that linking gives them."""
+        self.cpu_time: Callable[[Task], int] = _no_time
+        """ns that a thread has run since tracing began. Raises OSError."""
         self.task = task
         self.kind = 0
         """The type of the program that runs (enum bpf_prog_type, programs.PROBE)."""
@@ -95,6 +117,10 @@ class Environment:
         """Device and inode of the pid namespace whose numbers tasks have, as stat(2) shows them."""
         self.send_signal: Callable[[Task, int, bool], int] = _send_no_signal
         """(task, number, whether only to the thread) -> 0 or -errno."""
+
+
+def _no_time(task: Task) -> int:
+    raise OSError(ENOSYS, os.strerror(ENOSYS))
 
 
 def _is_not_ending() -> bool:

@@ -9,9 +9,12 @@ from sonde.probe import Internal, PerfEvent, Probe, RawTracepoint, Syscall, Time
 
 _PROVIDERS = ("dtrace", "syscall", "profile", "rawtp", "proc", "sched", "cpc", "perf")
 
-FEATURES = frozenset(("raw_tp_cookie", "perf_cookie", "ringbuf", "syscalls_apart", "interpreted"))
+FEATURES = frozenset(("raw_tp_cookie", "perf_cookie", "ringbuf", "syscalls_apart", "interpreted", "paths"))
 """What it offers to programs, as `sonde doctor` names it of kernels. Besides: a program attached to system calls is run
-for those alone, so that what one of them needs is no burden of the others; and sonde executes the programs, slowly."""
+for those alone, so that what one of them needs is no burden of the others; sonde executes the programs, slowly; and a
+helper gives paths as text."""
+
+_HELPERS = ("open_file", "cpu_time")
 
 _CLOCKS = (0, 1)
 """PERF_COUNT_SW_CPU_CLOCK and PERF_COUNT_SW_TASK_CLOCK, which are the same of a thread that is looked at as it runs."""
@@ -24,18 +27,13 @@ _VARIABLES = {
     "curcpu": f"{_KERNEL} can tell",
     "curthread": f"it is the kernel's own structure, which {_KERNEL} can read; pid, tid, execname, curpsinfo and "
     "curlwpsinfo tell of the thread with both engines",
-    "cwd": f'{_KERNEL} can tell; system("readlink /proc/%d/cwd", pid) does with both, with -w',
-    "fds": f"{_KERNEL} can tell which file it is; copyinstr() of what a call like openat is given names it with both, "
-    'and with -w system("readlink /proc/%d/fd/%d", pid, arg0)',
     "lgrp": f"{_KERNEL} can tell",
     "pset": f"{_KERNEL} can tell",
-    "root": f'{_KERNEL} can tell; system("readlink /proc/%d/root", pid) does with both, with -w',
     "stackdepth": f"{_KERNEL} can look at the kernel's stack; ustackdepth is that of the process",
-    "vtimestamp": f"{_KERNEL} sees when a CPU changes threads; profile-n counts CPU time with both",
 }
 _FUNCTIONS = {
-    "d_path": f"{_KERNEL} can follow its structures",
-    "getf": f"{_KERNEL} can tell which file it is",
+    "d_path": f"{_KERNEL} can follow its structures; fds[fd].fi_pathname, cwd and root are paths with both engines",
+    "getf": f"it is the kernel's own structure, which {_KERNEL} can read; fds[fd] describes the file with both engines",
     "stack": f"{_KERNEL} can walk the kernel's stack; ustack() walks that of the process",
 }
 _DATA = f"it sees no data of the kernel; {_KERNEL} does"
@@ -47,6 +45,9 @@ class Offer:
 
     def has_provider(self, name: str) -> bool:
         return name in _PROVIDERS
+
+    def has_helper(self, name: str) -> bool:
+        return name in _HELPERS
 
     def fires(self, probe: Probe) -> bool:
         match probe.firing:

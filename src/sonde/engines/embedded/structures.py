@@ -1,7 +1,8 @@
 """The structures that programs see of threads and processes, as kernel_types.py declares them, in Memory.
 
-A thread has a task_struct; what the threads of a process share lies together: signal_struct, mm_struct, cred, and a
-struct pid for each member of enum pid_type.
+A thread has a task_struct; what the threads of a process share lies together: signal_struct, mm_struct, cred, a struct
+pid for each member of enum pid_type, and an fs_struct. Of that only the address counts: /proc tells of its paths when a
+program asks for one (files.py).
 """
 
 from __future__ import annotations
@@ -26,7 +27,11 @@ _SIGNAL_AT = 0
 _MM_AT = _SIGNAL_AT + _SIGNAL.size
 _CRED_AT = _MM_AT + _MM.size
 _PIDS_AT = _CRED_AT + _CRED.size
-_SHARED_SIZE = _PIDS_AT + _PID_TYPES * _PID.size
+_FS_AT = _PIDS_AT + _PID_TYPES * _PID.size
+_SHARED_SIZE = _FS_AT + layout("struct fs_struct").size
+
+_SHARED = (("cred", _CRED_AT), ("real_cred", _CRED_AT), ("mm", _MM_AT), ("signal", _SIGNAL_AT), ("fs", _FS_AT))
+"""Members of a task_struct that point to what its process has."""
 
 _PER_REGION = 64
 _NORMAL_PRIORITY = 120
@@ -77,7 +82,7 @@ class Structures:
         address = self._tasks.take()
         self._tasks.write(address, _ZERO_TASK)
         self._write_task(address, "pid", _PAIR.pack(tid, pid))
-        for name, at in (("cred", _CRED_AT), ("real_cred", _CRED_AT), ("mm", _MM_AT), ("signal", _SIGNAL_AT)):
+        for name, at in _SHARED:
             self._write_task(address, name, _WORD.pack(shared + at))
         self._write_task(address, "prio", _HALF.pack(_NORMAL_PRIORITY))
         return address

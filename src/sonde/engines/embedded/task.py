@@ -36,9 +36,21 @@ class Process:
 
 class Task:
     """A thread. `address` is that of its task_struct in Memory, `registers` that of its struct pt_regs; `is_compat`
-    tells whether its last system call was of the 32-bit table."""
+    tells whether its last system call was of the 32-bit table; `cpu_before` is the CPU time in ns that it had used when
+    tracing of it began, where that is looked at."""
 
-    __slots__ = ("_access", "address", "comm", "is_compat", "is_ending", "pid", "process", "registers", "tid")
+    __slots__ = (
+        "_access",
+        "address",
+        "comm",
+        "cpu_before",
+        "is_compat",
+        "is_ending",
+        "pid",
+        "process",
+        "registers",
+        "tid",
+    )
 
     def __init__(self, tid: int, process: Process, comm: bytes, address: int, registers: int, access: Access) -> None:
         self.tid = tid
@@ -49,6 +61,7 @@ class Task:
         self.registers = registers
         self.is_compat = False
         self.is_ending = False
+        self.cpu_before = 0
         self._access = access
 
     @property

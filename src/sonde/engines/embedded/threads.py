@@ -7,6 +7,7 @@ before tracing began, for their ancestors, and behind exec, while the thread is 
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 
 from sonde.engines.embedded.structures import Structures
 from sonde.engines.embedded.task import Access, Process, Task
@@ -20,12 +21,18 @@ _DEPTH = 256
 """Ancestors of a process that are looked up at most."""
 
 
+def _not_looked_at(tid: int) -> int:
+    return 0
+
+
 class Threads:
     """`by_tid` are the threads that are traced. `registers` is the address of the struct pt_regs that they all have, as
     only that of the thread that fires a program is looked at."""
 
     def __init__(self, structures: Structures, registers: int, access: Access) -> None:
         self.by_tid: dict[int, Task] = {}
+        self.cpu_used: Callable[[int], int] = _not_looked_at
+        """The CPU time of a thread that was there before it was traced."""
         self._structures = structures
         self._registers = registers
         self._access = access
@@ -38,7 +45,11 @@ class Threads:
         """A thread whose making was not seen; None if it is gone already."""
         known = self.by_tid.get(tid)
         found = None if known else proc.facts(tid)
-        return self._add(tid, self._process(found), found.comm) if found else known
+        if found is None:
+            return known
+        task = self._add(tid, self._process(found), found.comm)
+        task.cpu_before = self.cpu_used(tid)
+        return task
 
     def outsider(self, pid: int) -> Task | None:
         """What stands for a process that is not traced: sonde's own, or one that sends a signal."""
@@ -63,6 +74,9 @@ class Threads:
         task = self.by_tid.get(tid) or self.adopt(tid)
         if task is None:
             return None
+        caller = self.by_tid.get(former)
+        if caller is not None:
+            task.cpu_before = caller.cpu_before
         for other in [each for each in task.process.threads.values() if each is not task]:
             self._remove(other)
         task.is_compat = task.is_ending = False

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import struct
+import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
+from sonde.bpf.helpers import CPU_TIME
 from sonde.engines.base import AbortedError, EngineError, SiteOfFile
 from sonde.engines.embedded.environment import Environment
 from sonde.engines.embedded.events import Events
@@ -17,7 +19,7 @@ from sonde.engines.embedded.maps.creation import create
 from sonde.engines.embedded.maps.map_array import MapArray
 from sonde.engines.embedded.maps.ring_buffer import AVAIL_DATA, RingBuffer
 from sonde.engines.embedded.maps.task_storage import TaskStorage
-from sonde.engines.embedded.programs import prepare
+from sonde.engines.embedded.programs import called_helpers, prepare
 from sonde.engines.embedded.sources import firings
 from sonde.engines.embedded.sources.buffers import Buffers
 from sonde.engines.embedded.sources.fetched import FetchedMemory
@@ -88,6 +90,7 @@ class EmbeddedTracing:
         self._sample_bytes = sample_bytes
         self._samples: SampleRing | None = None
         self._sampling: Sampling | None = None
+        self._opened: Environment | None = None
         try:
             self._create_maps(spec)
             self._prepare(spec, values)
@@ -154,8 +157,10 @@ class EmbeddedTracing:
                 "embedded engine needs one of its own, by `mount -t proc proc /proc`, or `unshare --mount-proc`"
             )
         self._own: Task = own
-        self._environment = Environment(self._memory, self._table, own)
+        self._environment = self._opened = Environment(self._memory, self._table, own)
         self._environment.send_signal = send_signal
+        if any(CPU_TIME in called_helpers(program) for program in spec.programs):
+            self._look_at_cpu_times(own)
         self._programs = prepare(spec.programs, self._maps, self._environment, values.value)
         followed = self._followed
         if has_samples(spec):
@@ -181,6 +186,14 @@ class EmbeddedTracing:
             followed.remarks.calls = self._plan.refusals
             self._remark(stops.handlers, followed.remarks)
         self._events = Events(followed, stops.handlers, self._timers, self._is_enough, self._sampling)
+
+    def _look_at_cpu_times(self, own: Task) -> None:
+        from sonde.engines.embedded import cpu_times  # an import that most runs do without
+
+        cpu_times.require()
+        own.cpu_before = time.thread_time_ns()
+        self._threads.cpu_used = cpu_times.used
+        self._environment.cpu_time = cpu_times.of_threads_besides(own)
 
     def _remark(self, handlers: dict[int, Handler], remarks: Remarks) -> None:
         """Look at each program that is executed, while its thread stands."""
@@ -361,5 +374,8 @@ class EmbeddedTracing:
         if self._samples is not None:
             self._samples.close()
             self._samples = None
+        if self._opened is not None and self._opened.files is not None:
+            self._opened.files.close()
+            self._opened.files = None
         self._table.close()
         self.rings, self._maps, self._elements, self._ring_buffers, self._programs = [], {}, {}, [], []

@@ -1,11 +1,14 @@
-"""`vtimestamp`: the CPU time of the current thread, which a hidden clause adds up whenever a CPU changes threads."""
+"""`vtimestamp`: the CPU time of the current thread, which a hidden clause adds up whenever a CPU changes threads.
+
+An engine that can tell it at any moment is asked for it where the program wants it."""
 
 from __future__ import annotations
 
 from sonde.lang.check.derived import evaluate
 from sonde.lang.check.scope import Scope
 from sonde.lang.errors import Position
-from sonde.lang.program import Expr
+from sonde.lang.program import Call, Expr
+from sonde.lang.types import BUILTIN_TYPEDEFS
 
 _CPU = "curthread->thread_info.cpu"
 
@@ -27,5 +30,7 @@ rawtp:sched::sched_switch
 
 def cpu_time(scope: Scope, position: Position) -> Expr:
     """ns that the current thread has run while the program traced."""
+    if scope.catalog.offers("helper", "cpu_time"):
+        return Call(BUILTIN_TYPEDEFS["uint64_t"], position, "__cpu_time", ())
     scope.require(_ACCOUNT)
     return evaluate(f"self->__cpu_time + (timestamp - {_SINCE})", None, scope, position)

@@ -276,7 +276,7 @@ def _call(node: syntax.Call, scope: Scope) -> Operand:
         raise _not_a_function(name, scope, node.position)
     arguments = tuple(expression(a, scope) for a in node.arguments)
     result = calls.call(name, arguments, scope, node.position)
-    if name == "getf":
+    if name == "getf" or (name == "__open_file" and not scope.catalog.offers("helper", "open_file")):
         return _open_file(arguments, scope, node.position)
     return result
 

@@ -13,7 +13,9 @@ from sonde.typed import NamedTuple
 _SUBROUTINES = {
     "__adopt": "void(struct task_struct *)",
     "__command_line": "string(uintptr_t, uintptr_t)",
+    "__cpu_time": "uint64_t()",
     "__in_family": "int()",
+    "__open_file": "struct file *(int)",
     "__packet_headers": "uint64_t()",
     "__packet_number": "uint64_t(uint32_t, int)",
     "__packet_tag": "uint32_t()",

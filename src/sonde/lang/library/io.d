@@ -214,7 +214,7 @@ translator fileinfo_t < file_path_t *p > {
 inline struct file *thread_file[int fd] = curthread->files != NULL && fd >= 0 &&
     fd < curthread->files->fdt->max_fds ? curthread->files->fdt->fd[fd] : NULL;
 
-inline fileinfo_t fds[int fd] = xlate <fileinfo_t> (thread_file[fd]);
+inline fileinfo_t fds[int fd] = xlate <fileinfo_t> (__open_file(fd));
 
 /*
  * The file that the first page of a transfer belongs to, if it is one of the page cache: folios are found by the low bit

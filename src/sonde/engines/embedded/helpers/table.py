@@ -33,6 +33,8 @@ SUBJECTS = {
     "output": "perf_event_output skb_output xdp_output read_branch_records",
     "tail_call": "tail_call",
     "variables": "fetch_variables",
+    "files": "open_file path_text",
+    "cpu_time": "cpu_time",
     "strings": "strtol strtoul strncmp snprintf",
     "packets": "skb_load_bytes xdp_get_buff_len xdp_load_bytes",
 }

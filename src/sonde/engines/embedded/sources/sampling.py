@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from errno import EFAULT
 from operator import attrgetter, itemgetter
 
+from sonde.bpf.helpers import CPU_TIME, OPEN_FILE, PATH_TEXT
 from sonde.engines.base import EngineError
 from sonde.engines.embedded.environment import Environment
 from sonde.engines.embedded.programs import called_helpers
@@ -24,6 +25,7 @@ from sonde.engines.embedded.sources.task_events import ClockSample, TaskEvents, 
 from sonde.engines.embedded.sources.timers import TimerSource
 from sonde.engines.embedded.sources.wishes import STACK, USER
 from sonde.engines.embedded.task import Task
+from sonde.spec import ProgramSpec
 from sonde.target.facts import facts
 
 _BEYOND = 1 << 20
@@ -66,12 +68,28 @@ class SampledMemory:
         self._begins.clear()
 
 
+_OF_STANDING = {OPEN_FILE: "files of fds[]", CPU_TIME: "times of vtimestamp", PATH_TEXT: "cwd, root and paths of files"}
+
+
+def require_running(probe: str, program: ProgramSpec) -> None:
+    """Raises EngineError for a program that asks what is told of a thread only while it stands."""
+    helpers = called_helpers(program)
+    asked = next((name for number, name in _OF_STANDING.items() if number in helpers), "")
+    if asked:
+        raise EngineError(
+            f"{probe}: {asked} are told of a thread that stands, and it runs on here; "
+            "syscall and proc probes have them, or the kernel engine (root, or CAP_BPF and CAP_PERFMON)"
+        )
+
+
 def open_events(clocks: Sequence[Clock], tids: Callable[[], Iterable[int]], is_recorded: bool) -> TaskEvents | None:
     """Events of the threads for the clocks that have samples, which are recorded, too, if `is_recorded`. None where the
     kernel gives none and programs can do without. Raises EngineError."""
     sampled = [clock for clock in clocks if clock.samples]
     programs = [clock.program.spec for clock in sampled]
     helpers = frozenset[int]().union(*map(called_helpers, programs))
+    for clock in sampled:
+        require_running(clock.name, clock.program.spec)
     stack = bool(helpers & (USER | STACK))
     registers = stack or is_recorded or any(map(samples_registers, programs))
     wanted = Wanted(tuple((clock.period, clock.in_kernel) for clock in sampled), registers, stack)
