@@ -79,20 +79,21 @@ class Events:
         """Handle records as long as there are any and it is not later than `until`; whether somebody should look at
         the rings, and whether there may be more records, which is not so behind a held one."""
         timers, tracees, clock, is_enough = self._timers, self._tracees, time.monotonic_ns, self._is_enough
-        handlers, held, sampling = self._handlers, stops.HELD, self._sampling
+        handlers, held, sampling, sampled = self._handlers, stops.HELD, self._sampling, SAMPLED
         while True:
             now = clock()
             if timers.next and timers.next <= now:
                 timers.advance(now)
             number, records = tracees.take(_BATCH) if tracees is not None else (0, ())
             if sampling is not None:
-                records, samples = sampling.merged(records, self._limit(now, records))
-                number -= samples
+                records = sampling.merged(records, self._limit(now, records))
             for record in records:
                 handlers[record[0]](record)
                 if record[1] & held:
                     tracees.resume(number, record[2])  # type: ignore[union-attr]
-                number += 1
+                if record[0] != sampled:
+                    # A sample has no number, and may stand before or behind a held record.
+                    number += 1
             enough = is_enough(for_data)
             is_last = not records or (records[-1][1] & held and not tracees.has_more())  # type: ignore[union-attr]
             if enough or is_last or now >= until:

@@ -131,9 +131,8 @@ class Sampling:
         self.next = time.monotonic_ns() + _OFTEN
         self.events.enable()
 
-    def merged(self, records: Sequence[Record], limit: int) -> tuple[Sequence[Record], int]:
-        """The records, and among them the samples up to that time, behind which there may be other records; and how
-        many of these there are."""
+    def merged(self, records: Sequence[Record], limit: int) -> Sequence[Record]:
+        """The records, and among them the samples up to that time, behind which there may be other records."""
         self.next = time.monotonic_ns() + _OFTEN
         waiting = self._waiting
         if found := self.events.take():
@@ -144,9 +143,9 @@ class Sampling:
         while waiting and waiting[0].time <= limit:
             self._merged.append(waiting.popleft())
         if not self._merged:
-            return records, 0
+            return records
         made: list[Record] = [(SAMPLED, 0, each.tid, each.time, n) for n, each in enumerate(self._merged)]
-        return sorted([*made, *records], key=itemgetter(3)), len(made)
+        return sorted([*made, *records], key=itemgetter(3))
 
     def sampled(self, record: Record) -> None:
         """The handler of SAMPLED."""
