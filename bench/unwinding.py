@@ -3,10 +3,11 @@ pointers.
 
     python bench/unwinding.py [--least PERCENT] [--runs N] [--json FILE] [PROGRAM ...]
 
-Needs root. Each program (python3, git, gcc, redis: those that are installed) is sampled with -xunwind=auto and
--xunwind=frames. A stack reaches its bottom if its last address is at an object's entry, or in code of which the
-object's own tables say that it has no caller (readelf prints them): `_start`, or where threads begin. The status is 1
-if fewer than PERCENT of the stacks that `ustackframes` does not cut do so by tables.
+Needs root. Each program (python3, git, gcc, redis, nginx with ab: those that are installed) is sampled with
+-xunwind=auto and -xunwind=frames, each time as if it were the first. A stack reaches its bottom if its last address is
+at an object's entry, or in code of which the object's own tables say that it has no caller (readelf prints them):
+`_start`, or where threads begin. The status is 1 if fewer than PERCENT of the stacks that `ustackframes` does not cut
+do so by tables.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import argparse
 import glob
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -51,7 +53,19 @@ redis-benchmark -s "$server.sock" -n 40000 -q -t set,get,lpush,sort,zadd >/dev/n
 rm -r "$(dirname "$server")"
 """
 
-PATHS = ("/usr/bin", "/usr/lib/x86_64-linux-gnu", "/lib64", "/usr/lib/git-core", "/usr/lib/gcc/**")
+NGINX = """
+place=$(mktemp -d); mkdir "$place/www"; seq 2000 >"$place/www/index.html"
+printf 'daemon off; worker_processes 1; pid %s/pid; error_log %s/errors;
+events { } http { access_log off; client_body_temp_path %s; proxy_temp_path %s; fastcgi_temp_path %s;
+uwsgi_temp_path %s; scgi_temp_path %s; gzip on; gzip_types text/plain text/html;
+server { listen 127.0.0.1:PORT; root %s/www; } }' $(yes "$place" | head -8) >"$place/conf"
+nginx -c "$place/conf" -e "$place/errors" & pid=$!
+until [ -s "$place/pid" ]; do sleep 0.05; done
+ab -q -c 4 -n 20000 -H 'Accept-Encoding: gzip' http://127.0.0.1:PORT/ >/dev/null; kill $pid; wait $pid
+rm -r "$place"
+"""
+
+PATHS = ("/usr/sbin", "/usr/bin", "/usr/lib/x86_64-linux-gnu", "/lib64", "/usr/lib/git-core", "/usr/lib/gcc/**")
 _RANGE = re.compile(r"^[0-9a-f]+ [0-9a-f]+ [0-9a-f]+ FDE .*pc=([0-9a-f]+)\.\.([0-9a-f]+)")
 _ENTRY = re.compile(r"Entry point address: *0x([0-9a-f]+)")
 _START = 64
@@ -93,12 +107,22 @@ def commands(directory: str) -> Iterator[tuple[str, str]]:
         yield "gcc", f"gcc -O2 -c -o {directory}/work.o {source}"
     if shutil.which("redis-check-rdb") and shutil.which("redis-benchmark"):
         yield "redis", SERVER
+    if shutil.which("nginx") and shutil.which("ab"):
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = str(free.getsockname()[1])
+        yield "nginx", NGINX.replace("PORT", port)
 
 
 def sampled(script: str, way: str, bottoms: Bottoms) -> Sampled:
     words = [SONDE, "-q", "-x", f"unwind={way}", "-x", "noresolve", "-x", "aggsize=64m", "-n", CLAUSE]
-    with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as errors, statistics():
-        child = subprocess.Popen([*words, "-c", f"sh {script}"], stdout=output, stderr=errors, env=environment())
+    with (
+        tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as errors, statistics(),
+        tempfile.TemporaryDirectory() as directory,
+    ):  # fmt: skip
+        kept = {"XDG_CACHE_HOME": directory}
+        child = subprocess.Popen(
+            [*words, "-c", f"sh {script}"], stdout=output, stderr=errors, env={**environment(), **kept}
+        )
         used = 0
         while child.poll() is None:
             used = max(used, programs_of(child.pid)[0]) if Path(f"/proc/{child.pid}/fdinfo").exists() else used
@@ -182,7 +206,7 @@ def start_up(runs: int) -> Table:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Count the user stacks that are whole")
-    parser.add_argument("programs", nargs="*", help="only these: python3, git, gcc, redis")
+    parser.add_argument("programs", nargs="*", help="only these: python3, git, gcc, redis, nginx")
     parser.add_argument("--least", type=float, default=0, help="status 1 below so many per cent")
     parser.add_argument("--runs", type=int, default=11, help="runs at start-up")
     parser.add_argument("--json", help="file for the tables, for report.py")
@@ -205,8 +229,8 @@ def main() -> None:
         f"`{CLAUSE}` with `-c` and a command that keeps the program busy for some seconds, every one as the "
         "distribution ships it. *At the bottom*: of the stacks that `ustackframes` does not cut, those that reach an "
         "object's entry, or code of which its own tables say that it has no caller. *Early* were those walked before "
-        "a table was there. *Cost*: of the BPF program for each stack, samples of other processes included. Tables of "
-        "large objects had been kept by an earlier run."
+        "a table was there. *Cost*: of the BPF program for each stack, samples of other processes included. No table "
+        "had been kept by an earlier run."
     )
     heading = ("program", "unwind", "stacks", "cut", "at the bottom", "early", "cost")
     tables = [Table("User stacks by tables and by frame pointers", text, heading, rows)]

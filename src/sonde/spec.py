@@ -117,8 +117,15 @@ UNWIND_FILE = struct.Struct("<QQII")
 UNWIND_OBJECTS, UNWIND_BLOCKS, UNWIND_ROWS, UNWIND_RULES = (
     "unwind_object", "unwind_block", "unwind_row", "unwind_rule"
 )  # fmt: skip
-"""The tables of objects: for each u32 number u32 first row, u32 first block, u32 count of blocks, u32 first rule; and
-pages of what `symbols/dwarf/unwind_rows.py` makes. Number 0 is an object without any."""
+"""The tables of objects: for each u32 number what `UNWIND_OBJECT` has, and pages of what `symbols/dwarf/unwind_rows.py`
+makes. Number 0 is an object without any. In the last pages of rows are frame descriptions as they are in files, of
+objects whose rows are still being made, where programs look at mappings themselves."""
+
+UNWIND_OBJECT = struct.Struct("<IIIIIIqqqq")
+"""First row, first block, count of blocks, first rule. Of an object without rows: the first pair of addresses of its
+descriptions, and how many there are; what turns file offsets into addresses as pairs have them, counted from -2^31;
+the place from which pairs count descriptions; and those of the two beginnings that signals' frames and outermost ones
+have in common, -1 if there are none."""
 
 UNWIND_PAGE = 4096
 """Bytes of entries in an element of an array of pages."""

@@ -1,6 +1,7 @@
 """User stacks without frame pointers, against gdb's backtrace of the same program."""
 
 import re
+import shlex
 import subprocess
 import sys
 import time
@@ -351,3 +352,23 @@ def test_kernels_that_have_mappings_elsewhere(tmp_path):
     assert way.returncode == 0, way.stderr
     assert ours(way.stdout) == ours(sonde(*words).stdout)
     assert [name for name, _ in ours(way.stdout)].count("recursing") >= 3
+
+
+def test_the_first_profile_of_a_large_object(tmp_path, monkeypatch):
+    """Of a compiler, whose table takes a second, stacks are whole before that has been made."""
+    packages.require("gcc")
+    source = tmp_path / "large.c"
+    source.write_text("".join(
+        f"double f{n}(double x, int n) {{ double s = 0; for (int i = 0; i < n; i++) {{ s += x * i * {n};"
+        f" switch (i % 7) {{ case 0: s += 1; break; case 3: s *= 1.5; break; }} }} return s; }}\n" for n in range(150)
+    ))  # fmt: skip
+    command = shlex.join(["gcc", "-O2", "-c", "-o", str(tmp_path / "large.o"), str(source)])
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "kept"))
+    text = 'profile-997 /execname == "cc1"/ { @[ustack()] = count(); }'
+    out = sonde("-qn", text, "-x", "aggsize=64m", "-c", command).stdout
+    *stacks, _ = re.split(r"^ +(\d+)\n", out, flags=re.M)
+    pairs = list(zip(stacks[::2], map(int, stacks[1::2]), strict=True))
+    whole = sum(count for stack, count in pairs if "`__libc_start_" in stack)
+    every = sum(count for _, count in pairs)
+    assert every > 100
+    assert whole >= 0.9 * every

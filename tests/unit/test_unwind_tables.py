@@ -3,6 +3,7 @@
 import os
 import struct
 import subprocess
+import time
 
 import pytest
 
@@ -12,6 +13,7 @@ from sonde.spec import (
     UNWIND_FILE,
     UNWIND_FILES,
     UNWIND_MAPPINGS,
+    UNWIND_OBJECT,
     UNWIND_OBJECTS,
     UNWIND_PAGE,
     UNWIND_PROCESSES,
@@ -23,9 +25,10 @@ from sonde.symbols.dwarf.unwind_rows import unwind_rows
 from sonde.symbols.elf import ElfFile
 from sonde.symbols.mappings import parse_maps
 from sonde.symbols.process_events import Forked, Mapped
+from sonde.symbols.unwind_objects import Pages
 from sonde.symbols.unwind_tables import UnwindTables
 
-BY_FILE = {UNWIND_OBJECTS: 64, UNWIND_ROWS: 4096, UNWIND_BLOCKS: 64, UNWIND_RULES: 256, UNWIND_FILES: 64}
+BY_FILE = {UNWIND_OBJECTS: 256, UNWIND_ROWS: 4096, UNWIND_BLOCKS: 64, UNWIND_RULES: 256, UNWIND_FILES: 64}
 BY_PROCESS = {**BY_FILE, UNWIND_PROCESSES: 10, UNWIND_MAPPINGS: 64}
 
 
@@ -54,15 +57,19 @@ class Maps:
     def pages(self, name):
         pages = dict(self.read(name))
         assert all(len(page) == UNWIND_PAGE for page in pages.values())
-        return b"".join(pages[struct.pack("<I", number)] for number in range(len(pages)))
+        # Descriptions stand at the end.
+        return b"".join(pages.get(struct.pack("<I", number), b"") for number in range(len(pages)))
 
     def object(self, number):
         """The blocks, rows and rules of an object, as many as a file of that size has, and nothing of another's."""
-        row, block, blocks, rule = struct.unpack("<IIII", self.written[UNWIND_OBJECTS, struct.pack("<I", number)])
+        row, block, blocks, rule, *_ = self.words(number)
         words = self.pages(UNWIND_BLOCKS)[4 * block : 4 * (block + blocks + 1)]
         rows = self.pages(UNWIND_ROWS)[4 * row : 4 * (row + int.from_bytes(words[-4:], "little"))]
         most = max(int.from_bytes(rows[at + 2 : at + 4], "little") for at in range(0, len(rows), 4))
         return words, rows, self.pages(UNWIND_RULES)[16 * rule : 16 * (rule + most + 1)]
+
+    def words(self, number):
+        return UNWIND_OBJECT.unpack(self.written[UNWIND_OBJECTS, struct.pack("<I", number)])
 
     def want(self, key, value):
         """As a program does."""
@@ -84,6 +91,11 @@ def of(maps, room, proc="/proc"):
     return UnwindTables(room, maps.read, maps.write, proc)
 
 
+def settled(tables):
+    while tables.patience == 0:
+        tables.poll([])
+
+
 def objects_of(pid):
     with open(f"/proc/{pid}/maps") as file:
         return [each for each in parse_maps(file.read()) if each.executable and each.path.startswith("/")]
@@ -100,14 +112,16 @@ def name_of(mapping):
 def test_files_of_a_process(maps):
     """Each has its tables before anything fires, once, whoever has mapped it, and they are those of the file."""
     tables = of(maps, BY_FILE)
-    tables.poll([os.getpid()])
+    tables.take(os.getpid())
     mappings = objects_of(os.getpid())
-    numbers = {}
-    for each in mappings:
-        numbers[each.path] = maps.file(name_of(each))
-    assert len(numbers) > 2
-    assert None not in numbers.values()
+    assert len({each.path for each in mappings}) > 2
+    # By descriptions at least, at once.
+    early = {each.path: maps.words(maps.file(name_of(each))) for each in mappings}
+    assert all(blocks or pairs for _, _, blocks, _, _, pairs, *_ in early.values())
+    assert any(not blocks for _, _, blocks, *_ in early.values())
     assert maps.file(UNWIND_FILE.pack(0, 0, 0, 0))
+    settled(tables)
+    numbers = {each.path: maps.file(name_of(each)) for each in mappings}
     for path, number in numbers.items():
         assert maps.object(number) == tuple(unwind_rows(ElfFile.open(path)))
     before = len(maps.read(UNWIND_OBJECTS))
@@ -117,17 +131,20 @@ def test_files_of_a_process(maps):
 
 
 def test_files_that_programs_have_met(maps):
-    """A file is known by what the program calls it, whatever that is: in containers numbers differ."""
+    """A file is known by what the program calls it, whatever that is: in containers numbers differ. What else the
+    process has mapped is soon met too."""
     tables = of(maps, BY_FILE)
-    mapping = objects_of(os.getpid())[-1]
+    *others, mapping = objects_of(os.getpid())
     for number, key in enumerate((b"a" * 24, b"b" * 24)):
         maps.want(key, struct.pack("<QQ", os.getpid(), mapping.start))
-        while maps.file(key) is None:
-            tables.poll([])
+        tables.poll([])
+        assert maps.file(key) is not None
+        settled(tables)
         assert maps.object(maps.file(key)) == tuple(unwind_rows(ElfFile.open(mapping.path)))
         assert dict(maps.read(UNWIND_WANTED))[key] == bytes(16)
         assert tables.cut == number + 1
-    assert len(maps.read(UNWIND_OBJECTS)) == 1
+        assert None not in [maps.file(name_of(each)) for each in others]
+    assert maps.file(b"a" * 24) == maps.file(b"b" * 24) == maps.file(name_of(mapping))
 
 
 def test_processes_that_have_ended(maps, tmp_path):
@@ -182,11 +199,38 @@ def test_the_family_of_a_traced_process(maps):
 
 
 def test_objects_for_which_there_is_no_room(maps):
+    """Rows that have no room leave what has descriptions with these."""
     for name, room in ((UNWIND_OBJECTS, 1), (UNWIND_ROWS, 0), (UNWIND_BLOCKS, 0), (UNWIND_RULES, 0)):
+        maps.written = {(UNWIND_CUT, bytes(4)): bytes(8)}
         tables = of(maps, {**BY_FILE, name: room})
         tables.poll([os.getpid()])
-        assert tables.lost > 1
-        assert not any(maps.file(name_of(each)) for each in objects_of(os.getpid()))
+        settled(tables)
+        assert tables.lost > 0
+        numbers = {maps.file(name_of(each)) for each in objects_of(os.getpid())} - {0}
+        assert all(maps.words(number)[5] for number in numbers)
+        assert bool(numbers) == (name in (UNWIND_BLOCKS, UNWIND_RULES))
+
+
+def test_pages_that_were_lent_are_used_again(maps):
+    """Descriptions stand behind all rows, and where they were others may stand when rows have taken their place."""
+    written = {}
+    pages = Pages(UNWIND_ROWS, 8, lambda name, key, value: written.__setitem__(int.from_bytes(key, "little"), value))
+    first, second = pages.lend(b"a" * (UNWIND_PAGE + 1)), pages.lend(b"b" * UNWIND_PAGE)
+    assert (first, second) == (6 * UNWIND_PAGE, 5 * UNWIND_PAGE)
+    assert pages.lend(bytes(6 * UNWIND_PAGE)) is None
+    assert pages.has_room(bytes(5 * UNWIND_PAGE))
+    assert not pages.has_room(bytes(5 * UNWIND_PAGE + 1))
+    pages.append(b"c" * UNWIND_PAGE)
+    assert pages.lend(bytes(4 * UNWIND_PAGE)) == UNWIND_PAGE
+    assert written[0] == b"c" * UNWIND_PAGE
+    assert written[7] == b"a".ljust(UNWIND_PAGE, b"\0")
+    for _ in range(2):
+        pages.give_back()
+    assert pages.lend(b"d") is None
+    pages.give_back()
+    assert pages.lend(b"d") is None
+    time.sleep(0.15)
+    assert pages.lend(b"d") == 7 * UNWIND_PAGE
 
 
 def test_mappings_of_processes(maps):

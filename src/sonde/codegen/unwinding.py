@@ -19,6 +19,7 @@ from sonde.spec import (
     UNWIND_FILE,
     UNWIND_FILES,
     UNWIND_MAPPINGS,
+    UNWIND_OBJECT,
     UNWIND_OBJECTS,
     UNWIND_PAGE,
     UNWIND_PROCESSES,
@@ -81,7 +82,7 @@ def user_stack(g: Generation, memory: Memory, size: int, flags: int) -> Operand:
 
 def _share_tables(g: Generation) -> None:
     pool = g.shared.maps
-    pool.add(MapSpec(UNWIND_OBJECTS, kinds.ARRAY, 4, 16, _OBJECTS))
+    pool.add(MapSpec(UNWIND_OBJECTS, kinds.ARRAY, 4, UNWIND_OBJECT.size, _OBJECTS))
     for name, pages in ((UNWIND_BLOCKS, _BLOCK_PAGES), (UNWIND_ROWS, _ROW_PAGES), (UNWIND_RULES, _RULE_PAGES)):
         pool.add(MapSpec(name, kinds.ARRAY, 4, UNWIND_PAGE, pages))
     pool.add(MapSpec(UNWIND_CUT, kinds.ARRAY, 4, 8, 1))

@@ -16,6 +16,7 @@ from collections.abc import Generator
 
 from sonde.symbols.dwarf.unwind_rows import LARGEST, SECTION, Rows, make_rows
 from sonde.symbols.elf import ElfFile
+from sonde.typed import NamedTuple
 from sonde.untrusted import open_file
 
 VERSION = b"sonde rows 3"
@@ -35,11 +36,18 @@ _SIZES = struct.Struct("<III")
 """Of the blocks, the rows and the rules, which follow."""
 
 
-def kept_rows(file: ElfFile, directory: str | None = None) -> Generator[None, None, Rows]:
-    """As make_rows. Raises ElfError."""
+class KeptRows(NamedTuple):
+    """An object's rows if they were kept, and what they are kept by, "" if they are not worth it."""
+
+    rows: Rows | None
+    path: str
+
+
+def kept_rows(file: ElfFile, directory: str | None = None) -> KeptRows:
+    """What is kept of an object. Raises ElfError."""
     section = next((each for each in file.sections if each.name == SECTION), None)
     if section is None or section.size < _SMALL:
-        return (yield from make_rows(file))
+        return KeptRows(None, "")
     from hashlib import blake2b  # an import for this alone
 
     where = directory or _directory()
@@ -47,13 +55,16 @@ def kept_rows(file: ElfFile, directory: str | None = None) -> Generator[None, No
     segments = [each[:4] for each in file.segments]
     made_of.update(f" {section.address} {file.machine} {segments}".encode())
     path = os.path.join(where, made_of.hexdigest())
-    found = _read(path)
-    if found is None:
-        found = yield from make_rows(file)
-        if len(found.rows) >= _FEW:
-            # That it cannot be kept costs nothing but time.
-            with contextlib.suppress(OSError):
-                _write(where, path, found)
+    return KeptRows(_read(path), path)
+
+
+def made_rows(file: ElfFile, path: str) -> Generator[None, None, Rows]:
+    """As make_rows; from then on they are kept. Raises ElfError."""
+    found = yield from make_rows(file)
+    if path and len(found.rows) >= _FEW:
+        # That it cannot be kept costs nothing but time.
+        with contextlib.suppress(OSError):
+            _write(os.path.dirname(path), path, found)
     return found
 
 

@@ -4,9 +4,17 @@ and those behind it)."""
 from __future__ import annotations
 
 import struct
+import time
 from collections.abc import Callable, Generator
 
-from sonde.spec import UNWIND_BLOCKS, UNWIND_OBJECTS, UNWIND_PAGE, UNWIND_ROWS, UNWIND_RULES
+from sonde.spec import (
+    UNWIND_BLOCKS,
+    UNWIND_OBJECT,
+    UNWIND_OBJECTS,
+    UNWIND_PAGE,
+    UNWIND_ROWS,
+    UNWIND_RULES,
+)
 from sonde.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -19,21 +27,52 @@ Write = Callable[[str, bytes, bytes], None]
 NONE = 0
 """The number of objects without tables."""
 
-_OBJECT = struct.Struct("<IIII")
-_ROW, _BLOCK = 4, 4
+_ROW, _BLOCK, _PAIR = 4, 4, 8
+
+_WORTH = 3000
+"""Bytes of rows' descriptions from which on programs get these meanwhile."""
+
+_GRACE = 0.1
+"""Seconds after which no program reads any more what has been replaced."""
 
 
-class _Pages:
-    """An array of entries, of which programs find an element for each page."""
+class Pages:
+    """An array of entries, of which programs find an element for each page.
+
+    Pages at its end are lent for some time; they are used again when none of them is needed any more.
+    """
 
     def __init__(self, name: str, pages: int, write: Write) -> None:
-        self._name, self._most, self._write = name, pages * UNWIND_PAGE, write
+        self._name, self._pages, self._write = name, pages, write
         self.used = 0
+        self._lent_from, self._users, self._free_from = pages, 0, 0.0
         self._last = b""
         """What is in the page that is not full."""
 
     def has_room(self, data: bytes) -> bool:
-        return self.used + len(data) <= self._most
+        return self.used + len(data) <= self._end() * UNWIND_PAGE
+
+    def lend(self, data: bytes) -> int | None:
+        """Have a page or more for a while; the offset of the first byte, None if there is no room."""
+        first = self._end() - -(-len(data) // UNWIND_PAGE)
+        if first * UNWIND_PAGE < self.used:
+            return None
+        self._lent_from = first
+        self._users += 1
+        for page, at in enumerate(range(0, len(data), UNWIND_PAGE), first):
+            value = data[at : at + UNWIND_PAGE].ljust(UNWIND_PAGE, b"\0")
+            self._write(self._name, struct.pack("<I", page), value)
+        return first * UNWIND_PAGE
+
+    def give_back(self) -> None:
+        self._users -= 1
+        self._free_from = time.monotonic() + _GRACE
+
+    def _end(self) -> int:
+        """The first of the pages that are lent."""
+        if not self._users and time.monotonic() >= self._free_from:
+            self._lent_from = self._pages
+        return self._lent_from
 
     def append(self, data: bytes) -> int:
         """Put entries behind the others; the offset of the first."""
@@ -60,44 +99,82 @@ class Room(NamedTuple):
 class UnwindObjects:
     """`lost` counts the objects for which there was no room, or whose descriptions take too much to be read."""
 
-    def __init__(self, room: Room, write: Write) -> None:
-        self._write = write
+    def __init__(self, room: Room, write: Write, is_described: bool = False) -> None:
+        """`is_described` says that programs can do with descriptions until an object's rows are made."""
+        self._write, self._is_described = write, is_described
         self._most = room.objects
         self._used = 1
-        self._rows = _Pages(UNWIND_ROWS, room.rows, write)
-        self._blocks = _Pages(UNWIND_BLOCKS, room.blocks, write)
-        self._rules = _Pages(UNWIND_RULES, room.rules, write)
+        self._rows = Pages(UNWIND_ROWS, room.rows, write)
+        self._blocks = Pages(UNWIND_BLOCKS, room.blocks, write)
+        self._rules = Pages(UNWIND_RULES, room.rules, write)
         self.lost = 0
 
-    def add(self, file: ElfFile) -> Generator[None, None, int]:
-        """Make an object's tables and let programs know them, some milliseconds at a time; its number."""
-        from sonde.symbols.dwarf.unwind_rows import RULE  # imports that sessions of an instant do without
-        from sonde.symbols.elf import ElfError
-        from sonde.symbols.kept_rows import kept_rows
+    def add(self, file: ElfFile) -> Generator[int, None, int]:
+        """Make an object's tables and let programs know them, some milliseconds at a time; its number. Until then it
+        may have another number, by its descriptions, which is what is yielded."""
+        from sonde.symbols.elf import ElfError  # imports that sessions of an instant do without
+        from sonde.symbols.kept_rows import kept_rows, made_rows
 
+        early = NONE
         try:
-            rows = yield from _timed(file, kept_rows(file))
+            with file.costs:
+                rows, path = kept_rows(file)
+            if rows is None:
+                early = self._described(file)
+                yield early
+                rows = yield from _timed(file, made_rows(file, path), early)
         except ElfError:
             # Nobody shall take what is missing for what the program has not.
-            self.lost += bool(file.costs.reason)
-            return NONE
+            self.lost += early == NONE and bool(file.costs.reason)
+            return early
         if not rows.rows:
+            return early
+        number = self._put(rows)
+        if number != NONE and early != NONE:
+            self._rows.give_back()
+        self.lost += number == early == NONE
+        return number or early
+
+    def _described(self, file: ElfFile) -> int:
+        """The number of an object by its descriptions, NONE if they are few, of another form, or there is no room."""
+        from sonde.symbols.dwarf.plain_descriptions import plain_descriptions  # as above
+        from sonde.symbols.dwarf.unwind_rows import SECTION
+
+        section = next((each for each in file.sections if each.name == SECTION), None)
+        if not self._is_described or section is None or section.size < _WORTH or self._used >= self._most - 1:
             return NONE
+        with file.costs:
+            found = plain_descriptions(file)
+        if found is None:
+            return NONE
+        start = self._rows.lend(found.pairs + found.data)
+        if start is None:
+            return NONE
+        data = start + len(found.pairs)
+        signals, outermost = (data + each if each >= 0 else -1 for each in (found.signals, found.outermost))
+        pairs = start // _PAIR, len(found.pairs) // _PAIR
+        return self._new(0, 0, 0, 0, *pairs, found.address, data + found.base, signals, outermost)
+
+    def _put(self, rows: Rows) -> int:
+        """The number of an object by its rows, NONE if there is no room."""
+        from sonde.symbols.dwarf.unwind_rows import RULE  # as above
+
         parts = ((self._rows, rows.rows), (self._blocks, rows.blocks), (self._rules, rows.rules))
         if self._used >= self._most or not all(pages.has_room(data) for pages, data in parts):
-            self.lost += 1
             return NONE
         first_row = self._rows.append(rows.rows) // _ROW
         first_block = self._blocks.append(rows.blocks) // _BLOCK
         first_rule = self._rules.append(rows.rules) // RULE.size
+        return self._new(first_row, first_block, len(rows.blocks) // _BLOCK - 1, first_rule, 0, 0, 0, 0, -1, -1)
+
+    def _new(self, *words: int) -> int:
         number, self._used = self._used, self._used + 1
-        found = _OBJECT.pack(first_row, first_block, len(rows.blocks) // _BLOCK - 1, first_rule)
-        self._write(UNWIND_OBJECTS, struct.pack("<I", number), found)
+        self._write(UNWIND_OBJECTS, struct.pack("<I", number), UNWIND_OBJECT.pack(*words))
         return number
 
 
-def _timed(file: ElfFile, making: Generator[None, None, Rows]) -> Generator[None, None, Rows]:
-    """The same, where the time between two steps is not what reading the file takes."""
+def _timed(file: ElfFile, making: Generator[None, None, Rows], early: int) -> Generator[int, None, Rows]:
+    """The same, where the time between two steps is not what reading the file takes; `early` is what is yielded."""
     while True:
         try:
             with file.costs:
@@ -105,4 +182,4 @@ def _timed(file: ElfFile, making: Generator[None, None, Rows]) -> Generator[None
         except StopIteration as end:
             found: Rows = end.value
             return found
-        yield
+        yield early

@@ -42,7 +42,7 @@ _MAPPING = struct.Struct("<QQQII")
 _OFTEN = 0.2
 """Seconds after which what the traced processes have mapped is looked at again."""
 
-_SOON, _PATIENCE, _IDLE = 0.01, 1.0, 0.1
+_SOON, _PATIENCE, _IDLE = 0.005, 1.0, 0.03
 """Seconds between two looks at what programs want: when tracing has just begun or something was wanted within
 `_PATIENCE`, and later."""
 
@@ -78,13 +78,18 @@ class UnwindTables:
         self._read, self._write, self._proc = read, write, proc
         self.is_by_process = UNWIND_PROCESSES in room
         self._tables = UnwindObjects(
-            Room(room[UNWIND_OBJECTS], room[UNWIND_ROWS], room[UNWIND_BLOCKS], room[UNWIND_RULES]), write
+            Room(room[UNWIND_OBJECTS], room[UNWIND_ROWS], room[UNWIND_BLOCKS], room[UNWIND_RULES]),
+            write,
+            not self.is_by_process,
         )
         self._objects = Objects(proc)
         self._known: dict[_Key, int] = {}
         self._waiting: dict[_Key, list[bytes]] = {}
         """Files that get the number of an object when its tables are made."""
-        self._jobs: deque[Generator[None, None, int]] = deque()
+        self._urgent: deque[Generator[bool, None, int]] = deque()
+        self._jobs: deque[Generator[bool, None, int]] = deque()
+        """The making of tables, of objects of which programs know nothing, and of those whose descriptions they
+        have."""
         self._processes = _Processes(room, write)
         self._due = 0.0
         self._seen = 0
@@ -107,7 +112,7 @@ class UnwindTables:
     @property
     def patience(self) -> float:
         """Seconds after which to poll again."""
-        if self._jobs:
+        if self._urgent or self._jobs:
             return 0.0
         return _SOON if time.monotonic() - self._active < _PATIENCE else _IDLE
 
@@ -154,10 +159,13 @@ class UnwindTables:
             self._look_again(int.from_bytes(key, "little"))
             return
         pid, start = struct.unpack("<QQ", value)
-        there = (each for each in self._mapped(pid) or () if each.start <= start < each.end)
-        mapping = next(there, None) or self._had(pid, start)
+        mapped = self._mapped(pid) or ()
+        mapping = next((each for each in mapped if each.start <= start < each.end), None) or self._had(pid, start)
         if mapping is not None:
             self._want(key, pid, mapping)
+        # Whoever meets one object of a process soon meets the others, and each would cost a stack.
+        for each in mapped:
+            self.expect(pid, each)
 
     def _look_again(self, pid: int) -> None:
         """Look at a process, unless that has just been in vain: code that is made at run time has no tables."""
@@ -185,7 +193,8 @@ class UnwindTables:
         if not self.is_by_process:
             for mapping in (*mappings, *self._needed(pid, mappings)):
                 self.expect(pid, mapping)
-            self._work(float("inf"))
+            while any(each not in self._known for each in self._waiting):
+                self._step()
         elif not self._processes.has(pid, mappings):
             entries = [self._entry(pid, each) for each in mappings]
             self._refused += not self._processes.put(pid, mappings, entries)
@@ -221,28 +230,45 @@ class UnwindTables:
             self._write(UNWIND_FILES, key, struct.pack("<I", NONE))
             return
         known = _key(mapping, file)
-        number = self._known.get(known)
-        if number is not None:
-            self._write(UNWIND_FILES, key, struct.pack("<I", number))
-            return
-        waiting = self._waiting.setdefault(known, [])
-        if key not in waiting:
-            waiting.append(key)
-            if len(waiting) == 1:
-                self._jobs.append(self._made(known, file))
+        if known in self._known:
+            self._write(UNWIND_FILES, key, struct.pack("<I", self._known[known]))
+        if known not in self._waiting and known not in self._known:
+            self._waiting[known] = []
+            self._urgent.append(self._made(known, file))
+        if key not in self._waiting.get(known, (key,)):
+            self._waiting[known].append(key)
 
-    def _made(self, known: _Key, file: ElfFile) -> Generator[None, None, int]:
-        number = self._known[known] = yield from self._tables.add(file)
-        for key in self._waiting.pop(known, ()):
-            self._write(UNWIND_FILES, key, struct.pack("<I", number))
-        return number
+    def _made(self, known: _Key, file: ElfFile) -> Generator[bool, None, int]:
+        """Make an object's tables; what is yielded says whether programs know it by something else meanwhile."""
+        making = self._tables.add(file)
+        while True:
+            try:
+                number = next(making)
+            except StopIteration as end:
+                self._tell(known, end.value)
+                self._waiting.pop(known, None)
+                return int(end.value)
+            if number != NONE:
+                self._tell(known, number)
+            yield number != NONE
+
+    def _tell(self, known: _Key, number: int) -> None:
+        """Programs are to know an object by its number, from here on."""
+        if self._known.get(known) != number:
+            self._known[known] = number
+            for key in self._waiting.get(known, ()):
+                self._write(UNWIND_FILES, key, struct.pack("<I", number))
 
     def _work(self, end: float) -> None:
+        while (self._urgent or self._jobs) and time.monotonic() < end:
+            self._step()
+
+    def _step(self) -> None:
         # By turns: what is small, or was kept, does not wait for what is large.
-        while self._jobs and time.monotonic() < end:
-            job = self._jobs.popleft()
-            if not _is_over(job):
-                self._jobs.append(job)
+        job = (self._urgent or self._jobs).popleft()
+        is_known = next(job, None)
+        if is_known is not None:
+            (self._jobs if is_known else self._urgent).append(job)
 
     def _entry(self, pid: int, mapping: Mapping) -> bytes:
         bias = mapping.start - mapping.offset & (1 << 64) - 1
@@ -256,8 +282,7 @@ class UnwindTables:
         known = _key(mapping, file)
         if known not in self._known:
             making = self._made(known, file)
-            while not _is_over(making):
-                pass
+            deque(making, maxlen=0)
         return self._known[known]
 
 
@@ -302,13 +327,6 @@ class _Processes:
         for page in range(start // UNWIND_PAGE, -(-(start + len(data)) // UNWIND_PAGE)):
             value = bytes(self._data[page * UNWIND_PAGE :][:UNWIND_PAGE]).ljust(UNWIND_PAGE, b"\0")
             self._write(UNWIND_MAPPINGS, struct.pack("<I", page), value)
-
-
-def _is_over(job: Generator[None, None, int]) -> bool:
-    return next(job, _OVER) is _OVER
-
-
-_OVER = object()
 
 
 def _key(mapping: Mapping, file: ElfFile) -> _Key:

@@ -10,6 +10,7 @@ from sonde.codegen.routines import (
     buckets,
     characters,
     components,
+    frame_descriptions,
     json_values,
     mapped_files,
     mapped_processes,
@@ -109,8 +110,14 @@ def _of_packets(name: str) -> Function:
 
 
 _OF_WALKS: dict[str, Callable[[str], Function]] = {
+    "unwind_byte": frame_descriptions.byte,
+    "unwind_described": frame_descriptions.rule,
+    "unwind_four": frame_descriptions.four,
     "unwind_frame": unwinding.frame,
+    "unwind_instruction": frame_descriptions.instruction,
     "unwind_mapping": mapped_processes.mapping,
+    "unwind_number": frame_descriptions.number,
+    "unwind_pair": frame_descriptions.pair,
     "unwind_process": mapped_processes.find,
     "unwind_registers": unwinding.saved_registers,
     "unwind_row": unwinding.row,
@@ -136,4 +143,5 @@ def _unwinding(name: str) -> Function:
     if what == "walk":
         return unwinding.walk(name, frames, f"unwind_step_{frames}_{rest}")
     find, _, returned = rest.partition("_returned_")
-    return unwinding.step(name, frames, f"unwind_{find}", f"unwind_returned_{returned}" if returned else None)
+    look_up = "unwind_rule" if find == "process" else "unwind_described"
+    return unwinding.step(name, frames, f"unwind_{find}", look_up, f"unwind_returned_{returned}" if returned else None)

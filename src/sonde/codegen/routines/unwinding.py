@@ -18,16 +18,20 @@ from sonde.spec import UNWIND_BLOCKS, UNWIND_OBJECTS, UNWIND_PAGE, UNWIND_ROWS, 
 
 (
     PC, SP, BP, LOOK, COUNT, START, END, BIAS, FIRST_ROW, FIRST_BLOCK, BLOCKS, FIRST_RULE, SPACE, MAPPINGS, MISSED,
-    RETURNS, CALLER_AT, PROCESS, BX, REGISTERS,
-) = range(0, 160, 8)  # fmt: skip
+    RETURNS, CALLER_AT, PROCESS, BX, REGISTERS, FIRST_PAIR, PAIRS, ADDRESS, DESCRIPTIONS, SIGNALS, OUTERMOST,
+) = range(0, 208, 8)  # fmt: skip
 """Words of the walk's state: the three registers in the frame, the address by which its rule is looked up, how many
 frames are known; the mapping that was found last and the tables of its object; where mappings are looked for; the
 number of the first frame whose table was missing, counted from 1; the innermost function whose return is probed; how
-far above the stack pointer the first frame's return address is, -1 if that is not known; the process; rbx; and where
-the registers of the innermost frame are, 0 if programs cannot read there."""
+far above the stack pointer the first frame's return address is, -1 if that is not known; the process; rbx; where the
+registers of the innermost frame are, 0 if programs cannot read there; and the frame descriptions of an object that has
+no rows (`spec.UNWIND_OBJECT`)."""
 
-NODE, NODE_SIZE = 160, 256
-"""Behind them: a node of the tree of mappings, and the addresses."""
+NODE, NODE_SIZE = 208, 256
+"""Behind them: a node of the tree of mappings, or what `frame_descriptions.py` keeps; and the addresses."""
+
+RULE = NODE
+"""In the place of the node, later: the rule for the frame."""
 
 FRAMES = NODE + NODE_SIZE
 
@@ -54,9 +58,10 @@ def walk(name: str, frames: int, step: str) -> Function:
     return b.function
 
 
-def step(name: str, frames: int, find: str, returned: str | None) -> Function:
+def step(name: str, frames: int, find: str, look_up: str, returned: str | None) -> Function:
     """Note the frame, and go to its caller's. The routine `find` puts the mapping of the address into the state, and
-    returns 0 unless it is no code; `returned` says where a function returns to whose return is probed."""
+    returns 0 unless it is no code; `look_up` puts its rule there, and `returned` says where a function
+    returns to whose return is probed."""
     b, _, work = step_of_loop(name)
     count, pc = get(b, work, COUNT), get(b, work, PC)
     stop_if(b, "ge", count, Imm(frames))
@@ -64,11 +69,12 @@ def step(name: str, frames: int, find: str, returned: str | None) -> Function:
     _find(b, work, find)
     b.store(at(b, work, FRAMES, b.alu("lsh", count, Imm(3))), 0, 8, pc)
     put(b, work, COUNT, b.alu("add", count, Imm(1)))
-    rule, known, signal, done = b.call_local("unwind_rule", work), b.label(), b.label(), b.label()
-    b.branch("ne", rule, Imm(0), known)
+    is_known, known, signal, done = b.call_local(look_up, work), b.label(), b.label(), b.label()
+    b.branch("ne", is_known, Imm(0), known)
     _follow_frame_pointer(b, work, returned)
     b.ret(Imm(0))
     b.place(known)
+    rule = b.in_register(b.alu("add", work, Imm(RULE)))
     kind = b.load(rule, _KIND, 1)
     with b.when("ge", kind, Imm(_END)):
         with b.when("eq", kind, Imm(_END)):
@@ -104,6 +110,7 @@ def _find(b: Builder, work: Reg, find: str) -> None:
     b.branch("lt", look, get(b, work, END), found)
     b.place(search)
     put(b, work, BLOCKS, Imm(0))
+    put(b, work, PAIRS, Imm(0))
     with b.when("ne", b.call_local(find, work), Imm(0)):
         put(b, work, END, Imm(0))
         stop_if(b, "ne", get(b, work, COUNT), Imm(0))
@@ -111,7 +118,7 @@ def _find(b: Builder, work: Reg, find: str) -> None:
 
 
 def rule(name: str) -> Function:
-    """(work): the address of the rule for this frame, 0 if there is none."""
+    """(work): put the rule for this frame into the state; 0 if there is none."""
     b = Builder(name)
     work, none = b.function.parameters[0], b.label()
     offset = b.in_register(b.alu("sub", get(b, work, LOOK), get(b, work, BIAS)))
@@ -127,7 +134,9 @@ def rule(name: str) -> Function:
     number = b.in_register(b.alu("add", get(b, work, FIRST_RULE), b.alu("rsh", row, Imm(16))))
     found = entry(b, UNWIND_RULES, number, _RULE_SIZE, none)
     b.branch("eq", b.load(found, _KIND, 1), Imm(_NONE), none)
-    b.ret(found)
+    for place in (0, 8):
+        b.store(work, RULE + place, 8, b.load(found, place, 8))
+    b.ret(Imm(1))
     b.place(none)
     b.ret(Imm(0))
     return b.function
@@ -254,8 +263,10 @@ def object_of(b: Builder, work: Reg, number: Operand) -> None:
     found = b.call(NUMBERS["map_lookup_elem"], MapDescriptor(UNWIND_OBJECTS), SlotAddress(slot))
     b.release(slot)
     b.branch("eq", found, Imm(0), unknown)
-    for place, word in enumerate((FIRST_ROW, FIRST_BLOCK, BLOCKS, FIRST_RULE)):
+    for place, word in enumerate((FIRST_ROW, FIRST_BLOCK, BLOCKS, FIRST_RULE, FIRST_PAIR, PAIRS)):
         put(b, work, word, b.load(found, 4 * place, 4))
+    for place, word in enumerate((ADDRESS, DESCRIPTIONS, SIGNALS, OUTERMOST)):
+        put(b, work, word, b.load(found, 24 + 8 * place, 8))
     b.place(unknown)
 
 

@@ -11,15 +11,19 @@ signed numbers of 4 bytes, counted from the table's own address. Of others nothi
 _HEADER = 12
 
 
+def entries(data: bytes) -> int:
+    """How many pairs of addresses are in a section's bytes that can be looked up, 0 if they are of another form."""
+    is_known = len(data) >= _HEADER and data[0] == _VERSION and tuple(data[1:4]) == _FORM
+    count = int.from_bytes(data[8:12], "little") if is_known else 0
+    return min(count, max(len(data) - _HEADER, 0) // 8)
+
+
 class FrameTable:
     """Finds the description of code by its link-time address, in the section's bytes, which are at `address`."""
 
     def __init__(self, data: bytes, address: int) -> None:
         self._address = address
-        is_known = len(data) >= _HEADER and data[0] == _VERSION and tuple(data[1:4]) == _FORM
-        count = int.from_bytes(data[8:12], "little") if is_known else 0
-        count = min(count, (len(data) - _HEADER) // 8)
-        self._count = max(count, 0)
+        self._count = entries(data)
         self._numbers = memoryview(data)[_HEADER : _HEADER + 8 * self._count].cast("i")
 
     def description(self, address: int) -> int | None:
