@@ -115,11 +115,12 @@ def _step(graph: _Graph, instruction: ir.Instruction, live: set[Reg]) -> None:
             graph.join(target, copied)
     if isinstance(instruction, (ir.Call, ir.CallLocal)):
         graph.crossing |= live
-    for reg in ir.used(instruction):
+    used = ir.used(instruction)
+    for reg in used:
         graph.add(reg)
         graph.uses[reg] += 1
     _constrain(graph, instruction, live)
-    live.update(ir.used(instruction))
+    live.update(used)
     for reg in live:
         graph.add(reg)
         graph.span[reg] += 1

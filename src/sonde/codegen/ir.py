@@ -195,6 +195,12 @@ PURE = (Move, Alu, Extend, Swap, MapValue, Address, Stamp, Here)
 """Instructions whose only effect is their destination register."""
 
 
+_SETTING = frozenset((Move, Alu, Extend, Swap, Load, Call, CallLocal, MapValue, Address, Stamp, Here))
+"""Instructions whose first field is the register that they set."""
+
+_WITHOUT_EFFECT = frozenset((*PURE, Load))
+
+
 class Block:
     """Instructions ended by one Jump, Branch or Return; each with the number of the source position it is for."""
 
@@ -231,9 +237,10 @@ class Function:
 
 def defined(instruction: Instruction) -> Reg | None:
     """The register the instruction sets."""
-    if isinstance(instruction, Atomic):
-        return instruction.fetched
-    return getattr(instruction, "dst", None)
+    kind = type(instruction)
+    if kind in _SETTING:
+        return instruction[0]  # type: ignore[return-value]
+    return instruction.fetched if kind is Atomic else None  # type: ignore[union-attr]
 
 
 def used(instruction: Instruction) -> list[Reg]:
@@ -241,7 +248,7 @@ def used(instruction: Instruction) -> list[Reg]:
     kind = type(instruction)
     if kind is Call or kind is CallLocal:
         return [a for a in instruction.arguments if type(a) is Reg]  # type: ignore[union-attr]
-    return [v for v in (getattr(instruction, name) for name in OPERANDS[kind]) if type(v) is Reg]
+    return [v for index in _PLACES[kind] if type(v := instruction[index]) is Reg]
 
 
 OPERANDS: dict[type, tuple[str, ...]] = {
@@ -262,6 +269,12 @@ OPERANDS: dict[type, tuple[str, ...]] = {
 }
 """The fields that an instruction, other than a call, reads."""
 
+_PLACES: dict[type, tuple[int, ...]] = {
+    kind: tuple(kind._fields.index(name) for name in names)  # type: ignore[attr-defined]
+    for kind, names in OPERANDS.items()
+}
+"""The same by number: of a program it is asked ten times for each instruction."""
+
 
 def fits(value: int) -> bool:
     """Whether an instruction's 32-bit immediate can hold it."""
@@ -275,9 +288,10 @@ def _fields(instruction: Instruction) -> list[tuple[str, object]]:
 
 def is_pure(instruction: Instruction) -> bool:
     """Whether the instruction may be left out if nobody reads its register."""
-    if isinstance(instruction, (Call, CallLocal)):
-        return bool(instruction.pure)
-    return isinstance(instruction, (*PURE, Load))
+    kind = type(instruction)
+    if kind is Call or kind is CallLocal:
+        return bool(instruction.pure)  # type: ignore[union-attr]
+    return kind in _WITHOUT_EFFECT
 
 
 def show(function: Function) -> str:
