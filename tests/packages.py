@@ -11,6 +11,7 @@ import shutil
 import pytest
 
 PACKAGES = {
+    "ab": "apache2-utils",
     "addr2line": "binutils",
     "as": "binutils",
     "bpf-gcc": "gcc-bpf",
@@ -24,7 +25,9 @@ PACKAGES = {
     "cpp": "cpp",
     "dwp": "binutils",
     "dwz": "dwz",
+    "file": "file",
     "find": "findutils",
+    "flock": "util-linux",
     "g++": "g++",
     "gawk": "gawk",
     "gcc": "gcc",
@@ -37,11 +40,14 @@ PACKAGES = {
     "javac": "openjdk-17-jdk-headless",
     "ld": "binutils",
     "ldconfig": "libc-bin",
+    "lighttpd": "lighttpd",
     "llvm-dwp": "llvm",
     "losetup": "mount",
     "make": "make",
+    "man": "man-db",
     "mandoc": "mandoc",
     "nm": "binutils",
+    "nohup": "coreutils",
     "objcopy": "binutils",
     "objdump": "binutils",
     "perf": "linux-perf",
@@ -51,12 +57,17 @@ PACKAGES = {
     "readelf": "binutils",
     "rustc": "rustc",
     "setpriv": "util-linux",
+    "sort": "coreutils",
+    "sqlite3": "sqlite3",
+    "start-stop-daemon": "dpkg",
+    "stdio.h": "libc6-dev",
     "strace": "strace",
     "strip": "binutils",
-    "stdio.h": "libc6-dev",
     "tar": "tar",
+    "timeout": "coreutils",
     "tshark": "tshark",
     "unshare": "util-linux",
+    "xargs": "findutils",
 }
 """By the name of a program, or of a header as a C program includes it."""
 

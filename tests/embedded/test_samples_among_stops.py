@@ -12,7 +12,7 @@ from sonde.target import stops
 
 
 class Stopped:
-    """In the place of Tracees: records of the guardian as they are taken, held ones anywhere; threads that were let go."""
+    """In the place of Tracees: records of the guardian as they are taken, held ones anywhere, and who was let go."""
 
     def __init__(self, batches, first):
         self.descriptor = os.eventfd(0)
@@ -59,7 +59,9 @@ class Group:
 TIMES = st.lists(st.integers(1, 60), max_size=20)
 
 
-@given(st.lists(st.tuples(st.integers(1, 60), st.booleans()), max_size=20), TIMES, st.integers(0, 9), st.integers(1, 20))
+@given(
+    st.lists(st.tuples(st.integers(1, 60), st.booleans()), max_size=20), TIMES, st.integers(0, 9), st.integers(1, 20)
+)
 def test_a_held_thread_is_let_go_by_the_number_of_its_own_record(drawn, samples, first, size):
     found = [
         (stops.EXEC, stops.HELD if held else 0, 100 + place, when, *[0] * 15)

@@ -1,0 +1,30 @@
+# less and top in a terminal, made larger meanwhile.
+# needs: less top
+seq 500 > file
+"$PYTHON" "$REAL/terminal.py" bash --norc --noprofile -i <<'T'
+> PS1='$ '; set +o history; stty -echo; unset LESSOPEN; export TERM=xterm
+> less file
+< 20
+: G
+< 500
+@ 40 100
+~ 0.2
+: g
+~ 0.3
+: /^250$
+^ M
+< 250
+: q
+> echo "less $?"
+< less 0
+> top -d 0.2
+< load average
+@ 24 80
+~ 0.3
+: q
+~ 0.3
+> echo "top $?"
+< top 0
+> exit
+T
+echo "status $?"; top -b -n 1 | grep -c 'load average'
