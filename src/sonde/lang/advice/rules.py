@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 
 from sonde.lang.advice import (
@@ -64,6 +65,10 @@ def remedies(case: Case) -> Iterator[Remedy]:
         yield from rule(case)
 
 
+_OF_A_PROGRAM = re.compile(r"failed to resolve (args|locals|globals)->")
+"""Variables of the probed program, which no clause sets."""
+
+
 def advice(case: Case) -> tuple[str, tuple[Label, ...], str]:
     """A label for the place, other parts that belong to it, and words of help, each of which may be missing."""
     word = case.word
@@ -76,6 +81,7 @@ def advice(case: Case) -> tuple[str, tuple[Label, ...], str]:
         and not aggregations.is_undefined(case)
         and not case.error.hint
         and not case.error.names
+        and not _OF_A_PROGRAM.match(case.error.text)
     ):
         return names.unset_label(case), (), names.UNSET
     if case.error.tag == "D_SYNTAX":
