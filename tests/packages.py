@@ -34,6 +34,7 @@ PACKAGES = {
     "gdb": "gdb",
     "gdb-add-index": "gdb",
     "getcap": "libcap2-bin",
+    "go": "golang-go",
     "groff": "groff-base",
     "gzip": "gzip",
     "ip": "iproute2",
