@@ -79,6 +79,8 @@ def test_the_kernel_is_refused_in_one_message():
         "sched:::off-cpu { }",
         "sched:::o* { }",
         "proc:::signal-clear { }",
+        "proc:::signal-handle { trace(arg2); }",
+        "proc:::signal-handle { trace(args[2]); }",
         "rawtp:::block_rq_issue { }",
         "syscall:ia32:open:entry { }",
     ],

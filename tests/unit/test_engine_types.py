@@ -71,7 +71,7 @@ def test_only_what_can_fire_is_matched(registry):
     names = {probe.name for probe in registry.match("proc", "", "", "")}
     assert names >= {"create", "exec", "exec-success", "exec-failure", "exit", "fault", "signal-send", "start"}
     assert not registry.match("io", "", "", "")
-    assert not registry.match("sched", "", "", "on-cpu")
+    assert not registry.match("sched", "", "", "wakeup")
     assert len(registry.match("syscall", "", "openat", "")) == 2
     assert "no io probes" in registry.mismatch("io", "", "", "start")
 

@@ -7,10 +7,14 @@ from collections.abc import Iterator
 
 from sonde.consume.events import Drop
 from sonde.engines.base import Tracing
-from sonde.spec import COUNTERS, LOST_TICKS, SKIPPED
+from sonde.spec import COUNTERS, LOST_SWITCHES, LOST_TICKS, SKIPPED
 
 PER_CPU = ("records", "aggregations", "nested")
 """Counters reported for each CPU; the others are added up over all."""
+
+
+_LOST = {LOST_TICKS: "ticks", LOST_SWITCHES: "switches"}
+"""What is told of keys of SKIPPED."""
 
 
 class Counters:
@@ -38,11 +42,11 @@ class Counters:
 
     def _skipped_firings(self) -> Iterator[Drop]:
         """Firings that came while the same program ran: nested, too, but the programs could not count them; and ticks
-        that never fired."""
+        and switches that never fired."""
         for key, value in self._tracing.read_map(SKIPPED):
             skipped, before = int.from_bytes(value, "little"), self._skipped.get(key, 0)
             if skipped > before:
-                yield Drop("ticks" if key == LOST_TICKS else "nested", None, skipped - before)
+                yield Drop(_LOST.get(key, "nested"), None, skipped - before)
             self._skipped[key] = skipped
 
     def _read(self) -> list[tuple[int, ...]]:

@@ -58,8 +58,8 @@ class Fault(NamedTuple):
 
 
 class Drop(NamedTuple):
-    """That many things were `lost`; `counter` is one of `spec.COUNTERS`, or `samples` or `ticks` of
-    perf events, or `mappings` of processes. `cpu` is None for what is counted over all."""
+    """That many things were `lost`; `counter` is one of `spec.COUNTERS`, or `samples`, `ticks` or
+    `switches` of perf events, or `mappings` of processes. `cpu` is None for what is counted over all."""
 
     counter: str
     cpu: int | None

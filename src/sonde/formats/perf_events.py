@@ -14,6 +14,7 @@ RECORD_EXIT = 4
 RECORD_FORK = 7
 RECORD_SAMPLE = 9
 RECORD_MMAP2 = 10
+RECORD_SWITCH = 14
 RECORD_KSYMBOL = 17
 
 MISC_KERNEL, MISC_USER = 1, 2
@@ -25,6 +26,12 @@ MISC_COMM_EXEC = 1 << 13
 MISC_MMAP_BUILD_ID = 1 << 14
 """A PERF_RECORD_MMAP2 has a build id in the place of device and inode."""
 
+MISC_SWITCH_OUT = 1 << 13
+"""A PERF_RECORD_SWITCH is of a thread that leaves a CPU, and not of one that has got it."""
+
+MISC_SWITCH_OUT_PREEMPT = 1 << 14
+"""It could go on, but another one was given the CPU."""
+
 HEADER_SIZE = 8
 """struct perf_event_header: u32 type, u16 misc, u16 size of the whole record."""
 
@@ -34,7 +41,7 @@ MAX_RECORD = 0xFFF8
 ATTRIBUTES_SIZE = 112
 """PERF_ATTR_SIZE_VER5, which every kernel with BPF on perf events knows."""
 
-FLAG_SAMPLE_ID_ALL = 1 << 18
+FLAG_SAMPLE_ID_ALL, FLAG_CONTEXT_SWITCH = 1 << 18, 1 << 26
 """Of the bits behind attr.read_format."""
 
 # Bits of attr.sample_type.

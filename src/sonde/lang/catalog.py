@@ -30,12 +30,14 @@ class Derivation(NamedTuple):
     All but `source` is D text over the source's own `args[]`, `arg0` ... and built-in variables: `values` are the
     probe's `arg0`, `arg1` ..., of the native types that `arguments` tells, `condition` is "" where it always fires.
     `before` are D sources, declarations and clauses, that must be part of the program for the values to be known.
+    `most` is how many arguments the probe has where all of them can be known: of `values` some may be missing.
     """
 
     source: Probe
     condition: str
     values: tuple[str, ...]
     before: tuple[str, ...] = ()
+    most: int = 0
 
 
 class Located(NamedTuple):
@@ -72,8 +74,8 @@ class Catalog(Protocol):
         """Why a description with this provider can match no probe, "" where it could."""
 
     def lacks(self, what: str, name: str) -> tuple[str, str]:
-        """That a program may not use a built-in `variable`, a `function` or kernel `data`, and what would help; ""
-        where it may."""
+        """That a program may not use a built-in `variable`, a `function` or kernel `data`, or that an `argument` is not
+        known, and what would help; "" where it may."""
 
     def mismatch(self, provider: str, module: str, function: str, name: str) -> str:
         """Which field of a description that matches no probe is the one that none has, for people."""

@@ -31,5 +31,5 @@ class Offer(Protocol):
         """That it has these probes of a provider alone, and what has the others."""
 
     def lacks(self, what: str, name: str) -> tuple[str, str]:
-        """That there is no such built-in `variable`, `function` or kernel `data`, and what would help; "" where there
-        is."""
+        """That there is no such built-in `variable`, `function`, `argument` or kernel `data`, and what would help; ""
+        where there is."""

@@ -9,14 +9,11 @@ from collections.abc import Callable, Mapping, Sequence
 from sonde.engines.base import AbortedError
 from sonde.engines.embedded.followed import FollowedGroup
 from sonde.engines.embedded.machine.memory import AccessError
-from sonde.engines.embedded.sources.stops import SAMPLED, Handler
+from sonde.engines.embedded.sources.stops import Handler, Record
 from sonde.engines.embedded.sources.timers import TimerSource
 from sonde.target import stops
 from sonde.target.launch import GuardianError
-from sonde.typed import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from sonde.engines.embedded.sources.sampling import Sampling
+from sonde.typed import Protocol
 
 _BATCH = 256
 """Records taken up between two looks at the clock and at what else may have come."""
@@ -27,21 +24,41 @@ _BETWEEN_LOOKS = 1_000_000
 _NS = 1_000_000_000
 
 
+class Descriptors(Protocol):
+    @property
+    def descriptors(self) -> Sequence[int]: ...
+
+
+class Asynchronous(Protocol):
+    """What happens to threads that nobody stops, in rings of the kernel's: `next` is when these are to be looked at, in
+    ns of CLOCK_MONOTONIC, `kind` that of the records that stand for it."""
+
+    kind: int
+    next: int
+
+    @property
+    def events(self) -> Descriptors: ...
+
+    def merged(self, records: Sequence[Record], limit: int) -> Sequence[Record]:
+        """The records, and among them what has happened up to that time."""
+
+    def handle(self, record: Record) -> None: ...
+
+
 class Events:
     """`handlers` are by the kind of record; `is_enough` tells that somebody should look at the rings."""
 
     def __init__(
         self, followed: FollowedGroup | None, handlers: Mapping[int, Handler], timers: TimerSource,
-        is_enough: Callable[[bool], bool], sampling: Sampling | None = None,
+        is_enough: Callable[[bool], bool], others: Sequence[Asynchronous] = (),
     ) -> None:  # fmt: skip
         self._followed = followed
         self._tracees = followed.tracees if followed else None
         self._handlers = dict(handlers)
         self._timers = timers
         self._is_enough = is_enough
-        self._sampling = sampling
-        if sampling is not None:
-            self._handlers[SAMPLED] = sampling.sampled
+        self._asynchronous = tuple(others)
+        self._handlers |= {each.kind: each.handle for each in others}
         self._poll: select.poll | None = None
         self._others: tuple[int, ...] = ()
 
@@ -70,8 +87,8 @@ class Events:
                 self._poll.register(descriptor, select.POLLIN)
             if self._tracees is not None:
                 self._poll.register(self._tracees.descriptor, select.POLLIN)
-            if self._sampling is not None:
-                for descriptor in self._sampling.events.descriptors:
+            for each in self._asynchronous:
+                for descriptor in each.events.descriptors:
                     self._poll.register(descriptor, select.POLLIN)
         return self._poll
 
@@ -79,20 +96,22 @@ class Events:
         """Handle records as long as there are any and it is not later than `until`; whether somebody should look at
         the rings, and whether there may be more records, which is not so behind a held one."""
         timers, tracees, clock, is_enough = self._timers, self._tracees, time.monotonic_ns, self._is_enough
-        handlers, held, sampling, sampled = self._handlers, stops.HELD, self._sampling, SAMPLED
+        handlers, held, asynchronous = self._handlers, stops.HELD, self._asynchronous
         while True:
             now = clock()
             if timers.next and timers.next <= now:
                 timers.advance(now)
             number, records = tracees.take(_BATCH) if tracees is not None else (0, ())
-            if sampling is not None:
-                records = sampling.merged(records, self._limit(now, records))
+            if asynchronous:
+                limit = self._limit(now, records)
+                for each in asynchronous:
+                    records = each.merged(records, limit)
             for record in records:
                 handlers[record[0]](record)
                 if record[1] & held:
                     tracees.resume(number, record[2])  # type: ignore[union-attr]
-                if record[0] != sampled:
-                    # A sample has no number, and may stand before or behind a held record.
+                if record[0] > 0:
+                    # A sample or a switch has no number, and may stand before or behind a held record.
                     number += 1
             enough = is_enough(for_data)
             is_last = not records or (records[-1][1] & held and not tracees.has_more())  # type: ignore[union-attr]
@@ -107,8 +126,7 @@ class Events:
 
     def _patience(self, end: int | None) -> int | None:
         """Milliseconds to wait at most, rounded up; None: for ever."""
-        sampling = self._sampling.next if self._sampling is not None else 0
-        moments = [moment for moment in (end, self._timers.next, sampling) if moment]
+        moments = [moment for moment in (end, self._timers.next, *(each.next for each in self._asynchronous)) if moment]
         if not moments:
             return None
         return max(-((time.monotonic_ns() - min(moments)) // 1_000_000), 0)

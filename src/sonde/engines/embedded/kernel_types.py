@@ -103,8 +103,12 @@ TRACEPOINTS: dict[str, tuple[tuple[str, str], ...]] = {
         ("result", "int"),
     ),
     "signal_deliver": (("sig", "int"), ("info", "struct kernel_siginfo *")),
+    "switch_in": (("next", "struct task_struct *"),),
+    "switch_out": (("prev", "struct task_struct *"), ("runnable", "int")),
 }  # fmt: skip
-"""The tracepoints that the engine fires, with their arguments: those of the kernel's that can be known."""
+"""The tracepoints that the engine fires, with their arguments: those of the kernel's that can be known. `switch_in` and
+`switch_out` are the engine's own, since of sched_switch too little is known: a thread gets a CPU; it leaves it, though
+it could go on (`runnable`) or because it cannot."""
 
 
 def pointed_to(tracepoint: str) -> tuple[str, ...]:

@@ -79,9 +79,14 @@ class Offer:
         if provider == "syscall":
             return f"the embedded engine sees the calls of 64-bit programs alone; {_KERNEL} sees the others"
         some = ", ".join(sorted(set(names)))
+        if provider == "sched":
+            why = "the kernel tells users when their threads leave a CPU, but neither why they sleep nor who wakes them"
+            return f"of sched probes the embedded engine has {some} alone: {why}; {_KERNEL} has the others"
         return f"of {provider} probes the embedded engine has {some or 'none'} alone; {_KERNEL} has the others"
 
     def lacks(self, what: str, name: str) -> tuple[str, str]:
+        if what == "argument":
+            return f"{name} is not known to the embedded engine", f"{_KERNEL} knows it"
         help_ = _DATA if what == "data" else (_VARIABLES if what == "variable" else _FUNCTIONS).get(name, "")
         return (f"{name} is not available with the embedded engine", help_) if help_ else ("", "")
 

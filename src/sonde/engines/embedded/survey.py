@@ -66,7 +66,8 @@ def _seccomp() -> Row:
 
 
 def _samples() -> Row:
-    from sonde.engines.embedded.sources.task_events import TaskEvents, Wanted, why_not
+    from sonde.engines.embedded.sources.inherited_events import why_not
+    from sonde.engines.embedded.sources.task_events import TaskEvents, Wanted
 
     purpose = "profile-n of the embedded engine with registers and stacks"
     try:

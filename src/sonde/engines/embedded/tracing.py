@@ -34,6 +34,7 @@ from sonde.engines.embedded.task import Access, Task
 from sonde.engines.embedded.threads import Threads
 from sonde.engines.kernel.ring import KernelRing
 from sonde.spec import (
+    LOST_SWITCHES,
     LOST_TICKS,
     PERF_RINGS,
     SKIPPED,
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
     from sonde.engines.embedded.sources.images import ImageEvents
     from sonde.engines.embedded.sources.sample_ring import SampleRing
     from sonde.engines.embedded.sources.sampling import Sampling
+    from sonde.engines.embedded.sources.switching import Switching
     from sonde.engines.embedded.sources.task_events import TaskEvents
     from sonde.engines.merged_ring import MergedRing
 
@@ -90,6 +92,7 @@ class EmbeddedTracing:
         self._sample_bytes = sample_bytes
         self._samples: SampleRing | None = None
         self._sampling: Sampling | None = None
+        self._switching: Switching | None = None
         self._opened: Environment | None = None
         try:
             self._create_maps(spec)
@@ -185,7 +188,14 @@ class EmbeddedTracing:
             followed.traced = lambda: {task.pid for task in threads.by_tid.values()}
             followed.remarks.calls = self._plan.refusals
             self._remark(stops.handlers, followed.remarks)
-        self._events = Events(followed, stops.handlers, self._timers, self._is_enough, self._sampling)
+        if followed is not None and firings.has_switches(spec):
+            from sonde.engines.embedded.sources.switching import Switching, open_switches
+
+            self._switching = Switching(open_switches(spec, self._traced_threads()), threads.by_tid, stops.fire)
+            self._switching.watch(stops.handlers)
+            self._plan = self._plan._replace(events=self._plan.events | {FORK})
+        others = [each for each in (self._sampling, self._switching) if each is not None]
+        self._events = Events(followed, stops.handlers, self._timers, self._is_enough, others)
 
     def _look_at_cpu_times(self, own: Task) -> None:
         from sonde.engines.embedded import cpu_times  # an import that most runs do without
@@ -274,8 +284,9 @@ class EmbeddedTracing:
             self._require_native(self._followed)
             self._adopt(self._followed)
         self._timers.start()
-        if self._sampling is not None:
-            self._sampling.start()
+        for each in (self._sampling, self._switching):
+            if each is not None:
+                each.start()
 
     def _require_native(self, followed: FollowedGroup) -> None:
         """Raises EngineError for a 32-bit program whose system calls are asked for."""
@@ -315,8 +326,15 @@ class EmbeddedTracing:
                 self._environment.task, self._environment.now = self._own, 0
                 self._buffers.arguments[:] = bytes(len(self._buffers.arguments))
                 ready.run(self._buffers.arguments_at)
+                self._begin_here(program)
                 return
         raise EngineError(f"there is no program {program}")
+
+    def _begin_here(self, program: str) -> None:
+        """Nothing is told of what was before BEGIN, as far as that is not known from stops."""
+        for each in (self._sampling, self._switching):
+            if each is not None and program == "BEGIN":
+                each.since = time.monotonic_ns()
 
     def wait(self, timeout: float | None, others: Sequence[int] = ()) -> list[int]:
         """Sleep until a ring has data, one of the `others` (file descriptors) is readable, a signal arrives or
@@ -336,7 +354,9 @@ class EmbeddedTracing:
         """All keys and values; a per-CPU value is that of the one CPU there is, padded to 8 bytes."""
         if name == SKIPPED:
             lost = self._timers.lost + (self._sampling.lost if self._sampling is not None else 0)
-            return [(b"", struct.pack("=Q", 0)), (LOST_TICKS, struct.pack("=Q", lost))]
+            switches = self._switching.lost if self._switching is not None else 0
+            counts = {b"": 0, LOST_TICKS: lost, LOST_SWITCHES: switches}
+            return [(key, struct.pack("=Q", count)) for key, count in counts.items()]
         return self._map(name).items()
 
     def write_map(self, name: str, key: bytes, value: bytes) -> None:
@@ -368,9 +388,10 @@ class EmbeddedTracing:
                 ring.close()
         if self._record_ring is not None:
             self._record_ring.close()
-        if self._sampling is not None:
-            self._sampling.close()
-            self._sampling = None
+        for each in (self._sampling, self._switching):
+            if each is not None:
+                each.close()
+        self._sampling = self._switching = None
         if self._samples is not None:
             self._samples.close()
             self._samples = None

@@ -87,6 +87,7 @@ def _common_argument(number: int, scope: Scope, enabling: Enabling, position: Po
         if not 0 <= number < len(arguments):
             if common is not None:
                 raise _unstable(enabling, position)
+            derived.require_known(number, f"args[{number}]", scope, position)
             raise DError("D_ARGS_IDX", f"index {number} is out of range for {enabling.text} args[ ]", position)
         candidate = arguments[number]
         if common is not None and not _same(common, candidate, enabling.derivation is not None):

@@ -93,9 +93,19 @@ def builtin(name: str, kind: Type, scope: Scope, position: Position) -> Expr | N
     if derivation is None or not (name.startswith("arg") and name[3:].isdigit()):
         return None
     number = int(name[3:])
+    require_known(number, name, scope, position)
     if number >= len(derivation.values):
         return Const(kind, position, 0)
     return cast(kind, _evaluate(derivation.values[number], derivation, scope, position), position)
+
+
+def require_known(number: int, name: str, scope: Scope, position: Position) -> None:
+    """Refuse an argument that the probe has elsewhere, but nobody knows here. Raises DError."""
+    derivation = scope.enabling.derivation if scope.enabling else None
+    if scope.enabling is not None and derivation is not None and len(derivation.values) <= number < derivation.most:
+        what = f"{name} of {scope.enabling.text}"
+        text, remedy = scope.catalog.lacks("argument", what)
+        raise DError("D_UNAVAIL", text or f"{what} is not known to this kernel", position, remedy)
 
 
 @contextmanager

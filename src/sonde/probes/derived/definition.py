@@ -28,7 +28,8 @@ class Definition(NamedTuple):
     Conditions and values are D. In them `args->name` is the event's argument that the kernel calls `name`, as
     kernels differ in where it stands; functions of the kernel are named with a backquote. `before` are D
     sources that the program must run for the values to be known. `more` are other events that the probe fires
-    with; their values are for the same `shown`, and may be pointers to other structures.
+    with; their values are for the same `shown`, and may be pointers to other structures. `is_embedded`: Linux has no
+    such event, but the embedded engine.
     """
 
     event: str
@@ -37,6 +38,7 @@ class Definition(NamedTuple):
     shown: tuple[Shown, ...] = ()
     before: tuple[str, ...] = ()
     more: tuple[Definition, ...] = ()
+    is_embedded: bool = False
 
 
 Definitions = dict[str, tuple[Definition, ...]]

@@ -83,7 +83,8 @@ class DerivedProvider:
     def derivations(self, probe: Probe) -> tuple[Derivation, ...]:
         """How the probe follows from its tracepoints."""
         found = self._find(probe.name)
-        return tuple(map(self._derivation, (found, *found.more))) if found else ()
+        most = max(len(each.values) for each in self._definitions[probe.name]) if found else 0
+        return tuple(self._derivation(each, most) for each in (found, *found.more)) if found else ()
 
     def defines(self, pattern: str) -> bool:
         """Whether there is a probe of that name, or pattern, where the events are that it follows from."""
@@ -101,12 +102,11 @@ class DerivedProvider:
         """Whether nothing is said of that name but of all names that the provider does not know."""
         return not self.defines(name) and next((each for each in self._absent if matches(each, name)), "*") == "*"
 
-    def _derivation(self, definition: Definition) -> Derivation:
+    def _derivation(self, definition: Definition, most: int) -> Derivation:
         source = self._source(definition.event)
         assert source is not None
-        return Derivation(
-            source, definition.condition, tuple(value.text for value in definition.values), definition.before
-        )
+        values = tuple(value.text for value in definition.values)
+        return Derivation(source, definition.condition, values, definition.before, most)
 
     def _source(self, event: str) -> Probe | None:
         """The probe underneath, None if this kernel does not have it."""
@@ -189,7 +189,7 @@ class DerivedProvider:
 
 def _needs(definitions: tuple[Definition, ...]) -> str:
     """What a kernel must have for a probe."""
-    events = [each.event for each in definitions]
+    events = [each.event for each in definitions if not each.is_embedded]
     named = " or ".join(event if ":" in event else f"the tracepoint {event}" for event in events)
     functions = any(event.startswith("fbt:") for event in events)
     hint = "\n`sonde doctor` tells whether this kernel lets functions be probed" if functions else ""

@@ -27,6 +27,7 @@ def _tick(function: str) -> Definition:
 
 
 _QUEUED_SHOWN = (*_SHOWN, Shown("cpuinfo_t *", 1))
+_DEQUEUED_SHOWN = (*_QUEUED_SHOWN, Shown("int", 2))
 
 DEFINITIONS: Definitions = {
     "change-pri": (
@@ -44,7 +45,10 @@ DEFINITIONS: Definitions = {
             (*_SHOWN, Shown("int", 1)),
         ),
     ),
-    "dequeue": (Definition("sched_switch", _BLOCKS, _queued("args->prev"), (*_QUEUED_SHOWN, Shown("int", 2))),),
+    "dequeue": (
+        Definition("sched_switch", _BLOCKS, _queued("args->prev"), _DEQUEUED_SHOWN),
+        Definition("switch_out", "!args->runnable", _queued("args->prev"), _DEQUEUED_SHOWN, is_embedded=True),
+    ),
     "enqueue": (
         Definition(
             "sched_wakeup",
@@ -54,10 +58,16 @@ DEFINITIONS: Definitions = {
             more=(Definition("sched_wakeup_new", "", _queued("args->p")),),
         ),
     ),
-    "preempt": (Definition("sched_switch", "(args->preempt || args->prev_state == 0) && args->prev->pid != 0"),),
+    "preempt": (
+        Definition("sched_switch", "(args->preempt || args->prev_state == 0) && args->prev->pid != 0"),
+        Definition("switch_out", "args->runnable", is_embedded=True),
+    ),
     "sleep": (Definition("sched_switch", f"{_BLOCKS} && (args->prev_state & 3)"),),
-    "off-cpu": (Definition("sched_switch", "", (Value(_TASK, "args->next"),), _SHOWN),),
-    "on-cpu": (Definition("sched_exit_tp", "args->is_switch"),),
+    "off-cpu": (
+        Definition("sched_switch", "", (Value(_TASK, "args->next"),), _SHOWN),
+        Definition("switch_out", is_embedded=True),
+    ),
+    "on-cpu": (Definition("sched_exit_tp", "args->is_switch"), Definition("switch_in", is_embedded=True)),
     "remain-cpu": (Definition("sched_exit_tp", "!args->is_switch"),),
     "surrender": (Definition("sys_enter", is_call(CALLING, YIELD), _CURRENT, _SHOWN),),
     "tick": (_tick("tick_nohz_handler"), _tick("tick_sched_timer")),

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from sonde.engines.embedded.programs import ReadyProgram, Run
 from sonde.formats.perf_events import SOFTWARE_CPU_CLOCK
-from sonde.probe import PerfEvent, RawTracepoint, Syscall, Timer
+from sonde.probe import Firing, PerfEvent, RawTracepoint, Syscall, Timer
 from sonde.spec import TracingSpec
 from sonde.typed import NamedTuple
 
@@ -73,8 +73,11 @@ def _numbers(program: ReadyProgram, is_return: bool) -> frozenset[int]:
 
 def has_samples(spec: TracingSpec) -> bool:
     """Whether anything fires with samples of the traced threads."""
-    firings = [probe.firing for program in spec.programs for probe, _ in program.probes]
-    return any(isinstance(each, PerfEvent) or (isinstance(each, Timer) and each.every_cpu) for each in firings)
+    return any(isinstance(each, PerfEvent) or (isinstance(each, Timer) and each.every_cpu) for each in _firings(spec))
+
+
+def _firings(spec: TracingSpec) -> list[Firing]:
+    return [probe.firing for program in spec.programs for probe, _ in program.probes]
 
 
 def clocks(programs: Iterable[ReadyProgram]) -> tuple[Clock, ...]:
@@ -88,3 +91,12 @@ def clocks(programs: Iterable[ReadyProgram]) -> tuple[Clock, ...]:
                 case PerfEvent(period=period, config=(config, _, _), mode=mode):
                     found.append(Clock(period, True, program, cookie, config, str(probe), mode != "user"))
     return tuple(found)
+
+
+SWITCHES = ("switch_out", "switch_in")
+"""The tracepoints of a thread that leaves a CPU or gets one."""
+
+
+def has_switches(spec: TracingSpec) -> bool:
+    """Whether anything fires when a CPU is given to another thread."""
+    return any(isinstance(each, RawTracepoint) and each.name in SWITCHES for each in _firings(spec))

@@ -26,6 +26,7 @@ State = frozenset[int]
 """What may hold the pointer: registers by number, stack slots by their offset from the frame pointer, below 0."""
 
 
+_STATE = layout("struct task_struct").offsets["__state"]
 _STACK_POINTER = layout("struct pt_regs").offsets["sp"]
 
 
@@ -46,6 +47,22 @@ def samples_registers(program: ProgramSpec) -> bool:
         return True
     size = layout("struct pt_regs").size
     return _loads_from(code, [(0, frozenset((1,)))], lambda offset: offset < size)
+
+
+def may_load_state(program: ProgramSpec) -> bool:
+    """Whether it may load the state of a task: of the current one, or of the first that it is given. What is at the
+    beginning of anything is taken for such a task."""
+    code = decode(program.code)
+    current = NUMBERS["get_current_task_btf"], NUMBERS["get_current_task"]
+    starts = [
+        (n + 1, frozenset((0,))) for n, x in enumerate(code)
+        if x.opcode == i.JMP | i.CALL and x.src == i.CALL_HELPER and x.imm in current
+    ]  # fmt: skip
+    given = [
+        (n + 1, frozenset((x.dst,))) for n, x in enumerate(code)
+        if x.opcode == i.LDX | i.MEM | i.DW and not x.offset and x.src != _FRAME
+    ]  # fmt: skip
+    return _loads_from(code, starts + given, lambda offset: offset == _STATE)
 
 
 def _loads(program: ProgramSpec, is_meant: Callable[[int], bool]) -> bool:

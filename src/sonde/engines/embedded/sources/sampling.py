@@ -19,9 +19,10 @@ from sonde.engines.embedded.environment import Environment
 from sonde.engines.embedded.programs import called_helpers
 from sonde.engines.embedded.sources.buffers import Buffers
 from sonde.engines.embedded.sources.firings import Clock
+from sonde.engines.embedded.sources.inherited_events import why_not
 from sonde.engines.embedded.sources.registers import samples_registers
 from sonde.engines.embedded.sources.stops import SAMPLED, Record
-from sonde.engines.embedded.sources.task_events import ClockSample, TaskEvents, Wanted, why_not
+from sonde.engines.embedded.sources.task_events import ClockSample, TaskEvents, Wanted
 from sonde.engines.embedded.sources.timers import TimerSource
 from sonde.engines.embedded.sources.wishes import STACK, USER
 from sonde.engines.embedded.task import Task
@@ -106,6 +107,8 @@ def open_events(clocks: Sequence[Clock], tids: Callable[[], Iterable[int]], is_r
 class Sampling:
     """Fires the clocks of `timers` that are sampled; `task` finds a thread. `lost` counts ticks without a sample."""
 
+    kind = SAMPLED
+
     def __init__(
         self, events: TaskEvents, memory: SampledMemory, environment: Environment, buffers: Buffers,
         timers: TimerSource, task: Callable[[int], Task | None],
@@ -113,6 +116,8 @@ class Sampling:
         self.events = events
         self.next = 0
         """When the rings are to be looked at, in ns of CLOCK_MONOTONIC."""
+        self.since = 0
+        """What was before is not told."""
         self._memory = memory
         self._environment = environment
         self._buffers = buffers
@@ -128,7 +133,8 @@ class Sampling:
         return self.events.lost + self._lost
 
     def start(self) -> None:
-        self.next = time.monotonic_ns() + _OFTEN
+        now = time.monotonic_ns()
+        self.next, self.since = now + _OFTEN, self.since or now
         self.events.enable()
 
     def merged(self, records: Sequence[Record], limit: int) -> Sequence[Record]:
@@ -136,7 +142,7 @@ class Sampling:
         self.next = time.monotonic_ns() + _OFTEN
         waiting = self._waiting
         if found := self.events.take():
-            waiting.extend(found)
+            waiting.extend(sample for sample in found if sample.time >= self.since)
             self._waiting = waiting = deque(sorted(waiting, key=attrgetter("time")))
         self._merged = []
         self._memory.look_again()
@@ -147,7 +153,7 @@ class Sampling:
         made: list[Record] = [(SAMPLED, 0, each.tid, each.time, n) for n, each in enumerate(self._merged)]
         return sorted([*made, *records], key=itemgetter(3))
 
-    def sampled(self, record: Record) -> None:
+    def handle(self, record: Record) -> None:
         """The handler of SAMPLED."""
         sample = self._merged[record[4]]
         task = self._task(sample.tid)

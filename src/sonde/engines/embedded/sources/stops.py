@@ -45,7 +45,11 @@ _CLONE = 56
 _PR_SET_NAME, _NAME_SIZE = 15, 16
 
 SAMPLED = 0
-"""A kind of records that the guardian does not write: a thread was found running (sampling.py). a: the sample."""
+"""A kind of records that the guardian does not write, as its own are above 0: a thread was found running (sampling.py).
+a: the sample."""
+
+SWITCHED = -1
+"""Another such kind: a CPU was given to a thread or taken from it (switching.py). a: which of those that came."""
 
 Record = tuple[int, ...]
 """A record's fields in the order of stops.Stop."""

@@ -2,32 +2,26 @@
 
 The kernel takes a sample where a thread runs, with its registers and the top of its stack, and nothing stops. Everybody
 may sample his own processes outside of the kernel (kernel.perf_event_paranoid up to 2); where it permits more, the time
-they are in the kernel is sampled too, with the registers that they have entered it with. What a process starts inherits
-its events, which have to be one for each CPU then (perf_mmap, kernel/events/core.c).
+they are in the kernel is sampled too, with the registers that they have entered it with.
 """
 
 from __future__ import annotations
 
-import errno
-import resource
 import struct
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from time import CLOCK_MONOTONIC
 
+from sonde.engines.embedded.sources.inherited_events import RING, InheritedEvents
 from sonde.engines.kernel import perf_events
-from sonde.engines.kernel.event_ring import EventRing
 from sonde.engines.kernel.syscalls import perf_event_open
 from sonde.formats import perf_events as perf
-from sonde.formats.perf_ring import BrokenRingError, PerfRecord
+from sonde.formats.perf_ring import PerfRecord
 from sonde.target.machine import online_cpus
 from sonde.typed import NamedTuple
 
 STACK_SIZE = 16 << 10
 """Bytes of a stack that come with a sample."""
-
-_RING = 4 << 20
-"""Bytes of a CPU's ring, if so much memory may be locked."""
 
 _REGISTERS = 0xFF0FFF
 """attr.sample_regs_user: all but ds, es, fs and gs (arch/x86/include/uapi/asm/perf_regs.h)."""
@@ -78,14 +72,12 @@ class TaskEvents:
 
     def __init__(self, wanted: Wanted, tids: Iterable[int]) -> None:
         """Events of these threads and of all that they make, not yet enabled. Raises OSError."""
-        self.lost = 0
         self.sees_kernel = True
         self._wanted = wanted
-        self._rings: dict[int, EventRing] = {}
-        self._events: list[int] = []
+        self._lost = 0
+        self._events = InheritedEvents()
         self._clock_of: dict[int, int] = {}
         self._throttled: dict[int, int] = {}
-        _raise_limit()
         try:
             for tid in tids:
                 # A thread that has ended meanwhile is no loss.
@@ -97,18 +89,18 @@ class TaskEvents:
 
     @property
     def descriptors(self) -> Sequence[int]:
-        return [ring.descriptor for ring in self._rings.values()]
+        return self._events.descriptors
+
+    @property
+    def lost(self) -> int:
+        return self._lost + self._events.broken
 
     def _open(self, tid: int) -> None:
         for clock, (period, in_kernel) in enumerate(self._wanted.clocks):
             for cpu in online_cpus():
                 event = self._open_one(period, in_kernel, tid, cpu)
                 self._clock_of[perf_events.identifier(event)] = clock
-                if cpu in self._rings:
-                    self._events.append(event)
-                    perf_events.set_output(event, self._rings[cpu].descriptor)
-                else:
-                    self._rings[cpu] = EventRing(event, _RING)
+                self._events.add(event, cpu)
 
     def _open_one(self, period: int, in_kernel: bool, tid: int, cpu: int) -> int:
         if in_kernel and self.sees_kernel:
@@ -126,35 +118,27 @@ class TaskEvents:
         flags |= _DISABLED | _INHERIT | _EXCLUDE_HYPERVISOR | _WATERMARK | _USE_CLOCKID
         made = bytearray(perf.ATTRIBUTES_SIZE)
         _ATTRIBUTES.pack_into(
-            made, 0, perf.TYPE_SOFTWARE, len(made), perf.SOFTWARE_CPU_CLOCK, period, kinds, 0, flags, _RING // 64,
+            made, 0, perf.TYPE_SOFTWARE, len(made), perf.SOFTWARE_CPU_CLOCK, period, kinds, 0, flags, RING // 64,
             _REGISTERS if self._wanted.registers else 0, STACK_SIZE if self._wanted.stack else 0, CLOCK_MONOTONIC,
         )  # fmt: skip
         return made
 
     def enable(self) -> None:
         """Begin: for what has inherited them as well."""
-        for event in (*self.descriptors, *self._events):
-            perf_events.enable(event)
+        self._events.enable()
 
     def take(self) -> list[ClockSample]:
         """All samples that are there, of each CPU in the order of time."""
         found: list[ClockSample] = []
-        for ring in self._rings.values():
-            try:
-                for record in ring.reader.read():
-                    self._take_up(record, found)
-            except BrokenRingError:
-                self.lost += 1
-                ring.reader.skip()
-                continue
-            ring.reader.advance()
+        for record in self._events.read():
+            self._take_up(record, found)
         return found
 
     def _take_up(self, record: PerfRecord, found: list[ClockSample]) -> None:
         if record.type == perf.RECORD_SAMPLE:
             found.append(self._sample(record.body))
         elif record.type == perf.RECORD_LOST:
-            self.lost += _LOST.unpack_from(record.body)[1]
+            self._lost += _LOST.unpack_from(record.body)[1]
         elif record.type == _THROTTLE:
             time, identifier = _STATE.unpack_from(record.body)
             self._throttled.setdefault(identifier, time)
@@ -162,7 +146,7 @@ class TaskEvents:
             time, identifier = _STATE.unpack_from(record.body)
             begin = self._throttled.pop(identifier, time)
             period, _ = self._wanted.clocks[self._clock_of.get(identifier, 0)]
-            self.lost += (time - begin) // period
+            self._lost += (time - begin) // period
 
     def _sample(self, body: memoryview) -> ClockSample:
         identifier, _, tid, time = _HEAD.unpack_from(body)
@@ -185,10 +169,7 @@ class TaskEvents:
 
     def close(self) -> None:
         """Closing twice is harmless."""
-        perf_events.close_all(self._events)
-        for ring in self._rings.values():
-            ring.close()
-        self._events, self._rings = [], {}
+        self._events.close()
 
 
 def _registers(found: tuple[int, ...]) -> tuple[bytes, int]:
@@ -196,22 +177,3 @@ def _registers(found: tuple[int, ...]) -> tuple[bytes, int]:
     ax, bx, cx, dx, si, di, bp, sp, ip, flags, cs, ss, r8, r9, r10, r11, r12, r13, r14, r15 = found
     order = (r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, _NO_CALL, ip, cs, flags, sp, ss)
     return _PT_REGS.pack(*order), sp
-
-
-def _raise_limit() -> None:
-    """An event takes a descriptor for each thread and CPU."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft != hard:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-
-
-def why_not(error: OSError) -> str:
-    """Why there are no such events, and what would help."""
-    if error.errno == errno.EMFILE:
-        return "an event for each thread and CPU takes more descriptors than `ulimit -n` allows"
-    if error.errno in (errno.EPERM, errno.EACCES, errno.ENOSYS):
-        return (
-            f"perf_event_open(2) is refused ({error.strerror}): `sysctl kernel.perf_event_paranoid=2` permits it for "
-            "one's own processes; a container needs a seccomp profile that permits it, or --cap-add=PERFMON"
-        )
-    return f"perf_event_open(2): {error.strerror}"

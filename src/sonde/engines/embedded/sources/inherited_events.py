@@ -1,0 +1,82 @@
+"""Perf events of threads, which what they start inherits: one for each thread and CPU, with a ring for each CPU.
+
+A ring of a thread's own would be none of what it starts (perf_mmap, kernel/events/core.c), so that an event is of one
+CPU, where all events share the ring.
+"""
+
+from __future__ import annotations
+
+import errno
+import resource
+from collections.abc import Iterator, Sequence
+
+from sonde.engines.kernel import perf_events
+from sonde.engines.kernel.event_ring import EventRing
+from sonde.formats.perf_ring import BrokenRingError, PerfRecord
+
+RING = 4 << 20
+"""Bytes of a CPU's ring, if so much memory may be locked."""
+
+
+class InheritedEvents:
+    """`descriptors` are readable when a ring has filled in part. `broken` counts rings whose content was lost."""
+
+    def __init__(self) -> None:
+        self.broken = 0
+        self._rings: dict[int, EventRing] = {}
+        self._events: list[int] = []
+        _raise_limit()
+
+    @property
+    def descriptors(self) -> Sequence[int]:
+        return [ring.descriptor for ring in self._rings.values()]
+
+    def add(self, event: int, cpu: int) -> None:
+        """Take over the descriptor of an event that was opened for this CPU. Raises OSError."""
+        if cpu in self._rings:
+            self._events.append(event)
+            perf_events.set_output(event, self._rings[cpu].descriptor)
+        else:
+            self._rings[cpu] = EventRing(event, RING)
+
+    def enable(self) -> None:
+        """Begin: for what has inherited them as well."""
+        for event in (*self.descriptors, *self._events):
+            perf_events.enable(event)
+
+    def read(self) -> Iterator[PerfRecord]:
+        """All records that are there, of each CPU in the order of time; one is valid until the next."""
+        for ring in self._rings.values():
+            try:
+                yield from ring.reader.read()
+            except BrokenRingError:
+                self.broken += 1
+                ring.reader.skip()
+                continue
+            ring.reader.advance()
+
+    def close(self) -> None:
+        """Closing twice is harmless."""
+        perf_events.close_all(self._events)
+        for ring in self._rings.values():
+            ring.close()
+        self._events, self._rings = [], {}
+
+
+def _raise_limit() -> None:
+    """An event takes a descriptor for each thread and CPU."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != hard:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+def why_not(error: OSError) -> str:
+    """Why there are no such events, and what would help."""
+    if error.errno == errno.EMFILE:
+        return "an event for each thread and CPU takes more descriptors than `ulimit -n` allows"
+    if error.errno in (errno.EPERM, errno.EACCES, errno.ENOSYS):
+        return (
+            f"perf_event_open(2) is refused ({error.strerror}): `sysctl kernel.perf_event_paranoid=2` permits it for "
+            "one's own processes; a container needs a seccomp profile that permits it, or --cap-add=PERFMON"
+        )
+    return f"perf_event_open(2): {error.strerror}"
