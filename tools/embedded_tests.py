@@ -29,7 +29,7 @@ KERNEL_PROVIDERS = (
 KERNEL_TYPES_HERE = {"task_struct"}
 """What the embedded engine declares as the kernel does."""
 
-KERNEL_VARIABLES = frozenset({"caller", "curcpu", "curthread", "stackdepth", "vtimestamp"})
+KERNEL_VARIABLES = frozenset({"caller", "curcpu", "curthread", "stackdepth"})
 KERNEL_FUNCTIONS = frozenset((
     "func", "mod", "mutex_owned", "mutex_owner", "mutex_type_adaptive", "mutex_type_spin", "pcap", "rw_iswriter",
     "rw_read_held", "rw_write_held", "stack", "sym",

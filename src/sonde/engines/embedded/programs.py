@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 
 from sonde.bpf.instructions import CALL, JMP, decode, encode
 from sonde.engines.base import EngineError
@@ -30,7 +31,12 @@ class ReadyProgram(NamedTuple):
 
 def called_helpers(spec: ProgramSpec) -> frozenset[int]:
     """The numbers of the helpers that a program calls."""
-    return frozenset(each.imm for each in decode(spec.code) if each.opcode == JMP | CALL and each.src == 0)
+    return _called(spec.code)
+
+
+@lru_cache(maxsize=64)
+def _called(code: bytes) -> frozenset[int]:
+    return frozenset(each.imm for each in decode(code) if each.opcode == JMP | CALL and each.src == 0)
 
 
 def prepare(

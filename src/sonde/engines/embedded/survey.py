@@ -69,7 +69,7 @@ def _samples() -> Row:
     from sonde.engines.embedded.sources.inherited_events import why_not
     from sonde.engines.embedded.sources.task_events import TaskEvents, Wanted
 
-    purpose = "profile-n of the embedded engine with registers and stacks"
+    purpose = "profile-n with registers and stacks, and sched:::on-cpu, of the embedded engine"
     try:
         events = TaskEvents(Wanted(((1_000_000, True),), True, True), [os.getpid()])
     except OSError as error:

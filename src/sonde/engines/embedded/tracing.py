@@ -326,15 +326,8 @@ class EmbeddedTracing:
                 self._environment.task, self._environment.now = self._own, 0
                 self._buffers.arguments[:] = bytes(len(self._buffers.arguments))
                 ready.run(self._buffers.arguments_at)
-                self._begin_here(program)
                 return
         raise EngineError(f"there is no program {program}")
-
-    def _begin_here(self, program: str) -> None:
-        """Nothing is told of what was before BEGIN, as far as that is not known from stops."""
-        for each in (self._sampling, self._switching):
-            if each is not None and program == "BEGIN":
-                each.since = time.monotonic_ns()
 
     def wait(self, timeout: float | None, others: Sequence[int] = ()) -> list[int]:
         """Sleep until a ring has data, one of the `others` (file descriptors) is readable, a signal arrives or

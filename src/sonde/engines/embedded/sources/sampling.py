@@ -116,8 +116,6 @@ class Sampling:
         self.events = events
         self.next = 0
         """When the rings are to be looked at, in ns of CLOCK_MONOTONIC."""
-        self.since = 0
-        """What was before is not told."""
         self._memory = memory
         self._environment = environment
         self._buffers = buffers
@@ -133,8 +131,7 @@ class Sampling:
         return self.events.lost + self._lost
 
     def start(self) -> None:
-        now = time.monotonic_ns()
-        self.next, self.since = now + _OFTEN, self.since or now
+        self.next = time.monotonic_ns() + _OFTEN
         self.events.enable()
 
     def merged(self, records: Sequence[Record], limit: int) -> Sequence[Record]:
@@ -142,7 +139,7 @@ class Sampling:
         self.next = time.monotonic_ns() + _OFTEN
         waiting = self._waiting
         if found := self.events.take():
-            waiting.extend(sample for sample in found if sample.time >= self.since)
+            waiting.extend(found)
             self._waiting = waiting = deque(sorted(waiting, key=attrgetter("time")))
         self._merged = []
         self._memory.look_again()

@@ -34,7 +34,10 @@ _OFTEN = 20_000_000
 """ns between two looks at the rings."""
 
 _PATIENCE = 1_000_000_000
-"""ns for which a thread's first switches wait for its making."""
+"""ns for which a thread's first switches wait for its making where no other records come."""
+
+_MOST_EARLY = 4096
+"""Switches of a thread that wait so at most."""
 
 Fire = Callable[..., None]
 """(tracepoint, thread, time, arguments ...)"""
@@ -78,8 +81,6 @@ class Switching:
         self.events = events
         self.next = 0
         """When the rings are to be looked at, in ns of CLOCK_MONOTONIC."""
-        self.since = 0
-        """What was before is not told."""
         self._known = known
         self._fire = fire
         self._lost = 0
@@ -93,8 +94,7 @@ class Switching:
         return self.events.lost + self._lost
 
     def start(self) -> None:
-        now = time.monotonic_ns()
-        self.next, self.since = now + _OFTEN, self.since or now
+        self.next = time.monotonic_ns() + _OFTEN
         self.events.enable()
 
     def watch(self, handlers: dict[int, Handler]) -> None:
@@ -129,9 +129,10 @@ class Switching:
     def merged(self, records: Sequence[Record], limit: int) -> Sequence[Record]:
         """The records, and among them the switches up to that time, behind which there may be other records."""
         self.next = time.monotonic_ns() + _OFTEN
-        self._give_up(limit - _PATIENCE)
+        if not records:
+            self._give_up(limit - _PATIENCE)
         if found := self.events.take():
-            self._waiting.extend(switch for switch in found if switch.time >= self.since)
+            self._waiting.extend(found)
             self._waiting = deque(sorted(self._waiting, key=attrgetter("time")))
         waiting = self._waiting
         self._merged = []
@@ -148,7 +149,11 @@ class Switching:
         if switch.tid in self._known:
             self._tell(switch)
         else:
-            self._early.setdefault(switch.tid, []).append(switch)
+            waiting = self._early.setdefault(switch.tid, [])
+            if len(waiting) < _MOST_EARLY:
+                waiting.append(switch)
+            else:
+                self._lost += 1
 
     def _tell(self, switch: Switch) -> None:
         task = self._known[switch.tid]
@@ -164,7 +169,7 @@ class Switching:
             self._tell(switch)
 
     def _give_up(self, before: int) -> None:
-        """Nobody has told by that time of threads that were there before."""
+        """Nobody tells of threads whose last switch was before that: they are not traced (CLONE_UNTRACED)."""
         for tid in [tid for tid, switches in self._early.items() if switches[-1].time < before]:
             self._lost += len(self._early.pop(tid))
 
