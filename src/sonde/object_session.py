@@ -33,7 +33,7 @@ _AT_A_TIME, _MOST_TAKEN = 8, 1 << 15
 _FULL = 16
 """A ring of which this part was full is looked at again at once."""
 
-_BUSY, _DISCARD = 1 << 31, 1 << 30
+_BUSY, _DISCARD, _HEADER = 1 << 31, 1 << 30, 8
 
 
 class ObjectSession:
@@ -61,6 +61,9 @@ class ObjectSession:
             )
         self._spec = spec
         self._room = {each.name: each.max_entries for each in spec.maps}
+        self._largest: dict[str, int] = {}
+        self._full: dict[str, int] = {}
+        """Of each ring the size of the largest record that it has had, and how often there was no room for one more."""
         self._taken: deque[tuple[str, bytes]] = deque()
         self._is_filling = False
         self._tracing: KernelTracing = engine.load(spec)
@@ -138,11 +141,20 @@ class ObjectSession:
                 data = bytes(view)
             ring.advance(len(data))
             self._is_filling |= len(data) > self._room[name] // _FULL
-            self._taken += ((name, record) for record in _records(data))
+            records = list(_records(data))
+            self._notice_full(name, len(data), records)
+            self._taken += ((name, record) for record in records)
         for name, output in self._outputs.items():
             written = output.read()
             self._taken += ((name, record) for record in written.records)
             self._report.lost(name, written.lost)
+
+    def _notice_full(self, name: str, size: int, records: Sequence[bytes]) -> None:
+        """A program whose record finds no room in a ring is told so, and nobody else: that there was none for one as
+        large as others is all that can be known."""
+        largest = self._largest[name] = max((self._largest.get(name, 0), *map(len, records)))
+        if size + _HEADER + largest > self._room[name]:
+            self._full[name] = self._full.get(name, 0) + 1
 
     def _show(self, count: int) -> None:
         """The next records that were taken."""
@@ -156,6 +168,11 @@ class ObjectSession:
                 self._report.printed(text)
 
     def _show_losses(self) -> None:
+        for name, output in self._outputs.items():
+            self._report.lost(name, output.lost_last())
+        for name, times in self._full.items():
+            if name != printk.RING:
+                self._report.was_full(name, times, self._room[name])
         if printk.RING in self._spec.rings:
             ((_, value),) = self._tracing.read_map(printk.LOST)
             self._report.lost("bpf_printk", struct.unpack("=Q", value)[0])

@@ -23,6 +23,7 @@ from sonde.engines.base import EngineError
 from sonde.engines.kernel.engine import KernelEngine
 from sonde.engines.kernel.stamps import StampValues
 from sonde.object_session import ObjectSession
+from sonde.objects.alternatives import alternatives
 from sonde.objects.display import display
 from sonde.objects.errors import ObjectError
 from sonde.objects.front_end import Loadable, loadable
@@ -66,6 +67,7 @@ def run_object(arguments: Arguments, messages: Messages) -> int:
             reason = harm(made.spec)
             require_allowed(bool(reason), options, reason)
             _tell_idle(made, messages)
+            _tell_alternatives(made, messages)
             if "verbose" in arguments.flags:
                 for name, wanted in made.requests.items():
                     count = f", {len(wanted.firings)} places" if len(wanted.firings) > 1 else ""
@@ -123,6 +125,18 @@ def _tell_idle(made: Loadable, messages: Messages) -> None:
         messages.error(
             f"program {name} is attached nowhere, since its section {section} does not say where: "
             f"--attach {name}=PLACE does"
+        )
+
+
+def _tell_alternatives(made: Loadable, messages: Messages) -> None:
+    """Say which programs do the same in two ways, so that what they count is counted twice."""
+    for event, programs in alternatives(made.requests):
+        *most, last = (f"{name} ({section})" for name, section in programs)
+        how_many = "both" if len(programs) == 2 else "all"
+        choice = " or ".join(f"--program {name}=off" for name, _ in programs)
+        messages.error(
+            f"programs {', '.join(most)} and {last} are {how_many} attached to {event}: where they are alternatives, "
+            f"what happens counts twice unless one is left out by {choice}"
         )
 
 

@@ -81,6 +81,13 @@ class ObjectReport:
         if count:
             self._say(f"{count} record{'' if count == 1 else 's'} of {name} lost: there was no room")
 
+    def was_full(self, name: str, times: int, size: int) -> None:
+        """Of a ring buffer, which does not count what it has no room for."""
+        self._say(
+            f"ring buffer {name} was full {times} time{'' if times == 1 else 's'}: records may be lost, which Linux "
+            f"does not count; --map {name}={2 * size} makes it larger"
+        )
+
     def can_show(self, spec: MapSpec) -> bool:
         """Whether its elements are values at all."""
         return spec.kind in _SHOWN and not spec.inner

@@ -153,7 +153,9 @@ def open_trace_event(event_id: int, cpu: int) -> int:
 
 def open_output(cpu: int) -> int:
     """An event whose ring takes what programs on `cpu` write with bpf_perf_event_output; each record wakes readers."""
-    return open_on_cpu(_output(SAMPLE_RAW, _DISABLED, 1), cpu)
+    made = _output(SAMPLE_RAW, _DISABLED, 1)
+    struct.pack_into("=Q", made, _READ_FORMAT, _FORMAT_LOST)
+    return open_on_cpu(made, cpu)
 
 
 def timed_output(watermark: int, sample_type: int = 0) -> bytearray:

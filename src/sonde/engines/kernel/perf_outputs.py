@@ -26,6 +26,7 @@ class PerfOutput:
         """Raises EngineError."""
         self._rings = PerfRings(array, _PAGES, perf_events.open_output)
         self.descriptors = self._rings.descriptors
+        self._told = 0
 
     def read(self) -> Written:
         """All records since the last call, those of one CPU in their order."""
@@ -38,7 +39,12 @@ class PerfOutput:
                 elif record.type == perf.RECORD_SAMPLE:
                     records.append(bytes(decode_sample(record.body, perf.SAMPLE_RAW).raw))
             reader.advance()
+        self._told += lost
         return Written(records, lost)
+
+    def lost_last(self) -> int:
+        """How many found no room behind the last record that did: of those no record tells. 0 before Linux 6.0."""
+        return max((perf_events.lost_records(self.descriptors) or 0) - self._told, 0)
 
     def close(self) -> None:
         self._rings.close()
