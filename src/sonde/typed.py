@@ -43,18 +43,30 @@ else:
     def cast(_type, value):
         return value
 
+    _Function = type(lambda: None)
+    _NAMES = {"_new": tuple.__new__, "__builtins__": {}}
+    _CONSTRUCTORS = {}
+
     def TypeVar(name, **_bounds):  # noqa: N802 - the name of what it stands for
         return name
 
+    def _constructor(number):
+        """The code of a constructor of so many fields."""
+        fields = "".join(f"_{n}, " for n in range(number))
+        return eval(f"lambda _cls, {fields}: _new(_cls, ({fields}))", {}).__code__
+
     def _new(cls, *values, **named):
-        """The constructor until it is first called: make the real one, then call it."""
-        body = "".join(f"{f}, " for f in cls._fields)
-        parameters = [f"{f}=_d[{f!r}]" if f in cls._field_defaults else f for f in cls._fields]
-        names = {"_d": cls._field_defaults, "_new": tuple.__new__, "__builtins__": {}}
-        made = eval(f"lambda _cls, {', '.join(parameters)}: _new(_cls, ({body}))", names)
-        made.__name__ = "__new__"
-        cls.__new__ = made
-        return made(cls, *values, **named)
+        """The constructor until it is first called: make the real one, then call it.
+
+        Compiling one takes longer than all else here, so classes with as many fields share it.
+        """
+        fields, defaults = cls._fields, cls._field_defaults
+        number = len(fields)
+        code = _CONSTRUCTORS.get(number) or _CONSTRUCTORS.setdefault(number, _constructor(number))
+        given = tuple(defaults[field] for field in fields if field in defaults)
+        code = code.replace(co_varnames=("_cls", *fields))
+        cls.__new__ = _Function(code, _NAMES, "__new__", given)
+        return cls.__new__(cls, *values, **named)
 
     def _replace(self, **changes):
         """A copy with some fields changed."""

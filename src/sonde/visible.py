@@ -10,10 +10,9 @@ import re
 from collections.abc import Callable
 
 _NAMED = {0: "\\0", 7: "\\a", 8: "\\b", 9: "\\t", 10: "\\n", 11: "\\v", 12: "\\f", 13: "\\r"}
-_IS_PLAIN = re.compile(rb"[ -~]*").fullmatch
-_HAS_CONTROLS = re.compile(rb"[\0-\x08\n-\x1f\x7f]|\xc2[\x80-\x9f]|\xe2\x80[\xa8\xa9]").search
+_HAS_CONTROLS = rb"[\0-\x08\n-\x1f\x7f]|\xc2[\x80-\x9f]|\xe2\x80[\xa8\xa9]"
 """C0 but for tabs, DEL, and in UTF-8 C1 and the ends of lines and paragraphs, U+2028 and U+2029."""
-_CONTROLS = re.compile("[\0-\x08\n-\x1f\x7f-\x9f\u2028\u2029]")
+_CONTROLS = "[\0-\x08\n-\x1f\x7f-\x9f\u2028\u2029]"
 _LONE_BYTES = range(0xDC80, 0xDD00)
 """The surrogates that stand for bytes which are no UTF-8 (PEP 383)."""
 _MOST_KEPT = 1 << 14
@@ -30,7 +29,7 @@ def visible(text: str) -> str:
 
 def visible_bytes(text: bytes) -> bytes:
     """`visible` for bytes that are, or should be, UTF-8."""
-    if _IS_PLAIN(text):
+    if _is_plain(text):
         return text
     return visible(text.decode(errors="surrogateescape")).encode()
 
@@ -38,14 +37,19 @@ def visible_bytes(text: bytes) -> bytes:
 def single_line(text: str) -> str:
     """For rows that programs read: escaped is what ends a line or steers a terminal, all else is kept byte for byte,
     tabs too."""
-    return text if text.isprintable() else _CONTROLS.sub(lambda found: _escape(found[0]), text)
+    return text if text.isprintable() else re.sub(_CONTROLS, lambda found: _escape(found[0]), text)
 
 
 def single_line_bytes(text: bytes) -> bytes:
     """`single_line` for bytes; those that are no UTF-8 are kept."""
-    if not _HAS_CONTROLS(text):
+    if _is_plain(text) or not re.search(_HAS_CONTROLS, text):
         return text
     return single_line(text.decode(errors="surrogateescape")).encode(errors="surrogateescape")
+
+
+def _is_plain(text: bytes) -> bool:
+    """Most text is, so this is to be quick."""
+    return text.isascii() and text.decode("ascii").isprintable()
 
 
 def visible_lines(text: str) -> str:

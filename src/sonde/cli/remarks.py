@@ -11,10 +11,10 @@ from sonde.typed import NamedTuple
 _OF_SHELLS = frozenset(("|", "||", "&", "&&", ";", "<", ">", ">>", "2>", "2>&1", "2>/dev/null", ">/dev/null"))
 
 
-_MAY_BE_0 = re.compile(r"\$target\s*(?:[=!]=\s*0|\?|&&|\|\|)|!\s*\$target|\b0\s*[=!]=\s*\$target")
+_MAY_BE_0 = r"\$target\s*(?:[=!]=\s*0|\?|&&|\|\|)|!\s*\$target|\b0\s*[=!]=\s*\$target"
 """Who asks whether there is a process knows that there may be none."""
 
-_NO_USE = re.compile(r"/\*.*?\*/|\bprogenyof\s*\(\s*\$target\s*\)|\"(?:[^\"\\]|\\.)*\"", re.DOTALL)
+_NO_USE = r"(?s:/\*.*?\*/)|\bprogenyof\s*\(\s*\$target\s*\)|\"(?s:[^\"\\]|\\.)*\""
 """Comments and texts, and a predicate that holds for all processes where there is none."""
 
 
@@ -50,8 +50,8 @@ def _characters(given: Given) -> Iterator[Remark]:
 def targets(given: Sequence[Given]) -> Iterator[Remark]:
     """Programs about $target where there is none."""
     for each in given:
-        text = _NO_USE.sub("", each.original)
-        if "$target" in text and not _MAY_BE_0.search(text):
+        text = re.sub(_NO_USE, "", each.original)
+        if "$target" in text and not re.search(_MAY_BE_0, text):
             where = each.source.file or "command line"
             what = f"{where}: $target is 0, as there is neither -c nor -p"
             yield Remark(what, "start a command with -c, or give a process with -p")

@@ -28,7 +28,6 @@ from sonde.codegen.nullable import gather_nullable
 from sonde.codegen.partial import require_parts
 from sonde.codegen.parts import Divider, records
 from sonde.codegen.program import frames_of, generate, generate_error_routine
-from sonde.codegen.routines.catalog import routine
 from sonde.codegen.settings import Settings
 from sonde.codegen.turns import has_loops
 from sonde.codegen.type_table import TypeTable
@@ -179,6 +178,8 @@ class Compilation:
             made = self._subprograms[name]
             return made.b.function, made.positions
         if name != ERROR_ROUTINE:
+            from sonde.codegen.routines.catalog import routine  # all of them, of which most programs call none
+
             return routine(name), ()
         errors = [p for p in self.planned if ERROR in p[0].probes]
         made = generate_error_routine(InternalContext(ERROR), errors, self.shared)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sonde.codegen import actions, assignments, builtins, calls, conditions, integers, strings, variables
+from sonde.codegen import actions, assignments, builtins, conditions, integers, strings, variables
 from sonde.codegen.access import plain
 from sonde.codegen.generation import Generation, Handlers
 from sonde.codegen.ir import Operand
@@ -21,6 +21,24 @@ def _argument(g: Generation, e: tree.Argument) -> Operand:
         return integers.from_place(g, e)
     value: Operand = typed  # type: ignore[assignment]
     return plain(g, value) if integers.is_trusted(g, e) else value
+
+
+def _call(g: Generation, e: tree.Call) -> Operand:
+    from sonde.codegen.calls import value  # the subroutines, which many programs do without
+
+    return value(g, e)
+
+
+def _stack(g: Generation, e: tree.StackTrace) -> Operand:
+    from sonde.codegen.calls import stack
+
+    return stack(g, e)
+
+
+def _string_call(g: Generation, e: tree.Expr, into: Memory, size: int) -> None:
+    from sonde.codegen.calls import string
+
+    string(g, e, into, size)
 
 
 def _probe_variable(g: Generation, e: tree.ProbeVariable) -> Operand:
@@ -54,8 +72,8 @@ _VALUES: dict[type, Any] = {
     tree.Assign: assignments.assign,
     tree.Increment: assignments.increment,
     tree.Comma: integers.comma,
-    tree.Call: calls.value,
-    tree.StackTrace: calls.stack,
+    tree.Call: _call,
+    tree.StackTrace: _stack,
     tree.StringConst: integers.string_address,
 }
 
@@ -81,7 +99,7 @@ _STRINGS: dict[type, Any] = {
     tree.Cast: strings.cast,
     tree.Assign: strings.assignment,
     tree.Comma: strings.assignment,
-    tree.Call: calls.string,
+    tree.Call: _string_call,
 }
 
 _CONDITIONS: dict[type, Any] = {

@@ -44,6 +44,8 @@ def inputs(name: str, arguments: str | None) -> int:
     """`probe.Syscall.inputs` of the function `name`; `arguments` are `type name, type name`, None if not known."""
     if arguments is None or name in _NEVER_RETURN:
         return 0
+    if "*" not in arguments:
+        return 0 if name in _BEHIND else CHANGES_NOTHING
     also = _INPUTS.get(name, "").split()
     found, changes = 0, name in _BEHIND
     for number, (kind, _, called) in enumerate(each.rpartition(" ") for each in arguments.split(", ")):

@@ -30,7 +30,7 @@ _ALIASES: dict[str, Type] = {
 common ones need no BTF."""
 
 _SIMPLE = {kind.name: kind for kind in types.BASE_TYPES}
-_TOKEN = re.compile(r"[A-Za-z_]\w*|\*")
+_TOKEN = r"[A-Za-z_]\w*|\*"
 _QUALIFIERS = ("const", "volatile")
 _IGNORED = {"__user", "__kernel", "__rcu", "__percpu", "__iomem", "__force", "__seg_gs", "__attribute__", "restrict"}
 
@@ -42,7 +42,7 @@ def parse(text: str, lookup: Lookup, user: bool = False) -> Type | None:
     pointer to an unknown structure points to an incomplete one.
     """
     text, bracket, brackets = text.partition("[")
-    tokens = [token for token in _TOKEN.findall(text) if token not in _IGNORED]
+    tokens = [token for token in re.findall(_TOKEN, text) if token not in _IGNORED]
     star = tokens.index("*") if "*" in tokens else len(tokens)
     leading, trailing = tokens[:star], tokens[star:]
     base = _base([word for word in leading if word not in _QUALIFIERS], lookup, bool(trailing))

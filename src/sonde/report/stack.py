@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 
 from sonde.consume.events import Value
@@ -28,7 +27,7 @@ _MOST_COLUMNS = 1024
 _MOST_CHUNKS = 1 << 16
 """Such texts of one process."""
 
-_GLUE = re.compile(rb"vmlinux`(__traceiter_|__bpf_trace_|bpf_trace_run|bpf_prog_)").match
+_GLUE = tuple(b"vmlinux`" + name for name in (b"__traceiter_", b"__bpf_trace_", b"bpf_trace_run", b"bpf_prog_"))
 
 
 def _plus(offset: int) -> bytes:
@@ -185,7 +184,7 @@ class Addresses:
     def _is_glue(self, address: int) -> bool:
         found = self._glue.get(address)
         if found is None:
-            found = self._glue[address] = bool(_GLUE(self.kernel(address)))
+            found = self._glue[address] = self.kernel(address).startswith(_GLUE)
         return found
 
     def _lines_of(self, process: int, indent: int | None, is_first: bool = False) -> _Lines:

@@ -69,7 +69,7 @@ class Checker:
 
     def use_libraries(self, find: Callable[[], Sequence[Source]]) -> None:
         """Libraries to be found when a name is first asked for, and parsed when a name of theirs is used."""
-        self._libraries = Libraries(find, self._add_library_text)
+        self._libraries = Libraries(find, self._add_library_text, BUILTINS)
         self._scope.provide = self._libraries.provide
 
     def read_libraries(self, directories: Sequence[str]) -> None:

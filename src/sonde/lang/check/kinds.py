@@ -29,7 +29,7 @@ ARRAY_AS_STRING = Typedef("string", STRING)
 """The type of a string that a translator gives for a member that is declared as an array of characters: as an array it
 may be cast to a pointer, which no other string may."""
 
-_OF_ARRAY = re.compile(r"(?<=\w)\[")
+_OF_ARRAY = r"(?<=\w)\["
 """Where the size of an array begins, which messages set off."""
 
 
@@ -120,7 +120,7 @@ def spell(kind: Type) -> str:
         return "function pointer"
     if isinstance(base, Function):
         return "function"
-    return single_line(_OF_ARRAY.sub(" [", name_of(kind), 1).replace("(anon)", ""))
+    return single_line(re.sub(_OF_ARRAY, " [", name_of(kind), count=1).replace("(anon)", ""))
 
 
 def compatible(left: Type, right: Type) -> bool:

@@ -4,44 +4,47 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 
 from sonde.lang.d.source import Source
 
-_DECLARED = re.compile(
-    r"""
+_DECLARED = r"""(?x)
       \binline\b [^=;\[]*? \b(?P<inline>\w+) \s* (?:\[[^\]]*\])* \s* =
     | \btypedef\b [^;{]*? \b(?P<typedef>\w+) \s* (?:\[[^\]]*\])* \s* ;
     | \} \s* (?P<closed>\w+) \s* ;
     | \b(?:struct|union) \s+ (?P<tag>\w+) \s* \{
     | \benum\b [^{;]* \{ (?P<enumerators>[^}]*) \}
-    """,
-    re.VERBOSE,
-)
-_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
-_WORD = re.compile(r"[a-zA-Z_]\w*")
+"""
+_COMMENT = r"(?s)/\*.*?\*/"
+_WORD = r"[a-zA-Z_]\w*"
 
 
 def declared_names(text: str) -> set[str]:
     """The names a library may declare: all that it does, and perhaps a few more."""
     names: set[str] = set()
-    for match in _DECLARED.finditer(_COMMENT.sub(" ", text)):
-        names.update(_WORD.findall(match[match.lastgroup or 0]))
+    for match in re.finditer(_DECLARED, re.sub(_COMMENT, " ", text)):
+        names.update(re.findall(_WORD, match[match.lastgroup or 0]))
     return names
 
 
 class Libraries:
-    """The libraries of one session; `find` reads them all, `add` parses one and adds its items to the program."""
+    """The libraries of one session; `find` reads them all, `add` parses one and adds its items to the program. `taken`
+    are names that none declares: the language has them."""
 
-    def __init__(self, find: Callable[[], Sequence[Source]], add: Callable[[Source], None]) -> None:
+    def __init__(
+        self, find: Callable[[], Sequence[Source]], add: Callable[[Source], None], taken: Set[str] = frozenset()
+    ) -> None:
         self._find = find
         self._sources: Sequence[Source] = ()
         self._add = add
+        self._taken = taken
         self._index: dict[str, list[int]] | None = None
         self._added: set[int] = set()
 
     def provide(self, name: str) -> None:
         """Add the libraries that declare `name`, unless they were added before."""
+        if name in self._taken:
+            return
         if self._index is None:
             self._sources = self._find()
             self._index = self._make_index()

@@ -12,7 +12,7 @@ from sonde.lang.d.syntax import Pragma
 from sonde.lang.errors import DError
 
 _QUOTE = '"'
-_VERSION = re.compile(r'"[0-9]*(?:\.[0-9]*){0,2}"')
+_VERSION = r'"[0-9]*(?:\.[0-9]*){0,2}"'
 
 
 class Pragmas:
@@ -115,7 +115,7 @@ class Pragmas:
         words = pragma.words
         if len(words) < 2 or not words[0].startswith(_QUOTE) or words[1].startswith(_QUOTE):
             raise _malformed(pragma, '"version" <ident>')
-        if not _VERSION.fullmatch(words[0]):
+        if not re.fullmatch(_VERSION, words[0]):
             raise DError(
                 "D_PRAGMA_INVAL", f"invalid version string specified by #pragma {pragma.name}", pragma.position
             )

@@ -8,7 +8,7 @@ from sonde.lang.d.syntax import Integer, StringLiteral
 from sonde.lang.errors import DError, Position
 from sonde.lang.types import INT, LLONG, LONG, UINT, ULLONG, ULONG, Int
 
-_ESCAPE = re.compile(rb"\\([0-7]{1,3}|x[0-9a-fA-F]*|.)", re.DOTALL)
+_ESCAPE = rb"(?s)\\([0-7]{1,3}|x[0-9a-fA-F]*|.)"
 _SIMPLE_ESCAPES = {
     b"a": b"\a", b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t", b"v": b"\v",
     b'"': b'"', b"\\": b"\\",
@@ -64,7 +64,7 @@ def string(text: str, position: Position) -> StringLiteral:
 
 def _unescape(text: str) -> bytes:
     content = text.encode("utf-8", "surrogateescape")
-    return _ESCAPE.sub(_escape_value, content) if b"\\" in content else content
+    return re.sub(_ESCAPE, _escape_value, content) if b"\\" in content else content
 
 
 def _escape_value(match: re.Match[bytes]) -> bytes:

@@ -8,7 +8,7 @@ from sonde.lang.d.syntax import Pragma
 from sonde.lang.errors import DError, Position
 from sonde.typed import NamedTuple
 
-_WORD = re.compile(r'\s+|/\*.*?\*/|("(?:[^"\\]|\\.)*(?:"|\\?$)|(?:(?!/\*)[^\s"])+|.)')
+_WORD = r'\s+|/\*.*?\*/|("(?:[^"\\]|\\.)*(?:"|\\?$)|(?:(?!/\*)[^\s"])+|.)'
 
 _OF_C = ("define", "elif", "else", "endif", "if", "ifdef", "ifndef", "include", "undef")
 
@@ -24,7 +24,7 @@ def directive(text: str, position: Position) -> Pragma | LineMarker | None:
     """What the control line `text` (from its `#` on, without the newline) says; None if it is to be ignored."""
     if text.startswith("#!"):
         return None
-    words = [word for word in _WORD.findall(text[1:]) if word]
+    words = [word for word in re.findall(_WORD, text[1:]) if word]
     if not words:
         return None
     name = words[0]

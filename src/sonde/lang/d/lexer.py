@@ -50,7 +50,7 @@ TARGET = "$target"
 """A macro variable, and a name where its value is known only when the program runs."""
 
 _BLANK = re.compile(r"[ \t\r\f\v\n]+")
-_AFTER_PREDICATE = re.compile(r"(?:[ \t\r\f\v\n]+|/\*.*?\*/)*+(?:[;{]|/(?!\*)|\Z)", re.DOTALL)
+_AFTER_PREDICATE = r"(?s:[ \t\r\f\v\n]+|/\*.*?\*/)*+(?:[;{]|/(?!\*)|\Z)"
 _IDENTIFIER = re.compile(r"[0-9]+")
 SLASHES = r"(?<=:)\.{0,2}/[-0-9a-zA-Z_.+@/]+(?=:)|/(?=[-0-9a-zA-Z_.+/]*@[0-9])"
 """What may be in a probe description with a slash that begins no predicate: a field that is the path of a file, and a
@@ -72,11 +72,9 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE,
 )
-_PIECE_OF_BODY = re.compile(
-    r"""[^\s{}"'/#]+ | "[^"\\\n]*(?:\\.[^"\\\n]*)*" | '[^'\\\n]*(?:\\.[^'\\\n]*)*' | \S""", re.VERBOSE
-)
-_NUMERIC_ARGUMENT = re.compile(r"([-+]?)((?:0[xX][0-9a-fA-F]+|[0-9]+)[uU]?[lL]?[lL]?)\Z")
-_NAME_ARGUMENT = re.compile(r"[a-zA-Z_`][0-9a-zA-Z_`]*\Z")
+_PIECE_OF_BODY = r"""[^\s{}"'/#]+|"[^"\\\n]*(?:\\.[^"\\\n]*)*"|'[^'\\\n]*(?:\\.[^'\\\n]*)*'|\S"""
+_NUMERIC_ARGUMENT = r"([-+]?)((?:0[xX][0-9a-fA-F]+|[0-9]+)[uU]?[lL]?[lL]?)\Z"
+_NAME_ARGUMENT = r"[a-zA-Z_`][0-9a-zA-Z_`]*\Z"
 _OPENING = {")": "(", "]": "[", "}": "{"}
 
 
@@ -151,7 +149,7 @@ class Lexer:
         depth, self.open["{"] = 1, self.open["{"] - 1
         while depth:
             self._skip()
-            match = _PIECE_OF_BODY.match(self.text, self._offset)
+            match = re.compile(_PIECE_OF_BODY).match(self.text, self._offset)
             if match is None:
                 raise DError("D_SYNTAX", "syntax error near end-of-input", self.position())
             self._offset = match.end()
@@ -260,7 +258,7 @@ class Lexer:
             if not self.open[_OPENING[text]]:
                 raise DError("D_SYNTAX", f"extra {text} in input stream", position)
             self.open[_OPENING[text]] -= 1
-        elif self.in_predicate and text[0] == "/" and _AFTER_PREDICATE.match(self.text, offset + 1):
+        elif self.in_predicate and text[0] == "/" and re.compile(_AFTER_PREDICATE).match(self.text, offset + 1):
             return self._predicate_end(position, offset)
         return Token(text, text, position, offset)
 
@@ -292,10 +290,10 @@ class Lexer:
 
 
 def _argument_token(text: str, value: str, position: Position, offset: int) -> Token:
-    number = _NUMERIC_ARGUMENT.match(value)
+    number = re.match(_NUMERIC_ARGUMENT, value)
     if number:
         return Token(NUMBER, text, position, offset, _numeric_argument(text, number[1], number[2], position))
-    if _NAME_ARGUMENT.match(value):
+    if re.match(_NAME_ARGUMENT, value):
         return Token(value if value in KEYWORDS else NAME, value, position, offset)
     if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'":
         value = value[1:-1]
