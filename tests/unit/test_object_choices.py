@@ -9,7 +9,7 @@ from test_object_linking import RETURN, NoKernel
 
 from sonde.bpf import instructions as i
 from sonde.bpf import maps, programs
-from sonde.cli.destructive import harm
+from sonde.cli.harm import harm
 from sonde.objects.choices import Words, given_choices
 from sonde.objects.errors import ObjectError
 from sonde.objects.front_end import loadable

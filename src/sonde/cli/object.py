@@ -7,11 +7,12 @@ from collections.abc import Sequence
 
 from sonde.bpf.helpers import POISON
 from sonde.cli.arguments import Arguments
-from sonde.cli.destructive import harm, require_allowed
+from sonde.cli.destructive import require_allowed
 from sonde.cli.disassembly import machine_code
 from sonde.cli.endings import require_command, status_of
 from sonde.cli.engines import KERNEL, choose
 from sonde.cli.errors import engine_error
+from sonde.cli.harm import harm
 from sonde.cli.messages import FatalError, Messages
 from sonde.cli.names import Names
 from sonde.cli.object_choices import choices

@@ -7,8 +7,9 @@ from collections.abc import Iterable
 
 from sonde import __version__
 from sonde.cli.arguments import Arguments
-from sonde.cli.destructive import harm, require_allowed
+from sonde.cli.destructive import require_allowed
 from sonde.cli.engines import EMBEDDED, choose
+from sonde.cli.harm import harm
 from sonde.cli.kernels import registry_of
 from sonde.cli.messages import FatalError, Messages
 from sonde.cli.output import show
