@@ -10,11 +10,10 @@ from sonde.typed import NoReturn
 
 
 def start() -> NoReturn:
-    """Ends with the command's status, which the start of a zip file would not hand on. The file's name without its
-    suffix is the command's: sonde.pyz, dtrace.pyz."""
+    """The file's name without its suffix is the command's: sonde.pyz, dtrace.pyz."""
     name = os.path.basename(sys.argv[0]).partition(".")[0]
     sys.argv[0] = "sonde" if name == "__main__" else name
-    sys.exit(main())
+    main()
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ import pytest
 from running import environment
 
 CODE = """
-import os, signal, sys
+import atexit, os, signal, sys
 from sonde.cli.start import main
 count = 0
 def interrupt(event, arguments):
@@ -18,8 +18,8 @@ def interrupt(event, arguments):
         os.kill(os.getpid(), signal.SIGINT)
 sys.addaudithook(interrupt)
 sys.argv[1:] = ["-e", "-n", "syscall:::entry {{ @[execname] = count(); }}"]
+atexit.register(lambda: print(count))
 main()
-print(count)
 """
 
 

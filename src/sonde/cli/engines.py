@@ -7,23 +7,21 @@ from mmap import PAGESIZE
 
 from sonde.cli.messages import FatalError, Messages
 from sonde.cli.permission import refusal
-from sonde.codegen.outputs import RING_BUFFERS_SINCE
 from sonde.options import OptionTable
-from sonde.probe import Internal, KernelFunction, Packet, StaticPattern, StaticProbe, Uprobe
-from sonde.target.target import Target, is_older
 from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from sonde.engines.base import Engine
     from sonde.lang.program import Program
     from sonde.samples import SampleRequest, Take
-    from sonde.session import Traced
+    from sonde.target.target import Target
+    from sonde.traced import Traced
 
 KERNEL, EMBEDDED = "kernel", "embedded"
 
 _RING_BYTES = 1 << 20
 
-# Of the two engines only the one that is chosen is imported.
+# Of the two engines only the one that is chosen is imported, and nothing of the compiler, which comes after the choice.
 
 
 def choose(options: OptionTable, messages: Messages, only_compiles: bool = False) -> str:
@@ -68,8 +66,11 @@ def features(engine: str, program: Program, target: Target) -> frozenset[str]:
         from sonde.engines.embedded.offer import FEATURES
 
         return FEATURES
+    from sonde.probe import Internal, KernelFunction, Packet, StaticPattern, StaticProbe, Uprobe
+
     if all(isinstance(probe.firing, Internal) for clause in program.clauses for probe in clause.probes):
         return frozenset()
+    from sonde.codegen.outputs import RING_BUFFERS_SINCE
     from sonde.engines.kernel.features import (
         FOR_FUNCTIONS,
         FOR_PACKETS,
@@ -78,6 +79,7 @@ def features(engine: str, program: Program, target: Target) -> frozenset[str]:
         FOR_UPROBES,
         detect,
     )
+    from sonde.target.target import is_older
 
     kinds = {type(probe.firing) for clause in program.clauses for probe in clause.probes}
     wanted = (
@@ -94,6 +96,7 @@ def refused_functions(program: Program) -> frozenset[str]:
     """Functions of the kernel, among those that would have a program each, for which the kernel takes none."""
     from sonde.codegen.attachment import by_entry
     from sonde.engines.kernel.features import takes_function
+    from sonde.probe import KernelFunction
 
     wanted = {
         (probe.firing.name, probe.firing.is_return)

@@ -60,13 +60,6 @@ def without_btf(arguments: Arguments) -> Iterator[None]:
         raise FatalError(error.text, error.status, "\n".join(filter(None, (error.hint, text)))) from None
 
 
-def require_only_compiling(arguments: Arguments) -> None:
-    """Programs for another kernel cannot run here. Raises FatalError."""
-    if arguments.btf is not None:
-        text = "-k compiles for another kernel: what it compiles is not for this one to run"
-        raise FatalError(text, hint="add --save FILE for `sonde --spec FILE` there, or --dry-run, -e or -l")
-
-
 def _check(path: str) -> None:
     # Read in any case later, and not before the first type is asked for: a wrong file is to be noticed at once.
     from sonde.probes.kernel_types import open_btf

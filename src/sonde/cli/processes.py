@@ -9,7 +9,7 @@ from sonde.cli.arguments import Arguments
 from sonde.cli.engines import EMBEDDED, has_filter
 from sonde.cli.messages import FatalError, Messages, ValueOfOptionError
 from sonde.options import OptionTable
-from sonde.session import Traced
+from sonde.traced import Traced
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from sonde.cli.output import show
 from sonde.cli.permission import refusal
 from sonde.cli.programs import compile_programs, macros, read
 from sonde.cli.settings import option_table
-from sonde.cli.trace import generate
+from sonde.cli.tracing import generate
 from sonde.engines.base import EngineError
 from sonde.engines.embedded.verification import verify_here
 from sonde.engines.embedded.verifier.merging import Merged

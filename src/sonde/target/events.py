@@ -188,5 +188,8 @@ def _ended(threads: Threads, tid: int, status: int) -> None:
     threads.forget_filters(tid)
     threads.early.pop(tid, 0)
     threads.note(tid, stops.END, status)
+    if not threads.requests:
+        # Nothing more is to come that a nap would wait for.
+        threads.writer.ring()
     if threads.early:
         orphans.adopt(threads, tid)

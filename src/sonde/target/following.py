@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import select
 import signal
-import traceback
 
 from sonde.target import commands, events, obeying, orphans, ptrace, stops
 from sonde.target.placement import WAIT, Placement
@@ -69,7 +68,10 @@ class Follower:
         except commands.SondeEnded:
             return threads.stopped, status
         except Exception:
-            # What is traced must not suffer from an error here, whatever it is.
+            # What is traced must not suffer from an error here, whatever it is. (It takes an import as long as three
+            # others, which nobody else needs.)
+            import traceback
+
             self._confess(traceback.format_exc().encode())
             return threads.stopped, status
 

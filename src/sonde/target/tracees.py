@@ -45,8 +45,8 @@ _ENOUGH = 1 << 16
 class Tracees:
     """Commands and processes, their threads and all that they make.
 
-    First start() and grab(), then begin() once it is known what is wanted, then go(). After rest() `descriptor` is
-    readable when there are records.
+    First start() and grab(), then ready() once it is known what is wanted, begin(), and go(). After rest()
+    `descriptor` is readable when there are records.
     """
 
     def __init__(self, slots: int = _SLOTS) -> None:
@@ -75,6 +75,9 @@ class Tracees:
         )  # fmt: skip
         # The reading ends stay open here: writing for a guardian that was killed is then no SIGPIPE, which ends sonde.
         self._held: dict[int, HeldCommand] = {}
+        self._executing: dict[int, HeldCommand] = {}
+        self._is_ready = False
+        self._others: list[tuple[int, int, int]] = []
         self._grabbed: list[int] = []
         self.has_filter = False
         """Whether commands have got one."""
@@ -100,8 +103,9 @@ class Tracees:
         self._seized(pid, f"failed to grab pid {pid}")
         self._grabbed.append(pid)
 
-    def begin(self, wanted: Plan, evaluation: str = "exec") -> None:
-        """Bring the commands to where they wait for go(), exec or else their entry points. Raises CommandError."""
+    def ready(self, wanted: Plan) -> None:
+        """Let the commands exec. begin() waits for the end of that, which takes them and the guardian some
+        milliseconds. Raises CommandError."""
         if wanted.seccomp and not _may_filter(wanted):
             wanted = wanted._replace(seccomp=False)
         if len(self._held) == 1:
@@ -116,11 +120,20 @@ class Tracees:
         for pid in list(self._held):
             self._send(commands.SEIZE_COMMAND, pid)
             self._seized(pid, f"failed to trace the command, {self._held[pid].name}")
-            command = self._held.pop(pid)
+            command = self._executing[pid] = self._held.pop(pid)
             command.exec(filter_, notifying)
+        self._is_ready = True
+
+    def begin(self, wanted: Plan, evaluation: str = "exec") -> None:
+        """Bring the commands to where they wait for go(), exec or else their entry points. Raises CommandError."""
+        if not self._is_ready:
+            self.ready(wanted)
+        for pid in list(self._executing):
+            command = self._executing[pid]
             if self._answer(pid, commands.STOPPED, commands.ENDED)[0] == commands.ENDED:
+                del self._executing[pid]
                 raise command.refusal()
-            command.forget()
+            self._executing.pop(pid).forget()
             if evaluation != "exec" and (entry := proc.entry_point(pid)) is not None:
                 self._send(commands.RUN_TO, pid, entry)
                 self._answer(pid, commands.STOPPED, commands.ENDED)
@@ -211,6 +224,8 @@ class Tracees:
         """Let all processes go. The guardian stays as long as there is a filter: whether it does."""
         for command in self._held.values():
             command.abandon()
+        for command in self._executing.values():
+            command.forget()
         self._awaited.close()
         for descriptor in self._own[:-1]:
             if descriptor != self._answers:
@@ -266,12 +281,19 @@ class Tracees:
 
     def _answer(self, pid: int, *wanted: int) -> tuple[int, int]:
         """The next of these about the process: which it is, its value. Raises GuardianError."""
+        for answer in self._others:
+            if answer[0] in wanted and answer[1] == pid:
+                self._others.remove(answer)
+                return answer[0], answer[2]
         while True:
             what, tid, value = commands.ANSWER.unpack(self._receive(commands.ANSWER.size))
             if what == commands.BROKEN:
                 raise GuardianError(self._receive(value).decode())
             if what in wanted and tid == pid:
                 return what, value
+            if tid in self._executing:
+                # What is waited for later: other commands get ready at the same time.
+                self._others.append((what, tid, value))
 
     def _lost(self) -> GuardianError:
         return GuardianError("the guardian, which traces the processes, was killed: what it traced may have failed")

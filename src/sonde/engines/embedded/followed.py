@@ -52,12 +52,13 @@ class Followed:
         return self._status
 
     def close(self) -> None:
-        """End a command if it has not ended, as it was started for this session only; collect it."""
+        """End a command if it has not ended, as it was started for this session only; collect it. One that was never
+        let go does not get a signal that it could have been told to ignore."""
         os.close(self.descriptor)
         if self.is_command and self._status is None:
             with suppress(ChildProcessError, ProcessLookupError):
                 if os.waitpid(self.pid, os.WNOHANG)[0] == 0:
-                    os.kill(self.pid, signal.SIGTERM)
+                    os.kill(self.pid, signal.SIGTERM if self.group.runs else signal.SIGKILL)
 
 
 class FollowedGroup:
@@ -75,7 +76,7 @@ class FollowedGroup:
         self.evaluation = evaluation
         self.seccomp = seccomp
         self.members: list[Followed] = []
-        self._runs = False
+        self.runs = False
         try:
             for text in commands:
                 self.members.append(Followed(self.tracees.start(text), self, True))
@@ -87,8 +88,8 @@ class FollowedGroup:
             raise
 
     def go(self) -> None:
-        if not self._runs:
-            self._runs = True
+        if not self.runs:
+            self.runs = True
             self.tracees.go()
 
     def ended(self, tid: int) -> None:
@@ -102,7 +103,7 @@ class FollowedGroup:
 
     def close(self) -> None:
         """End the commands, let all go."""
-        have_ended = self._runs and all(member.is_command and member.has_ended for member in self.members)
+        have_ended = self.runs and all(member.is_command and member.has_ended for member in self.members)
         left = self.traced() if have_ended else set()
         for member in self.members:
             member.close()

@@ -160,6 +160,7 @@ class EmbeddedTracing:
                 "embedded engine needs one of its own, by `mount -t proc proc /proc`, or `unshare --mount-proc`"
             )
         self._own: Task = own
+        self._ready()
         self._environment = self._opened = Environment(self._memory, self._table, own)
         self._environment.send_signal = send_signal
         if any(CPU_TIME in called_helpers(program) for program in spec.programs):
@@ -204,6 +205,14 @@ class EmbeddedTracing:
         own.cpu_before = time.thread_time_ns()
         self._threads.cpu_used = cpu_times.used
         self._environment.cpu_time = cpu_times.of_threads_besides(own)
+
+    def _ready(self) -> None:
+        """Have the commands exec while the programs are made ready. Raises CommandError, AbortedError."""
+        if self._followed is not None:
+            try:
+                self._followed.tracees.ready(self._plan)
+            except GuardianError as error:
+                raise AbortedError(str(error)) from None
 
     def _remark(self, handlers: dict[int, Handler], remarks: Remarks) -> None:
         """Look at each program that is executed, while its thread stands."""
