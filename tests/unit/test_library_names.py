@@ -26,4 +26,5 @@ def test_names_of_the_language_are_not_looked_for():
         index.provide(name)
     assert not asked
     index.provide("AF_INET")
-    assert asked and len(added) == 1
+    assert asked
+    assert len(added) == 1
