@@ -6,6 +6,7 @@ from sonde.bpf import instructions as i
 from sonde.bpf import programs
 from sonde.bpf.helpers import NUMBERS
 from sonde.engines.embedded.sources.registers import needs_all_registers
+from sonde.engines.embedded.sources.task_reads import looks_at_task
 from sonde.engines.embedded.sources.wishes import PRCTL, plan_of
 from sonde.probe import Internal, Probe, RawTracepoint, Syscall, Timer
 from sonde.spec import ProbeSpec, ProgramSpec, TracingSpec
@@ -53,7 +54,42 @@ def test_a_thread_that_is_looked_at_stands_still(helper):
 
 
 def test_names_are_followed():
-    assert planned(program(RETURN_ZERO, call(2))).calls[PRCTL] == ENTRY | HOLD_ENTRY
+    """Of threads that a program looks at."""
+    assert planned(program(calling("get_current_comm"), call(2))).calls[PRCTL] == ENTRY | HOLD_ENTRY
+    assert PRCTL not in planned(program(RETURN_ZERO, call(2))).calls
+
+
+CURRENT = i.call(NUMBERS["get_current_task_btf"])
+TO_KEY = i.mov_reg(i.R2, i.R0)
+KEPT = [i.store_reg(8, i.R10, -8, i.R0), i.load(8, i.R2, i.R10, -8)]
+STORED = [i.mov_imm(i.R3, 0), i.mov_imm(i.R4, 0), i.call(NUMBERS["task_storage_get"]), *RETURN_ZERO]
+LOOKS = {
+    "nothing": (RETURN_ZERO, False),
+    "its key": ([CURRENT, TO_KEY, *STORED], False),
+    "its key, kept": ([CURRENT, *KEPT, *STORED], False),
+    "what is behind its key": ([CURRENT, TO_KEY, *STORED[:3], i.load(8, i.R1, i.R0, 0), *RETURN_ZERO], False),
+    "number": (calling("get_current_pid_tgid"), False),
+    "a member": ([CURRENT, i.load(4, i.R1, i.R0, 16), *RETURN_ZERO], True),
+    "a member, from a copy": ([CURRENT, i.mov_reg(i.R6, i.R0), i.load(8, i.R1, i.R6, 64), *RETURN_ZERO], True),
+    "a member, kept": (
+        [CURRENT, *KEPT, i.load(8, i.R1, i.R2, 8), *RETURN_ZERO], True,
+    ),
+    "a member, behind a branch": (
+        [CURRENT, i.mov_reg(i.R6, i.R0), i.jump_imm(i.JEQ, i.R6, 0, 1), i.load(8, i.R1, i.R6, 64), *RETURN_ZERO], True,
+    ),
+    "a member, moved to": ([CURRENT, i.mov_reg(i.R6, i.R0), i.alu64_imm(i.ADD, i.R6, 64), *RETURN_ZERO], True),
+    "a value that may be read later": ([CURRENT, i.store_reg(8, i.R1, 0, i.R0), *RETURN_ZERO], True),
+    "name": (calling("get_current_comm"), True),
+    "user": (calling("get_current_uid_gid"), True),
+    "kernel memory": (calling("probe_read_kernel"), True),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", LOOKS)
+def test_exec_is_held_for_programs_that_look_at_the_thread(what):
+    code, looks = LOOKS[what]
+    assert looks_at_task(program(code, call(2))) is looks
+    assert (stops.EXEC in planned(program(code, call(2))).held) is looks
 
 
 def test_probes_that_follow_from_all_calls_ask_for_those_they_are_about():
@@ -77,7 +113,7 @@ def test_events_are_asked_for(tracepoint, kind):
 def test_samples_stop_nothing():
     plan = planned(program(RETURN_ZERO, Probe(1, "profile", "", "", "profile-97", Timer(10**7, True))))
     assert not plan.events
-    assert plan.held == {stops.EXEC}
+    assert not plan.held
 
 
 def loading(offset, *between):

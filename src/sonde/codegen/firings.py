@@ -47,6 +47,9 @@ from sonde.typed import NamedTuple
 _APART = "syscalls_apart"
 """The target's feature that a program attached to system calls is run for no others."""
 
+_NATIVE = "native_calls"
+"""The target's feature that there are no system calls but those of 64-bit programs."""
+
 
 _TCX = "tcx"
 """The target's feature that programs can be attached to a device's traffic by a link of their own."""
@@ -212,7 +215,7 @@ def _context(shape: tuple[object, ...], probes: Sequence[Probe], fields: Fields,
     if isinstance(firing, Internal):
         return InternalContext(probes[0])
     if isinstance(firing, Syscall):
-        return SyscallContext(tuple(probes), _APART in features)
+        return SyscallContext(tuple(probes), _APART in features, _NATIVE in features)
     if isinstance(firing, OVERFLOWS):
         return OverflowContext(tuple(probes))
     if isinstance(firing, General):

@@ -127,7 +127,7 @@ def _exec(threads: Threads, tid: int, former: int) -> None:
         threads.notifications.awaited = 0
         wait_for_go(threads, tid)
     else:
-        threads.tell_always(tid, stops.EXEC, former)
+        threads.executed(tid, former)
 
 
 def wait_for_go(threads: Threads, tid: int) -> None:

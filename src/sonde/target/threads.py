@@ -79,6 +79,7 @@ class Threads:
         self.stepping: set[int] = set()
         self.breakpoints: dict[int, tuple[int, int]] = {}
         self._answering = answering
+        self._programs: set[tuple[int, int]] = set()
         self._listen = listen
         self.info = ctypes.c_void_p(ctypes.addressof(self.writer.info))
         self._free = list(range(stops.REGISTER_SLOTS, 0, -1))
@@ -122,6 +123,23 @@ class Threads:
             return
         self.ptrace(ptrace.GET_SYSCALL_INFO, tid, ptrace.INFO_SIZE, self.info)
         self.tell(tid, kind, kind in self.plan.held, a, b, c)
+
+    def executed(self, tid: int, former: int) -> None:
+        """Tell of exec. A program that is there for the first time is held, to be looked at (remarks)."""
+        if not self.tracing:
+            self.tell_always(tid, stops.EXEC, former)
+            return
+        self.ptrace(ptrace.GET_SYSCALL_INFO, tid, ptrace.INFO_SIZE, self.info)
+        self.tell(tid, stops.EXEC, stops.EXEC in self.plan.held or self._is_new(tid), former)
+
+    def _is_new(self, tid: int) -> bool:
+        try:
+            found = os.stat(f"/proc/{tid}/exe")
+        except OSError:
+            return True
+        known = (found.st_dev, found.st_ino) in self._programs
+        self._programs.add((found.st_dev, found.st_ino))
+        return not known
 
     def start(self, tid: int, maker: int, is_thread: int, number: int) -> None:
         """Tell of a thread's first stop (stops.START)."""

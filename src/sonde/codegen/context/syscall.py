@@ -42,10 +42,12 @@ class SyscallContext:
     is_user = False
     is_trusted = trusts_nothing
 
-    def __init__(self, probes: tuple[Probe, ...], apart: bool = False) -> None:
-        """`apart`: the program is attached to each call, and else once to all that there are."""
+    def __init__(self, probes: tuple[Probe, ...], apart: bool = False, only_native: bool = False) -> None:
+        """`apart`: the program is attached to each call, and else once to all that there are. `only_native`: it is run
+        for 64-bit calls alone."""
         self.probes = probes
         self._apart = apart
+        self._only_native = only_native
         self._firings = {p.id: p.firing for p in probes if isinstance(p.firing, Syscall)}
         native = [f.number for f in self._firings.values() if not f.compat]
         compat = [f.number for f in self._firings.values() if f.compat]
@@ -67,6 +69,17 @@ class SyscallContext:
             return self._enter_one(g)
         index = g.b.register()
         number = self._number(g)
+        if self._only_native:
+            g.b.move(index, number)
+        else:
+            self._choose_table(g, number, index)
+        g.b.branch("ge", index, Imm(self.index.size), g.leave)
+        g.probe_index = index
+        if len(self.probes) < self.index.size:
+            g.b.branch("eq", probe_id(g), Imm(0), g.leave)
+        return index
+
+    def _choose_table(self, g: Generation, number: Operand, index: Reg) -> None:
         native, found = g.b.label(), g.b.label()
         compat = g.b.label()
         g.b.branch("set", self._status(g), Imm(_TS_COMPAT), compat, native)
@@ -78,17 +91,13 @@ class SyscallContext:
         g.b.branch("ge", number, Imm(self._native), g.leave)
         g.b.move(index, number)
         g.b.place(found)
-        g.b.branch("ge", index, Imm(self.index.size), g.leave)
-        g.probe_index = index
-        if len(self.probes) < self.index.size:
-            g.b.branch("eq", probe_id(g), Imm(0), g.leave)
-        return index
 
     def _enter_one(self, g: Generation) -> Operand:
         firing = self._firings[self.probes[0].id]
         g.b.branch("ne", self._number(g), Imm(firing.number), g.leave)
-        bit = g.b.alu("and", self._status(g), Imm(_TS_COMPAT))
-        g.b.branch("eq" if firing.compat else "ne", bit, Imm(0), g.leave)
+        if not self._only_native:
+            bit = g.b.alu("and", self._status(g), Imm(_TS_COMPAT))
+            g.b.branch("eq" if firing.compat else "ne", bit, Imm(0), g.leave)
         return Imm(0)
 
     def _number(self, g: Generation) -> Operand:

@@ -9,10 +9,12 @@ from sonde.probe import Internal, PerfEvent, Probe, RawTracepoint, Syscall, Time
 
 _PROVIDERS = ("dtrace", "syscall", "profile", "rawtp", "proc", "sched", "cpc", "perf")
 
-FEATURES = frozenset(("raw_tp_cookie", "perf_cookie", "ringbuf", "syscalls_apart", "interpreted", "paths"))
+FEATURES = frozenset(
+    ("raw_tp_cookie", "perf_cookie", "ringbuf", "syscalls_apart", "native_calls", "interpreted", "paths")
+)
 """What it offers to programs, as `sonde doctor` names it of kernels. Besides: a program attached to system calls is run
-for those alone, so that what one of them needs is no burden of the others; sonde executes the programs, slowly; and a
-helper gives paths as text."""
+for those alone, so that what one of them needs is no burden of the others; they are calls of 64-bit programs; sonde
+executes the programs, slowly; and a helper gives paths as text."""
 
 _HELPERS = ("open_file", "cpu_time")
 

@@ -69,8 +69,9 @@ class Threads:
         self._set_parent(process, maker.process)
         return self._add(tid, process, maker.comm)
 
-    def executed(self, tid: int, former: int) -> Task | None:
-        """The thread `former` has become the only one of its process by exec, with the process's number."""
+    def executed(self, tid: int, former: int, is_held: bool = True) -> Task | None:
+        """The thread `former` has become the only one of its process by exec, with the process's number. If it is not
+        held nobody asks for the name and the like that it has got."""
         task = self.by_tid.get(tid) or self.adopt(tid)
         if task is None:
             return None
@@ -82,7 +83,7 @@ class Threads:
         task.is_compat = task.is_ending = False
         task.process.live = 1
         self._structures.set_compat(task.address, False)
-        found = proc.facts(tid)
+        found = proc.facts(tid) if is_held else None
         if found is not None:
             self.rename(task, found.comm)
             self._describe(task.process, found)

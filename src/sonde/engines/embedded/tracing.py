@@ -49,7 +49,7 @@ from sonde.target.address_space import own_address_space
 from sonde.target.launch import GuardianError
 from sonde.target.memory import ProcessMemory
 from sonde.target.program_files import is_32_bit
-from sonde.target.stops import EXEC, FORK
+from sonde.target.stops import EXEC, FORK, HELD
 from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -220,7 +220,7 @@ class EmbeddedTracing:
 
         def look(record: Record) -> None:
             executed(record)
-            task = self._threads.by_tid.get(record[2])
+            task = self._threads.by_tid.get(record[2]) if record[1] & HELD else None
             if task is not None:
                 remarks.executed(task.tid, task.comm)
 

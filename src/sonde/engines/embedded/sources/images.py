@@ -25,7 +25,7 @@ def with_images(plan: Plan) -> Plan:
     calls = dict(plan.calls)
     for number in _EXEC:
         calls[number] = calls.get(number, 0) | ENTRY | HOLD_ENTRY
-    return plan._replace(calls=calls, events=plan.events | {stops.EXIT}, held=plan.held | {stops.EXIT})
+    return plan._replace(calls=calls, events=plan.events | {stops.EXIT}, held=plan.held | {stops.EXEC, stops.EXIT})
 
 
 class ImageEvents:

@@ -19,7 +19,7 @@ _TOLD = frozenset(
     for name in ("di", "si", "dx", "r10", "r8", "r9", "ax", "orig_ax", "ip", "sp", "cs", "ss")
 )
 _PT_REGS = i.JMP | i.CALL
-_FRAME = 10
+FRAME = 10
 _SLOTS = 512
 
 State = frozenset[int]
@@ -60,7 +60,7 @@ def may_load_state(program: ProgramSpec) -> bool:
     ]  # fmt: skip
     given = [
         (n + 1, frozenset((x.dst,))) for n, x in enumerate(code)
-        if x.opcode == i.LDX | i.MEM | i.DW and not x.offset and x.src != _FRAME
+        if x.opcode == i.LDX | i.MEM | i.DW and not x.offset and x.src != FRAME
     ]  # fmt: skip
     return _loads_from(code, starts + given, lambda offset: offset == _STATE)
 
@@ -86,9 +86,9 @@ def _loads_from(code: Sequence[Instruction], pending: list[tuple[int, State]], i
         x = code[slot]
         if x.opcode & 7 == i.LDX and x.src in state and is_meant(x.offset):
             return True
-        after = _after(x, state)
-        if after:
-            pending += [(following, after) for following in following(x, slot)]
+        behind = after(x, state, _is_call)
+        if behind:
+            pending += [(place, behind) for place in following(x, slot)]
     return False
 
 
@@ -96,20 +96,21 @@ def _is_call(x: Instruction) -> bool:
     return x.opcode == _PT_REGS and x.src == i.CALL_HELPER and x.imm == NUMBERS["task_pt_regs"]
 
 
-def _after(x: Instruction, state: State) -> State:
+def after(x: Instruction, state: State, gives: Callable[[Instruction], bool]) -> State:
+    """What may hold the pointer behind the instruction; `gives` says which calls return it."""
     kind = x.opcode & 7
     if kind in (i.ALU64, i.ALU):
         moves = x.opcode & 0xF0 == i.MOV and x.opcode & i.X and x.src in state
         return state | {x.dst} if moves else state - {x.dst} if x.opcode & 0xF0 == i.MOV else state
     if kind == i.LDX:
-        reloads = x.src == _FRAME and x.offset in state
+        reloads = x.src == FRAME and x.offset in state
         return state | {x.dst} if reloads else state - {x.dst}
     if kind == i.LD:
         return state - {x.dst}
-    if kind == i.STX and x.dst == _FRAME:
+    if kind == i.STX and x.dst == FRAME:
         return state | {x.offset} if x.src in state else state - {x.offset}
     if x.opcode == i.JMP | i.CALL:
-        return (state - frozenset(range(6))) | (frozenset((0,)) if _is_call(x) else frozenset())
+        return (state - frozenset(range(6))) | (frozenset((0,)) if gives(x) else frozenset())
     return state
 
 

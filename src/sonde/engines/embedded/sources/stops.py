@@ -268,7 +268,7 @@ class StopSource:
 
     def _executed(self, record: Record) -> None:
         _, flags, tid, when, former, *_ = record
-        task = self._threads.executed(tid, former)
+        task = self._threads.executed(tid, former, bool(flags & stops.HELD))
         if task is not None and not flags & BEFORE:
             self._copy_registers(flags)
             self.fire("sched_process_exec", task, when, task.address, former or tid)
@@ -280,7 +280,7 @@ class StopSource:
             self._copy_registers(flags)
             is_last = self._threads.ending(task, status)
             self.fire("sched_process_exit", task, when, task.address, int(is_last))
-            if is_last:
+            if is_last and self._shots.tracepoints.get("signal_generate"):
                 self._signals.parent_told(task, when, status)
 
     def _ended(self, record: Record) -> None:

@@ -14,7 +14,8 @@ from sonde.bpf.programs import TRACING
 from sonde.engines.embedded.programs import called_helpers
 from sonde.engines.embedded.sources.pointers import READING, pointers_read
 from sonde.engines.embedded.sources.registers import needs_all_registers, needs_stack_pointer
-from sonde.probe import Internal, Probe, RawTracepoint, Syscall
+from sonde.engines.embedded.sources.task_reads import looks_at_task
+from sonde.probe import Internal, Probe, RawTracepoint, Syscall, Timer
 from sonde.spec import ProgramSpec, TracingSpec
 from sonde.target import plan as plans
 from sonde.target import stops
@@ -63,7 +64,7 @@ def plan_of(spec: TracingSpec, seccomp: bool) -> Plan:
     """The plan that lets the spec's programs fire."""
     programs = spec.programs
     calls: dict[int, int] = {}
-    events, held = set(), {stops.EXEC}
+    events, held = set(), set()
     registers = False
     pointers: dict[int, dict[tuple[int, int], int]] = {}
     for program in programs:
@@ -86,7 +87,10 @@ def plan_of(spec: TracingSpec, seccomp: bool) -> Plan:
     if any(calls.get(number, 0) & HOLD_RETURN for number in _FORK):
         held.add(stops.START)
     refusals = bool(calls)
-    _add_own(programs, calls)
+    looks = any(map(_looks, programs))
+    if looks:
+        held.add(stops.EXEC)
+    _add_own(programs, calls, looks)
     notify = not any(map(needs_stack_pointer, programs))
     fetches = _fetches(pointers, calls)
     return Plan(
@@ -133,7 +137,7 @@ def _kinds(probe: Probe) -> tuple[int, ...]:
     return ()
 
 
-def _add_own(programs: Sequence[ProgramSpec], calls: dict[int, int]) -> None:
+def _add_own(programs: Sequence[ProgramSpec], calls: dict[int, int], looks: bool) -> None:
     """What must be seen to know who is who, where a program may ask."""
     if all(isinstance(probe.firing, Internal) for program in programs for probe, _ in program.probes):
         return
@@ -141,10 +145,18 @@ def _add_own(programs: Sequence[ProgramSpec], calls: dict[int, int]) -> None:
         # The sender is held where it may have the receiver end next: what that ignores must be known by then.
         for number in SENDING:
             calls[number] = calls.get(number, 0) | ENTRY | RETURN | HOLD_RETURN
-    calls[PRCTL] = calls.get(PRCTL, 0) | ENTRY | HOLD_ENTRY
+    if looks:
+        calls[PRCTL] = calls.get(PRCTL, 0) | ENTRY | HOLD_ENTRY
     if any(called_helpers(program) & _IDENTITY or program.kind == TRACING for program in programs):
         for number in SET_IDENTITY:
             calls[number] = calls.get(number, 0) | RETURN
+
+
+def _looks(program: ProgramSpec) -> bool:
+    """Whether the program may look at the thread that fires it, or at others."""
+    return looks_at_task(program) or any(
+        not isinstance(probe.firing, (Internal, Syscall, Timer)) for probe, _ in program.probes
+    )
 
 
 def _generates(probe: Probe) -> bool:
