@@ -233,7 +233,8 @@ def as_user(name):
     python = next(
         each
         for each in (sys.executable, "/usr/bin/python3")
-        if not subprocess.run([*change, each, "-c", ""], capture_output=True, check=False).returncode
+        # setpriv itself may still be allowed to.
+        if not subprocess.run([*change, "sh", "-c", f"{each} -c ''"], capture_output=True, check=False).returncode
     )
     words = [word for word in sys.argv[1:] if word != f"--user={name}"]
     try:

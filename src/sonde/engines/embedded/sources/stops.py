@@ -40,7 +40,7 @@ _U64 = 0xFFFF_FFFF_FFFF_FFFF
 _WITH_REGISTERS = 1 << stops.REGISTERS_SHIFT
 """Flags from this on tell of a slot of registers."""
 
-_TWO = struct.Struct("=QQ")
+_ONE, _TWO = struct.Struct("=Q"), struct.Struct("=QQ")
 _CLONE = 56
 _PR_SET_NAME, _NAME_SIZE = 15, 16
 
@@ -167,6 +167,7 @@ class StopSource:
         )
         registers, arguments, context = self._buffers.registers, self._buffers.arguments, self._buffers.arguments_at
         registers_at, pack_told, pack_two = self._buffers.registers_at, _TOLD.pack_into, _TWO.pack_into
+        pack_number = _ONE.pack_into
         copy, look_again, sent = self._copy_registers, self._threads.look_again, self._signals.sent
         sending = SENDING if self._shots.tracepoints.get("signal_generate") else ()
 
@@ -182,6 +183,9 @@ class StopSource:
                 pack_told(
                     registers, _FIRST_TOLD, 0, 0, 0, value, ip, 0, 0, 0, number, ip, _USER_CS, _FLAGS, sp, _USER_SS
                 )
+            elif number != SIGRETURN:
+                # The guardian has put -1 there where another filter's TRACE has the call skipped (own_filters.py).
+                pack_number(registers, _NUMBER, number)
             pack_two(arguments, 0, registers_at, value)
             if not value and number in SET_IDENTITY:
                 look_again(task)
