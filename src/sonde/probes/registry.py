@@ -375,9 +375,11 @@ class Registry:
 
     @cached_property
     def _system_calls(self) -> SyscallProvider:
-        from sonde.probes.syscall import SyscallProvider
+        from sonde.probes.syscall import VSYSCALL32, SyscallProvider
 
-        return SyscallProvider(self._functions, self._lookup, self._tracefs, self.target.architecture)
+        # Who offers less than the kernel sees no 32-bit calls: probes are not made to be left out.
+        vsyscall32 = VSYSCALL32 if self._offer is None else ""
+        return SyscallProvider(self._functions, self._lookup, self._tracefs, self.target.architecture, vsyscall32)
 
     @cached_property
     def _tracepoints(self) -> Tracepoints:

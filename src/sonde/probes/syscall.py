@@ -24,7 +24,7 @@ from sonde.untrusted import lines
 
 NATIVE, COMPAT = "vmlinux", "ia32"
 _COMPAT_OFFSET = 1500
-_VSYSCALL32 = "/proc/sys/abi/vsyscall32"
+VSYSCALL32 = "/proc/sys/abi/vsyscall32"
 """There on 64-bit kernels that run 32-bit programs (arch/x86/entry/vdso/vdso32-setup.c)."""
 _SIDES = ("entry", "return")
 
@@ -60,7 +60,7 @@ class SyscallProvider:
         lookup: type_names.Lookup,
         tracefs: str,
         architecture: str = "x86_64",
-        vsyscall32: str = _VSYSCALL32,
+        vsyscall32: str = VSYSCALL32,
     ) -> None:
         """`functions` finds what this kernel has, `lookup` the types of its structures; neither is asked before it is
         needed. Where the events below `tracefs` can be read they tell which 64-bit calls there are; that the file

@@ -64,6 +64,12 @@ if TYPE_CHECKING:
     from sonde.engines.merged_ring import MergedRing
 
 
+_FOREIGN = (
+    "/proc is of another pid namespace, or none, and would tell of other processes than those traced: the "
+    "embedded engine needs one of its own, by `mount -t proc proc /proc`, or `unshare --mount-proc`"
+)
+
+
 def _has_own_proc() -> bool:
     try:
         return proc.is_own()
@@ -153,14 +159,13 @@ class EmbeddedTracing:
         fetched = FetchedMemory(read, places, self._plan.fetches)
         access = Access(fetched.read, remote.write, walk)
         threads = self._threads = Threads(Structures(self._memory), buffers.registers_at, access)
-        own = threads.outsider(os.getpid()) if _has_own_proc() else None
-        if own is None:
-            raise EngineError(
-                "/proc is of another pid namespace, or none, and would tell of other processes than those traced: the "
-                "embedded engine needs one of its own, by `mount -t proc proc /proc`, or `unshare --mount-proc`"
-            )
-        self._own: Task = own
+        if not _has_own_proc():
+            raise EngineError(_FOREIGN)
         self._ready()
+        own = threads.outsider(os.getpid())
+        if own is None:
+            raise EngineError(_FOREIGN)
+        self._own: Task = own
         self._environment = self._opened = Environment(self._memory, self._table, own)
         self._environment.send_signal = send_signal
         if any(CPU_TIME in called_helpers(program) for program in spec.programs):
