@@ -88,7 +88,7 @@ static const char *paths[] = {"a", "b", "dir", "dir/c", "dir/../a", "missing/x",
 static long number(unsigned kind) {
     static const long lengths[] = {0, 1, 7, 4096, 65536, 100000, -1, -4096, 1l << 20, 1l << 62};
     static const long sizes[] = {0, 1, 8, 16, 100, 4096, 8192, -1, 1l << 31, 128};
-    static const long bad[] = {0, 1, 4095, 0x7fffffffe000, -1, -4096, 0x400000000000, 0x8000000000000000};
+    static const long bad[] = {0, 1, 4095, 0x7ffffffff000, -1, -4096, 0x400000000000, 0x8000000000000000};
     switch (kind) {
     case FD: return draw(9) ? 3 + draw(14) : draw(2) ? -1 : 1000 + draw(9);
     case BUFFER: case SOCKADDR: return draw(6) ? (long)room + draw(ROOM - 20000) / 8 * 8 : draw(3) ? bad[draw(8)] : (long)fixed + draw(99);
@@ -174,9 +174,9 @@ static void threads(int many, int count) {
 
 static void handler(int number, siginfo_t *info, void *context) { }
 
-/* What threads cannot be made without. */
+/* What threads cannot be made without, nor be waited for. */
 static int is_spared(int number) {
-    static const int spared[] = {SYS_mmap, SYS_mprotect, SYS_brk, SYS_rt_sigprocmask, SYS_rseq, SYS_set_robust_list, SYS_futex, SYS_madvise};
+    static const int spared[] = {SYS_mmap, SYS_mprotect, SYS_brk, SYS_rt_sigprocmask, SYS_rseq, SYS_set_robust_list, SYS_futex, SYS_madvise, SYS_wait4};
     for (unsigned i = 0; i < sizeof spared / sizeof *spared; i++) if (spared[i] == number) return 1;
     return 0;
 }

@@ -30,6 +30,9 @@ SCRIPTS = ROOT / "tools" / "real_programs"
 LONGEST = 100
 """Seconds that a script may take."""
 
+UNCOUNTED = ("alone", "killed", "server-killed", "server-profile")
+"""Ways in which there need not be any result: a server's first process may leave all work to others."""
+
 HEADER = re.compile(r"^# (needs|user|outside): (.*)$", re.MULTILINE)
 
 
@@ -134,7 +137,7 @@ class Bench:
         output = output.replace(environment["PORT"], "PORT")
         if "Traceback" in traced.said:
             traced.problems.append("a traceback")
-        if name not in ("alone", "killed", "server-killed") and not has_counted(traced.trace):
+        if name not in UNCOUNTED and not has_counted(traced.trace):
             traced.problems.append("sonde counted nothing")
         shutil.rmtree(home, ignore_errors=True)
         return (output, status), traced.problems, traced.said, seconds

@@ -1,16 +1,17 @@
-# less and top in a terminal, made larger meanwhile.
+# less and top in a terminal, which is made larger before.
 # needs: less top
 seq 500 > file
 "$PYTHON" "$REAL/terminal.py" bash --norc --noprofile -i <<'T'
 > PS1='$ '; set +o history; stty -echo; unset LESSOPEN; export TERM=xterm
+@ 30 90
+> stty size
+< 30 90
 > less file
 < 20
 : G
 < 500
-@ 40 100
-~ 0.2
 : g
-~ 0.3
+< 12
 : /^250$
 ^ M
 < 250
@@ -19,8 +20,7 @@ seq 500 > file
 < less 0
 > top -d 0.2
 < load average
-@ 24 80
-~ 0.3
+~ 0.5
 : q
 ~ 0.3
 > echo "top $?"
