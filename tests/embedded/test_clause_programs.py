@@ -6,10 +6,14 @@ import pytest
 import whole_programs
 from clause_programs import DECLARED, program
 
+from sonde.bpf import instructions as i
+from sonde.bpf.instructions import decode
 from sonde.codegen.compiler import Compilation
 from sonde.codegen.settings import Settings
 from sonde.engines.embedded.offer import FEATURES, Offer
 from sonde.engines.embedded.verification import verify_here
+from sonde.engines.embedded.verifier.scalar import Scalar
+from sonde.engines.embedded.verifier.values import Pointer
 from sonde.lang.check.checker import compile_sources
 from sonde.lang.check.options import CheckOptions
 from sonde.lang.d.source import Source
@@ -20,8 +24,8 @@ MOST_STEPS = 100_000
 """A tenth of what the verifier, like the kernel's, goes through before it gives up."""
 
 
-def steps(text):
-    """How many instructions the verifier goes through for each program of a D program. Raises Refusal."""
+def verified(text):
+    """What the verifier says of each program of a D program. Raises Refusal."""
     target = current_target(FEATURES)._replace(initial_namespace=True)
     found = Registry(target, tracefs="/nowhere", offer=Offer())
     checked = compile_sources([Source(text)], found, CheckOptions())
@@ -29,7 +33,28 @@ def steps(text):
         checked, Settings(), target, found.tagged_type, found.fields, {None: text.splitlines()}, found.signature
     ).spec()
     maps = {each.name: each for each in made.maps}
-    return [verify_here(each, maps).steps for each in made.programs]
+    return [verify_here(each, maps, Additions(decode(each.code))) for each in made.programs]
+
+
+class Additions:
+    """Checks on the way that in routines and loops' bodies no stack address is added to a number: the kernel's verifier
+    takes the sum for an address in the outermost function's frame (codegen/stack_addresses.py)."""
+
+    def __init__(self, code):
+        self.code = code
+
+    def __call__(self, at, state):
+        x = self.code[at]
+        if x.opcode != i.ALU64 | i.ADD | i.X or len(state.frames) == 1:
+            return
+        first, second = state.frame.registers[x.dst], state.frame.registers[x.src]
+        is_address = isinstance(second, Pointer) and second.kind == "stack"
+        assert not (isinstance(first, Scalar) and is_address), f"instruction {at} adds an address to a number"
+
+
+def steps(text):
+    """How many instructions the verifier goes through for each program of a D program. Raises Refusal."""
+    return [each.steps for each in verified(text)]
 
 
 @pytest.mark.parametrize("seed", range(16))
@@ -42,6 +67,16 @@ def test_loops_among_conditions_are_not_followed_once_a_path(seed):
     """Programs that loop and compare strings, with many numbers on the stack that nothing reads any more."""
     text = whole_programs.program(random.Random(seed)).text.replace("$target", "4321")
     assert max(steps(text)) < MOST_STEPS
+
+
+STRINGS = ("lltostr(this->i)", 'strstr("key=value", gt)', "gt", '"k"', "cleanpath(probefunc)", 'substr("abcdef", 2)')
+
+
+@pytest.mark.parametrize("first", STRINGS)
+def test_strings_joined_in_loops_add_to_addresses(first):
+    joined = " ".join(f'strjoin({first}, "-"), strjoin({second}, strjoin("+", {first})),' for second in STRINGS[:3])
+    body = f'printf("{6 * "%s "}", {joined.rstrip(",")});'
+    assert verified(f"string gt; syscall:::entry {{ for (this->i = 0; this->i < 3; this->i++) {{ {body} }} }}")
 
 
 def test_buckets_of_strings():
