@@ -21,6 +21,9 @@ import time
 
 NAME = "sonde-load"
 _PR_SET_NAME, _CLONE_NEWNS, _MS_REC_PRIVATE = 15, 0x20000, 0x44000
+_SET_MEMPOLICY = 238
+_SMALL, _PIECE = 2 << 30, 8 << 20
+_GROUPS = ("/sys/fs/cgroup/memory",)
 LIBC = ctypes.CDLL(None, use_errno=True)
 
 
@@ -128,6 +131,69 @@ def shells():
     os.close(master)
 
 
+def exhaustion():
+    """A child that takes memory until it is killed for that: on a small machine, as a virtual one is, all there is,
+    which has the kernel reclaim some directly; else what a control group of its own allows."""
+    small = os.sysconf("SC_PHYS_PAGES") * mmap.PAGESIZE < _SMALL
+    group = None if small else next((each for each in _GROUPS if os.path.exists(os.path.join(each, "tasks"))), None)
+    if not small and group is None:
+        return
+    child = os.fork()
+    if child:
+        os.waitpid(child, 0)
+    else:
+        _exhaust(group)
+    if group is not None:
+        os.rmdir(os.path.join(group, NAME))
+
+
+def _exhaust(group):
+    """Ends the process in any case."""
+    with contextlib.suppress(OSError, MemoryError):
+        with open("/proc/self/oom_score_adj", "w") as file:
+            file.write("1000")
+        most = _SMALL
+        if group is not None:
+            own = os.path.join(group, NAME)
+            os.makedirs(own, exist_ok=True)
+            most = 64 << 20
+            for name, value in (("memory.limit_in_bytes", most // 2), ("tasks", os.getpid())):
+                with open(os.path.join(own, name), "w") as file:
+                    file.write(str(value))
+        kept = []
+        while len(kept) * _PIECE < most:
+            kept.append(touched(_PIECE))
+    os._exit(0)
+
+
+def touched(size):
+    """Memory of its own, of which each page is there."""
+    area = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    for at in range(0, size, mmap.PAGESIZE):
+        area[at] = 1
+    return area
+
+
+def migration():
+    """Where there are two nodes: pages of the other one that are used here, so that the kernel moves them."""
+    if not os.path.exists("/sys/devices/system/node/node1"):
+        return
+    with contextlib.suppress(OSError), open("/proc/sys/kernel/numa_balancing", "w") as file:
+        file.write("1")
+    with open("/sys/devices/system/node/node0/cpulist") as file:
+        here = file.read().strip()
+    os.sched_setaffinity(0, {int(here.replace("-", ",").split(",")[0])} if here else {0})
+    nodes = ctypes.c_ulong(2)
+    LIBC.syscall(_SET_MEMPOLICY, 1, ctypes.byref(nodes), 64)
+    area = touched(16 << 20)
+    LIBC.syscall(_SET_MEMPOLICY, 0, None, 0)
+    end = time.monotonic() + 6
+    while time.monotonic() < end:
+        for at in range(0, len(area), mmap.PAGESIZE):
+            area[at] = 2
+    area.close()
+
+
 def main():
     LIBC.prctl(_PR_SET_NAME, NAME.encode(), 0, 0, 0)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -139,6 +205,8 @@ def main():
     threads()
     memory()
     shells()
+    migration()
+    exhaustion()
     end = time.monotonic() + 0.3
     while time.monotonic() < end:
         pass
