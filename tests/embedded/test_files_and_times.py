@@ -1,11 +1,13 @@
 """fds[], cwd, root and vtimestamp without privileges: what they are when the probe fires, and what is refused."""
 
 import shlex
+import signal
 import subprocess
 import sys
+import time
 
 import pytest
-from unprivileged import sonde, without_privileges
+from unprivileged import SONDE, sonde, without_privileges
 
 
 def traced(tmp_path, text, program, *options, status=0):
@@ -98,6 +100,30 @@ def test_files_that_this_user_may_not_see_are_a_fault(tmp_path):
     lines, done = traced(tmp_path, text, program)
     assert lines == ["fault 7"]
     assert "invalid user access" in done.stderr
+
+
+@pytest.mark.parametrize("asked", ["fds[0].fi_name", "cwd", "vtimestamp"])
+def test_a_sender_that_nobody_holds_is_not_told_of(asked):
+    """The probe fires in a process that is not traced, and runs on."""
+    text = f"""
+    BEGIN {{ printf("on\\n"); }}
+    proc:::signal-send /pid != $target && args[2] == SIGUSR1/ {{ trace({asked}); }}
+    ERROR {{ printf("fault %d", arg4); exit(0); }}
+    tick-5s {{ exit(0); }}
+    """
+    waits = "import signal\nsignal.signal(signal.SIGUSR1, lambda *_: None)\nprint('ready', flush=True)\n"
+    waits += "while True: signal.pause()"
+    with subprocess.Popen([*without_privileges(), sys.executable, "-c", waits], stdout=subprocess.PIPE) as process:
+        assert process.stdout.readline() == b"ready\n"
+        words = [*without_privileges(), SONDE, "--engine", "embedded", "-qn", text, "-p", str(process.pid)]
+        with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as tracer:
+            told = tracer.stdout.readline()
+            time.sleep(0.2)
+            sends = f"import os, time; os.kill({process.pid}, {signal.SIGUSR1:d}); time.sleep(1)"
+            subprocess.run([*without_privileges(), sys.executable, "-c", sends], check=True)
+            told += tracer.communicate(timeout=20)[0]
+        process.kill()
+    assert told.split() == ["on", "fault", "7"]
 
 
 TIMES = """

@@ -13,6 +13,7 @@ from collections.abc import Callable
 
 from sonde.engines.base import EngineError
 from sonde.engines.embedded.environment import Task
+from sonde.engines.embedded.standing import require_standing
 from sonde.untrusted import read_kernel
 
 _LONGEST = 256
@@ -47,7 +48,9 @@ def of_threads_besides(own: Task) -> Callable[[Task], int]:
     """What tells the CPU time of a thread since it is traced; `own` is that of sonde, which runs."""
 
     def since(task: Task) -> int:
-        total = time.thread_time_ns() if task.tid == own.tid else _counted(task.tid)
-        return total - task.cpu_before
+        if task.tid == own.tid:
+            return time.thread_time_ns() - task.cpu_before
+        require_standing(task.tid)
+        return _counted(task.tid) - task.cpu_before
 
     return since

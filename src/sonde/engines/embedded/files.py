@@ -14,6 +14,7 @@ from errno import EFAULT
 from sonde.engines.embedded.environment import Environment, Task
 from sonde.engines.embedded.kernel_types import layout
 from sonde.engines.embedded.maps.slots import Slots
+from sonde.engines.embedded.standing import require_standing
 from sonde.target.mounts import Mounts
 from sonde.target.open_files import OpenFile, directory, open_file
 
@@ -66,6 +67,7 @@ class Files:
             return 0
         if now and self._firing != (task.tid, now):
             self._forget()
+            require_standing(task.tid)
             self._firing = (task.tid, now)
         address = self._made.get(descriptor) if now else None
         if address is None:
@@ -81,6 +83,7 @@ class Files:
         task = self._environment.task
         for name, member in (("root", "root"), ("cwd", "pwd")):
             if address == self._fs(task) + _FS.offsets[member]:
+                require_standing(task.tid)
                 return directory(task.tid, name)
         raise OSError(EFAULT, os.strerror(EFAULT))
 
