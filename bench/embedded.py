@@ -15,7 +15,6 @@ import resource
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
@@ -25,32 +24,8 @@ EMBEDDED = [SONDE, "--engine", "embedded", "-q", "-o", "/dev/null"]
 COUNT = "syscall:::entry { @[probefunc] = count(); }"
 OPENED = "syscall::openat:entry { @[copyinstr(arg1)] = count(); }"
 
-UNITS = 40
-"""Files of the compile."""
-
-UNIT = """
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-int unit_{number}(int value) {{ printf("%d\\n", value); return value + {number}; }}
-"""
-
 PR_SET_CHILD_SUBREAPER = 36
 """prctl(2): processes whose parents have ended become children of this one."""
-
-
-def compile_script(directory: Path) -> str:
-    """The path of a shell script that compiles and links some files, with an argument after it has read a line."""
-    lines = ["#!/bin/sh", '[ "$1" ] && read line', f"cd {directory}"]
-    for number in range(UNITS):
-        (directory / f"unit_{number}.c").write_text(UNIT.format(number=number))
-        lines.append(f"cc -O1 -c unit_{number}.c")
-    (directory / "main.c").write_text("int main(void) { return 0; }\n")
-    lines.append("cc -o whole main.c unit_*.o")
-    script = directory / "build.sh"
-    script.write_text("\n".join(lines) + "\n")
-    script.chmod(0o755)
-    return str(script)
 
 
 def by_turns(measures: dict[str, Callable[[], float]], runs: int) -> dict[str, float]:
@@ -66,45 +41,6 @@ def by_turns(measures: dict[str, Callable[[], float]], runs: int) -> dict[str, f
 
 def wall(*command: str) -> Callable[[], float]:
     return lambda: timed(command).wall
-
-
-def grabbed(script: str) -> Callable[[], float]:
-    """Seconds from the start of `sonde -p` to its end; the script is let go once the tracing has begun."""
-
-    def measure() -> float:
-        with subprocess.Popen([script, "wait"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as target:
-            assert target.stdin is not None
-            begin = time.monotonic()
-            command = [SONDE, "--engine", "embedded", "-q", "-n", f'BEGIN {{ printf("on\\n"); }} {COUNT}']
-            tracer = subprocess.Popen([*command, "-p", str(target.pid)], stdout=subprocess.PIPE)
-            assert tracer.stdout is not None
-            tracer.stdout.readline()
-            target.stdin.write(b"\n")
-            target.stdin.close()
-            tracer.communicate()
-            return time.monotonic() - begin
-
-    return measure
-
-
-def compiling(runs: int) -> Table:
-    with tempfile.TemporaryDirectory() as directory:
-        script = compile_script(Path(directory))
-        values = by_turns(
-            {
-                "untraced": wall(script),
-                "strace -c -f": wall("strace", "-c", "-f", "-o", "/dev/null", script),
-                "sonde -c": wall(*EMBEDDED, "-n", COUNT, "-c", script),
-                "sonde -p": grabbed(script),
-            },
-            runs,
-        )
-    rows = [(name, milliseconds(value), ratio(value, values["strace -c -f"])) for name, value in values.items()]
-    text = (
-        f"`{COUNT}` over a compile of {UNITS} C files and what it starts, from each tool's start to its end. With `-p` "
-        "the compile waits until tracing has begun."
-    )
-    return Table("Every system call of a compile", text, ("", "wall", "to strace's"), rows)
 
 
 def opening(runs: int) -> Table:
@@ -234,13 +170,12 @@ def _measured(command: Sequence[str]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description="The embedded engine beside strace")
     parser.add_argument("--runs", type=int, default=5)
-    parser.add_argument("--only", action="append", choices=("compile", "open", "own", "verify"))
+    parser.add_argument("--only", action="append", choices=("open", "own", "verify"))
     parser.add_argument("--json")
     arguments = parser.parse_args()
     if not has("strace"):
         raise SystemExit("this is a comparison with strace, which is not installed")
     parts: dict[str, Callable[[], Table]] = {
-        "compile": lambda: compiling(arguments.runs),
         "open": lambda: opening(arguments.runs),
         "own": lambda: own_time(arguments.runs),
         "verify": verifying,

@@ -4,8 +4,8 @@
                            [--only SCRIPT ...]
 
 Needs root and a C compiler. Peers that are installed (bpftrace, perf, strace, tcpdump) are measured in the same run.
---only measures what one script does (startup, throughput, packets, samples, aggregation, cost, embedded, loops,
-machine, stacks, unwinding, functions, pictures) and keeps all else as the page has it.
+--only measures what one script does (startup, throughput, packets, samples, aggregation, cost, embedded,
+whole_commands, loops, machine, stacks, unwinding, functions, pictures) and keeps all else as the page has it.
 """
 
 from __future__ import annotations
@@ -40,6 +40,10 @@ VERSIONS = {
 }  # fmt: skip
 
 
+_PEERS = {"embedded.py": "strace", "whole_commands.py": "strace", "samples.py": "perf"}
+"""Without these there is nothing to compare with."""
+
+
 def machine() -> Iterator[str]:
     with open("/proc/cpuinfo", encoding="ascii", errors="replace") as file:
         model = re.search(r"^model name\s*: (.*)$", file.read(), re.MULTILINE)
@@ -61,7 +65,7 @@ def _version(command: Sequence[str]) -> str:
 
 
 def _title(script: str, title: str) -> str:
-    if script not in ("embedded.py", "machine.py"):
+    if script not in ("embedded.py", "machine.py", "whole_commands.py"):
         return title
     return f"Embedded engine: {title if title.startswith('sonde') else title[0].lower() + title[1:]}"
 
@@ -112,6 +116,7 @@ def main() -> None:
         "aggregation.py": ("--seconds", arguments.long),
         "cost.py": ("--runs", arguments.costs),
         "embedded.py": ("--runs", arguments.embedded),
+        "whole_commands.py": ("--runs", arguments.embedded),
         "loops.py": (),
         "machine.py": (),
         "stacks.py": (),
@@ -127,7 +132,7 @@ def main() -> None:
     for script, words in scripts.items():
         if script not in wanted:
             parts += kept.get(script, [])
-        elif has({"embedded.py": "strace", "samples.py": "perf"}.get(script, "env")):
+        elif has(_PEERS.get(script, "env")):
             parts += measure(script, *words)
     TARGET.write_text("\n".join(parts))
     print(f"written: {TARGET.relative_to(HERE.parent)}")

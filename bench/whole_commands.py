@@ -72,13 +72,13 @@ def compile_script(place: Path) -> str:
 
 
 def collect_script(place: Path) -> str:
-    """Collecting a repository of 300 commits, which are made before."""
+    """Collecting a repository of 3,000 commits, which are made before."""
     made = place / "repository"
     commits = "\n".join(
         f"commit refs/heads/main\nmark :{n}\ncommitter A <a@b> {10**9 + n} +0000\ndata 4\nstep\n"
         + (f"from :{n - 1}\n" if n > 1 else "")
         + f"M 100644 inline file_{n % 40}\ndata {len(text)}\n{text}\n"
-        for n in range(1, 301)
+        for n in range(1, 3001)
         for text in [f"text of {n}\n" * 200]
     )
     subprocess.run(["git", "init", "-q", "-b", "main", made], check=True)
@@ -119,7 +119,7 @@ def forks_script(place: Path) -> str:
 
 
 class Workload(NamedTuple):
-    """Its name, the tools it needs, the maker of a shell's text, and the most it may take of strace's time."""
+    """Its name, the tools it needs, and the maker of a shell's text."""
 
     name: str
     needs: tuple[str, ...]
@@ -211,7 +211,6 @@ def row(workload: Workload, runs: int) -> tuple[str, ...]:
         for _ in range(runs):
             for name, measure in measures.items():
                 values[name].append(measure())
-                print(f"  {name}: {values[name][-1]:.2f}", flush=True)
     found = {name: median(each) for name, each in values.items()}
     return (
         workload.name,
@@ -234,6 +233,18 @@ def rows(names: Sequence[str], runs: int) -> Iterator[tuple[str, ...]]:
         yield row(workload, runs)
 
 
+def starting(runs: int) -> Table:
+    """Milliseconds of commands that do nothing, so of sonde's own start and end."""
+    ways = {"`@[probefunc] = count()`": COUNT, "calls, errors, elapsed time": SUMS}
+    values: dict[str, list[float]] = {name: [] for name in ways}
+    for _ in range(runs):
+        for name, text in ways.items():
+            values[name].append(whole([*EMBEDDED, "-o", "/dev/null", "-n", text, "-c", "true"]))
+    rows = [(name, milliseconds(min(each)), milliseconds(median(each))) for name, each in values.items()]
+    text = "All system calls of `true`, from the start of sonde to its end, by the two programs of the table above."
+    return Table("Start and end", text, ("", "least", "median"), rows)
+
+
 TEXT = (
     "Whole commands: all calls counted by name, and strace's own table (calls, errors and elapsed time by name), as a "
     "ratio to `strace -c -f`, or to `strace -c -f -p` where a shell is attached to and then starts the command."
@@ -250,7 +261,7 @@ def main() -> None:
         raise SystemExit("this is a comparison with strace, which is not installed")
     os.environ["LC_ALL"] = "C"
     table = Table("Whole commands beside strace", TEXT, HEADING, list(rows(arguments.only or (), arguments.runs)))
-    show([table], arguments.json)
+    show([table, starting(4 * arguments.runs + 1)], arguments.json)
 
 
 if __name__ == "__main__":
