@@ -13,6 +13,8 @@ LIBC = ctypes.CDLL(None, use_errno=True)
 KINDS = {}
 KEPT = []
 HIGH = 900
+OWN = f"sonde-{os.getpid()}"
+"""The name of what all programs share."""
 
 
 def kind(function):
@@ -171,8 +173,8 @@ def of_sys():
 
 @kind
 def shared_memory():
-    descriptor = os.open("/dev/shm/sonde-open-file", os.O_RDWR | os.O_CREAT)
-    os.unlink("/dev/shm/sonde-open-file")
+    descriptor = os.open(f"/dev/shm/{OWN}", os.O_RDWR | os.O_CREAT | os.O_EXCL)
+    os.unlink(f"/dev/shm/{OWN}")
     return descriptor
 
 
@@ -289,8 +291,8 @@ def namespace():
 
 @kind
 def queue():
-    descriptor = checked(LIBC.syscall(240, b"sonde-queue", os.O_RDWR | os.O_CREAT, 0o600, None))
-    checked(LIBC.syscall(241, b"sonde-queue"))
+    descriptor = checked(LIBC.syscall(240, OWN.encode(), os.O_RDWR | os.O_CREAT, 0o600, None))
+    checked(LIBC.syscall(241, OWN.encode()))
     return descriptor
 
 

@@ -31,6 +31,9 @@ def described(engine, directory, *options):
     assert "error in" not in done.stderr, done.stderr
     # A file without a name is named after its number.
     text = re.sub(r"#\d+", "#NUMBER", out.read_text(errors="backslashreplace")).replace(str(directory), "/PLACE")
+    text = re.sub(r"sonde-\d+", "sonde-NUMBER", text)
+    # Which terminal comes next depends on who else has some.
+    text = re.sub(r"\|\d+\|/dev/pts/\d+\|", "|NUMBER|/dev/pts/NUMBER|", text)
     return text.replace(f"|{directory.parent}|", "|/|"), names.read_text().split()
 
 
