@@ -80,6 +80,14 @@ def test_every_instruction_has_the_direct_caller(chain, probes):
     }
 
 
+def test_the_caller_has_a_name(chain):
+    """usym() and ufunc() give the caller's, at the entry as at the return, without its offset."""
+    text = (
+        "pid$target:a.out:middle:entry, pid$target:a.out:middle:return { @[usym(ucaller), ufunc(ucaller)] = count(); }"
+    )
+    assert counts(chain, text) == {"chain`outer chain`outer": 4, "chain`again chain`again": 4}
+
+
 def test_the_stack_goes_on_behind_the_caller(chain):
     """Where there are frame pointers all of it is there, each function as often as it was called."""
     text = "pid$target:a.out:leaf:entry { ustack(12); }"

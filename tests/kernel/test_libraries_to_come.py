@@ -89,6 +89,48 @@ def test_a_library_named_by_its_path(tmp_path, library):
         process.wait()
 
 
+BASE = "static volatile int sink; int prepared(int n) { sink = n; return n + 1; }"
+
+WITH_CONSTRUCTOR = """
+int prepared(int n);
+static volatile int sink;
+static int counted(int n) { sink = n; return prepared(n); }
+__attribute__((constructor)) static void begin(void) { for (int n = 0; n < 5; n++) counted(n); }
+int plus(int n) { return n + 1; }
+"""
+
+
+@pytest.mark.parametrize("way", ["a command", "a process"])
+def test_constructors_of_libraries_are_seen(tmp_path, way):
+    """A constructor runs before dlopen() returns, and calls a library that is loaded along with its own."""
+    base = build(tmp_path, "libbase.so", BASE, "-g", "-O0", "-shared", "-fPIC")
+    library = build(tmp_path, "libplus.so", WITH_CONSTRUCTOR, "-g", "-O0", "-shared", "-fPIC", base)
+    path = program(tmp_path, library)
+    functions = (
+        (library, "begin:entry"),
+        (library, "counted:entry"),
+        (library, "counted:return"),
+        (base, "prepared:entry"),
+    )
+    where = ", ".join(f"pid$target:{file}:{function}" for file, function in functions)
+    text = f'BEGIN {{ printf("on\\n"); }} {where} {{ @[probefunc, probename] = count(); }}'
+    if way == "a command":
+        output = sonde("-q", "-c", path, "-n", text).stdout.replace("done\n", "").replace("on\n", "")
+    else:
+        process = subprocess.Popen([path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env={"WAIT": "1"})
+        try:
+            with start("-q", "-p", str(process.pid), "-n", text, text=True) as tracer:
+                assert tracer.stdout.readline() == "on\n"
+                assert process.communicate("x")[0] == "done\n"
+                output = tracer.communicate()[0]
+        finally:
+            process.kill()
+            process.wait()
+    # Loaded, let go and loaded again.
+    times = {"begin:entry": 2, "counted:entry": 10, "counted:return": 10, "prepared:entry": 10}
+    assert table(output) == {tuple(function.split(":")): count for function, count in times.items()}
+
+
 def test_it_is_said_that_a_library_is_not_loaded(tmp_path, library):
     """A name that another program's library has would be waited for in vain; a static program loads none."""
     done = sonde("-c", program(tmp_path, library), "-n", "pid$target:libplus:plus:entry { @ = count(); }")

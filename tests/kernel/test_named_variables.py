@@ -100,6 +100,37 @@ def test_local_variables_at_a_line(program):
     assert traced(program, text)[:1] == ["11 33 77 8"]
 
 
+INLINED = """
+volatile int sink;
+static inline __attribute__((always_inline)) int scaled(int value, int by)
+{
+    static volatile int calls = 0;
+    calls++;
+    sink = value * by; /* COPY */
+    return sink;
+}
+int main(int count, char **words)
+{
+    int sum = count + 6;
+    sum = scaled(sum, 3); /* CALL */
+    sum = scaled(sum, 5);
+    return scaled(sum, 2) != 210;
+}
+"""
+
+
+@pytest.mark.parametrize("level", ["-O0", "-O2"])
+def test_inlined_copies_share_the_statics_of_their_function(tmp_path, level):
+    """At a line of the copies; at a line that begins with a call of one the variables are the caller's."""
+    program = build(tmp_path, "inlined", INLINED, "-g", level)
+    copy, call = (line_of(INLINED, mark) for mark in ("/* COPY */", "/* CALL */"))
+    text = f"""pid$target:a.out:inlined.c@{copy}: {{ @calls[probename] = max(locals->calls); }}
+        pid$target:a.out:inlined.c@{call}: {{ @[locals->count] = count(); }}"""
+    lines = [line.split() for line in traced(program, text) if line]
+    assert [line[-1] for line in lines[:3]] == ["1", "2", "3"]
+    assert lines[3:] == [["1", "1"]]
+
+
 def test_only_the_path_that_uses_a_variable_fetches_it(program):
     """A pointer that cannot be read is no fault behind a predicate that is false."""
     text = """pid$target:a.out:work:entry /args->count == 12/ { trace(args->request->headers[9999999].name); }

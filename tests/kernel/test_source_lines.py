@@ -2,10 +2,11 @@
 
 import re
 import subprocess
+import sys
 
 import packages
 import pytest
-from command import build, sonde, table, unwrapped
+from command import build, environment, sonde, table, unwrapped
 
 needs_gdb = packages.needs("gdb")
 
@@ -92,6 +93,27 @@ def test_lines_fire_as_gdb_stops(tmp_path, flags):
     probes = ", ".join(f"pid$target:a.out:lines.c@{line}:" for line in expected)
     counts = table(sonde("-q", "-c", path, "-n", f"{probes} {{ @[probefunc] = count(); }}").stdout)
     assert counts == {(f"lines.c@{line}",): hits for line, hits in expected.items() if hits}
+
+
+COUNTING = """
+import sys
+from sonde.symbols.dwarf.line_table import LineTable
+original = LineTable.rows
+LineTable.rows = lambda table: sys.stderr.write("read\\n") and original(table)
+from sonde.cli.main import main
+sys.exit(main(["sonde", *sys.argv[1:]]))
+"""
+
+
+def test_a_table_of_lines_is_run_once_for_many_clauses(tmp_path):
+    """Each is a clause of its own that asks for a variable of its line."""
+    body = "".join(f"    sink += local + {n};\n" for n in range(40))
+    source = f"volatile int sink;\nint main()\n{{\n    int local = 1;\n{body}    return 0;\n}}\n"
+    path = build(tmp_path, "many", source, "-g", "-O0")
+    text = "".join(f"pid$target:a.out:many.c@{line}: {{ @ = sum(locals->local); }} " for line in range(5, 45))
+    words = [sys.executable, "-c", COUNTING, "-e", "-c", path, "-n", text]
+    done = subprocess.run(words, capture_output=True, text=True, env=environment(), check=True)
+    assert (done.stdout, done.stderr) == ("", "read\n")
 
 
 @pytest.fixture(scope="module")

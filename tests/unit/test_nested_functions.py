@@ -1,5 +1,6 @@
 """Functions within functions, and lines that begin with an inlined call, have their variables; a table is read once."""
 
+import re
 import subprocess
 
 import packages
@@ -7,6 +8,7 @@ import pytest
 from compiled_objects import compiled, needs_gcc, needs_gdb
 from gdb_comparison import compared
 
+from sonde.cli.main import main
 from sonde.symbols.dwarf.breakpoints import stops
 from sonde.symbols.dwarf.errors import DebugInfoError
 from sonde.symbols.dwarf.information import open_information
@@ -103,6 +105,28 @@ def test_a_line_has_the_variables_of_its_function(compiler, level, tmp_path):
             # What clang says of a static variable is in no function that has a name.
             found |= {"calls"} if compiler == "clang++" else set()
             assert expected <= found, (mark, point.what, found)
+
+
+@pytest.mark.parametrize("mark", EXPECTED)
+def test_vars_prints_them(mark, tmp_path, capfd):
+    """`sonde vars` at a line of a lambda, of a local class and of an inlined copy."""
+    path = built(tmp_path, "g++", NESTED, "nested.cc", "-O0")
+    assert main(["sonde", "vars", path, f"nested.cc@{line_of(NESTED, f'// {mark}')}"]) == 0
+    out, err = capfd.readouterr()
+    assert not err
+    listed = re.findall(r"^  (?:parameter|variable) +(\w+) .* here; live in all of its scope$", out, re.MULTILINE)
+    assert set(listed) >= EXPECTED[mark]
+
+
+def test_statics_of_a_function_are_in_each_inlined_copy(tmp_path):
+    """One place, whichever copy asks."""
+    text = NESTED.replace("sink = sum;\n    return sum +", "sink = scaled(sink, 5);\n    return sum +")
+    points = Points(open_information(built(tmp_path, "g++", text, "nested.cc", "-O2")))
+    found = points.at_line("nested.cc", line_of(text, "// counted\n"))
+    assert len(found) == 2
+    places = [each.fetches for point in found for each in points.named(point) if each.variable.name == "calls"]
+    assert len(places) == 2
+    assert places[0] == places[1] != ()
 
 
 @needs_gdb

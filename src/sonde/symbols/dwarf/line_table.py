@@ -158,8 +158,6 @@ class LineTable:
         address, file, line, is_statement, discriminator, prologue = 0, 1, 1, self._is_statement, 0, False
         new, append, base, span, unit = tuple.__new__, found.append, self._line_base, self._line_range, self._unit
         first, end = self._opcode_base, self._end
-        new, append, base, span, unit = tuple.__new__, found.append, self._line_base, self._line_range, self._unit
-        first, end = self._opcode_base, self._end
         advance = (255 - first) // span * unit
         look = at + _PIECE
         while at < end:
