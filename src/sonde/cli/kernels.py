@@ -6,7 +6,6 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from sonde.bpf.btf import BtfError
 from sonde.cli.arguments import Arguments
 from sonde.cli.engines import EMBEDDED, KERNEL
 from sonde.cli.messages import FatalError
@@ -62,6 +61,7 @@ def without_btf(arguments: Arguments) -> Iterator[None]:
 
 def _check(path: str) -> None:
     # Read in any case later, and not before the first type is asked for: a wrong file is to be noticed at once.
+    from sonde.bpf.btf import BtfError
     from sonde.probes.kernel_types import open_btf
 
     try:
