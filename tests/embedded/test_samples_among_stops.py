@@ -71,7 +71,7 @@ def test_a_held_thread_is_let_go_by_the_number_of_its_own_record(drawn, samples,
     seen = []
     clocks = Clocks()
     sampling = Sampling(Samples(samples), SampledMemory(lambda *place: b""), None, None, clocks, lambda tid: None)
-    events = Events(Group(tracees), {stops.EXEC: seen.append}, clocks, lambda for_data: False, sampling)
+    events = Events(Group(tracees), {stops.EXEC: seen.append}, clocks, lambda for_data: False, [sampling])
     events._handlers[0] = seen.append
     # Behind a held record one look ends; what comes later is found by the next.
     for _ in range(len(found) + 2):

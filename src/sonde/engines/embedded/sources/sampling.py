@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from errno import EFAULT
-from operator import attrgetter, itemgetter
 
 from sonde.bpf.helpers import CPU_TIME, OPEN_FILE, PATH_TEXT
 from sonde.engines.base import EngineError
@@ -20,6 +18,7 @@ from sonde.engines.embedded.programs import called_helpers
 from sonde.engines.embedded.sources.buffers import Buffers
 from sonde.engines.embedded.sources.firings import Clock
 from sonde.engines.embedded.sources.inherited_events import why_not
+from sonde.engines.embedded.sources.interleaving import Interleaving
 from sonde.engines.embedded.sources.registers import samples_registers
 from sonde.engines.embedded.sources.stops import SAMPLED, Record
 from sonde.engines.embedded.sources.task_events import ClockSample, TaskEvents, Wanted
@@ -123,8 +122,7 @@ class Sampling:
         self._clocks = timers.sampled
         self._task = task
         self._lost = 0
-        self._waiting: deque[ClockSample] = deque()
-        self._merged: list[ClockSample] = []
+        self._order = Interleaving(SAMPLED)
 
     @property
     def lost(self) -> int:
@@ -137,22 +135,12 @@ class Sampling:
     def merged(self, records: Sequence[Record], limit: int) -> Sequence[Record]:
         """The records, and among them the samples up to that time, behind which there may be other records."""
         self.next = time.monotonic_ns() + _OFTEN
-        waiting = self._waiting
-        if found := self.events.take():
-            waiting.extend(found)
-            self._waiting = waiting = deque(sorted(waiting, key=attrgetter("time")))
-        self._merged = []
         self._memory.look_again()
-        while waiting and waiting[0].time <= limit:
-            self._merged.append(waiting.popleft())
-        if not self._merged:
-            return records
-        made: list[Record] = [(SAMPLED, 0, each.tid, each.time, n) for n, each in enumerate(self._merged)]
-        return sorted([*made, *records], key=itemgetter(3))
+        return self._order.merged(records, self.events.take(), limit)
 
     def handle(self, record: Record) -> None:
         """The handler of SAMPLED."""
-        sample = self._merged[record[4]]
+        sample: ClockSample = self._order.event(record)
         task = self._task(sample.tid)
         if task is None:
             self._lost += 1

@@ -7,15 +7,14 @@ kernel takes the events from a thread that ends, so it leaves the CPU for the la
 from __future__ import annotations
 
 import time
-from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from operator import attrgetter, itemgetter
 
 from sonde.bpf.helpers import NUMBERS
 from sonde.engines.base import EngineError
 from sonde.engines.embedded.programs import called_helpers
 from sonde.engines.embedded.sources.firings import SWITCHES
 from sonde.engines.embedded.sources.inherited_events import why_not
+from sonde.engines.embedded.sources.interleaving import Interleaving
 from sonde.engines.embedded.sources.registers import may_load_state
 from sonde.engines.embedded.sources.stops import SWITCHED, Handler, Record
 from sonde.engines.embedded.sources.switch_events import Switch, SwitchEvents
@@ -84,8 +83,7 @@ class Switching:
         self._known = known
         self._fire = fire
         self._lost = 0
-        self._waiting: deque[Switch] = deque()
-        self._merged: list[Switch] = []
+        self._order = Interleaving(SWITCHED)
         self._running: set[int] = set()
         self._early: dict[int, list[Switch]] = {}
 
@@ -131,21 +129,11 @@ class Switching:
         self.next = time.monotonic_ns() + _OFTEN
         if not records:
             self._give_up(limit - _PATIENCE)
-        if found := self.events.take():
-            self._waiting.extend(found)
-            self._waiting = deque(sorted(self._waiting, key=attrgetter("time")))
-        waiting = self._waiting
-        self._merged = []
-        while waiting and waiting[0].time <= limit:
-            self._merged.append(waiting.popleft())
-        if not self._merged:
-            return records
-        made: list[Record] = [(SWITCHED, 0, each.tid, each.time, n) for n, each in enumerate(self._merged)]
-        return sorted([*made, *records], key=itemgetter(3))
+        return self._order.merged(records, self.events.take(), limit)
 
     def handle(self, record: Record) -> None:
         """The handler of SWITCHED."""
-        switch = self._merged[record[4]]
+        switch: Switch = self._order.event(record)
         if switch.tid in self._known:
             self._tell(switch)
         else:
