@@ -6,8 +6,8 @@ import errno
 import os
 import select
 import time
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from mmap import mmap
 
 from sonde.target import (
@@ -294,6 +294,18 @@ class Tracees:
             if tid in self._executing:
                 # What is waited for later: other commands get ready at the same time.
                 self._others.append((what, tid, value))
+
+    @contextmanager
+    def watched(self) -> Iterator[None]:
+        """Around what looks at the processes: where they are not there because the guardian was killed, and commands
+        with it, that is told. Raises GuardianError."""
+        try:
+            yield
+        except OSError:
+            # Its end of the pipe is closed before what it traces ends.
+            if self._has_ended(time.monotonic()):
+                raise self._lost() from None
+            raise
 
     def _lost(self) -> GuardianError:
         return GuardianError("the guardian, which traces the processes, was killed: what it traced may have failed")

@@ -215,7 +215,8 @@ class EmbeddedTracing:
         """Have the commands exec while the programs are made ready. Raises CommandError, AbortedError."""
         if self._followed is not None:
             try:
-                self._followed.tracees.ready(self._plan)
+                with self._followed.tracees.watched():
+                    self._followed.tracees.ready(self._plan)
             except GuardianError as error:
                 raise AbortedError(str(error)) from None
 
@@ -292,11 +293,12 @@ class EmbeddedTracing:
         """Get the processes to where they wait to be traced. Raises CommandError."""
         if self._followed is not None:
             try:
-                self._followed.tracees.begin(self._plan, self._followed.evaluation)
+                with self._followed.tracees.watched():
+                    self._followed.tracees.begin(self._plan, self._followed.evaluation)
+                    self._require_native(self._followed)
+                    self._adopt(self._followed)
             except GuardianError as error:
                 raise AbortedError(str(error)) from None
-            self._require_native(self._followed)
-            self._adopt(self._followed)
         self._timers.start()
         for each in (self._sampling, self._switching):
             if each is not None:
