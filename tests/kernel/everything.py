@@ -39,7 +39,9 @@ SPECIAL = {
     # At a probe whose argument is a task.
     "__adopt": [],
     "inet_ntop": ["inet_ntop(2, alloca(16))"],
-    # It is made of a library's definition.
+    # The embedded engine's own, and what is made of a library's definition.
+    "__cpu_time": [],
+    "__open_file": [],
     "getf": [],
     # Their arguments are of types that Linux does not have.
     "msgdsize": [],

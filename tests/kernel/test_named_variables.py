@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from command import build, sonde
+from command import build, sonde, unwrapped
 
 PROGRAM = r"""
 #include <string.h>
@@ -173,7 +173,7 @@ REFUSED = {
 def test_what_is_wrong_is_said_with_a_remedy(program):
     for clause, remedy in REFUSED.items():
         result = sonde("-q", "-c", program, "-n", f"pid$target:a.out:work:{clause}", status=1)
-        assert remedy in result.stderr
+        assert unwrapped(remedy) in unwrapped(result.stderr)
 
 
 def test_without_debug_information_there_are_registers(tmp_path):
