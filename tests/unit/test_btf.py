@@ -224,6 +224,23 @@ def test_a_structure_is_one_object_and_may_refer_to_itself(directory):
     assert item.find("owner").type.to is task
 
 
+def test_a_member_is_found_without_the_types_of_the_others(directory, kernel):
+    known = KernelTypes(directory)
+    task = known.tagged_type("struct", "task_struct")
+    assert task.find("next").type.to is task
+    assert kernel.int not in known._source("vmlinux")._made
+    assert ("struct", "task_struct") in known.asked
+    assert task.find("missing") is None
+
+
+@pytest.mark.parametrize("name", ["pid", "next", "low", "flags", "missing", ""])
+def test_one_member_is_the_same_as_among_all(directory, name):
+    alone = KernelTypes(directory).tagged_type("struct", "task_struct").find(name)
+    whole = KernelTypes(directory).tagged_type("struct", "task_struct")
+    assert len(whole.members) == 3
+    assert (alone and alone[2:]) == ((found := whole.find(name)) and found[2:])
+
+
 def test_functions_and_variables(directory):
     kernel = KernelTypes(directory)
     kind, names = kernel.function("wake")

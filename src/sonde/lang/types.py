@@ -97,12 +97,15 @@ class Member(Node):
 class Struct:
     """A structure or union, complete or not; two are the same type only if they are the same object.
 
-    The members come from `load` at the first question, because kernel structures refer to each other without end.
+    The members come from `load` at the first question, because kernel structures refer to each other without end. `one`
+    gives the own member of a name, None if there is none, without the types of the others.
     An incomplete one has no `load`; at the first question `find` gives what completes it, or says why nothing does
     ("" where there is no definition), in `missing`.
     """
 
-    __slots__ = ("_alignment", "_find_other", "_load", "_members", "_size", "keyword", "missing", "name", "packed")
+    __slots__ = (
+        "_alignment", "_find_other", "_load", "_members", "_one", "_size", "keyword", "missing", "name", "packed",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -111,6 +114,7 @@ class Struct:
         size: int,
         load: Callable[[], tuple[Member, ...]] | None = None,
         find: Callable[[], Struct | str] | None = None,
+        one: Callable[[str], Member | None] | None = None,
     ) -> None:
         self.keyword = keyword
         self.name = name
@@ -120,6 +124,7 @@ class Struct:
         self._alignment = 0
         self._load = load
         self._find_other = find
+        self._one = one
         self._members: tuple[Member, ...] | None = None
 
     @property
@@ -168,6 +173,8 @@ class Struct:
         The nearest one, as C++ looks for the members of base classes (class.member.lookup): those of a class hide what
         its bases have. Of several that are equally near it is the first.
         """
+        if self._members is None and self._one is not None and (own := self._one(name)) is not None:
+            return own
         near: list[tuple[Struct, int]] = [(self, 0)]
         seen: set[Struct] = set()
         while near:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator
 
 from sonde.bpf import btf
-from sonde.bpf.btf import Btf, BtfError, BtfType
+from sonde.bpf.btf import Btf, BtfError, BtfMember, BtfType
 from sonde.lang import types
 from sonde.lang.types import (
     Array,
@@ -276,7 +276,7 @@ class _Source:
             return Array(self.type(raw.type), raw.length)
         if raw.kind in (btf.STRUCT, btf.UNION):
             keyword = "struct" if raw.kind == btf.STRUCT else "union"
-            return Struct(keyword, raw.name, raw.size, self._loader(keyword, raw))
+            return Struct(keyword, raw.name, raw.size, self._loader(keyword, raw), one=self._finder(keyword, raw))
         if raw.kind in (btf.ENUM, btf.ENUM64):
             return Enum(raw.name, raw.size, raw.flag, tuple((value.name, value.value) for value in raw.values))
         if raw.kind == btf.FWD:
@@ -302,12 +302,26 @@ class _Source:
         def load() -> tuple[Member, ...]:
             if name:
                 self._asked.add((keyword, name))
-            return tuple(
-                Member(member.name, self.type(member.type), member.offset, member.bits)
-                for member in self.btf.type(identifier).members
-            )
+            return tuple(map(self._member, self.btf.type(identifier).members))
 
         return load
+
+    def _finder(self, keyword: str, raw: BtfType) -> Callable[[str], Member | None]:
+        identifier, name = raw.id, raw.name
+        known: dict[str, BtfMember] = {}
+
+        def find(wanted: str) -> Member | None:
+            if not known:
+                if name:
+                    self._asked.add((keyword, name))
+                # Of several of one name the first counts; those without one are looked into (Struct.find).
+                known.update((each.name, each) for each in reversed(self.btf.type(identifier).members) if each.name)
+            return self._member(known[wanted]) if wanted in known else None
+
+        return find
+
+    def _member(self, raw: BtfMember) -> Member:
+        return Member(raw.name, self.type(raw.type), raw.offset, raw.bits)
 
 
 def _integer(raw: BtfType) -> Int:
