@@ -9,7 +9,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from command import SONDE
 
 from sonde.codegen.partial import is_gone
 from sonde.lang.errors import DError
@@ -95,8 +94,9 @@ def program_text(wanted):
 def sonde_values(subject, wanted, tmp_path):
     script = tmp_path / "points.d"
     script.write_text("int seen[int];\n" + program_text(wanted))
-    # As gdb starts it: the same environment, and nothing at random addresses.
-    command = ["setarch", "-R", "env", "-i", *ENVIRONMENT, SONDE, "-q", "-s", str(script)]
+    # As gdb starts it: the same environment, and nothing at random addresses. Below a path with a blank pip makes the
+    # command a script of the shell, which adds to the environment.
+    command = ["setarch", "-R", "env", "-i", *ENVIRONMENT, sys.executable, "-m", "sonde", "-q", "-s", str(script)]
     done = subprocess.run(
         [*command, "-c", subject.path, "-x", "bufsize=4m"], capture_output=True, text=True, check=False, timeout=120
     )
