@@ -9,6 +9,7 @@ from collections.abc import Callable
 from mmap import mmap
 
 from sonde.target import commands, ptrace, stops
+from sonde.target.executables import Executables
 from sonde.target.fetching import Fetcher
 from sonde.target.notifications import Notifications
 from sonde.target.plan import Plan
@@ -79,7 +80,7 @@ class Threads:
         self.stepping: set[int] = set()
         self.breakpoints: dict[int, tuple[int, int]] = {}
         self._answering = answering
-        self._programs: set[tuple[int, int]] = set()
+        self._programs = Executables()
         self._listen = listen
         self.info = ctypes.c_void_p(ctypes.addressof(self.writer.info))
         self._free = list(range(stops.REGISTER_SLOTS, 0, -1))
@@ -134,12 +135,9 @@ class Threads:
 
     def _is_new(self, tid: int) -> bool:
         try:
-            found = os.stat(f"/proc/{tid}/exe")
+            return self._programs.new(tid) is not None
         except OSError:
             return True
-        known = (found.st_dev, found.st_ino) in self._programs
-        self._programs.add((found.st_dev, found.st_ino))
-        return not known
 
     def start(self, tid: int, maker: int, is_thread: int, number: int) -> None:
         """Tell of a thread's first stop (stops.START)."""

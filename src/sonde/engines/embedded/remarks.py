@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterable
 
 from sonde.target import facts, machine
+from sonde.target.executables import Executables
 from sonde.target.program_files import is_32_bit
 from sonde.visible import visible
 
@@ -29,17 +30,16 @@ class Remarks:
         self.texts: list[str] = []
         self.calls = False
         self._privileged = "sys_ptrace" in machine.capabilities()
-        self._seen: set[tuple[int, int]] = set()
+        self._seen = Executables()
 
     def executed(self, tid: int, name: bytes) -> None:
         """The thread stands at the beginning of a program of that name."""
         try:
-            found = os.stat(f"/proc/{tid}/exe")
+            found = self._seen.new(tid)
         except OSError:
             return
-        if (found.st_dev, found.st_ino) in self._seen:
+        if found is None:
             return
-        self._seen.add((found.st_dev, found.st_ino))
         if self.calls and is_32_bit(tid):
             self._add(f"{_shown(name)} is a 32-bit program: the embedded engine does not see its system calls")
         if found.st_mode & stat.S_ISUID and found.st_uid != os.geteuid() and not self._privileged:
