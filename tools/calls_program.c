@@ -133,7 +133,7 @@ static void some(int count) {
     while (count--) {
         int at = draw(CALLS);
         long a[6];
-        if (count % 8 == 0) refresh();
+        refresh();
         if (count % 128 == 0) close_range(18, ~0u, 0);
         for (int i = 0; i < 6; i++) a[i] = number(calls[at].kinds[i]);
         if (calls[at].number == SYS_wait4) a[0] = 0x7fff0000;

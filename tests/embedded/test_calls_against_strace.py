@@ -39,6 +39,16 @@ def test_calls_are_those_that_strace_shows(way, place, asked, expected):
     assert list(against.differences(expected, found, way != "entries")) == []
 
 
+@pytest.mark.parametrize("seed", ["5", "6"])
+def test_random_bytes_decide_nothing(seed, place):
+    """A getrandom() without end fills the memory from which a later call is given its vectors."""
+    first = against.by_strace(place, [seed, "1500"])
+    calls = [call for thread in first for call in thread]
+    assert any(name == "getrandom" and not error and size > 1 << 14 for name, _, size, error in calls)
+    for _ in range(4):
+        assert list(against.differences(first, against.by_strace(place, [seed, "1500"]), True)) == []
+
+
 def test_a_program_of_the_system_makes_the_same_calls(place):
     calls, failed, problems = against.compare(place, ["exec", "ls", "-lR", "/usr/include/linux"], ["calls"])
     assert calls > 100
