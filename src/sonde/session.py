@@ -66,6 +66,9 @@ come faster than other records: 400,000 a second with 64 bytes of each fill 4 Mi
 IDLE = 0.2
 """Longest sleep, so that drops and the end of a traced process are noticed in time."""
 
+_PREPARATION = 0.5
+"""Seconds that tables of what runs already may take before tracing begins."""
+
 
 class Result(NamedTuple):
     """How the session ended: the argument of exit(), 0 without one; whether a signal asked for the end."""
@@ -397,6 +400,10 @@ class Session:
             self._tables.poll(each.pid for each in self._traced)
             if self._tables.is_by_process:
                 self._tracing.answer(self._tables.answer)
+            elif not self._traced:
+                from sonde.target.busy import busy_processes  # likewise
+
+                self._tables.prepare(busy_processes(), _PREPARATION)
 
     def _take_up_mappings(self) -> None:
         if self._everywhere is not None:

@@ -1,7 +1,9 @@
 """User stacks without frame pointers, against gdb's backtrace of the same program."""
 
+import os
 import re
 import shlex
+import signal
 import subprocess
 import sys
 import time
@@ -354,15 +356,21 @@ def test_kernels_that_have_mappings_elsewhere(tmp_path):
     assert [name for name, _ in ours(way.stdout)].count("recursing") >= 3
 
 
-def test_the_first_profile_of_a_large_object(tmp_path, monkeypatch):
-    """Of a compiler, whose table takes a second, stacks are whole before that has been made."""
+def compilation(directory, functions):
+    """The words of a command that keeps a compiler busy."""
     packages.require("gcc")
-    source = tmp_path / "large.c"
+    source = directory / "large.c"
     source.write_text("".join(
         f"double f{n}(double x, int n) {{ double s = 0; for (int i = 0; i < n; i++) {{ s += x * i * {n};"
-        f" switch (i % 7) {{ case 0: s += 1; break; case 3: s *= 1.5; break; }} }} return s; }}\n" for n in range(150)
+        f" switch (i % 7) {{ case 0: s += 1; break; case 3: s *= 1.5; break; }} }} return s; }}\n"
+        for n in range(functions)
     ))  # fmt: skip
-    command = shlex.join(["gcc", "-O2", "-c", "-o", str(tmp_path / "large.o"), str(source)])
+    return ["gcc", "-O2", "-c", "-o", str(directory / "large.o"), str(source)]
+
+
+def test_the_first_profile_of_a_large_object(tmp_path, monkeypatch):
+    """Of a compiler, whose table takes a second, stacks are whole before that has been made."""
+    command = shlex.join(compilation(tmp_path, 150))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "kept"))
     text = 'profile-997 /execname == "cc1"/ { @[ustack()] = count(); }'
     out = sonde("-qn", text, "-x", "aggsize=64m", "-c", command).stdout
@@ -372,3 +380,22 @@ def test_the_first_profile_of_a_large_object(tmp_path, monkeypatch):
     every = sum(count for _, count in pairs)
     assert every > 100
     assert whole >= 0.9 * every
+
+
+def test_a_profile_that_begins_while_a_large_object_runs(tmp_path, monkeypatch):
+    """Nothing is known of the process, and yet its first stacks are whole."""
+    words = compilation(tmp_path, 2000)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "kept"))
+    with subprocess.Popen(words, start_new_session=True) as compiler:
+        try:
+            time.sleep(0.5)
+            text = 'profile-997 /execname == "cc1"/ { @[ustackdepth < 3] = count(); } tick-1s { exit(0); }'
+            done = sonde("-qn", text)
+            assert compiler.poll() is None
+        finally:
+            os.killpg(compiler.pid, signal.SIGKILL)
+    found = dict(map(int, line.split()) for line in done.stdout.splitlines() if line.strip())
+    assert found[0] > 100
+    assert found.get(1, 0) <= 0.01 * found[0]
+    shortened = re.search(r"(\d+) shortened stack", done.stderr)
+    assert shortened is None or int(shortened[1]) <= 0.01 * found[0]

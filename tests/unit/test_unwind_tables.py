@@ -130,6 +130,27 @@ def test_files_of_a_process(maps):
     assert (tables.lost, tables.cut) == (0, 0)
 
 
+def test_files_of_processes_that_run_already(maps):
+    """Programs know them before they have met one, as far as there is time, and without waiting for their rows."""
+    tables = of(maps, BY_FILE)
+    tables.prepare([os.getpid(), 1 << 30], 60)
+    mappings = objects_of(os.getpid())
+    early = [maps.words(maps.file(name_of(each))) for each in mappings]
+    assert all(blocks or pairs for _, _, blocks, _, _, pairs, *_ in early)
+    assert tables.patience == 0
+    settled(tables)
+    for each in mappings:
+        assert maps.object(maps.file(name_of(each))) == tuple(unwind_rows(ElfFile.open(each.path)))
+
+
+def test_what_runs_already_is_not_waited_for_without_end(maps):
+    tables = of(maps, BY_FILE)
+    tables.prepare([os.getpid()], 0)
+    assert not maps.writes
+    settled(tables)
+    assert all(maps.file(name_of(each)) for each in objects_of(os.getpid()))
+
+
 def test_files_that_programs_have_met(maps):
     """A file is known by what the program calls it, whatever that is: in containers numbers differ. What else the
     process has mapped is soon met too."""

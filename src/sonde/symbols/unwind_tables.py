@@ -134,6 +134,16 @@ class UnwindTables:
 
         return take
 
+    def prepare(self, pids: Iterable[int], seconds: float) -> None:
+        """Have programs know, as far as that takes no longer, what these processes have mapped before they meet it:
+        each object costs the stacks of some milliseconds otherwise."""
+        end = time.monotonic() + seconds
+        for pid in () if self.is_by_process else pids:
+            for mapping in self._mapped(pid) or ():
+                self.expect(pid, mapping)
+            while self._urgent and time.monotonic() < end:
+                self._step()
+
     def poll(self, traced: Iterable[int]) -> None:
         """Look at what programs have wanted to know more of and, now and then, at the traced processes; then make
         tables for a while."""
