@@ -2,10 +2,12 @@
 
 import contextlib
 import os
+import re
 import select
 import signal
 import subprocess
 import sys
+import time
 
 import packages
 import pytest
@@ -90,7 +92,27 @@ class Network:
         _ip(*left, "link", "set", name, "up")
 
     def datagrams(self, version, port, count, size=10):
+        """From left to right, where nobody takes them: back when all have come, which may be long after they were
+        sent, as the kernel asks for the address of a neighbour first and receives when it has time."""
+        before = self._received()
         self.run(self.left, DATAGRAMS, ADDRESSES[version][1], port, count, size)
+        limit = time.monotonic() + 30
+        while self._received() < before + count:
+            assert time.monotonic() < limit
+            time.sleep(0.01)
+
+    def _received(self):
+        """Datagrams that have come to the right side, for whom nobody waits."""
+        words = ["ip", "netns", "exec", self.right, "cat", "/proc/net/snmp", "/proc/net/snmp6"]
+        text = subprocess.run(words, check=True, capture_output=True, text=True).stdout
+        names, numbers = re.findall(r"^Udp: (.*)", text, re.MULTILINE)
+        old = dict(zip(names.split(), numbers.split(), strict=True))
+        return int(old["NoPorts"]) + int(re.search(r"^Udp6NoPorts\s+(\d+)", text, re.MULTILINE)[1])
+
+    @property
+    def number(self):
+        """The left namespace's, as the kernel has it (struct net, ns.inum)."""
+        return os.stat(f"/run/netns/{self.left}").st_ino
 
     def connections(self, version, port, count, size):
         """Connections from left to right that carry `size` bytes each."""
