@@ -34,6 +34,7 @@ PACKAGES = {
     "gdb": "gdb",
     "gdb-add-index": "gdb",
     "getcap": "libcap2-bin",
+    "git": "git",
     "go": "golang-go",
     "groff": "groff-base",
     "gzip": "gzip",

@@ -1,0 +1,45 @@
+"""Whatever belongs to the project lies below one of its folders, and is of a kind that belongs there."""
+
+import subprocess
+from pathlib import Path
+
+import packages
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+AT_THE_ROOT = {".gitignore", "CONTRIBUTING.md", "LICENSE", "README.md", "hatch_build.py", "pyproject.toml"}
+FOLDERS = {
+    ".ci": {""}, "bench": {".py", ".c"}, "docs": {".md", ".1"}, "examples": {".d", ".c", ".h"},
+    "src/sonde": {".py", ".d", ".js", ".css", ".typed"},
+    "tests": {".py"}, "tests/cli": {".py", ".txt"}, "tests/embedded": {".py", ".c"}, "tests/kernel": {".py"},
+    "tests/programs": {".c", ".cc", ".rs"}, "tests/same": {".d", ".c"}, "tests/unit": {".py", ".txt"},
+    "tools": {".py", ".c", ".txt"}, "tools/real_programs": {".py", ".sh"},
+}  # fmt: skip
+"""The kinds of files that each has; below `src/sonde` others may be."""
+
+
+def stray(paths):
+    """Those of the paths that have no place."""
+    for path in map(Path, paths):
+        folder = "src/sonde" if path.parts[:2] == ("src", "sonde") else str(path.parent)
+        has_place = path.name in AT_THE_ROOT if folder == "." else path.suffix in FOLDERS.get(folder, ())
+        if not has_place:
+            yield str(path)
+
+
+def test_no_tracked_file_is_stray():
+    packages.require("git")
+    if not (ROOT / ".git").exists():
+        pytest.skip("this is no checkout, which would say what is tracked")
+    listed = subprocess.run(
+        ["git", "-c", "safe.directory=*", "-C", ROOT, "ls-files"], check=True, capture_output=True, text=True
+    )
+    paths = listed.stdout.splitlines()
+    assert len(paths) > 1000
+    assert list(stray(paths)) == []
+
+
+@pytest.mark.parametrize("path", ["x.json", "notes.md", "src/other.py", "tests/unit/out.log", "lab/x.py", "docs/x.py"])
+def test_a_stray_file_is_found(path):
+    assert list(stray(["README.md", path, "src/sonde/session.py", "docs/reference.md", ".ci/run"])) == [path]
