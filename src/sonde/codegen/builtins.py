@@ -9,13 +9,13 @@ from sonde.codegen import clock
 from sonde.codegen.access import as_number, load, plain
 from sonde.codegen.callers import HELPER, RETURNED
 from sonde.codegen.context import registers
-from sonde.codegen.context.packet import packet_context
 from sonde.codegen.faults import ILLEGAL_OPERATION, fault
 from sonde.codegen.generation import Generation, Unsupported
 from sonde.codegen.identity import identity, process
 from sonde.codegen.integers import argument_number
 from sonde.codegen.ir import Imm, Operand, Reg
 from sonde.codegen.names import probe_id
+from sonde.codegen.packet_access import passing_packet
 from sonde.codegen.places import Remote
 from sonde.codegen.processors import cpu_place
 from sonde.codegen.stacks import USER_STACK, call_stack
@@ -173,11 +173,11 @@ def _target(g: Generation, e: tree.Builtin) -> Operand:
 
 
 def _pktlen(g: Generation, e: tree.Builtin) -> Operand:
-    return packet_context(g, e.name, e.position).length(g)
+    return passing_packet(g, e.name, e.position).length(g)
 
 
 def _ifindex(g: Generation, e: tree.Builtin) -> Operand:
-    return packet_context(g, e.name, e.position).interface(g)
+    return passing_packet(g, e.name, e.position).interface(g)
 
 
 _VALUES: dict[str, Callable[[Generation, tree.Builtin], Operand]] = {

@@ -8,8 +8,8 @@ net/core/filter.c).
 from __future__ import annotations
 
 from sonde.codegen import outputs, records
-from sonde.codegen.context.packet import packet_context
 from sonde.codegen.generation import Generation
+from sonde.codegen.packet_access import passing_packet
 from sonde.lang import program as tree
 from sonde.lang.errors import DError
 from sonde.lang.types import LONG
@@ -17,7 +17,7 @@ from sonde.lang.types import LONG
 
 def record(g: Generation, s: tree.Act) -> None:
     """The fields of a `CaptureAction`, in its order; where the bytes are is known when the record is sent."""
-    packet = packet_context(g, "capture()", s.position)
+    packet = passing_packet(g, "capture()", s.position)
     if g.shared.settings.output == outputs.RINGBUF:
         text = "capture() with -xoutput=ringbuf: the kernel appends packets to records in perf rings alone"
         raise DError("D_UNKNOWN", text, s.position, "leave the option out, or use -xoutput=perf")

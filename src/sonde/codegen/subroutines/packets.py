@@ -7,10 +7,10 @@ for the versions of IP, 1 for Ethernet. What is behind the end of the packet is 
 
 from __future__ import annotations
 
-from sonde.codegen.context.packet import packet_context
 from sonde.codegen.generation import Generation
 from sonde.codegen.ir import Imm, Operand
 from sonde.codegen.kernels import require_loops
+from sonde.codegen.packet_access import passing_packet
 from sonde.codegen.places import Memory
 from sonde.codegen.routines.texts import INPUT, SIZE
 from sonde.codegen.subroutines import addresses
@@ -25,25 +25,25 @@ _PURE = "packet"
 
 
 def headers(g: Generation, e: tree.Call) -> Operand:
-    packet = packet_context(g, "args[0]", e.position)
+    packet = passing_packet(g, "args[0]", e.position)
     if not packet.link:
         return Imm(0)
     return g.routine(f"packet_headers_{packet.reader(g)}_{packet.link}", g.ctx, pure=_PURE)
 
 
 def tag(g: Generation, e: tree.Call) -> Operand:
-    packet = packet_context(g, "args[0]", e.position)
+    packet = passing_packet(g, "args[0]", e.position)
     return g.routine(f"packet_tag_{packet.reader(g)}", g.ctx, pure=_PURE)
 
 
 def number(g: Generation, e: tree.Call) -> Operand:
-    packet = packet_context(g, "args[0]", e.position)
+    packet = passing_packet(g, "args[0]", e.position)
     offset = g.b.in_register(g.value(e.arguments[0]))
     return g.routine(f"packet_number_{packet.reader(g)}_{_constant(e.arguments[1])}", g.ctx, offset, pure=_PURE)
 
 
 def text(g: Generation, e: tree.Call, memory: Memory, size: int) -> None:
-    packet = packet_context(g, "args[0]", e.position)
+    packet = passing_packet(g, "args[0]", e.position)
     kind = _constant(e.arguments[0])
     if kind != 4:
         require_loops(g, "an address as text", e.position)
