@@ -12,7 +12,6 @@ from collections.abc import Callable
 
 from sonde.bpf import maps as kinds
 from sonde.codegen import outputs, speculations
-from sonde.codegen.faults import BAD_ADDRESS, fault_if
 from sonde.codegen.generation import Generation, Record
 from sonde.codegen.ir import Base, Imm, MapDescriptor, Operand, Reg, SlotAddress
 from sonde.codegen.names import probe_id
@@ -94,21 +93,6 @@ def _count_packet_loss(g: Generation) -> None:
         g.b.atomic_add(found, 0, Imm(1))
     g.b.release(key)
     g.b.release(zero)
-
-
-def append_string(g: Generation, text: Memory, size: int, field: Memory) -> None:
-    """Put a string of at most `size` bytes behind what the record has, and its place and length into the field."""
-    record = g.record
-    assert record is not None
-    assert record.tail is not None
-    g.b.store(field.base, field.offset, 4, g.b.alu("add", record.tail, Imm(record.fixed)))
-    target = g.b.in_register(g.b.alu("add", g.b.alu("add", record.base, Imm(record.fixed)), record.tail))
-    got = g.call("probe_read_kernel_str", target, Imm(size), g.address(text))
-    length = g.b.alu("sub", got, Imm(1))
-    # It cannot fail, but the verifier does not know; and one way to go on is half the work for it of two.
-    fault_if(g, "ge", length, Imm(size), BAD_ADDRESS, Imm(0))
-    g.b.store(field.base, field.offset + 4, 4, length)
-    g.b.move(record.tail, g.b.alu("add", record.tail, length))
 
 
 def _spare(g: Generation, size: int) -> Operand:
