@@ -12,11 +12,8 @@ from sonde.bpf import instructions as i
 from sonde.bpf.instructions import Instruction, decode, ld_imm64
 from sonde.bpf.maps import ARRAY
 from sonde.engines.embedded.machine import structure
-from sonde.spec import ProgramSpec, Stamp
-from sonde.typed import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from sonde.engines.embedded.maps.base import Map
+from sonde.spec import MapSpec, ProgramSpec, Stamp
+from sonde.typed import NamedTuple, Protocol
 
 Functions = dict[int, Callable[..., int]]
 """What helpers call by a function's handle: one table for all programs of a session."""
@@ -26,6 +23,15 @@ FIRST_FUNCTION = 0xFFFF_6000_0000_0000
 
 _HALF = 0xFFFFFFFF
 _KEY = bytes(4)
+
+
+class LinkedMap(Protocol):
+    """What linking asks of a map (`maps/base.py`): `lookup` gives the address of a key's value, or 0."""
+
+    spec: MapSpec
+    handle: int
+
+    def lookup(self, key: bytes) -> int: ...
 
 
 class LinkedProgram(NamedTuple):
@@ -45,7 +51,7 @@ class LinkError(Exception):
 
 
 def link(
-    spec: ProgramSpec, maps: Mapping[str, Map], stamp_value: Callable[[Stamp], int], functions: Functions
+    spec: ProgramSpec, maps: Mapping[str, LinkedMap], stamp_value: Callable[[Stamp], int], functions: Functions
 ) -> LinkedProgram:
     """Link one program. `stamp_value` gives the number of each stamp, the firing's cookie included; each function whose
     address is taken gets a handle, reserved in `functions` until an execution of the program puts itself there. Raises
@@ -88,7 +94,7 @@ def immediate(code: Sequence[Instruction], slot: int) -> int:
     return code[slot].imm & _HALF | (code[slot + 1].imm & _HALF) << 32
 
 
-def _map_value(found: Map, kind: int, offset: int) -> int:
+def _map_value(found: LinkedMap, kind: int, offset: int) -> int:
     """The handle, or the address of byte `offset` of an array's first value."""
     if kind == i.PSEUDO_MAP_FD:
         return found.handle
