@@ -10,6 +10,10 @@ from sonde.typed import NamedTuple, TypeAlias
 MASK = (1 << 64) - 1
 
 
+class UnreadableError(Exception):
+    """A value is somewhere, but no probe can read it there, or nobody tells where: why, for people."""
+
+
 class Constant(NamedTuple):
     value: int
 

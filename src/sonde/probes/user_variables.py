@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from sonde.lang.catalog import Located
 from sonde.lang.errors import DError
 from sonde.lang.types import size_of
-from sonde.location import Piece
+from sonde.location import Piece, UnreadableError
 from sonde.probe import Firing, Probe, Uprobe
 from sonde.probes.global_variables import Globals, Objects
 from sonde.probes.placement import Surroundings, placed, surroundings
@@ -125,7 +125,10 @@ def _parameters(point: Point) -> list[Variable]:
 def _result(points: Points, point: Point, probe: Probe, name: str | int, asked: str) -> Located:
     if name == 1:
         kind = points.returned(point)
-        return Located(kind, result(kind))
+        try:
+            return Located(kind, result(kind))
+        except UnreadableError as error:
+            raise UnsupportedError(str(error)) from None
     text = f"failed to resolve {asked} at {probe}: a function's variables are gone when it has returned"
     hint = "args[1] is what it returns; the kernel does not tell by which instruction"
     if isinstance(name, str):

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sonde.lang.types import Array, Float, Member, Pointer, Struct, Type, Void, align_of, resolve, size_of
-from sonde.location import Binary, Constant, InMemory, InRegister, Piece, Register
-from sonde.symbols.dwarf.expressions import UnsupportedError
+from sonde.location import Binary, Constant, InMemory, InRegister, Piece, Register, UnreadableError
 from sonde.typed import NamedTuple
 
 ARGUMENTS = (5, 4, 1, 2, 8, 9)
@@ -33,7 +32,7 @@ class Parameter(NamedTuple):
 
 
 def parameters(wanted: Sequence[Parameter], returns: Type, index: int) -> tuple[Piece, ...]:
-    """Where the parameter `index` is when a function is entered. Raises UnsupportedError."""
+    """Where the parameter `index` is when a function is entered. Raises UnreadableError."""
     integers = 1 if classes(returns) == (MEMORY,) else 0
     vectors, stack = 0, 8
     for at, each in enumerate(wanted[: index + 1]):
@@ -50,25 +49,25 @@ def parameters(wanted: Sequence[Parameter], returns: Type, index: int) -> tuple[
             continue
         if is_wanted:
             if set(kinds) == {SSE}:
-                raise UnsupportedError(IN_VECTOR)
+                raise UnreadableError(IN_VECTOR)
             if each.by_reference:
                 return (Piece(InMemory(Register(ARGUMENTS[own.start]))),)
             return _in_registers(_drawn(kinds, list(ARGUMENTS[integers:]), vectors), size_of(each.type))
         integers, vectors = own.stop, vectors + kinds.count(SSE)
-    raise UnsupportedError("the function has no such parameter")
+    raise UnreadableError("the function has no such parameter")
 
 
 def result(returns: Type) -> tuple[Piece, ...]:
-    """Where a function's result is when it has returned. Raises UnsupportedError."""
+    """Where a function's result is when it has returned. Raises UnreadableError."""
     kinds = classes(returns)
     if kinds == (MEMORY,):
         if isinstance(resolve(returns), Float):
-            raise UnsupportedError("it is returned in a floating-point register, which a probe cannot read")
+            raise UnreadableError("it is returned in a floating-point register, which a probe cannot read")
         return (Piece(InMemory(Register(_RESULTS[0]))),)
     if set(kinds) == {SSE}:
-        raise UnsupportedError(IN_VECTOR.replace("passed", "returned"))
+        raise UnreadableError(IN_VECTOR.replace("passed", "returned"))
     if not kinds:
-        raise UnsupportedError("the function returns nothing")
+        raise UnreadableError("the function returns nothing")
     return _in_registers(_drawn(kinds, list(_RESULTS), 0), size_of(returns))
 
 

@@ -24,6 +24,7 @@ from sonde.location import (
     Place,
     Register,
     Unary,
+    UnreadableError,
     Value,
     signed,
 )
@@ -72,9 +73,12 @@ def entry_place(
         raise UnsupportedError("the function has not begun with it at its entry: use a line of it, FILE@LINE")
     if is_clone:
         raise UnsupportedError("the compiler has changed how this function is called: use a line of it, FILE@LINE")
-    if _is_rusts(function):
-        return rust_parameters([each.type for each in own], returned, index)
-    return parameters([Parameter(each.type, _is_by_reference(each)) for each in own], returned, index)
+    try:
+        if _is_rusts(function):
+            return rust_parameters([each.type for each in own], returned, index)
+        return parameters([Parameter(each.type, _is_by_reference(each)) for each in own], returned, index)
+    except UnreadableError as error:
+        raise UnsupportedError(str(error)) from None
 
 
 def is_everywhere(variable: Variable) -> bool:

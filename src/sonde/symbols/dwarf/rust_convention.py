@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sonde.lang.types import Array, Enum, Float, Int, Pointer, Struct, Type, resolve, size_of
-from sonde.location import Binary, Constant, InMemory, InRegister, Load, Nowhere, Piece, Register
+from sonde.location import Binary, Constant, InMemory, InRegister, Load, Nowhere, Piece, Register, UnreadableError
 from sonde.symbols.dwarf.convention import ARGUMENTS, IN_VECTOR
-from sonde.symbols.dwarf.expressions import UnsupportedError
 from sonde.typed import NamedTuple
 
 _LARGEST = 16
@@ -49,7 +48,7 @@ class _Registers:
 
 
 def rust_parameters(kinds: Sequence[Type], returns: Type, index: int) -> tuple[Piece, ...]:
-    """Where the parameter `index` is. Raises UnsupportedError where that is not certain."""
+    """Where the parameter `index` is. Raises UnreadableError where that is not certain."""
     registers = _Registers(size_of(returns) > _LARGEST)
     found: tuple[Piece, ...] = ()
     for kind in kinds[: index + 1]:
@@ -57,11 +56,11 @@ def rust_parameters(kinds: Sequence[Type], returns: Type, index: int) -> tuple[P
         if size_of(kind) > _LARGEST:
             found = (_behind(registers.take(False)),)
         elif scalars is None or len(scalars) > 2 or any(each.size > 8 for each in scalars):
-            raise UnsupportedError(_NOT_TOLD)
+            raise UnreadableError(_NOT_TOLD)
         else:
             found = _pieces([(each, registers.take(each.is_float)) for each in scalars])
     if all(isinstance(each.place, Nowhere) for each in found):
-        raise UnsupportedError(IN_VECTOR if found else "it takes no room")
+        raise UnreadableError(IN_VECTOR if found else "it takes no room")
     return found
 
 
