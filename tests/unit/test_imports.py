@@ -17,6 +17,7 @@ ALLOWED = {
     "conversion": {"typed"},
     "location": {"typed"},
     "options": set(),
+    "session_errors": set(),
     "signals": set(),
     "resources": set(),
     "traced": {"typed"},

@@ -7,7 +7,7 @@ import pytest
 
 from sonde.bpf import maps, programs
 from sonde.bpf.helpers import NUMBERS
-from sonde.cli.kernels import without_btf
+from sonde.cli.errors import without_btf
 from sonde.cli.messages import FatalError
 from sonde.engines.base import EngineError
 from sonde.engines.kernel import commands, features, requirements, tracing
@@ -131,7 +131,7 @@ def test_versions_are_those_that_doctor_tells():
 @pytest.mark.parametrize(("btf", "exists", "told"), [(None, False, True), (None, True, False), ("there", False, False)])
 def test_a_kernel_without_types(monkeypatch, btf, exists, told):
     monkeypatch.setattr(os.path, "exists", lambda _: exists)
-    with pytest.raises(FatalError) as raised, without_btf(SimpleNamespace(btf=btf)):
+    with pytest.raises(FatalError) as raised, without_btf(btf):
         raise FatalError("no struct", 1, "somewhere")
     assert raised.value.text == "no struct"
     assert raised.value.hint.startswith("somewhere")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from sonde.cli.messages import UsageError
+from sonde.cli.messages import UsageError, ValueOfOptionError
 from sonde.typed import NamedTuple
 
 _SPECIFIERS = {"n": "name", "P": "provider", "m": "module", "f": "function", "i": "identifier", "s": "file"}
@@ -80,6 +80,10 @@ class Arguments(NamedTuple):
     def chosen(self, name: str) -> list[str]:
         """The values of one of the options `choices`, in their order."""
         return [value for option, value in self.choices if option == name]
+
+    def process_numbers(self) -> tuple[int, ...]:
+        """The processes of -p. Raises ValueOfOptionError."""
+        return tuple(map(_process_number, self.pids))
 
     @property
     def is_empty(self) -> bool:
@@ -200,3 +204,21 @@ def _letters(word: str, remaining: list[str], collected: _Collected) -> None:
             collected.option(letter, word[index:] or remaining.pop())
             return
         collected.option(letter, None)
+
+
+def _process_number(text: str) -> int:
+    """What a value of -p says. Raises ValueOfOptionError."""
+    if not (text.isascii() and text.isdigit() and int(text) > 0):
+        raise ValueOfOptionError(f"invalid pid: {text}", _of_name(text))
+    return int(text)
+
+
+def _of_name(text: str) -> str:
+    """What -p takes, and how a program that runs is found by its name."""
+    if not text or text.lstrip("-").isdigit():
+        return "-p takes the number of a process that runs"
+    # A mistake may take its time.
+    from shlex import quote
+
+    name = text.rpartition("/")[2]
+    return f'-p takes a number: -p $(pgrep -n {quote(name)}), or all of that name:\n/execname == "{name}"/'

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from mmap import PAGESIZE
 
-from sonde.cli.messages import FatalError, Messages
 from sonde.cli.permission import refusal
 from sonde.options import OptionTable
+from sonde.session_errors import NotPermittedError, SessionError
 from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -24,10 +24,10 @@ _RING_BYTES = 1 << 20
 # Of the two engines only the one that is chosen is imported, and nothing of the compiler, which comes after the choice.
 
 
-def choose(options: OptionTable, messages: Messages, only_compiles: bool = False) -> str:
-    """KERNEL or EMBEDDED, as the option `engine` says; `auto` is the kernel if it permits. Raises FatalError.
+def choose(options: OptionTable, tell: Callable[[str], None], only_compiles: bool = False) -> str:
+    """KERNEL or EMBEDDED, as the option `engine` says; `auto` is the kernel if it permits. Raises NotPermittedError.
 
-    What is only compiled needs no permission.
+    What is only compiled needs no permission. `tell` is told why it is not the kernel.
     """
     wanted = options.text("engine", "auto")
     if wanted == EMBEDDED:
@@ -39,19 +39,19 @@ def choose(options: OptionTable, messages: Messages, only_compiles: bool = False
         return KERNEL
     if wanted == KERNEL:
         help_ = "run as root, give sonde these capabilities, or use --engine embedded; `sonde doctor` tells more"
-        raise FatalError(f"tracing is not permitted: {why}", 2, help_)
-    messages.error(f"using the embedded engine: {why}")
+        raise NotPermittedError(f"tracing is not permitted: {why}", help_)
+    tell(f"using the embedded engine: {why}")
     return EMBEDDED
 
 
-def choose_listed(options: OptionTable, messages: Messages) -> str:
+def choose_listed(options: OptionTable, tell: Callable[[str], None]) -> str:
     """The engine whose probes are listed: the one that would trace, but the kernel's can be listed by everybody."""
     if options.text("engine", "auto") != "auto":
-        return choose(options, messages, only_compiles=True)
+        return choose(options, tell, only_compiles=True)
     why = refusal()
     if not why:
         return KERNEL
-    messages.error(f"listing the probes of the embedded engine: {why}; `--engine kernel -l` lists the kernel's")
+    tell(f"listing the probes of the embedded engine: {why}; `--engine kernel -l` lists the kernel's")
     return EMBEDDED
 
 
@@ -115,12 +115,14 @@ def make(engine: str, options: OptionTable, traced: Sequence[Traced], take: Take
         from sonde.engines.embedded.followed import Followed
 
         if options.on("callchain"):
-            raise FatalError("option callchain: the embedded engine has no call chains in samples", hint="use ustack()")
+            raise SessionError(
+                "option callchain: the embedded engine has no call chains in samples", hint="use ustack()"
+            )
         group = next((each.group for each in traced if isinstance(each, Followed)), None)
         if options.text("scope") == "system":
-            raise FatalError("option scope=system: the embedded engine sees only the processes of -c and -p")
+            raise SessionError("option scope=system: the embedded engine sees only the processes of -c and -p")
         if options.number("cpu", 0):
-            raise FatalError(f"option cpu={options.text('cpu')}: to the embedded engine all happens on CPU 0")
+            raise SessionError(f"option cpu={options.text('cpu')}: to the embedded engine all happens on CPU 0")
         return EmbeddedEngine(group, _ring_bytes(options))
     from sonde.engines.kernel.engine import KernelEngine
     from sonde.engines.kernel.stamps import StampValues
@@ -137,13 +139,13 @@ def _ring_bytes(options: OptionTable) -> int:
 
 
 def _request(options: OptionTable, traced: Sequence[Traced], take: Take | None) -> SampleRequest:
-    """How perf events are opened. Raises FatalError."""
+    """How perf events are opened. Raises SessionError."""
     from sonde.formats.perf_events import SAMPLE_CALLCHAIN
     from sonde.samples import SampleRequest
 
     scope = options.text("scope")
     if scope == "processes" and not traced:
-        raise FatalError("option scope=processes without processes", hint="name some with -c or -p")
+        raise SessionError("option scope=processes without processes", hint="name some with -c or -p")
     return SampleRequest(
         SAMPLE_CALLCHAIN if options.on("callchain") else 0,
         _ring_bytes(options),

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from sonde.cli.messages import FatalError
 from sonde.cli.preprocess import INPUT
 from sonde.engines.base import AbortedError, EngineError
@@ -22,6 +26,8 @@ _HINTS = {
     "D_MACRO_UNUSED": "quote the whole program as one argument, or set -xargref",
 }
 
+
+VMLINUX_BTF = "/sys/kernel/btf/vmlinux"
 
 SCRIPT = "failed to compile script "
 """What a message about a program in a file begins with, in front of the file's name."""
@@ -157,3 +163,16 @@ def engine_error(error: EngineError, language: str = "D") -> FatalError:
         parts += ["the end of the verifier's log:", *lines(error.log)]
     failure = "processing aborted" if isinstance(error, AbortedError) else "could not enable tracing"
     return FatalError(f"{failure}: {error.text}", hint="\n".join(parts))
+
+
+@contextmanager
+def without_btf(path: str | None) -> Iterator[None]:
+    """In the `with` block a mistake in a program may be that this kernel has no types: the message then says so.
+    `path` is that of the BTF that -k names."""
+    try:
+        yield
+    except FatalError as error:
+        if path is not None or os.path.exists(VMLINUX_BTF):
+            raise
+        text = "this kernel has no BTF (CONFIG_DEBUG_INFO_BTF): its types, and arguments of its probes, are unknown"
+        raise FatalError(error.text, error.status, "\n".join(filter(None, (error.hint, text)))) from None

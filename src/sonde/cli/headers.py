@@ -40,7 +40,9 @@ def _provided(arguments: Arguments, options: OptionTable, messages: Messages) ->
         text = f"{option} requires one or more scripts or enabling options"
         raise FatalError(text, 2, "name the script that defines the provider with -s")
     options.set("zdefs", None)
-    registry = registry_of(arguments, choose(options, messages, only_compiles=True))
+    registry = registry_of(
+        choose(options, messages.error, only_compiles=True), arguments.btf, arguments.save is not None
+    )
     given = [read(each, options) for each in arguments.programs]
     compiled = compile_programs(given, options, registry, macros((), 0, options), messages.program)
     found = [

@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 
-from sonde.cli.arguments import Arguments
 from sonde.cli.engines import EMBEDDED, KERNEL
-from sonde.cli.messages import FatalError
 from sonde.probes.registry import Registry
+from sonde.session_errors import SessionError
 from sonde.target import tracefs
 from sonde.target.machine import current_target, portable_target
-
-VMLINUX_BTF = "/sys/kernel/btf/vmlinux"
 
 _NOWHERE = os.devnull
 """Stands for a directory that is not there."""
 
 
-def registry_of(arguments: Arguments, engine: str = KERNEL) -> Registry:
-    """The probes and types to compile with. Raises FatalError where -k names no BTF."""
+def registry_of(engine: str = KERNEL, path: str | None = None, is_portable: bool = False) -> Registry:
+    """The probes and types to compile with: those of this machine, or of the kernel whose BTF is in the file or
+    directory `path` (-k). `is_portable`: what is compiled is for other kernels, too. Raises SessionError where there is
+    no BTF."""
     if engine == EMBEDDED:
-        return _embedded(arguments)
-    if arguments.btf is None:
-        return Registry(portable_target() if arguments.save else current_target())
-    path = arguments.btf
+        return _embedded(path)
+    if path is None:
+        return Registry(portable_target() if is_portable else current_target())
     _check(os.path.join(path, "vmlinux") if os.path.isdir(path) else path)
     symbols = os.path.join(path, "kallsyms")
     target = portable_target()._replace(release=os.path.basename(os.path.normpath(path)))
@@ -37,26 +33,14 @@ def registry_of(arguments: Arguments, engine: str = KERNEL) -> Registry:
     )
 
 
-def _embedded(arguments: Arguments) -> Registry:
+def _embedded(path: str | None) -> Registry:
     """What the embedded engine has, on this machine: for it every pid namespace is the first."""
     from sonde.engines.embedded.offer import Offer
 
-    if arguments.btf is not None:
-        raise FatalError("-k compiles for another kernel; the embedded engine is none")
+    if path is not None:
+        raise SessionError("-k compiles for another kernel; the embedded engine is none")
     target = current_target()._replace(initial_namespace=True)
     return Registry(target, tracefs=tracefs.PLACE, offer=Offer())
-
-
-@contextmanager
-def without_btf(arguments: Arguments) -> Iterator[None]:
-    """In the `with` block a mistake in a program may be that this kernel has no types: the message then says so."""
-    try:
-        yield
-    except FatalError as error:
-        if arguments.btf is not None or os.path.exists(VMLINUX_BTF):
-            raise
-        text = "this kernel has no BTF (CONFIG_DEBUG_INFO_BTF): its types, and arguments of its probes, are unknown"
-        raise FatalError(error.text, error.status, "\n".join(filter(None, (error.hint, text)))) from None
 
 
 def _check(path: str) -> None:
@@ -67,6 +51,6 @@ def _check(path: str) -> None:
     try:
         open_btf(path)
     except OSError as error:
-        raise FatalError(f"failed to open {path}: {error.strerror}") from None
+        raise SessionError(f"failed to open {path}: {error.strerror}") from None
     except BtfError as error:
-        raise FatalError(f"{path} has no BTF that sonde can read: {error}") from None
+        raise SessionError(f"{path} has no BTF that sonde can read: {error}") from None

@@ -30,17 +30,17 @@ _ROW = "{:>5} {:>10} {:>17} {:>33} {}\n"
 def list_probes(arguments: Arguments, options: OptionTable, messages: Messages) -> int:
     """List what the programs' descriptions match, or all there is; a description without probes is only reported."""
     options.set("zdefs", None)
-    engine = choose_listed(options, messages)
-    registry = registry_of(arguments, engine)
+    engine = choose_listed(options, messages.error)
+    registry = registry_of(engine, arguments.btf, arguments.save is not None)
     is_named = messages.has_hints and messages.program != "dtrace"
     show_probes = _Listing(registry, "verbose" in arguments.flags, is_named)
     if not arguments.programs and arguments.operands and messages.program != "dtrace":
-        with processes(arguments, options, engine) as traced:
+        with processes(arguments.commands, arguments.process_numbers(), options, engine) as traced:
             return _list_patterns(arguments, messages, show_probes, traced[0].pid if traced else 0)
     if not arguments.programs:
         show_probes(registry.match("", "", "", ""), heading=True)
         return 0
-    with processes(arguments, options, engine) as traced:
+    with processes(arguments.commands, arguments.process_numbers(), options, engine) as traced:
         _list_matching(arguments, options, messages, show_probes, traced[0].pid if traced else 0)
     return 0
 

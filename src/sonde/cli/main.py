@@ -8,8 +8,9 @@ import sys
 from collections.abc import Sequence
 
 from sonde.cli.arguments import LONG_OPTIONS, Arguments, parse
-from sonde.cli.messages import FatalError, Messages, UsageError, ValueOfOptionError
+from sonde.cli.messages import FatalError, Messages, UsageError, ValueOfOptionError, refused
 from sonde.cli.output import show
+from sonde.session_errors import SessionError
 from sonde.target.launch import open_nothing
 
 # What a command does not need it does not import: the start of a one-liner is short because of that. So the modules
@@ -38,14 +39,20 @@ def main(words: Sequence[str] | None = None) -> int:
         _tell_usage(error, rest, messages)
         return error.status
     except FatalError as error:
-        messages.failure(error)
-        # dtrace(1) keeps the status 2 for its usage.
-        as_dtrace = messages.program == "dtrace" or not messages.has_hints
-        return 1 if as_dtrace and isinstance(error, ValueOfOptionError) else error.status
+        return _failure(error, messages)
+    except SessionError as error:
+        return _failure(refused(error), messages)
     except OSError as error:
         # What the parts do not explain themselves: an output that takes no more, a file of the system not there.
         messages.error(str(error.strerror) + (f": {error.filename}" if error.filename else ""))
         return 1
+
+
+def _failure(error: FatalError, messages: Messages) -> int:
+    messages.failure(error)
+    # dtrace(1) keeps the status 2 for its usage.
+    as_dtrace = messages.program == "dtrace" or not messages.has_hints
+    return 1 if as_dtrace and isinstance(error, ValueOfOptionError) else error.status
 
 
 def _tell_usage(error: UsageError, words: Sequence[str], messages: Messages) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from sonde.session_errors import NotPermittedError, SessionError
 from sonde.visible import single_line, visible, visible_lines
 
 
@@ -37,6 +38,11 @@ class ValueOfOptionError(FatalError):
 
     def __init__(self, text: str, hint: str = "") -> None:
         super().__init__(text, 2, hint)
+
+
+def refused(error: SessionError) -> FatalError:
+    """Why tracing does not begin, as the end of the command."""
+    return FatalError(error.text, 2 if isinstance(error, NotPermittedError) else 1, error.hint)
 
 
 class Messages:

@@ -50,9 +50,9 @@ def run_object(arguments: Arguments, messages: Messages) -> int:
     options = option_table(arguments)
     require_command(arguments.commands, options)
     only_shows = bool(arguments.flags & {"compile_only", "dry_run"})
-    if not only_shows and choose(options, messages) != KERNEL:
+    if not only_shows and choose(options, messages.error) != KERNEL:
         raise FatalError("--object needs the kernel: the embedded engine runs programs of D", 2)
-    with processes(arguments, options, KERNEL) as traced:
+    with processes(arguments.commands, arguments.process_numbers(), options, KERNEL) as traced:
         try:
             object_ = read_object(_read(path))
             target = traced[0].pid if traced else None

@@ -78,7 +78,7 @@ def _run(path: str, content: SpecFile, arguments: Arguments, messages: Messages)
     options = _options(arguments, content)
     only_shows = bool(arguments.flags & {"compile_only", "dry_run"})
     engine = _engine(content.compiled_for, options, messages, only_shows)
-    _require_suitable(path, content.compiled_for, registry_of(arguments, engine))
+    _require_suitable(path, content.compiled_for, registry_of(engine, arguments.btf, arguments.save is not None))
     if not options.on("quiet"):
         for part in content.parts:
             messages.error(f"{part.title} matched {part.probes} probe{'' if part.probes == 1 else 's'}")
@@ -92,7 +92,7 @@ def _run(path: str, content: SpecFile, arguments: Arguments, messages: Messages)
 
     reason = harm(content.spec)
     require_allowed(content.destructive or bool(reason), options, reason)
-    with processes(arguments, options, engine, messages) as traced:
+    with processes(arguments.commands, arguments.process_numbers(), options, engine, messages.error) as traced:
         return run(content.spec, content.destructive, arguments, options, messages, traced, engine)
 
 
@@ -125,7 +125,7 @@ def _engine(made_for: CompiledFor, options: OptionTable, messages: Messages, onl
 
     if options.text("engine", "auto") == "auto" and made_for.btf == Btf(description()).digest():
         return EMBEDDED
-    return choose(options, messages, only_shows)
+    return choose(options, messages.error, only_shows)
 
 
 def _require_suitable(path: str, made_for: CompiledFor, registry: Registry) -> None:

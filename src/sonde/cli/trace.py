@@ -22,8 +22,8 @@ def trace(arguments: Arguments, options: OptionTable, messages: Messages) -> int
         _require_own_kernel(arguments)
     if arguments.save and (arguments.commands or arguments.pids):
         raise FatalError("-c and -p are for running: give them with --spec")
-    engine = choose(options, messages, only_compiles)
-    with processes(arguments, options, engine, messages) as traced:
+    engine = choose(options, messages.error, only_compiles)
+    with processes(arguments.commands, arguments.process_numbers(), options, engine, messages.error) as traced:
         from sonde.cli.tracing import trace_processes
 
         return trace_processes(arguments, options, messages, engine, traced, only_compiles)

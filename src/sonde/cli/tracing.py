@@ -7,8 +7,8 @@ from collections.abc import Sequence, Set
 from sonde.cli.arguments import Arguments
 from sonde.cli.destructive import is_destructive
 from sonde.cli.engines import EMBEDDED, features, refused_functions
-from sonde.cli.errors import compile_error
-from sonde.cli.kernels import registry_of, without_btf
+from sonde.cli.errors import compile_error, without_btf
+from sonde.cli.kernels import registry_of
 from sonde.cli.messages import FatalError, Messages
 from sonde.cli.output import show
 from sonde.cli.programs import Compiled, Given, compile_programs, macros, read
@@ -27,11 +27,11 @@ def trace_processes(
 ) -> int:  # fmt: skip
     """Compile and, unless that is all, trace these processes, or all; returns the exit status. Raises FatalError."""
     given = [read(each, options) for each in arguments.programs]
-    registry = registry_of(arguments, engine)
+    registry = registry_of(engine, arguments.btf, arguments.save is not None)
     variables = macros(arguments.operands, traced[0].pid if traced else 0, options)
     if arguments.save:
         variables = variables._replace(target=None)
-    with without_btf(arguments):
+    with without_btf(arguments.btf):
         compiled = compile_programs(given, options, registry, variables, messages.program)
         compilation, spec = generate(compiled, options, registry, engine)
     _write_types(options, compiled)

@@ -9,7 +9,8 @@ from sonde.bpf.instructions import decode
 from sonde.bpf.programs import NAMES
 from sonde.cli.arguments import Arguments, ProgramText, parse
 from sonde.cli.engines import EMBEDDED, KERNEL
-from sonde.cli.kernels import registry_of, without_btf
+from sonde.cli.errors import without_btf
+from sonde.cli.kernels import registry_of
 from sonde.cli.messages import FatalError, Messages, UsageError
 from sonde.cli.object_choices import choices, refuse_choices
 from sonde.cli.output import show
@@ -76,9 +77,9 @@ def _of_object(path: str, arguments: Arguments, options: OptionTable) -> Tracing
 
 
 def _compile(arguments: Arguments, options: OptionTable, engine: str, messages: Messages) -> TracingSpec:
-    registry = registry_of(arguments, engine)
+    registry = registry_of(engine, arguments.btf, arguments.save is not None)
     given = [read(each, options) for each in arguments.programs]
-    with without_btf(arguments):
+    with without_btf(arguments.btf):
         variables = macros(arguments.operands, 0, options)
         compiled = compile_programs(given, options, registry, variables, messages.program)
         _, spec = generate(compiled, options, registry, engine)
