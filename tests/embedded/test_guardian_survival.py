@@ -207,7 +207,7 @@ def test_the_guardian_keeps_nothing_open():
         opened = {os.readlink(f"{directory}/{name}") for name in os.listdir(directory)}
         assert all(name == "/dev/null" or name.startswith(("pipe:", "anon_inode:")) for name in opened)
         assert len(opened) <= 5
-        assert os.getsid(tracees.guardian) == tracees.guardian
+        assert os.getpgid(tracees.guardian) == tracees.guardian
         tracees.go()
         follow(tracees, pid)
         os.waitpid(pid, 0)

@@ -12,7 +12,7 @@ from guarded import PATIENCE, process
 from targets import program
 from unprivileged import without_privileges
 
-from sonde.target import proc, ptrace, stops
+from sonde.target import proc, ptrace, slices, stops, turns
 from sonde.target.placement import Placement
 from sonde.target.plan import ENTRY, Plan
 
@@ -135,20 +135,63 @@ def test_threads_that_stop_at_once_are_all_waited_for():
     assert len({stop.tid for stop in told}) == 4
 
 
-def test_a_thread_that_ends_while_it_is_joined_is_told_once(monkeypatch):
-    """Statuses as wait(2) would give them; 0 where WNOHANG finds none."""
-    own = os.getpid()
-    stop, ended = ptrace.SYSCALL_STOP, 0
-    statuses = iter([*[(own, stop)] * 9, (own, stop), (own, ended), (0, 0), (own + 1, stop)])
+def placed(monkeypatch, statuses, cpus):
+    """A placement that may join: wait(2) gives these, with 0 where WNOHANG finds none, and threads are where `cpus`
+    says."""
+    statuses = iter(statuses)
     placement = Placement()
-    monkeypatch.setattr(placement, "_may", True)
+    monkeypatch.setattr(placement, "_may_return", lambda: True)
     monkeypatch.setattr(os, "waitpid", lambda pid, options: next(statuses))
     monkeypatch.setattr(os, "sched_setscheduler", lambda *_: None)
     monkeypatch.setattr(os, "sched_setaffinity", lambda *_: None)
-    assert [placement.wait() for _ in range(9)] == [(own, stop)] * 9
+    monkeypatch.setattr(slices, "prepared", lambda: lambda: 0)
+    monkeypatch.setattr(turns, "processor", cpus.__getitem__)
+    monkeypatch.setattr(turns, "taken", lambda tid: turns.Turns(tid, 0, 0))
+    return placement
+
+
+def test_a_thread_that_ends_while_it_is_joined_is_told_once(monkeypatch):
+    stop, ended = ptrace.SYSCALL_STOP, 0
+    statuses = [*[(1, stop)] * 9, (1, stop), (1, ended), (0, 0), (2, stop)]
+    placement = placed(monkeypatch, statuses, {1: 0, 2: 1})
+    assert [placement.wait() for _ in range(9)] == [(1, stop)] * 9
     assert placement.joined
-    assert [placement.wait() for _ in range(3)] == [(own, stop), (own, ended), (own + 1, stop)]
+    assert [placement.wait() for _ in range(3)] == [(1, stop), (1, ended), (2, stop)]
     assert not placement.joined
+
+
+@pytest.mark.parametrize(("cpu", "stays"), [(0, True), (1, False)])
+def test_it_stays_for_a_thread_that_takes_over_on_the_same_cpu(monkeypatch, cpu, stays):
+    stop = ptrace.SYSCALL_STOP
+    placement = placed(monkeypatch, [*[(1, stop)] * 9, (2, stop)], {1: 0, 2: cpu})
+    found = [placement.wait() for _ in range(10)]
+    assert found == [(1, stop)] * 9 + [(2, stop)]
+    assert placement.joined == stays
+
+
+@pytest.mark.parametrize(("ran", "stays"), [(1_000_000_000, True), (0, False)])
+def test_it_leaves_a_cpu_that_somebody_else_takes(monkeypatch, ran, stays):
+    """A thread that took a second to its next stop, in which the guardian was ready to run: did that thread run?"""
+    stop, clock, told = ptrace.SYSCALL_STOP, iter([0, 1_000_000_000]), iter([(0, 0), (1_000_000_000, ran)])
+    placement = placed(monkeypatch, [(1, stop)] * 6, {1: 0})
+    monkeypatch.setattr(turns, "taken", lambda tid: turns.Turns(tid, *next(told)))
+    monkeypatch.setattr(time, "monotonic_ns", lambda: next(clock))
+    for _ in range(5):
+        placement.wait()
+    assert placement.joined
+    assert placement.wait() == (1, stop)
+    assert placement.joined == stays
+
+
+def test_the_kernel_tells_of_turns():
+    """A spinning thread has run, on a CPU that it may have."""
+    with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as child:
+        try:
+            before = turns.taken(child.pid)
+            assert seen(lambda: turns.taken(child.pid).ran > before.ran + 10_000_000)
+            assert turns.processor(child.pid) in os.sched_getaffinity(child.pid)
+        finally:
+            child.kill()
 
 
 def test_where_nothing_can_be_forked_no_thread_is_joined(monkeypatch):

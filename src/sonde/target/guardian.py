@@ -1,4 +1,4 @@
-"""The guardian: a small process of its own session that traces threads for sonde, and outlives it.
+"""The guardian: a small process, in a process group of its own, that traces threads for sonde, and outlives it.
 
 It makes ptrace calls and nothing else. What stops a thread it writes into a ring of shared memory (stops.py) and lets
 the thread go on at once, or, where the plan says so, when sonde says so. Where sonde ends, however that comes about,
@@ -53,7 +53,9 @@ def start(memory: mmap, notes: mmap, ends: Ends) -> int:
 
 def _guard(memory: mmap, notes: mmap, ends: Ends) -> None:
     """In the guardian: never returns."""
-    os.setsid()
+    # The session stays sonde's: the scheduler lets sessions take turns (autogroups, sched(7)), and SCHED_IDLE gives way
+    # only to what is in the same one (placement.py).
+    os.setpgid(0, 0)
     launch.forget_handlers()
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     for number in signal.valid_signals() - _HEEDED:

@@ -13,23 +13,27 @@ it back when it stops. Where another thread has to be waited for, or none is rea
 from __future__ import annotations
 
 import os
+import time
+from collections.abc import Callable
 from contextlib import suppress
 
-from sonde.target import ptrace, slices
+from sonde.target import ptrace, slices, turns
 from sonde.typed import NamedTuple
-from sonde.untrusted import read_kernel
 
 WAIT = 0x40000000 | os.WUNTRACED
 """__WALL of wait(2), also children of clone; and the stops of children that are not traced: the watcher's."""
 
-_SOON, _LATE = 8, 512
+_SOON, _LATE = 4, 512
 """Stops in a row by one thread after which the guardian joins it: at first, and where joining has disturbed others."""
 
 _PROVEN = 64
 """As many stops made beside a thread show that joining is right here."""
 
-_PROCESSOR = 36
-"""The field of /proc/PID/stat with the CPU the thread ran on last, counted from the one behind the name."""
+_BUSY = 1 << 16
+"""Stops in a row before joining is tried again where somebody else wants the CPU."""
+
+_LONG = 3_000_000
+"""ns: if the thread beside takes longer to stop, it may have been another that had the CPU."""
 
 
 class _Own(NamedTuple):
@@ -45,17 +49,21 @@ class Placement:
 
     def __init__(self) -> None:
         self.joined = False
+        self._cpu = -1
+        self._since = 0
+        self._turns = turns.Turns(0, 0, 0)
         self._last = 0
         self._row = 0
         self._enough = _SOON
         self._own = _Own(os.sched_getscheduler(0), os.sched_getparam(0), os.sched_getaffinity(0))
-        self._may: bool | None = None
+        self._return: Callable[[], object] | None = None
 
     def wait(self) -> tuple[int, int]:
         """A thread that has stopped or ended, and its status of wait(2)."""
         if self.joined:
-            tid, status = os.waitpid(-1, WAIT | os.WNOHANG)
-            if tid and tid == self._last:
+            # A thread that has just been joined may not have its turn before this one sleeps.
+            tid, status = os.waitpid(-1, WAIT | os.WNOHANG if self._row else WAIT)
+            if tid and (tid == self._last or self._is_here(tid, status)) and self._is_fair(tid):
                 self._row += 1
                 if not os.WIFSTOPPED(status):
                     self._last = 0
@@ -73,13 +81,41 @@ class Placement:
             self._join(tid)
         return tid, status
 
+    def _is_here(self, tid: int, status: int) -> bool:
+        """Whether another thread has stopped on the same CPU, as one that has taken over from the last."""
+        try:
+            if not os.WIFSTOPPED(status) or turns.processor(tid) != self._cpu:
+                return False
+            self._turns = turns.taken(tid)
+        except OSError:
+            return False
+        self._last = tid
+        return True
+
+    def _is_fair(self, tid: int) -> bool:
+        """Whether the guardian gets the CPU as soon as this thread leaves it. Where a third wants that CPU as well, who
+        is SCHED_IDLE there waits long."""
+        now = time.monotonic_ns()
+        since, self._since = self._since, now
+        if now - since < _LONG:
+            return True
+        before = self._turns
+        try:
+            self._turns = turns.taken(tid)
+        except OSError:
+            # It has ended.
+            return True
+        if before.are_fair(self._turns):
+            return True
+        self._row, self._enough = 0, _BUSY
+        return False
+
     def part(self) -> None:
         """Run like others again. A CPU taken away meanwhile from all that ran on it is not asked for."""
-        if self.joined:
+        if self.joined and self._return:
             self.joined = False
             self._row = 0
-            os.sched_setscheduler(0, self._own.policy, self._own.parameters)
-            slices.take_short()
+            self._return()
             with suppress(OSError):
                 os.sched_setaffinity(0, self._own.cpus)
 
@@ -88,22 +124,24 @@ class Placement:
         if self._row >= _PROVEN:
             self._enough = _SOON
         elif tid and self._last:
-            self._enough = min(2 * self._enough, _LATE)
+            self._enough = max(min(2 * self._enough, _LATE), self._enough)
         self.part()
 
     def _join(self, tid: int) -> None:
         """Run on the CPU that the stopped thread ran on. It may be gone, or its CPU not be ours."""
         self._row = 0
-        if self._may is None:
-            self._may = self._may_return()
-        if not self._may:
-            self._enough = 1 << 62
-            return
+        if self._return is None:
+            if not self._may_return():
+                self._enough = 1 << 62
+                return
+            self._return = slices.prepared()
         try:
-            cpu = int(read_kernel(f"/proc/{tid}/stat").rpartition(b")")[2].split()[_PROCESSOR])
-            os.sched_setaffinity(0, {cpu})
+            self._cpu = turns.processor(tid)
+            self._turns = turns.taken(tid)
+            os.sched_setaffinity(0, {self._cpu})
         except OSError:
             return
+        self._since = time.monotonic_ns()
         os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
         self.joined = True
 

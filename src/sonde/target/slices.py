@@ -11,6 +11,7 @@ from __future__ import annotations
 import ctypes
 import os
 import struct
+from collections.abc import Callable
 
 _SCHED_SETATTR = 314
 """The system call's number on x86-64; libc has a function for it in new versions only."""
@@ -27,9 +28,14 @@ SHORTEST = 100_000
 def take_short(resets: bool = False) -> None:
     """For this thread, and, unless `resets`, what it forks. Nothing where the kernel does not know of it, and for
     threads that others than SCHED_OTHER schedule."""
-    if os.sched_getscheduler(0) != os.SCHED_OTHER:
-        return
+    if os.sched_getscheduler(0) == os.SCHED_OTHER:
+        prepared(_RESET_ON_FORK if resets else 0)()
+
+
+def prepared(flags: int = 0) -> Callable[[], int]:
+    """What makes this thread SCHED_OTHER with the nice value it has now and a short slice, in one system call:
+    -1 if that is not allowed."""
     nice = os.getpriority(os.PRIO_PROCESS, 0)
-    flags = _RESET_ON_FORK if resets else 0
     wanted = _ATTRIBUTES.pack(_ATTRIBUTES.size, os.SCHED_OTHER, flags, nice, 0, SHORTEST, 0, 0)
-    ctypes.CDLL(None).syscall(_SCHED_SETATTR, 0, wanted, 0)
+    syscall = ctypes.CDLL(None).syscall
+    return lambda: int(syscall(_SCHED_SETATTR, 0, wanted, 0))
