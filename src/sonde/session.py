@@ -67,7 +67,7 @@ IDLE = 0.2
 """Longest sleep, so that drops and the end of a traced process are noticed in time."""
 
 _PREPARATION = 0.5
-"""Seconds that tables of what runs already may take before tracing begins."""
+"""Seconds of CPU time that tables of what runs already may take before tracing begins."""
 
 
 class Result(NamedTuple):

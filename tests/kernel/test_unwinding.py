@@ -372,7 +372,7 @@ def test_the_first_profile_of_a_large_object(tmp_path, monkeypatch):
     """Of a compiler, whose table takes a second, stacks are whole before that has been made."""
     command = shlex.join(compilation(tmp_path, 150))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "kept"))
-    text = 'profile-997 /execname == "cc1"/ { @[ustack()] = count(); }'
+    text = 'profile-997 /execname == "cc1" && progenyof($target)/ { @[ustack()] = count(); }'
     out = sonde("-qn", text, "-x", "aggsize=64m", "-c", command).stdout
     *stacks, _ = re.split(r"^ +(\d+)\n", out, flags=re.M)
     pairs = list(zip(stacks[::2], map(int, stacks[1::2]), strict=True))
@@ -389,8 +389,8 @@ def test_a_profile_that_begins_while_a_large_object_runs(tmp_path, monkeypatch):
     with subprocess.Popen(words, start_new_session=True) as compiler:
         try:
             time.sleep(0.5)
-            text = 'profile-997 /execname == "cc1"/ { @[ustackdepth < 3] = count(); } tick-1s { exit(0); }'
-            done = sonde("-qn", text)
+            own = f'execname == "cc1" && ppid == {compiler.pid}'
+            done = sonde("-qn", f"profile-997 /{own}/ {{ @[ustackdepth < 3] = count(); }} tick-1s {{ exit(0); }}")
             assert compiler.poll() is None
         finally:
             os.killpg(compiler.pid, signal.SIGKILL)

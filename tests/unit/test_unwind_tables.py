@@ -147,8 +147,23 @@ def test_what_runs_already_is_not_waited_for_without_end(maps):
     tables = of(maps, BY_FILE)
     tables.prepare([os.getpid()], 0)
     assert not maps.writes
-    settled(tables)
-    assert all(maps.file(name_of(each)) for each in objects_of(os.getpid()))
+    tables.prepare([os.getpid()], 0.01)
+    first = maps.writes
+    tables.prepare([os.getpid()], 60)
+    assert maps.writes > first
+
+
+def test_what_programs_have_met_comes_first(maps):
+    """Before what they may meet, of which there may be a lot."""
+    tables = of(maps, BY_FILE)
+    *others, largest = sorted(objects_of(os.getpid()), key=lambda each: os.path.getsize(each.path))
+    for each in (*others, largest):
+        tables.expect(os.getpid(), each)
+    maps.want(b"a" * 24, struct.pack("<QQ", os.getpid(), largest.start))
+    tables.answer()
+    tables._step()
+    assert maps.file(b"a" * 24)
+    assert {maps.file(name_of(each)) for each in others if each.path != largest.path} == {None}
 
 
 def test_files_that_programs_have_met(maps):

@@ -49,6 +49,9 @@ _SOON, _PATIENCE, _IDLE = 0.005, 1.0, 0.03
 _SLICE = 0.01
 """Seconds that are spent on tables before records are looked for again."""
 
+_FEW = 4
+"""Steps in which programs get an object's descriptions, or a small object is done."""
+
 _VAIN, _RATIO = 0.02, 20
 """Seconds, and times as many as it took, after which a process is looked at again that had nothing new."""
 
@@ -60,6 +63,13 @@ _MINOR = 20
 """Bits of a device's minor number (MINORBITS, include/linux/kdev_t.h)."""
 
 _Key = tuple[str, int, str, int]
+
+
+class _Job(NamedTuple):
+    """The making of an object's tables, which yields whether programs know it by something else meanwhile."""
+
+    object: _Key
+    steps: Generator[bool, None, int]
 
 
 class _Run(NamedTuple):
@@ -86,8 +96,8 @@ class UnwindTables:
         self._known: dict[_Key, int] = {}
         self._waiting: dict[_Key, list[bytes]] = {}
         """Files that get the number of an object when its tables are made."""
-        self._urgent: deque[Generator[bool, None, int]] = deque()
-        self._jobs: deque[Generator[bool, None, int]] = deque()
+        self._urgent: deque[_Job] = deque()
+        self._jobs: deque[_Job] = deque()
         """The making of tables, of objects of which programs know nothing, and of those whose descriptions they
         have."""
         self._processes = _Processes(room, write)
@@ -135,14 +145,17 @@ class UnwindTables:
         return take
 
     def prepare(self, pids: Iterable[int], seconds: float) -> None:
-        """Have programs know, as far as that takes no longer, what these processes have mapped before they meet it:
-        each object costs the stacks of some milliseconds otherwise."""
-        end = time.monotonic() + seconds
+        """Have programs know, as far as that takes no more CPU time, what these processes have mapped before they meet
+        it: each object costs the stacks of some milliseconds otherwise."""
+        end = time.thread_time() + seconds
         for pid in () if self.is_by_process else pids:
+            if time.thread_time() >= end:
+                break
             for mapping in self._mapped(pid) or ():
                 self.expect(pid, mapping)
-            while self._urgent and time.monotonic() < end:
-                self._step()
+            for _ in range(_FEW * len(self._urgent)):
+                if self._urgent and time.thread_time() < end:
+                    self._step()
 
     def poll(self, traced: Iterable[int]) -> None:
         """Look at what programs have wanted to know more of and, now and then, at the traced processes; then make
@@ -172,7 +185,7 @@ class UnwindTables:
         mapped = self._mapped(pid) or ()
         mapping = next((each for each in mapped if each.start <= start < each.end), None) or self._had(pid, start)
         if mapping is not None:
-            self._want(key, pid, mapping)
+            self._hurry(self._want(key, pid, mapping))
         # Whoever meets one object of a process soon meets the others, and each would cost a stack.
         for each in mapped:
             self.expect(pid, each)
@@ -234,19 +247,28 @@ class UnwindTables:
         if file is not None:
             self._want(_file_key(mapping, file), pid, mapping)
 
-    def _want(self, key: bytes, pid: int, mapping: Mapping) -> None:
+    def _want(self, key: bytes, pid: int, mapping: Mapping) -> _Key | None:
+        """Programs are to know a file by that key; what it is, None for no object."""
         file = self._objects.file(pid, mapping) if mapping.is_object else None
         if file is None:
             self._write(UNWIND_FILES, key, struct.pack("<I", NONE))
-            return
+            return None
         known = _key(mapping, file)
         if known in self._known:
             self._write(UNWIND_FILES, key, struct.pack("<I", self._known[known]))
         if known not in self._waiting and known not in self._known:
             self._waiting[known] = []
-            self._urgent.append(self._made(known, file))
+            self._urgent.append(_Job(known, self._made(known, file)))
         if key not in self._waiting.get(known, (key,)):
             self._waiting[known].append(key)
+        return known
+
+    def _hurry(self, known: _Key | None) -> None:
+        """What programs have met comes before what they may meet."""
+        job = next((each for each in self._urgent if each.object == known), None)
+        if job is not None:
+            self._urgent.remove(job)
+            self._urgent.appendleft(job)
 
     def _made(self, known: _Key, file: ElfFile) -> Generator[bool, None, int]:
         """Make an object's tables; what is yielded says whether programs know it by something else meanwhile."""
@@ -276,7 +298,7 @@ class UnwindTables:
     def _step(self) -> None:
         # By turns: what is small, or was kept, does not wait for what is large.
         job = (self._urgent or self._jobs).popleft()
-        is_known = next(job, None)
+        is_known = next(job.steps, None)
         if is_known is not None:
             (self._jobs if is_known else self._urgent).append(job)
 
