@@ -26,6 +26,9 @@ KERNEL_PROVIDERS = (
 )  # fmt: skip
 """Providers whose probes are places in the kernel."""
 
+SWITCHES_HERE = ("on-cpu", "off-cpu", "preempt", "dequeue", "surrender")
+"""The probes of `sched` that fire for a traced thread."""
+
 KERNEL_TYPES_HERE = {"task_struct"}
 """What the embedded engine declares as the kernel does."""
 
@@ -63,6 +66,9 @@ class SuiteTest:
         """It is not run: by its options, or by its name, unless a process is given."""
         if Path(self.name).name.partition(".")[0] not in ("tst", "err", "drp") and not self.has_trigger:
             return True
+        commands = re.findall(r"^\s*\$dtrace .*", self.shell, re.MULTILINE)
+        if commands and all(re.search(r"\s-\w*l", each) for each in commands):
+            return True
         return re.search(r"(^|\s)-\w*[elGhV]\b", self.options) is not None
 
     @property
@@ -86,9 +92,11 @@ def known_types() -> frozenset[str]:
 
 def kernel_probe(fields: tuple[str, str, str, str]) -> str:
     """Whose probe of the kernel a description is for, "" if it is for none."""
-    provider = fields[0]
+    provider, _, _, name = fields
     if not any(fields) or provider == "*":
         return "every provider"
+    if provider == "sched" and name in SWITCHES_HERE:
+        return ""
     return next((f"provider {each}" for each in KERNEL_PROVIDERS if fnmatchcase(each, provider)), "")
 
 
@@ -97,7 +105,7 @@ def fires_for_processes(fields: tuple[str, str, str, str]) -> bool:
     provider, _, function, name = fields
     if fnmatchcase(name, "profile-*") or (provider == "profile" and not name):
         return True
-    return provider in ("syscall", "proc") or (not provider and bool(function))
+    return provider in ("syscall", "proc", "sched") or (not provider and bool(function))
 
 
 def reason(test: SuiteTest) -> str:
