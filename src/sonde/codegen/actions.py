@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sonde.bpf import maps as kinds
-from sonde.codegen import aggregations, captures, packets, records, speculations
+from sonde.codegen import aggregations, records, speculations
 from sonde.codegen.access import address_of, fetch, fetch_available, store, zero
 from sonde.codegen.assignments import assign, assign_object, increment
 from sonde.codegen.faults import ILLEGAL_OPERATION, fault_if
@@ -14,8 +14,6 @@ from sonde.codegen.kernels import require_loops
 from sonde.codegen.layout import write_field
 from sonde.codegen.places import Memory, Remote, Trusted
 from sonde.codegen.plan import CONSUMER_ACTIONS
-from sonde.codegen.routines.waiting import CHILLED
-from sonde.codegen.routines.waiting import SIZE as CHILLED_SIZE
 from sonde.lang import program as tree
 from sonde.lang.errors import DError
 from sonde.lang.types import Array, String, Struct, Void, resolve
@@ -149,8 +147,12 @@ def act(g: Generation, s: tree.Statement) -> None:
     if s.name in CONSUMER_ACTIONS:
         _record(g, *s.arguments)
     elif s.name == "pcap":
+        from sonde.codegen import packets  # few programs have it
+
         packets.record(g, s)
     elif s.name == "capture":
+        from sonde.codegen import captures  # few programs have it
+
         captures.record(g, s)
     elif s.name == "raise":
         g.call("send_signal", g.value(s.arguments[0]))
@@ -169,7 +171,9 @@ def act(g: Generation, s: tree.Statement) -> None:
 
 def _chill(g: Generation, s: tree.Act) -> None:
     """Keep the CPU busy; more of it than there may be is a fault."""
+    from sonde.codegen.routines.waiting import CHILLED, SIZE  # few programs have it
+
     require_loops(g, "chill()", s.position)
-    g.shared.maps.add(MapSpec(CHILLED, kinds.PERCPU_ARRAY, 4, CHILLED_SIZE, 1))
+    g.shared.maps.add(MapSpec(CHILLED, kinds.PERCPU_ARRAY, 4, SIZE, 1))
     refused = g.routine("chill", g.b.in_register(g.value(s.arguments[0])))
     fault_if(g, "ne", refused, Imm(0), ILLEGAL_OPERATION, Imm(0))

@@ -8,14 +8,12 @@ from sonde.bpf import programs
 from sonde.codegen import clock
 from sonde.codegen.access import as_number, load, plain
 from sonde.codegen.callers import HELPER, RETURNED
-from sonde.codegen.context import registers
 from sonde.codegen.faults import ILLEGAL_OPERATION, fault
 from sonde.codegen.generation import Generation, Unsupported
 from sonde.codegen.identity import identity, process
 from sonde.codegen.integers import argument_number
 from sonde.codegen.ir import Imm, Operand, Reg
 from sonde.codegen.names import probe_id
-from sonde.codegen.packet_access import passing_packet
 from sonde.codegen.places import Remote
 from sonde.codegen.processors import cpu_place
 from sonde.codegen.stacks import USER_STACK, call_stack
@@ -148,6 +146,8 @@ def _caller(flags: int) -> Callable[[Generation, tree.Builtin], Operand]:
         if not flags and not g.context.has_kernel_stack and HELPER not in g.lacks:
             return Imm(0)
         if flags and g.caller_at == RETURNED:
+            from sonde.codegen.context import registers  # few programs are at a return
+
             return g.b.load(g.ctx, registers.IP, 8, invariant=True)
         memory = g.temporary(16)
         call_stack(g, memory, 16, flags)
@@ -173,10 +173,14 @@ def _target(g: Generation, e: tree.Builtin) -> Operand:
 
 
 def _pktlen(g: Generation, e: tree.Builtin) -> Operand:
+    from sonde.codegen.packet_access import passing_packet  # few programs are for packets
+
     return passing_packet(g, e.name, e.position).length(g)
 
 
 def _ifindex(g: Generation, e: tree.Builtin) -> Operand:
+    from sonde.codegen.packet_access import passing_packet  # as above
+
     return passing_packet(g, e.name, e.position).interface(g)
 
 

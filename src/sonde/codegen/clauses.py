@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sonde.codegen import carried, clock, commits, deferral, loops, records, region
+from sonde.codegen import carried, clock, deferral, loops, records, region
 from sonde.codegen.faults import packed
 from sonde.codegen.generation import Fault, Generation
 from sonde.codegen.integers import can_be_forgotten, forgotten
@@ -83,6 +83,8 @@ def _straight(g: Generation, part: Part) -> None:
     if isinstance(first, tree.Act) and first.name in CLOSING:
         assert part.record is not None
         _prepare(g, first)
+        from sonde.codegen import commits  # few programs have it
+
         commits.close(g, first, part.record)
         g.release_temporaries()
         return

@@ -13,10 +13,7 @@ from sonde.codegen import callers, ir, outputs
 from sonde.codegen.aggregation_maps import describe
 from sonde.codegen.callers import ReturnPlace
 from sonde.codegen.clauses import ERROR_ROUTINE, Planned
-from sonde.codegen.context.function import Signature
 from sonde.codegen.context.internal import InternalContext
-from sonde.codegen.context.overflow import ADDR
-from sonde.codegen.context.tracepoint import Fields
 from sonde.codegen.emit import TooLargeError
 from sonde.codegen.firings import Group, group
 from sonde.codegen.generation import Generation, Shared
@@ -34,11 +31,16 @@ from sonde.codegen.type_table import TypeTable
 from sonde.codegen.uses import captures, gather_keys, gather_replaceable, reads_member, samples
 from sonde.codegen.variables import assign_storage
 from sonde.lang.errors import DError, Position
-from sonde.lang.program import Aggregation, Program
+from sonde.lang.program import Aggregation, Clause, Program
 from sonde.lang.types import Type
 from sonde.probe import Internal, KernelFunction, Probe, StaticPattern
 from sonde.spec import MapSpec, ProbeSpec, ProgramSpec, RecordLayout, SitesSpec, TracingSpec
 from sonde.target.target import Target
+from sonde.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sonde.codegen.context.function import Signature
+    from sonde.codegen.context.tracepoint import Fields
 
 ERROR = Probe(3, "dtrace", "", "", "ERROR", Internal("ERROR"))
 """The probe that a fault fires."""
@@ -168,7 +170,7 @@ class Compilation:
             flags=_flags(main),
             probes=tuple(ProbeSpec(probe, cookie) for probe, cookie in context.index.attachments),
             samples=samples(each.clauses),
-            reads_address=context.kind == PERF_EVENT and reads_member(each.clauses, ADDR),
+            reads_address=context.kind == PERF_EVENT and _reads_address(each.clauses),
             sites=SitesSpec(main.table, context.index.arguments, main.site_masks) if is_open(main) else None,
         )
 
@@ -189,6 +191,13 @@ class Compilation:
     def _line(self, position: Position) -> str:
         lines = self.sources.get(position.file, ())
         return lines[position.line - 1].strip() if 0 < position.line <= len(lines) else ""
+
+
+def _reads_address(clauses: Sequence[Clause]) -> bool:
+    """Whether clauses at an overflow look at the address that it is about."""
+    from sonde.codegen.context.overflow import ADDR  # most programs have no overflows
+
+    return reads_member(clauses, ADDR)
 
 
 def compile_program(

@@ -5,16 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence, Set
 
 from sonde.codegen import callers
-from sonde.codegen.attachment import contexts as function_contexts
 from sonde.codegen.callers import ReturnPlace
-from sonde.codegen.context.function import Signature
-from sonde.codegen.context.general import GeneralContext
 from sonde.codegen.context.internal import InternalContext
-from sonde.codegen.context.overflow import OverflowContext
-from sonde.codegen.context.packet import PacketContext
-from sonde.codegen.context.syscall import SyscallContext
-from sonde.codegen.context.tracepoint import Fields, RawTracepointContext, TracepointContext
-from sonde.codegen.context.uprobe import UprobeContext
 from sonde.codegen.generation import Context
 from sonde.codegen.kernels import has_prepare_exec
 from sonde.codegen.repeating import reads_process
@@ -42,7 +34,13 @@ from sonde.probe import (
     Uprobe,
 )
 from sonde.target.target import Target
-from sonde.typed import NamedTuple
+from sonde.typed import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from sonde.codegen.context.function import Signature
+    from sonde.codegen.context.tracepoint import Fields
+
+# Most programs have probes of one kind or two, so the adapters of the kinds are imported where there are such probes.
 
 _APART = "syscalls_apart"
 """The target's feature that a program attached to system calls is run for no others."""
@@ -95,7 +93,9 @@ def group(
         own_clauses = tuple(c for c in clauses if id(c) in members[shape])
         caller_at = callers.place_of(probes[0], own_clauses, return_place)
         if isinstance(probes[0].firing, KernelFunction):
-            contexts = function_contexts(probes, own_clauses, signature, target)
+            from sonde.codegen import attachment
+
+            contexts = attachment.contexts(probes, own_clauses, signature, target)
         elif isinstance(probes[0].firing, StaticPattern):
             contexts = [_everywhere(probes, own_clauses, target)]
         else:
@@ -115,7 +115,7 @@ def _deferring(groups: Sequence[Group], target: Target) -> list[Group]:
     for each in groups:
         may_defer = _is_entry(each.context) and any(map(reads_process, each.clauses))
         if may_defer and _APART not in target.features:
-            from sonde.codegen.context.resumed import ResumedContext  # an import that many programs do without
+            from sonde.codegen.context.resumed import ResumedContext
 
             probes = each.context.probes
             execs = any(isinstance(p.firing, Syscall) and p.firing.name in EXECS for p in probes)
@@ -147,7 +147,7 @@ def _fired(
     if isinstance(firing, Packet):
         return [probe._replace(firing=firing._replace(hook=_hook(firing, features, xdp)))]
     if isinstance(firing, StaticProbe):
-        from sonde.codegen.context.static import expanded  # an import that most runs do without
+        from sonde.codegen.context.static import expanded
 
         def caller(site: StaticSite) -> int | None:
             return callers.of_site(firing, site, return_place) if callers.are_wanted(clauses) else None
@@ -200,7 +200,7 @@ def _name(probes: Sequence[Probe], number: int) -> str:
 
 
 def _everywhere(probes: Sequence[Probe], clauses: Sequence[Clause], target: Target) -> Context:
-    from sonde.codegen.context.everywhere import EverywhereContext  # an import that most runs do without
+    from sonde.codegen.context.everywhere import EverywhereContext
 
     if "uprobe_cookie" not in target.features:
         text = f"{probes[0]}: this kernel does not tell static probes of all processes apart: Linux has since 5.15"
@@ -215,19 +215,31 @@ def _context(shape: tuple[object, ...], probes: Sequence[Probe], fields: Fields,
     if isinstance(firing, Internal):
         return InternalContext(probes[0])
     if isinstance(firing, Syscall):
+        from sonde.codegen.context.syscall import SyscallContext
+
         return SyscallContext(tuple(probes), _APART in features, _NATIVE in features)
     if isinstance(firing, OVERFLOWS):
+        from sonde.codegen.context.overflow import OverflowContext
+
         return OverflowContext(tuple(probes))
     if isinstance(firing, General):
+        from sonde.codegen.context.general import GeneralContext
+
         return GeneralContext(tuple(probes))
     if isinstance(firing, Packet):
+        from sonde.codegen.context.packet import PacketContext
+
         return PacketContext(tuple(probes))
     if isinstance(firing, Uprobe):
+        from sonde.codegen.context.uprobe import UprobeContext
+
         return UprobeContext(tuple(probes), "uprobe_multi" in features)
     if isinstance(firing, StaticProbe):
         from sonde.codegen.context.static import StaticContext
 
         return StaticContext(tuple(probes), "uprobe_multi" in features)
+    from sonde.codegen.context.tracepoint import RawTracepointContext, TracepointContext
+
     if isinstance(firing, RawTracepoint):
         return RawTracepointContext(tuple(probes), by_btf=bool(shape[2]))
     assert isinstance(firing, Tracepoint)

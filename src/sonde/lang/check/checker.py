@@ -18,13 +18,11 @@ from sonde.lang.check.options import DEFAULTS, CheckOptions
 from sonde.lang.check.pragmas import Pragmas, is_satisfied
 from sonde.lang.check.probes import matching_probes, numbered_probe, require_stability
 from sonde.lang.check.prototypes import NAMES as FUNCTIONS
-from sonde.lang.check.provider_definitions import define_provider
 from sonde.lang.check.scope import Enabling, ProbePrototype, Scope
 from sonde.lang.check.stability import Attributes
 from sonde.lang.check.statements import OF_ACTIONS, statements
 from sonde.lang.check.translators import declare_translator
 from sonde.lang.check.undefined import UNDEFINED, is_assigned
-from sonde.lang.check.variable_declarations import declare_variables
 from sonde.lang.d import syntax
 from sonde.lang.d.parser import NO_MACROS, Parser
 from sonde.lang.d.source import Macros, Source, check_arguments_used
@@ -127,7 +125,7 @@ class Checker:
             elif isinstance(item, syntax.Translator):
                 declare_translator(item, self._scope, True, item.position)
             elif isinstance(item, syntax.Declaration):
-                declare_variables(item, self._scope)
+                self._declare(item)
 
     def add_source(
         self, items: Iterable[syntax.Item], end: Callable[[], Position] | None = None,
@@ -154,12 +152,14 @@ class Checker:
                     if spec.identifier is not None:
                         numbered_probe(spec, self._scope)
             elif isinstance(item, syntax.Declaration):
-                declare_variables(item, self._scope)
+                self._declare(item)
             elif isinstance(item, syntax.InlineDefinition):
                 define_inline(item, self._scope, trusted=False)
             elif isinstance(item, syntax.Translator):
                 declare_translator(item, self._scope, False, position)
             elif isinstance(item, syntax.ProviderDefinition):
+                from sonde.lang.check.provider_definitions import define_provider  # few programs have one
+
                 define_provider(item, self._scope)
         pragmas.require_used()
         if whole is not None:
@@ -232,7 +232,12 @@ class Checker:
                 if isinstance(item, syntax.ProbeClause):
                     found += self._hidden_clauses(item)
                 elif isinstance(item, syntax.Declaration):
-                    declare_variables(item, self._scope)
+                    self._declare(item)
+
+    def _declare(self, node: syntax.Declaration) -> None:
+        from sonde.lang.check.variable_declarations import declare_variables  # most programs have none
+
+        declare_variables(node, self._scope)
 
     def _hidden_clauses(self, node: syntax.ProbeClause) -> list[Clause]:
         clauses = []

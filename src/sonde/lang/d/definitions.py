@@ -26,6 +26,13 @@ from sonde.lang.d.syntax import (
 from sonde.lang.errors import DError
 
 
+def definition(stream: TokenStream) -> InlineDefinition | Declaration | Translator | ProviderDefinition:
+    """What the word `inline`, `translator` or `provider` begins."""
+    if stream.at("inline"):
+        return inline_definition(stream)
+    return translator(stream) if stream.at("translator") else provider_definition(stream)
+
+
 def inline_definition(stream: TokenStream) -> InlineDefinition | Declaration:
     """An inline definition of D, or an inline function of C."""
     position = stream.token.position

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from sonde.lang.d import gnu
 from sonde.lang.d.clauses import probe_clause
 from sonde.lang.d.declarations import STORAGE_WORDS, declaration, static_assertion, type_name
-from sonde.lang.d.definitions import inline_definition, provider_definition, translator
 from sonde.lang.d.expressions import constant, expression
 from sonde.lang.d.lexer import END, NUMBER, SPEC, Lexer, Token
 from sonde.lang.d.source import Macros, Source
@@ -93,12 +92,10 @@ class Parser:
         if stream.at("_Static_assert"):
             static_assertion(stream)
             return None
-        if stream.at("inline"):
-            return inline_definition(stream)
-        if stream.at("translator"):
-            return translator(stream)
-        if stream.at("provider"):
-            return provider_definition(stream)
+        if stream.at("inline") or stream.at("translator") or stream.at("provider"):
+            from sonde.lang.d.definitions import definition  # most programs have none
+
+            return definition(stream)
         return declaration(stream)
 
     def _starts_declaration(self, token: Token) -> bool:
