@@ -2,8 +2,9 @@
 
 Most calls do so by themselves behind a stop (signal(7)): their result is then one of -ERESTARTSYS to
 -ERESTART_RESTARTBLOCK (include/linux/errno.h). Some return EINTR. Where no signal is there to be the reason, that is
-turned into -ERESTARTNOINTR, by which the kernel makes the call once more; a limit of time begins anew. If a signal
-comes before the thread has gone on, its delivery stops the thread once more, and EINTR is put back.
+turned into -ERESTARTNOHAND, by which the kernel makes the call once more, unless a signal is handled before the thread
+has gone on: then it returns EINTR itself, though nobody traces any more. A limit of time begins anew. While the thread
+is traced the delivery of any signal stops it once more, and EINTR is put back: also where the signal has no handler.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from contextlib import suppress
 from sonde.target import proc, ptrace
 from sonde.target.threads import Threads
 
-_RESTARTNOINTR = 513
+_RESTARTNOHAND = 514
 
 _FAILING = frozenset((
     42, 43, 44, 45, 46, 47, 65, 69, 70, 128, 208, 220, 232, 281, 288, 299, 307, 333, 426, 441,
@@ -35,7 +36,7 @@ def begin_again(threads: Threads, tid: int) -> int:
     number = ptrace.called(tid)
     if number not in _FAILING or _has_signal(tid):
         return -1
-    ptrace.call(ptrace.POKEUSER, tid, ptrace.RAX, -_RESTARTNOINTR)
+    ptrace.call(ptrace.POKEUSER, tid, ptrace.RAX, -_RESTARTNOHAND)
     threads.renewed.add(tid)
     return number
 
@@ -44,7 +45,7 @@ def signalled(threads: Threads, tid: int) -> None:
     """A signal is about to be delivered to a thread whose call was to begin again: to be called before its delivery."""
     threads.renewed.discard(tid)
     with suppress(OSError):
-        if ptrace.result(tid) == -_RESTARTNOINTR and ptrace.called(tid) in _FAILING:
+        if ptrace.result(tid) == -_RESTARTNOHAND and ptrace.called(tid) in _FAILING:
             ptrace.call(ptrace.POKEUSER, tid, ptrace.RAX, -errno.EINTR)
 
 
