@@ -3,6 +3,7 @@
 import os
 import select
 import signal
+import subprocess
 
 import pytest
 from guarded import comes
@@ -87,3 +88,44 @@ def test_a_command_that_is_never_let_go_does_nothing(tmp_path):
     finally:
         signal.signal(signal.SIGTERM, before)
     assert not list(tmp_path.iterdir())
+
+
+FORKS = """
+#include <stdlib.h>
+#include <unistd.h>
+#include <sys/wait.h>
+int main(int count, char **words) {
+    char go; read(0, &go, 1);
+    for (int n = atoi(words[1]); n > 0; n--) { if (!fork()) _exit(0); wait(0); }
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("others", ["command", "process", "commands"])
+def test_a_ring_that_is_full_before_tracing_holds_nothing_up(others):
+    """A process of -p makes more others than there is room for while sonde waits for what else it is to trace."""
+    tracees, forks, started = Tracees(slots=16), 300, []
+    first = subprocess.Popen([program(FORKS), str(forks)], stdin=subprocess.PIPE)
+    second = subprocess.Popen(["sleep", "60"])
+    try:
+        tracees.grab(first.pid)
+        first.stdin.close()
+        assert comes(lambda: tracees._reader.is_writer_waiting())
+        if others == "process":
+            tracees.grab(second.pid)
+        else:
+            started = [tracees.start("true") for _ in range(1 + (others == "commands"))]
+        tracees.begin(GETPID, "postinit")
+        tracees.go()
+        found = taken(tracees, [first.pid, *started])
+    finally:
+        tracees.close()
+        for child in (first, second):
+            child.kill()
+            child.wait()
+    assert [os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in started] == [0] * len(started)
+    begun = [stop.tid for stop in found if stop.kind == stops.START and stop.a == first.pid]
+    ended = [stop.tid for stop in found if stop.kind == stops.END and stop.tid in begun]
+    assert len(begun) == forks
+    assert begun == ended

@@ -82,6 +82,8 @@ class Tracees:
         self.has_filter = False
         """Whether commands have got one."""
         self._busy = False
+        self._going = False
+        self._early: list[tuple[int, ...]] = []
         self._taken = 0
         self._sent = 0
         self.guardian = guardian.start(
@@ -151,6 +153,7 @@ class Tracees:
     def go(self) -> None:
         """From here on stops are recorded, and all run."""
         slices.take_short(resets=True)
+        self._going = True
         self._send(commands.GO)
 
     def take(self, most: int = 1024) -> tuple[int, Sequence[tuple[int, ...]]]:
@@ -160,6 +163,9 @@ class Tracees:
         """
         self._give_back()
         number = self._reader.tail
+        if self._early:
+            early, self._early = self._early, []
+            return number - len(early), early
         if self._notified:
             found, number, self._taken, self._taken_notes = merging.merged(self._reader, self._notes, most)
         else:
@@ -171,7 +177,7 @@ class Tracees:
 
     def has_more(self) -> bool:
         """Whether there are records besides those taken last."""
-        return self._reader.has_more(self._taken) or self._notes.has_more(self._taken_notes)
+        return bool(self._early) or self._reader.has_more(self._taken) or self._notes.has_more(self._taken_notes)
 
     def _give_back(self) -> None:
         """The room of the records taken last."""
@@ -208,7 +214,7 @@ class Tracees:
         self._give_back()
         how = stops.NAPPING if self._busy else stops.ASLEEP
         self._busy = False
-        if not self._reader.rest(how) or self._reader.is_writer_waiting():
+        if self._early or not self._reader.rest(how) or self._reader.is_writer_waiting():
             return 0
         if self._notified and (not self._notes.rest(how) or self._notes.is_writer_waiting()):
             return 0
@@ -273,11 +279,25 @@ class Tracees:
         """Exactly so many bytes of answers. Raises GuardianError."""
         data = b""
         while len(data) < size:
+            if not self._going:
+                self._make_room()
             piece = os.read(self._answers, size - len(data))
             if not piece:
                 raise self._lost()
             data += piece
         return data
+
+    def _make_room(self) -> None:
+        """Wait for an answer while nobody takes records. Processes that were there make any number of these, none held:
+        where the ring is full they are put aside, or the guardian would wait for room, and sonde for the guardian."""
+        while not select.select([self._answers], [], [], 0)[0]:
+            if self._reader.is_writer_waiting():
+                found, _ = self._reader.records(_ENOUGH)
+                self._early += found
+                self._reader.consumed(len(found))
+                self._send(commands.ROOM)
+            self._awaited.poll()
+            self._reader.awake()
 
     def _answer(self, pid: int, *wanted: int) -> tuple[int, int]:
         """The next of these about the process: which it is, its value. Raises GuardianError."""
