@@ -37,7 +37,19 @@ def test_a_command_that_wants_a_shell_is_remarked_on(command, sign):
     assert f"-c \"sh -c '{command}'\"\n" in done.stderr
 
 
-@pytest.mark.parametrize("command", ["echo a", "sh -c 'echo a | cat'", "echo '|'", "echo a=b"])
+@pytest.mark.parametrize(("command", "sign"), [(r"echo \; ; echo b", ";"), ("echo 'a b'; echo b", "'a b';")])
+def test_signs_beside_quoted_ones_are_remarked_on(command, sign):
+    assert f"-c starts no shell: echo is given {sign} as a word\n" in run("-e", "-n", "BEGIN", "-c", command).stderr
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "echo a", "sh -c 'echo a | cat'", "echo '|'", "echo a=b", r"find . -name a -exec rm {} \;", r"echo a \> b",
+        r'sh -c "sh -c \"echo a | cat; echo b\""', r'sh -c "echo \"; echo \" > /dev/null"', "echo ';'",
+        "sh -c \"echo 'a; b' ; true\"",
+    ],
+)  # fmt: skip
 def test_other_commands_are_not(command):
     assert "starts no shell" not in run("-e", "-n", "BEGIN", "-c", command).stderr
 

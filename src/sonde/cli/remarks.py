@@ -14,6 +14,10 @@ _OF_SHELLS = frozenset(("|", "||", "&", "&&", ";", "<", ">", ">>", "2>", "2>&1",
 _MAY_BE_0 = r"\$target\s*(?:[=!]=\s*0|\?|&&|\|\|)|!\s*\$target|\b0\s*[=!]=\s*\$target"
 """Who asks whether there is a process knows that there may be none."""
 
+_QUOTED = r"\\(?s:.)|'[^']*'|\"(?:[^\"\\]|\\(?s:.))*\""
+_WORD = rf"(?:{_QUOTED}|[^\s'\"\\])+"
+"""As shlex has words, which takes the quotes off."""
+
 _NO_USE = r"(?s:/\*.*?\*/)|\bprogenyof\s*\(\s*\$target\s*\)|\"(?s:[^\"\\]|\\.)*\""
 """Comments and texts, and a predicate that holds for all processes where there is none."""
 
@@ -61,13 +65,11 @@ def shells(command: str) -> Iterator[Remark]:
     """Signs of shells in a command of -c, which no shell reads."""
     if not set(command) & set("|&;<>"):
         return
-    from shlex import quote, split
+    from shlex import quote
 
-    try:
-        words = split(command, posix=False)
-    except ValueError:
-        return
-    sign = next((word for word in words if word in _OF_SHELLS or word.endswith(";")), "")
+    words = [word.group() for word in re.finditer(_WORD, command)]
+    bare = [(re.sub(_QUOTED, "_", word), word) for word in words]
+    sign = next((word for rest, word in bare if rest in _OF_SHELLS or rest.endswith(";")), "")
     if not sign:
         return
     plain = not set(command) & set("'\"$`\\")
