@@ -8,6 +8,7 @@ allowed, ptrace and seccomp among it.
 
 import ctypes
 import os
+import signal
 import struct
 import sys
 
@@ -59,5 +60,8 @@ def install(code):
 
 
 if __name__ == "__main__":
+    for number in (signal.SIGPIPE, signal.SIGXFSZ):
+        # Python ignores them, and what is ignored stays so across exec.
+        signal.signal(number, signal.SIG_DFL)
     install(program())
     os.execvp(sys.argv[1], sys.argv[1:])

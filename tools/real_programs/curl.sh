@@ -2,7 +2,7 @@
 # needs: curl
 seq 20000 > page; mkdir -p sub; echo x > sub/a
 "$PYTHON" -u -m http.server --bind 127.0.0.1 $PORT > log 2>&1 & server=$!
-until curl -s -o /dev/null http://127.0.0.1:$PORT/sub/a; do sleep 0.05; done
+await curl -s -o /dev/null http://127.0.0.1:$PORT/sub/a
 ready $server
 for n in $(seq 16); do printf 'url = "http://127.0.0.1:%s/page"\noutput = "got%s"\n' $PORT $n; done > list
 curl -sSZ --no-progress-meter --parallel-max 16 -K list; echo "status $?"; md5sum got* | cut -c1-32 | sort | uniq -c

@@ -3,7 +3,7 @@
 seq 3000 > index.html
 printf 'server.document-root = "%s"\nserver.port = %s\nserver.bind = "127.0.0.1"\n' "$PWD" $PORT > conf
 lighttpd -D -f conf 2> log & server=$!
-until curl -s -o /dev/null http://127.0.0.1:$PORT/index.html; do sleep 0.05; done
+await curl -s -o /dev/null http://127.0.0.1:$PORT/index.html
 ready $server
 ab -q -n 1500 -c 10 http://127.0.0.1:$PORT/index.html 2>&1 | grep -E '^(Complete|Failed|Total transferred)'
 ab -q -k -n 500 -c 10 http://127.0.0.1:$PORT/nothing 2>&1 | grep -E '^(Complete|Failed|Non-2xx)'

@@ -7,7 +7,7 @@ http { access_log $PWD/access; client_body_temp_path $PWD/1; proxy_temp_path $PW
 uwsgi_temp_path $PWD/4; scgi_temp_path $PWD/5; server { listen 127.0.0.1:$PORT; root $PWD; } }
 C
 chmod 755 .; nginx -p $PWD -c $PWD/conf -e $PWD/error & server=$!
-until curl -s -o /dev/null http://127.0.0.1:$PORT/index.html; do sleep 0.05; done
+await curl -s -o /dev/null http://127.0.0.1:$PORT/index.html
 ready $server
 ab -q -n 1000 -c 10 http://127.0.0.1:$PORT/index.html 2>&1 | grep -E '^(Complete|Failed|Total transferred)'
 kill -HUP $server; sleep 0.2

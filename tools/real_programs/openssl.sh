@@ -3,7 +3,8 @@
 openssl req -x509 -newkey rsa:2048 -nodes -keyout key -out cert -days 2 -subj /CN=localhost 2> /dev/null
 seq 2000 > page
 openssl s_server -accept 127.0.0.1:$PORT -key key -cert cert -quiet -WWW > log 2>&1 & server=$!
-until echo | openssl s_client -connect 127.0.0.1:$PORT > /dev/null 2>&1; do sleep 0.05; done
+answers() { echo | openssl s_client -connect 127.0.0.1:$PORT > /dev/null 2>&1; }
+await answers
 ready $server
 for n in 1 2 3 4 5; do
     printf 'GET /page HTTP/1.0\r\n\r\n' | openssl s_client -quiet -ign_eof -connect 127.0.0.1:$PORT 2> /dev/null | md5sum

@@ -2,7 +2,7 @@
 # needs: php curl
 php -S 127.0.0.1:$PORT -t . > server 2>&1 & server=$!
 echo '<?php echo strlen($_SERVER["REQUEST_URI"]), "\n";' > a.php
-until curl -s -o /dev/null http://127.0.0.1:$PORT/a.php; do sleep 0.05; done
+await curl -s -o /dev/null http://127.0.0.1:$PORT/a.php
 ready $server
 for n in 1 2 3 4 5 6 7 8 9; do curl -s http://127.0.0.1:$PORT/a.php?$n; done
 kill $server; wait $server

@@ -1,7 +1,7 @@
 # timeout, xargs -P, nohup, flock, find, sort and pipes that break.
 # needs: timeout xargs nohup flock find sort
-timeout 0.2 sleep 9; echo "status $?"; { timeout -s KILL 0.2 sleep 9; echo "status $?"; } 2> /dev/null; timeout 5 sh -c 'exit 3'; echo "status $?"
-timeout --foreground -k 0.2 0.2 sh -c 'trap "" TERM; while :; do sleep 0.05; done' ; echo "status $?"
+timeout 0.2 sleep 9; echo "status $?"; { timeout -s KILL 0.2 sleep 9; echo "status $?"; } 2> /dev/null; timeout 30 sh -c 'exit 3'; echo "status $?"
+timeout --foreground -k 0.2 1 sh -c 'trap "" TERM; while :; do sleep 0.05; done' ; echo "status $?"
 seq 60 | xargs -P 6 -n 3 sh -c 'echo $(($1 + $2 + $3))' x | sort -n | md5sum; seq 5 | xargs -P2 -I{} sh -c 'exit {}'; echo "status $?"
 nohup sh -c 'echo x' 2> /dev/null; yes | head -2000 | md5sum; seq 100000 | head -1
 for n in 1 2 3 4; do flock lock sh -c 'n=$(cat c 2> /dev/null); sleep 0.02; echo $((n + 1)) > c' & done; wait; cat c

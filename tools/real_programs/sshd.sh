@@ -15,7 +15,7 @@ C
 [ "$(id -u)" = 0 ] && mkdir -p /run/sshd
 /usr/sbin/sshd -D -e -f conf 2> log & server=$!
 O="-oStrictHostKeyChecking=no -oUserKnownHostsFile=/dev/null -oLogLevel=ERROR -i user -F /dev/null"
-until (echo > /dev/tcp/127.0.0.1/$PORT) 2> /dev/null; do sleep 0.05; done
+answers() { (echo > /dev/tcp/127.0.0.1/$PORT) 2> /dev/null; }; await answers
 ready $server
 seq 3000 > sent
 for n in 1 2; do
