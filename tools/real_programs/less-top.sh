@@ -1,4 +1,4 @@
-# less and top in a terminal, which is made larger before.
+# less and top in a terminal, which is made larger before and while top writes to it.
 # needs: less top
 seq 500 > file
 "$PYTHON" "$REAL/terminal.py" bash --norc --noprofile -i <<'T'
@@ -6,7 +6,7 @@ seq 500 > file
 @ 30 90
 > stty size
 < 30 90
-> less file
+> less file; echo "less $?"
 < 20
 : G
 < 500
@@ -16,14 +16,16 @@ seq 500 > file
 ^ M
 < 250
 : q
-> echo "less $?"
 < less 0
-> top -d 0.2
+> top -d 0.1; echo "top $?"
 < load average
+@ 40 100
+~ 0.2
+@ 24 80
+~ 0.2
+@ 35 90
 ~ 0.5
 : q
-~ 0.3
-> echo "top $?"
 < top 0
 > exit
 T

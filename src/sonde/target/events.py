@@ -7,7 +7,7 @@ import signal
 import time
 from contextlib import suppress
 
-from sonde.target import commands, interruptions, orphans, ptrace, stepping, stops
+from sonde.target import commands, interruptions, orphans, ptrace, stepping, stops, unbegun
 from sonde.target.threads import Threads
 
 GROUP_STOPS = (signal.SIGSTOP, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU)
@@ -148,6 +148,7 @@ def _signal(threads: Threads, tid: int, number: int) -> None:
             wait_for_go(threads, tid)
             return
     threads.notifications.begin_again(tid)
+    unbegun.begin(tid, number)
     if tid in threads.renewed:
         interruptions.signalled(threads, tid)
     code = sender = 0

@@ -65,7 +65,7 @@ def _is_possible() -> bool:
     except (OSError, ValueError, IndexError):
         return False
     try:
-        os.close(_get(own, own))
+        os.close(duplicate(own, own))
     except OSError:
         return False
     finally:
@@ -78,8 +78,8 @@ def _library() -> Any:
     return ctypes.CDLL(None, use_errno=True)
 
 
-def _get(process: int, descriptor: int) -> int:
-    """A duplicate of another process's descriptor. Raises OSError."""
+def duplicate(process: int, descriptor: int) -> int:
+    """A duplicate of a descriptor of another process, which is given by a pidfd. Raises OSError."""
     found = int(_library().syscall(_GETFD, process, descriptor, 0))
     if found < 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
@@ -93,7 +93,7 @@ def _can_take_from(tid: int) -> bool:
     except OSError:
         return False
     try:
-        os.close(_get(process, 0))
+        os.close(duplicate(process, 0))
     except OSError as error:
         # It is known that it may be asked for before it is looked up.
         return error.errno == errno.EBADF
@@ -133,7 +133,7 @@ class Notifications:
             self.awaited = 0
             process = os.pidfd_open(tid)
             try:
-                self._listener = _get(process, descriptor)
+                self._listener = duplicate(process, descriptor)
             except OSError:
                 # Its calls would wait for ever.
                 os.kill(tid, signal.SIGKILL)

@@ -12,7 +12,7 @@ import signal
 from collections.abc import Callable
 from contextlib import suppress
 
-from sonde.target import events, interruptions, own_filters, ptrace, seccomp
+from sonde.target import events, interruptions, own_filters, ptrace, seccomp, unbegun
 from sonde.target.placement import Placement
 from sonde.target.threads import Threads
 
@@ -96,6 +96,7 @@ def _stopped(threads: Threads, tid: int, status: int) -> None:
         _let_go(threads, tid, 0)
     else:
         threads.notifications.begin_again(tid)
+        unbegun.begin(tid, number)
         if tid in threads.renewed:
             interruptions.signalled(threads, tid)
         _let_go(threads, tid, number)
