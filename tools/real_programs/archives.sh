@@ -1,7 +1,7 @@
 # tar, cpio and compressors in pipelines, with holes and links.
 # needs: tar cpio xz zstd gzip
-mkdir -p in/a in/b; seq 20000 > in/a/numbers; ln in/a/numbers in/b/hard; ln -s ../a/numbers in/b/soft
-truncate -s 3M in/hole; printf end >> in/hole
+mkdir -p in/a in/b; seq 5000 > in/a/numbers; ln in/a/numbers in/b/hard; ln -s ../a/numbers in/b/soft
+truncate -s 400K in/hole; printf end >> in/hole
 for z in gzip xz "zstd -q"; do
     tar -cS -I "$z" -f all.tar in; mkdir out; tar -xS -I "$z" -f all.tar -C out
     diff -r in out/in; echo "$z status $?"; stat -c %h out/in/a/numbers; readlink out/in/b/soft; rm -r out

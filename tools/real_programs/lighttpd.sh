@@ -5,6 +5,6 @@ printf 'server.document-root = "%s"\nserver.port = %s\nserver.bind = "127.0.0.1"
 lighttpd -D -f conf 2> log & server=$!
 await curl -s -o /dev/null http://127.0.0.1:$PORT/index.html
 ready $server
-ab -q -n 1500 -c 10 http://127.0.0.1:$PORT/index.html 2>&1 | grep -E '^(Complete|Failed|Total transferred)'
-ab -q -k -n 500 -c 10 http://127.0.0.1:$PORT/nothing 2>&1 | grep -E '^(Complete|Failed|Non-2xx)'
+ab -q -n 700 -c 10 http://127.0.0.1:$PORT/index.html 2>&1 | grep -E '^(Complete|Failed|Total transferred)'
+ab -q -k -n 300 -c 10 http://127.0.0.1:$PORT/nothing 2>&1 | grep -E '^(Complete|Failed|Non-2xx)'
 kill -INT $server; wait $server; echo "status $?"
