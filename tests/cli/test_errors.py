@@ -2,9 +2,10 @@
 
 import pytest
 
-from sonde.cli.errors import compile_error, engine_error
+from sonde.cli.errors import engine_error
 from sonde.engines.base import AbortedError, EngineError
 from sonde.lang.errors import DError, Position
+from sonde.lang.programs.mistakes import compile_error
 
 TEXT = 'BEGIN /x > 1/ { printf("}/{"); /* } */ y; } END { z }'
 

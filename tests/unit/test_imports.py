@@ -32,7 +32,7 @@ ALLOWED = {
     "inherited": {"untrusted"},
     "target": {"typed", "inherited"},
     "symbols": {"typed", "location", "resources", "target", "spec", "lang.types"},
-    "lang": {"typed", "conversion", "location", "probe"},
+    "lang": {"typed", "conversion", "location", "probe", "options", "resources"},
     "probes": {
         "typed", "location", "probe", "spec", "bpf", "symbols", "target", "lang.catalog", "lang.types", "lang.errors",
     },
@@ -70,6 +70,10 @@ ALLOWED = {
         "typed", "buckets", "conversion", "options", "probe", "spec", "lang", "probes", "codegen", "engines",
         "consume", "everywhere", "report", "captures", "samples", "signals", "traced", "target", "symbols",
     },
+    "library": {
+        "typed", "buckets", "conversion", "options", "probe", "spec", "lang", "probes", "codegen", "engines", "session",
+        "consume", "report", "samples", "traced", "target", "symbols", "session_errors",
+    },
 }  # fmt: skip
 """For each part what it may import besides itself; only the command line may import everything."""
 
@@ -79,10 +83,10 @@ EVERYWHERE = {"visible"}
 """What every part may import: whoever shows text, or says it in an error, escapes it by the same functions."""
 
 READERS = {
-    "bpf", "specfile", "formats", "target", "symbols", "probes", "engines", "consume", "report", "captures", "pictures",
-    "objects", "recording", "object_session", "session",
+    "bpf", "lang", "specfile", "formats", "target", "symbols", "probes", "engines", "consume", "report", "captures",
+    "pictures", "objects", "recording", "object_session", "session",
 }  # fmt: skip
-"""What may open files of others; values, the language and the compiler read nothing."""
+"""What may open files of others; values and the compiler read nothing."""
 
 
 def imports_of(path):

@@ -1,8 +1,8 @@
 """Which names lead to D libraries: a program that uses only the language's own reads none."""
 
-from sonde.cli.libraries import libraries
 from sonde.lang.check.builtins import NAMES
 from sonde.lang.check.libraries import Libraries, declared_names
+from sonde.lang.programs.libraries import libraries
 from sonde.options import OptionTable
 
 

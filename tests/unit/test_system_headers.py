@@ -6,8 +6,8 @@ import packages
 import pytest
 from catalog import check, error
 
-from sonde.cli.preprocess import preprocessor_command
 from sonde.lang.check.layout import object_size
+from sonde.lang.programs.preprocess import preprocessor_command
 from sonde.lang.types import Struct, name_of, resolve
 from sonde.options import OptionTable
 

@@ -9,9 +9,9 @@ from sonde.cli.engines import choose
 from sonde.cli.kernels import registry_of
 from sonde.cli.messages import FatalError, Messages
 from sonde.cli.output import show
-from sonde.cli.programs import compile_programs, macros, read
 from sonde.formats.static_header import MOST_PARAMETERS, Parameter, Provided, counter_name, header
 from sonde.lang.check.kinds import spell
+from sonde.lang.programs.compiling import compile_programs, macros, read
 from sonde.lang.types import Array, Enum, Float, Int, Pointer, String, Type, resolve, size_of
 from sonde.options import OptionTable
 
@@ -43,7 +43,7 @@ def _provided(arguments: Arguments, options: OptionTable, messages: Messages) ->
     registry = registry_of(
         choose(options, messages.error, only_compiles=True), arguments.btf, arguments.save is not None
     )
-    given = [read(each, options) for each in arguments.programs]
+    given = [read(*each, options) for each in arguments.programs]
     compiled = compile_programs(given, options, registry, macros((), 0, options), messages.program)
     found = [
         Provided(provider, name, tuple(_parameter(f"{provider}:{name}", each) for each in probe.inputs), probe.sources)

@@ -10,12 +10,12 @@ from sonde.cli.kernels import registry_of
 from sonde.cli.messages import Messages
 from sonde.cli.output import show
 from sonde.cli.processes import processes
-from sonde.cli.programs import Given, compile_programs, macros, read
 from sonde.cli.stability import arguments_report
 from sonde.lang.check.checker import Checker
 from sonde.lang.d.parser import Parser
 from sonde.lang.d.source import Macros
 from sonde.lang.d.syntax import ProbeClause, ProbeSpec
+from sonde.lang.programs.compiling import Given, compile_programs, macros, read
 from sonde.options import OptionTable
 from sonde.probe import Probe
 from sonde.probes.registry import Registry
@@ -111,7 +111,7 @@ def _list_matching(
     arguments: Arguments, options: OptionTable, messages: Messages, show_probes: _Listing, target: int
 ) -> None:
     registry = show_probes.registry
-    given = [read(each, options) for each in arguments.programs]
+    given = [read(*each, options) for each in arguments.programs]
     variables = macros(arguments.operands, target, options)
     compiled = compile_programs(given, options, registry, variables, messages.program)
     show_probes((), heading=True)

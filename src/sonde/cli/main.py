@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from sonde.cli.arguments import LONG_OPTIONS, Arguments, parse
 from sonde.cli.messages import FatalError, Messages, UsageError, ValueOfOptionError, refused
 from sonde.cli.output import show
+from sonde.lang.errors import ProgramError
 from sonde.session_errors import SessionError
 from sonde.target.launch import open_nothing
 
@@ -40,7 +41,7 @@ def main(words: Sequence[str] | None = None) -> int:
         return error.status
     except FatalError as error:
         return _failure(error, messages)
-    except SessionError as error:
+    except (SessionError, ProgramError) as error:
         return _failure(refused(error), messages)
     except OSError as error:
         # What the parts do not explain themselves: an output that takes no more, a file of the system not there.

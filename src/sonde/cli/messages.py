@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from sonde.lang.errors import ProgramError
 from sonde.session_errors import NotPermittedError, SessionError
 from sonde.visible import single_line, visible, visible_lines
 
@@ -40,8 +41,10 @@ class ValueOfOptionError(FatalError):
         super().__init__(text, 2, hint)
 
 
-def refused(error: SessionError) -> FatalError:
+def refused(error: SessionError | ProgramError) -> FatalError:
     """Why tracing does not begin, as the end of the command."""
+    if isinstance(error, ProgramError):
+        return FatalError(error.text, 1, error.hint, error.has_lines, error.brief)
     return FatalError(error.text, 2 if isinstance(error, NotPermittedError) else 1, error.hint)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from sonde.cli.programs import Given
+from sonde.lang.programs.compiling import Given
 from sonde.typed import NamedTuple
 
 _OF_SHELLS = frozenset(("|", "||", "&", "&&", ";", "<", ">", ">>", "2>", "2>&1", "2>/dev/null", ">/dev/null"))

@@ -6,7 +6,8 @@ import os
 
 from sonde.cli.arguments import Arguments
 from sonde.cli.messages import FatalError, ValueOfOptionError
-from sonde.options import BAD_VALUE, OptionError, OptionTable, from_environment, similar, value_wanted
+from sonde.lang.programs.attributes import check_attributes
+from sonde.options import OptionError, OptionTable, from_environment, similar, value_wanted
 
 _SHORT = len("-b")
 """Options of one letter are told with their value, those of -x without it, as in DTrace."""
@@ -28,17 +29,6 @@ def option_table(arguments: Arguments) -> OptionTable:
                 raise FatalError(what, hint=hint) from None
             raise ValueOfOptionError(what, hint) from None
     return options
-
-
-def check_attributes(name: str, text: str | None) -> None:
-    """The value of the option amin must be one that attributes can have. Raises OptionError."""
-    if name != "amin":
-        return
-    # Rarely set.
-    from sonde.lang.check.stability import parse_attributes
-
-    if parse_attributes(text or "") is None:
-        raise OptionError(BAD_VALUE)
 
 
 def _option_hint(given: str, name: str, text: str | None) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from sonde.cli.programs import Given
 from sonde.lang.check.checker import Checker
 from sonde.lang.check.kinds import spell
 from sonde.lang.check.stability import (
@@ -19,6 +18,7 @@ from sonde.lang.check.stability import (
 from sonde.lang.d.parser import Parser
 from sonde.lang.d.source import Macros
 from sonde.lang.d.syntax import Identifier, ProbeClause, ProbeSpec, ScopedVariable
+from sonde.lang.programs.compiling import Given
 from sonde.lang.walk import below
 from sonde.probe import Probe
 from sonde.probes.registry import Registry

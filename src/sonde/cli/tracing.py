@@ -7,13 +7,14 @@ from collections.abc import Sequence, Set
 from sonde.cli.arguments import Arguments
 from sonde.cli.destructive import is_destructive
 from sonde.cli.engines import EMBEDDED, features, refused_functions
-from sonde.cli.errors import compile_error, without_btf
+from sonde.cli.errors import without_btf
 from sonde.cli.kernels import registry_of
 from sonde.cli.messages import FatalError, Messages
 from sonde.cli.output import show
-from sonde.cli.programs import Compiled, Given, compile_programs, macros, read
 from sonde.codegen.compiler import Compilation
 from sonde.lang.errors import DError
+from sonde.lang.programs.compiling import Compiled, Given, compile_programs, macros, read
+from sonde.lang.programs.mistakes import compile_error
 from sonde.options import OptionTable
 from sonde.probes.registry import Registry
 from sonde.session import compile_session
@@ -26,7 +27,7 @@ def trace_processes(
     only_compiles: bool,
 ) -> int:  # fmt: skip
     """Compile and, unless that is all, trace these processes, or all; returns the exit status. Raises FatalError."""
-    given = [read(each, options) for each in arguments.programs]
+    given = [read(*each, options) for each in arguments.programs]
     registry = registry_of(engine, arguments.btf, arguments.save is not None)
     variables = macros(arguments.operands, traced[0].pid if traced else 0, options)
     if arguments.save:
@@ -75,7 +76,7 @@ def _warn(compiled: Compiled, is_run: bool, arguments: Arguments, options: Optio
     if not is_wanted or not messages.has_hints:
         return
     for each in compiled.checker.warnings():
-        from sonde.cli.excerpts import placed
+        from sonde.lang.programs.excerpts import placed
 
         error = DError("", each.text, each.position)
         given = compiled.containing(each.position)

@@ -15,13 +15,13 @@ from sonde.cli.messages import FatalError, Messages, UsageError
 from sonde.cli.object_choices import choices, refuse_choices
 from sonde.cli.output import show
 from sonde.cli.permission import refusal
-from sonde.cli.programs import compile_programs, macros, read
 from sonde.cli.settings import option_table
 from sonde.cli.tracing import generate
 from sonde.engines.base import EngineError
 from sonde.engines.embedded.verification import verify_here
 from sonde.engines.embedded.verifier.merging import Merged
 from sonde.engines.embedded.verifier.verify import Refusal, Verified, verify
+from sonde.lang.programs.compiling import compile_programs, macros, read
 from sonde.options import OptionTable
 from sonde.spec import MapSpec, ProgramSpec, TracingSpec
 from sonde.untrusted import open_file, read_regular
@@ -78,7 +78,7 @@ def _of_object(path: str, arguments: Arguments, options: OptionTable) -> Tracing
 
 def _compile(arguments: Arguments, options: OptionTable, engine: str, messages: Messages) -> TracingSpec:
     registry = registry_of(engine, arguments.btf, arguments.save is not None)
-    given = [read(each, options) for each in arguments.programs]
+    given = [read(*each, options) for each in arguments.programs]
     with without_btf(arguments.btf):
         variables = macros(arguments.operands, 0, options)
         compiled = compile_programs(given, options, registry, variables, messages.program)

@@ -1,4 +1,4 @@
-"""Where something stands in a D source, and the one exception a user's mistake raises."""
+"""Where something stands in a source, and what a user's mistake raises: as the compiler finds it, and in words."""
 
 from __future__ import annotations
 
@@ -35,3 +35,23 @@ class DError(Exception):
         self.position = position
         self.hint = hint
         self.names = tuple(names)
+
+
+class ProgramError(Exception):
+    """A program that does not compile: dtrace's message in `text`, and in `hint` for people what stands below it.
+    `has_lines`: the text has several lines, and quotes nothing that has not been seen to. `brief` is what people read
+    in its place, where it holds a program whose lines are in the hint. `mistake`: what it is about, if the compiler
+    found it, and `source` the program's text.
+    """
+
+    def __init__(
+        self, text: str, hint: str = "", has_lines: bool = False, brief: str = "", mistake: DError | None = None,
+        source: str = "",
+    ) -> None:  # fmt: skip
+        super().__init__(text)
+        self.text = text
+        self.hint = hint
+        self.has_lines = has_lines
+        self.brief = brief
+        self.mistake = mistake
+        self.source = source

@@ -6,11 +6,11 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 
-from sonde.cli.preprocess import INPUT
 from sonde.lang.advice.finding import Finding, Label
 from sonde.lang.advice.findings import Findings
 from sonde.lang.advice.words import Span
 from sonde.lang.errors import DError, Position
+from sonde.lang.programs.preprocess import INPUT
 from sonde.visible import single_line, visible
 
 _WIDTH = 96

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 
 from sonde import resources
 from sonde.lang.d.source import Source
+from sonde.lang.errors import ProgramError
 from sonde.options import OptionTable
-from sonde.session_errors import SessionError
 from sonde.untrusted import read_regular, text_of
 
 _LARGEST = 4 << 20
@@ -20,7 +20,7 @@ _OWN = ("lang", "library")
 
 
 def libraries(options: OptionTable) -> list[Source]:
-    """The libraries, to be parsed as far as they are used. Raises SessionError."""
+    """The libraries, to be parsed as far as they are used. Raises ProgramError."""
     if options.on("nolibs"):
         return []
     found: dict[str, Source] = {}
@@ -44,14 +44,14 @@ def _names(directory: str) -> list[str]:
         # As with -I, a directory that is not there has nothing to offer.
         return []
     except OSError as error:
-        raise SessionError(f"failed to read library directory {directory}: {error.strerror}") from None
+        raise ProgramError(f"failed to read library directory {directory}: {error.strerror}") from None
 
 
 def _read(path: str) -> Source:
     try:
         return Source(text_of(read_regular(path, _LARGEST)), path)
     except OSError as error:
-        raise SessionError(f"failed to open {path}: {error.strerror}") from None
+        raise ProgramError(f"failed to open {path}: {error.strerror}") from None
 
 
 def _dependencies(text: str) -> list[str]:
@@ -65,12 +65,12 @@ def _check_dependencies(needs: Mapping[str, list[str]]) -> None:
     def visit(name: str, path: tuple[str, ...]) -> None:
         if name in path:
             chain = " -> ".join((*path[path.index(name) :], name))
-            raise SessionError(f"failed to load libraries: they depend on each other: {chain}")
+            raise ProgramError(f"failed to load libraries: they depend on each other: {chain}")
         if name in done:
             return
         for needed in needs[name]:
             if needed not in needs:
-                raise SessionError(f"failed to load library {name}: it depends on {needed}, which is not there")
+                raise ProgramError(f"failed to load library {name}: it depends on {needed}, which is not there")
             visit(needed, (*path, name))
         done.add(name)
 

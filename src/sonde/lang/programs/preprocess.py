@@ -4,8 +4,17 @@ from __future__ import annotations
 
 import os
 
-from sonde.cli.messages import FatalError
 from sonde.options import OptionTable
+
+
+class PreprocessorError(Exception):
+    """There is no preprocessor, or it fails; `hint` is what helps."""
+
+    def __init__(self, text: str, hint: str = "") -> None:
+        super().__init__(text)
+        self.text = text
+        self.hint = hint
+
 
 INPUT = "/dev/stdin"
 """What the preprocessor calls its input in its messages and line markers."""
@@ -35,7 +44,7 @@ _LARGEST = 4 << 20
 
 
 def preprocess(text: str, options: OptionTable) -> str:
-    """The text as the preprocessor leaves it; its messages go to the error output. Raises FatalError."""
+    """The text as the preprocessor leaves it; its messages go to the error output. Raises PreprocessorError."""
     # Few programs are preprocessed, and the module is a large one.
     import subprocess
 
@@ -53,11 +62,11 @@ def preprocess(text: str, options: OptionTable) -> str:
                     done.kill()
         except OSError as error:
             hint = f"{path}: {error.strerror}; install the C preprocessor, or name one with -xcpppath=PATH"
-            raise FatalError("Preprocessor not found", hint=hint) from None
+            raise PreprocessorError("Preprocessor not found", hint=hint) from None
     if len(found) > _LARGEST:
-        raise FatalError(f"the preprocessor makes more than {_LARGEST >> 20} MiB of the program")
+        raise PreprocessorError(f"the preprocessor makes more than {_LARGEST >> 20} MiB of the program")
     if done.returncode:
-        raise FatalError("Preprocessor failed to process input program")
+        raise PreprocessorError("Preprocessor failed to process input program")
     return found.decode(errors="surrogateescape")
 
 

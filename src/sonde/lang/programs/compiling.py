@@ -1,4 +1,4 @@
-"""The programs of the command line: found, read, preprocessed, checked one after another into one session."""
+"""Programs read, preprocessed, and checked one after another into one session."""
 
 from __future__ import annotations
 
@@ -6,19 +6,17 @@ import os
 import re
 from collections.abc import Sequence
 
-from sonde.cli.arguments import ProgramText
-from sonde.cli.errors import SCRIPT, compile_error, library_error
-from sonde.cli.messages import FatalError
-from sonde.cli.preprocess import INPUT, preprocess
-from sonde.cli.settings import check_attributes
+from sonde.lang.catalog import Catalog
 from sonde.lang.check.checker import Checker
 from sonde.lang.check.options import CheckOptions
 from sonde.lang.d.lexer import SLASHES
 from sonde.lang.d.source import Macros, Source, command_line_source
-from sonde.lang.errors import DError, Position
+from sonde.lang.errors import DError, Position, ProgramError
 from sonde.lang.program import Clause, Program
+from sonde.lang.programs.attributes import check_attributes
+from sonde.lang.programs.mistakes import SCRIPT, compile_error, library_error
+from sonde.lang.programs.preprocess import INPUT, PreprocessorError, preprocess
 from sonde.options import BAD_VALUE, NEWEST_VERSION, OptionError, OptionTable, similar, value_wanted, version_of
-from sonde.probes.registry import Registry
 from sonde.typed import TYPE_CHECKING, NamedTuple
 from sonde.untrusted import lines, read_named, text_of
 
@@ -80,19 +78,20 @@ class Compiled(NamedTuple):
         return found
 
 
-def read(text: ProgramText, options: OptionTable) -> Given:
-    """Read one program, through the preprocessor if the options say so. Raises FatalError."""
-    if text.kind != "file":
-        given = Given(text.text, command_line_source(text.text, _spec_kind(text.kind)), text.text)
+def read(kind: str, text: str, options: OptionTable) -> Given:
+    """One program, through the preprocessor if the options say so; `kind` is what its probe descriptions end with, or
+    `file`, where `text` is its path. Raises ProgramError."""
+    if kind != "file":
+        given = Given(text, command_line_source(text, _spec_kind(kind)), text)
     else:
-        content = _content(text.text)
-        given = Given(text.text, Source(content, text.text, pspec=options.on("pspec")), content)
+        content = _content(text)
+        given = Given(text, Source(content, text, pspec=options.on("pspec")), content)
     if not options.on("cpp"):
         return given
     try:
         processed = preprocess(given.source.text, options)
-    except FatalError as error:
-        raise FatalError(f"{given.failure}: {error.text}", hint=error.hint) from None
+    except PreprocessorError as error:
+        raise ProgramError(f"{given.failure}: {error.text}", error.hint) from None
     return given._replace(source=given.source._replace(text=processed))
 
 
@@ -104,7 +103,7 @@ def _content(path: str) -> str:
     try:
         return text_of(read_named(path, LARGEST_PROGRAM))
     except OSError as error:
-        raise FatalError(f"failed to open {path}: {error.strerror}") from None
+        raise ProgramError(f"failed to open {path}: {error.strerror}") from None
 
 
 def macros(operands: Sequence[str], target: int, options: OptionTable) -> Macros:
@@ -147,12 +146,12 @@ def check_options(options: OptionTable, target: int | None = 0) -> CheckOptions:
 def _libraries(options: OptionTable) -> list[Source]:
     """Those of -L are looked at in any case, as mistakes in them are the user's; our own when a name is not known."""
     # Most programs need none.
-    from sonde.cli.libraries import libraries
+    from sonde.lang.programs.libraries import libraries
 
     return libraries(options)
 
 
-def _checker(options: OptionTable, registry: Registry, target: int | None, explained: bool = True) -> Checker:
+def _checker(options: OptionTable, registry: Catalog, target: int | None, explained: bool = True) -> Checker:
     checker = Checker(registry, check_options(options, target)._replace(explained=explained))
     if options.is_set("libdir"):
         found = _libraries(options)
@@ -169,7 +168,7 @@ def _own(given: Given, variables: Macros, program_name: str) -> Macros:
 
 
 def _trial(
-    given: Sequence[Given], wrong: Given, options: OptionTable, registry: Registry, variables: Macros, name: str
+    given: Sequence[Given], wrong: Given, options: OptionTable, registry: Catalog, variables: Macros, name: str
 ) -> Trial | None:
     """Compiles the programs up to the wrong one with another text for it, and gives the first mistake. None where
     the text is not what was compiled, so that nothing can be tried on it."""
@@ -194,7 +193,7 @@ def _trial(
 
 
 def _read_libraries(checker: Checker, options: OptionTable, failure: str) -> None:
-    """Take what the libraries of -L declare, used or not. Raises FatalError with the first mistake in them."""
+    """Take what the libraries of -L declare, used or not. Raises ProgramError with the first mistake in them."""
     try:
         checker.read_libraries(options.texts("libdir"))
     except DError as error:
@@ -202,9 +201,9 @@ def _read_libraries(checker: Checker, options: OptionTable, failure: str) -> Non
 
 
 def compile_programs(
-    given: Sequence[Given], options: OptionTable, registry: Registry, variables: Macros, program_name: str
+    given: Sequence[Given], options: OptionTable, registry: Catalog, variables: Macros, program_name: str
 ) -> Compiled:
-    """Check them in their order. Raises FatalError with the first mistake."""
+    """Check them in their order. Raises ProgramError with the first mistake."""
     checker = _checker(options, registry, variables.target)
     clauses: list[tuple[Clause, ...]] = []
     seen = 0
@@ -218,7 +217,7 @@ def compile_programs(
             tagged = options.on("errtags")
             raise compile_error(error, each.failure, each.original, each.is_script, tagged, trial) from None
         except RecursionError:
-            raise FatalError(f"{each.failure}: expressions are nested too deeply") from None
+            raise ProgramError(f"{each.failure}: expressions are nested too deeply") from None
         now = checker.clauses
         clauses.append(now[seen:])
         seen = len(now)
