@@ -31,7 +31,8 @@ LONGEST = 100
 """Seconds that a script may take."""
 
 UNCOUNTED = ("alone", "killed", "server-killed", "server-profile")
-"""Ways in which there need not be any result: a server's first process may leave all work to others."""
+"""Ways in which there need not be any result: sonde is killed before it writes one; or a server's processes run for
+less than a millisecond in their own code until it is ended."""
 
 HEADER = re.compile(r"^# (needs|user|outside): (.*)$", re.MULTILINE)
 

@@ -112,11 +112,12 @@ def wait_for(traced, condition, process):
     return True
 
 
-def attach(traced, program, pid, *options):
-    """sonde, once it traces the process; None if it has ended."""
+def attach(traced, program, pids, *options):
+    """sonde, once it traces the processes."""
     traced.trace.unlink(missing_ok=True)
     marked = 'BEGIN { printf("begun\\n"); } ' + program
-    process = traced.sonde([*traced.words(marked, *options), "-x", "switchrate=50hz", "-p", str(pid)])
+    chosen = [word for pid in pids for word in ("-p", str(pid))]
+    process = traced.sonde([*traced.words(marked, *options), "-x", "switchrate=50hz", *chosen])
     if not wait_for(
         traced, lambda: traced.trace.exists() and "begun" in traced.trace.read_text(errors="replace"), process
     ):
@@ -132,7 +133,7 @@ def by_shell(program, *options, ended_by=None, outside=()):
         shell = ["bash", "-c", 'read -r line; exec "$@" < /dev/null', "bash", *traced.script]
         traced.target = traced.run([*outside, *shell], stdin=subprocess.PIPE)
         wait_for(traced, lambda: Path(f"/proc/{traced.target.pid}/comm").read_text() == "bash\n", traced.target)
-        tracer = attach(traced, program, traced.target.pid, *options)
+        tracer = attach(traced, program, [traced.target.pid], *options)
         traced.target.stdin.write(b"\n")
         traced.target.stdin.close()
         if ended_by is not None:
@@ -146,7 +147,7 @@ def by_shell(program, *options, ended_by=None, outside=()):
 
 
 def by_server(program, *options, ended_by=signal.SIGINT):
-    """`-p` of the server that the script has started, and then the script's requests; sonde is ended among them."""
+    """`-p` of the server's processes that the script has started; then its requests, and sonde is ended among them."""
 
     def run(traced, limit):
         meeting = traced.directory.parent / "attach"
@@ -157,7 +158,7 @@ def by_server(program, *options, ended_by=signal.SIGINT):
         if not wait_for(traced, (meeting / "pids").exists, traced.target):
             traced.problems.append("the server was not ready")
             return traced.end(traced.target, limit)
-        tracer = attach(traced, program, (meeting / "pids").read_text().split()[0], *options)
+        tracer = attach(traced, program, (meeting / "pids").read_text().split(), *options)
         (meeting / "go").touch()
         time.sleep(random.Random(traced.script[-1]).uniform(0.2, 0.8) * traced.usual)
         strike(tracer, ended_by)

@@ -8,7 +8,7 @@ uwsgi_temp_path $PWD/4; scgi_temp_path $PWD/5; server { listen 127.0.0.1:$PORT; 
 C
 chmod 755 .; nginx -p $PWD -c $PWD/conf -e $PWD/error & server=$!
 await curl -s -o /dev/null http://127.0.0.1:$PORT/index.html
-ready $server
+ready $server $(cat /proc/$server/task/$server/children)
 ab -q -n 1000 -c 10 http://127.0.0.1:$PORT/index.html 2>&1 | grep -E '^(Complete|Failed|Total transferred)'
 kill -HUP $server; sleep 0.2
 ab -q -n 500 -c 10 http://127.0.0.1:$PORT/index.html 2>&1 | grep -E '^(Complete|Failed|Total transferred)'

@@ -1,5 +1,5 @@
 # PostgreSQL under pgbench by four clients.
-# needs: /usr/local/bin/initdb|/usr/lib/postgresql/15/bin/initdb pgbench
+# needs: /usr/local/bin/initdb|/usr/lib/postgresql/15/bin/initdb pgbench pgrep
 # user: ordinary
 PATH=$PATH:/usr/lib/postgresql/15/bin
 if [ "$1" = prepare ]; then
@@ -11,7 +11,7 @@ postgres -D db -p $PORT > log 2>&1 & server=$!
 await pg_isready -q -h 127.0.0.1 -p $PORT
 bench() { pgbench -h 127.0.0.1 -p $PORT -U someone postgres "$@" 2>&1; }
 bench -i -s 1 | tail -1 | sed 's/ .*//'
-ready $server
+ready $server $(pgrep -P $server -f writer)
 bench -n -c 4 -j 2 -t 60 | grep -E 'actually|failed'
 psql -h 127.0.0.1 -p $PORT -U someone postgres -Atc 'select count(*) from pgbench_history; vacuum; select 1/0'
 kill -INT $server; wait $server; echo "status $?"; grep -ciE 'panic|terminated by signal' log
