@@ -26,6 +26,7 @@ from sonde.objects.static_arguments import MAP, StaticArguments
 from sonde.objects.targets import Targets
 from sonde.probe import Probe
 from sonde.spec import MapSpec, ProbeSpec, ProgramSpec, TracingSpec
+from sonde.symbols.errors import CostError
 from sonde.typed import NamedTuple
 
 
@@ -127,14 +128,17 @@ class _Builder:
     def _wanted(self, entry: Function, section: str) -> list[Attached]:
         places = self._choices.places.get(entry.name, ())
         line = self._line(section)
-        if line is None:
-            return [Attached(request(section, self._targets, places))]
-        if places:
+        if line is not None and places:
             raise ObjectError(
                 f"program {entry.name} has a probe line, which says with its variables where it is attached",
                 f"leave --attach {entry.name} away",
             )
-        return of_line(line, entry.name, self._object.types, self._targets)
+        try:
+            if line is None:
+                return [Attached(request(section, self._targets, places))]
+            return of_line(line, entry.name, self._object.types, self._targets)
+        except CostError as error:
+            raise ObjectError(f"program {entry.name}: the file that it is attached to: {error}") from None
 
     def _line(self, section: str) -> ProbeLine | None:
         """The probe line of a section, which it is itself or has in the section config."""

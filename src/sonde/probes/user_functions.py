@@ -24,6 +24,7 @@ from sonde.probes.source_lines import SourceLine, addresses, source_line
 from sonde.probes.user_places import Place, is_left_out, named, obstacle, places, places_in_source, without
 from sonde.symbols.code_objects import CodeObjects
 from sonde.symbols.elf import ElfError
+from sonde.symbols.errors import CostError
 from sonde.symbols.functions import PROGRAM, CodeObject, Function
 from sonde.symbols.library_search import spellings
 from sonde.typed import NamedTuple
@@ -52,6 +53,13 @@ class UserFunctions:
 
     def match(self, pattern: Pattern) -> Sequence[Probe]:
         """The probes of a pattern whose provider is FILES, or pid and a number. Raises DError with a D_PROC_* tag."""
+        try:
+            return self._matching(pattern)
+        except CostError as error:
+            text = f"failed to read the functions of {pattern}: {error}"
+            raise DError("D_PROC_LIB", text, hint="name a smaller object, if it is one of several") from None
+
+    def _matching(self, pattern: Pattern) -> list[Probe]:
         chosen = self._chosen(pattern)
         if pattern.function == _ABSOLUTE:
             return [self._absolute(pattern, chosen)]
@@ -95,6 +103,12 @@ class UserFunctions:
 
     def mismatch(self, pattern: Pattern) -> str:
         """Why a description matches no probe, for people."""
+        try:
+            return self._mismatch(pattern)
+        except CostError as error:
+            return str(error)
+
+    def _mismatch(self, pattern: Pattern) -> str:
         chosen = self._chosen(pattern)
         if chosen:
             there = (place for each in chosen for place in places(each, pattern.function))

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 
 from sonde.symbols.elf import ElfError, ElfFile
+from sonde.symbols.errors import CostError
 from sonde.symbols.indirect import Loaded
 from sonde.symbols.instruction_lengths import LONGEST, Instruction, decode, starts
 from sonde.symbols.symbol_table import STT_FUNC, STT_GNU_IFUNC, ElfSymbol, SymbolTable
@@ -245,6 +246,8 @@ class CodeObject:
 def _table(file: ElfFile) -> SymbolTable | None:
     try:
         return file.table
+    except CostError:
+        raise
     except ElfError:
         return None
 
