@@ -185,24 +185,6 @@ def test_a_process_stopped_and_let_go_stays_stopped():
     assert child.wait() == 4
 
 
-def test_sonde_may_stop_a_thread():
-    child = subprocess.Popen([program(SLEEPER)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    child.stdout.readline()
-
-    def started(tracees):
-        for _ in range(3):
-            tracees.interrupt(child.pid)
-            time.sleep(0.02)
-        child.stdin.close()
-
-    plan = Plan(held=frozenset({stops.INTERRUPTED}), registers=True)
-    held = []
-    traced = process(child, plan, lambda tracees, stop: held.append(tracees.registers(stop.flags)), started)
-    assert traced.status == 4
-    assert len(of_kind(traced, stops.INTERRUPTED)) >= 1
-    assert all(len(registers) == 216 for registers in held)
-
-
 @pytest.mark.parametrize(
     "number",
     [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGALRM, signal.SIGXCPU, signal.SIGRTMIN],

@@ -25,22 +25,19 @@ GO = 5
 RESUME = 6
 """The thread, held by the record of number `argument`, may go on."""
 
-INTERRUPT = 7
-"""Stop the thread (INTERRUPTED)."""
-
-ROOM = 8
+ROOM = 7
 """There is room in the ring."""
 
 COMMAND = struct.Struct("=IIQ")
 """What is asked, of which thread, the argument."""
 
-READ = 9
+READ = 8
 """Read the thread's memory: answered by DATA. A TRANSFER and nothing else follows, `argument` bytes."""
 
-WRITE = 10
+WRITE = 9
 """Write it: a TRANSFER and the bytes follow, `argument` bytes in all. Answered by DATA, without any."""
 
-STAND = 11
+STAND = 10
 """Threads of processes that were there stop and wait for GO. Not answered: one blocked in the kernel may not stop."""
 
 TRANSFER = struct.Struct("=QQ")

@@ -91,10 +91,6 @@ def _stop(threads: Threads, tid: int, number: int) -> None:
             threads.proceed(tid)
         else:
             threads.waiting.add(tid)
-    elif tid in threads.asked:
-        threads.asked.discard(tid)
-        _note_repetition(threads, tid)
-        threads.tell_always(tid, stops.INTERRUPTED, 0)
     else:
         if tid in threads.turning:
             _note_repetition(threads, tid)
@@ -184,7 +180,7 @@ def _ended(threads: Threads, tid: int, status: int) -> None:
     for known in (threads.requests, threads.inside, threads.announced, threads.breakpoints, threads.repeating):
         known.pop(tid, None)
     threads.installing.pop(tid, None)
-    for group in (threads.starting, threads.waiting, threads.asked, threads.standing, threads.renewed):
+    for group in (threads.starting, threads.waiting, threads.standing, threads.renewed):
         group.discard(tid)
     threads.forget_filters(tid)
     threads.early.pop(tid, 0)

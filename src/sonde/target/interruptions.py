@@ -59,7 +59,7 @@ def _has_signal(tid: int) -> bool:
 def is_to_be_repeated(threads: Threads, tid: int, result: int) -> bool:
     """Whether a call that leaves with this result does so for a stop that the guardian asked for alone: it has not
     returned then."""
-    if tid not in threads.asked and tid not in threads.standing and tid not in threads.turning:
+    if tid not in threads.standing and tid not in threads.turning:
         return False
     return -result in ptrace.RESTARTS or result == -errno.EINTR
 
@@ -71,6 +71,5 @@ def is_failing(tid: int) -> bool:
 
 def ask_again(threads: Threads, tid: int) -> None:
     """The kernel forgets that a thread is to stop where it stops for another reason before, at its call's exit."""
-    if tid not in threads.asked:
-        threads.standing.add(tid)
-        threads.ptrace(ptrace.INTERRUPT, tid, 0, 0)
+    threads.standing.add(tid)
+    threads.ptrace(ptrace.INTERRUPT, tid, 0, 0)

@@ -18,9 +18,6 @@ def obey(threads: Threads, asked: int, tid: int, argument: int, payload: bytes) 
     """One command (commands.py)."""
     if asked == commands.RESUME:
         threads.release(tid, argument)
-    elif asked == commands.INTERRUPT:
-        if threads.ptrace(ptrace.INTERRUPT, tid, 0, 0) == 0:
-            threads.asked.add(tid)
     elif asked == commands.PLAN:
         threads.adopt_plan(plan.from_bytes(payload))
     elif asked == commands.SEIZE_COMMAND:

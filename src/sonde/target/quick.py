@@ -40,14 +40,14 @@ def _looker(threads: Threads, memory: mmap) -> Callable[[int], int]:
     """A function that has the kernel write what it knows of a thread's system call into the next record: the place of
     that among the words of the memory. 0 if there is more to be asked than that, or if the thread is gone."""
     ask, writer, slots = threads.ptrace, threads.writer, threads.writer.slots
-    repeating, asked = threads.repeating, threads.asked
+    repeating = threads.repeating
     get, info_size, size = ptrace.GET_SYSCALL_INFO, ptrace.INFO_SIZE, stops.SIZE
     info = ctypes.c_void_p()
     start = ctypes.addressof(ctypes.c_char.from_buffer(memory)) + stops.RING + stops.INFO_OFFSET
     first, words = stops.RING // 8 + _HEADER_WORDS, stops.SIZE // 8
 
     def look(tid: int) -> int:
-        if repeating or asked or not threads.tracing or threads.fetcher is not None or writer.head >= writer.full:
+        if repeating or not threads.tracing or threads.fetcher is not None or writer.head >= writer.full:
             return 0
         slot = writer.head % slots
         info.value = start + slot * size
@@ -112,9 +112,7 @@ def _filtered(
 def _called(
     threads: Threads, look: Callable[[int], int], tell: Callable[[int, int, int, int, int], None]
 ) -> Callable[[int], None]:
-    ask, words, inside, requests, asked = (
-        threads.ptrace, threads.writer.words, threads.inside, threads.requests, threads.asked,
-    )  # fmt: skip
+    ask, words, inside, requests = threads.ptrace, threads.writer.words, threads.inside, threads.requests
     installing, turning = threads.installing, threads.turning
     entry, back, go, step = stops.ENTRY, stops.RETURN, ptrace.CONT, ptrace.SYSCALL
     native, entering, leaving = calls.NATIVE, ptrace.INFO_ENTRY, ptrace.INFO_EXIT
@@ -124,7 +122,7 @@ def _called(
         if tid in installing or tid in turning:
             calls.called(threads, tid)
             return
-        if wanted == 0 and not asked and threads.tracing:
+        if wanted == 0 and threads.tracing:
             del inside[tid]
             ask(requests.get(tid, go), tid, 0, 0)
             threads.stopped = 0

@@ -51,9 +51,6 @@ SIGNAL = 8
 GROUP_STOP = 9
 """Job control stopped the thread. a: the signal. It stays stopped until SIGCONT, held or not."""
 
-INTERRUPTED = 10
-"""The thread stopped because sonde asked for it."""
-
 HELD = 1
 """The thread stays stopped until sonde says that it may go on."""
 

@@ -46,7 +46,7 @@ class Threads:
     `starting`: commands before exec; `waiting`: behind it, until all may go.
     `standing`: asked to stop and wait, too. `repeating`: they have left a system call only to be stopped, and make it
     again: its number; `renewed`: such that fail by a stop (interruptions.py). `breakpoints`: address and the
-    word that was there. `asked`: sonde wants them stopped. `stopped`: whose stop is being handled, until it goes on.
+    word that was there. `stopped`: whose stop is being handled, until it goes on.
     `notes`: the words of the notifier's ring.
     `installing`: what threads in a system call install. `turning`, `stepping`: see stepping.py.
     """
@@ -71,7 +71,6 @@ class Threads:
         self.filters = False
         self.starting: set[int] = set()
         self.waiting: set[int] = set()
-        self.asked: set[int] = set()
         self.standing: set[int] = set()
         self.repeating: dict[int, int] = {}
         self.renewed: set[int] = set()
@@ -170,9 +169,6 @@ class Threads:
             request = ptrace.SYSCALL
         if tid == self.stopped:
             self.stopped = 0
-        if self.asked and tid in self.asked:
-            # The kernel forgets that it was asked where the thread stops for another reason before.
-            self.ptrace(ptrace.INTERRUPT, tid, 0, 0)
         self.ptrace(request, tid, 0, deliver)
 
     def _turn(self, tid: int) -> None:

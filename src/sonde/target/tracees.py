@@ -197,10 +197,6 @@ class Tracees:
         """Let a thread go on that is held by the record of that number."""
         self._send(commands.RESUME, tid, number)
 
-    def interrupt(self, tid: int) -> None:
-        """Have the thread stop (stops.INTERRUPTED)."""
-        self._send(commands.INTERRUPT, tid)
-
     def registers(self, flags: int) -> bytes:
         """struct user_regs_struct of a held stop by its record's flags; b"" if none came with it."""
         return self._reader.registers(flags)
