@@ -88,6 +88,7 @@ class Bench:
         self.shared = self.directory / "shared"
         self.shared.mkdir(exist_ok=True)
         self.runs = 0
+        self.is_ending = False
 
     def environment(self, script, number, home):
         kept = {name: value for name, value in os.environ.items() if name in ("PATH", "SHELL", "JAVA_HOME")}
@@ -159,17 +160,21 @@ def leftovers(mark):
         if not found:
             return []
         time.sleep(0.05)
+    kill(found)
+    return [f"left running: {', '.join(name for _, name in found)}"]
+
+
+def kill(found):
     for pid, _ in found:
         try:
             os.kill(pid, signal.SIGKILL)
         except ProcessLookupError:
             continue
-    return [f"left running: {', '.join(name for _, name in found)}"]
 
 
-def marked(mark):
-    """(pid, name) of the processes with that mark in their environment."""
-    wanted = f"SONDE_REAL_RUN={mark}\0".encode()
+def marked(mark, end="\0"):
+    """(pid, name) of the processes with that mark in their environment, or with a longer one if `end` is empty."""
+    wanted = f"SONDE_REAL_RUN={mark}{end}".encode()
     for each in Path("/proc").glob("[0-9]*"):
         try:
             if wanted in (each / "environ").read_bytes() + b"\0" and "\nState:\tZ" not in (each / "status").read_text():
@@ -204,7 +209,7 @@ def examine(bench, script, chosen):
         wrong = [*problems, *more, *[f"not the same twice: {each}" for each in difference(expected, again)]]
         yield "alone" + (" in the profile" if profile else ""), wrong, usual
     for name in script.ways():
-        if name in chosen:
+        if name in chosen and not bench.is_ending:
             expected, usual = alone[name in ways.IN_PROFILE]
             found, problems, said, seconds = bench.run(script, name, ways.WAYS[name], usual)
             wrong = [*difference(expected, found), *problems]
@@ -244,10 +249,15 @@ def as_user(name):
     try:
         # The user cannot write there: each start would compile everything.
         subprocess.run([python, "-m", "compileall", "-q", f"{place}/src"], check=True)
-        done = subprocess.run([*change, python, f"{place}/tools/real_programs.py", *words], cwd=place, check=False)
+        with subprocess.Popen([*change, python, f"{place}/tools/real_programs.py", *words], cwd=place) as running:
+            try:
+                status = running.wait()
+            except SystemExit:
+                running.terminate()
+                raise
     finally:
         shutil.rmtree(place, ignore_errors=True)
-    sys.exit(done.returncode)
+    sys.exit(status)
 
 
 def options():
@@ -263,6 +273,7 @@ def options():
 
 def main():
     asked = options()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     if asked.user:
         as_user(asked.user)
     scripts = [Script(path) for path in sorted(SCRIPTS.glob("*.sh")) if path.stem != "prelude"]
@@ -285,10 +296,16 @@ def run_all(bench, able, chosen, asked):
     differing = total = 0
     with concurrent.futures.ThreadPoolExecutor(asked.jobs) as pool:
         todo = {pool.submit(lambda script: list(examine(bench, script, chosen)), script): script for script in able}
-        for done in concurrent.futures.as_completed(todo):
-            results = done.result()
-            total += len(results)
-            differing += show(todo[done], results, asked.v)
+        try:
+            for done in concurrent.futures.as_completed(todo):
+                results = done.result()
+                total += len(results)
+                differing += show(todo[done], results, asked.v)
+        except (KeyboardInterrupt, SystemExit):
+            bench.is_ending = True
+            pool.shutdown(wait=False, cancel_futures=True)
+            kill(marked(f"{os.getpid()}-", end=""))
+            raise
     print(f"{len(able)} scripts, {total} runs, {differing} differ")
     return bool(differing)
 
