@@ -258,7 +258,7 @@ def _measured(name: str, case: Case, load: subprocess.Popen[str], tool: Side, ou
     told, mine = (_counted(*each) for each in zip(before, after, lines, strict=True))
     wrong = "; ".join(_differences(told, mine, case.has_events))
     verdict = "DIFFERS" if wrong else "equal" if told.runs.total() else "equal, idle"
-    return Result(name, str(told), str(mine), verdict, wrong or case.reason)
+    return Result(name, str(told), str(mine), verdict, wrong or (case.note if verdict == "equal" else case.reason))
 
 
 _GARBAGE = """public class Garbage {

@@ -12,17 +12,21 @@ import ctypes.util
 import mmap
 import os
 import resource
+import shutil
 import signal
 import socket
 import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 NAME = "sonde-load"
 _PR_SET_NAME, _CLONE_NEWNS, _MS_REC_PRIVATE = 15, 0x20000, 0x44000
 _SET_MEMPOLICY = 238
 _SMALL, _PIECE = 2 << 30, 8 << 20
+_FREQUENCY = "/sys/devices/system/cpu/cpu0/cpufreq"
+_MIRROR = "/dev/md/sonde-load"
 _GROUPS = ("/sys/fs/cgroup/memory",)
 LIBC = ctypes.CDLL(None, use_errno=True)
 
@@ -194,12 +198,52 @@ def migration():
     area.close()
 
 
+def frequencies():
+    """Where the machine lets its processor be set to a frequency: the lowest and the highest in turn."""
+    with contextlib.suppress(OSError):
+        with open(f"{_FREQUENCY}/scaling_governor", "w") as file:
+            file.write("userspace")
+        limits = [Path(f"{_FREQUENCY}/cpuinfo_{each}_freq").read_text() for each in ("min", "max")]
+        for number in range(23):
+            with open(f"{_FREQUENCY}/scaling_setspeed", "w") as file:
+                file.write(limits[number % 2])
+            time.sleep(0.01)
+
+
+def mirrors(directory):
+    """Where the kernel has mirrored disks: one of two files, which is flushed."""
+    if not (os.path.exists("/sys/module/raid1") and shutil.which("mdadm") and shutil.which("losetup")):
+        return
+    loops = []
+    try:
+        for each in ("first", "second"):
+            path = os.path.join(directory, each)
+            with open(path, "wb") as file:
+                file.truncate(_PIECE)
+            loops.append(_said("losetup", "--find", "--show", path))
+        _said("mdadm", "--create", _MIRROR, "--run", "--level=1", "--raid-devices=2", "--assume-clean", *loops)
+        with open(_MIRROR, "r+b", buffering=0) as disk:
+            for _ in range(13):
+                disk.write(bytes(4096))
+                os.fsync(disk)
+        _said("mdadm", "--stop", _MIRROR)
+    finally:
+        for each in loops:
+            _said("losetup", "--detach", each)
+
+
+def _said(*words):
+    return subprocess.check_output(words, stderr=subprocess.DEVNULL, text=True).strip()
+
+
 def main():
     LIBC.prctl(_PR_SET_NAME, NAME.encode(), 0, 0, 0)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     print("ready", flush=True)
     sys.stdin.readline()
+    frequencies()
     files(sys.argv[1])
+    mirrors(sys.argv[1])
     processes()
     network()
     threads()

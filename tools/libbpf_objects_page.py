@@ -3,7 +3,7 @@
     python3 tools/libbpf_objects_page.py RESULTS...
 
 RESULTS are what `libbpf_objects.py --json` has written, one file or several for each kernel; of an object that is in
-several of a kernel the last counts.
+several of a kernel the last counts. An object that counts the same on the newest kernel needs no other.
 """
 
 from __future__ import annotations
@@ -30,14 +30,15 @@ about the workload.
 *equal* means that none of these is apart by more than 3 or 6 %, as the rest of the
 system takes part in most. *idle*: nothing has happened that it watches. *neither*:
 libbpf does not load or attach it on that kernel, and sonde does not either. *sonde
-alone*: its tool gives up for a reason of its own, and sonde attaches it. A kernel's
-cell is empty where the other one has it.
+alone*: its tool gives up for a reason of its own, and sonde attaches it. An object
+that is equal on the newer kernel has no cell for the other one.
 
 The tools were built with libbpf {libbpf} and with debug information in the objects
 (`LLVM_STRIP=true`), which names the types of what they write. Linux 6.18 here has
-neither kprobes nor fentry, 6.12 is Debian's, in a virtual machine. The options are
-those for a kernel with both; where one is missing, the programs of the other are
-left out instead.
+neither kprobes nor fentry. 6.12 is Debian's, in an emulated machine with mirrored
+disks, a processor whose frequency can be set, two nodes of memory for numamove,
+and little memory for drsnoop and oomkill. The options are those for a kernel with
+both; where one is missing, the programs of the other are left out instead.
 
 """
 
@@ -58,8 +59,17 @@ def options(case: Case) -> str:
 def cell(found: dict[str, str] | None) -> str:
     if found is None:
         return ""
-    remark = f" ({found['remark']})" if found["remark"] and found["verdict"] != "equal" else ""
-    return {"sonde only": "sonde alone", "equal, idle": "idle"}.get(found["verdict"], found["verdict"]) + remark
+    case, verdict = CASES[found["name"]], found["verdict"]
+    remark = {"equal": case.note, "DIFFERS": found["remark"]}.get(verdict, case.reason)
+    shown = {"sonde only": "sonde alone", "equal, idle": "idle"}.get(verdict, verdict)
+    return f"{shown} ({remark})" if remark else shown
+
+
+def cells(name: str, kernels: list[dict[str, dict[str, str]]]) -> str:
+    """Those of an object on each kernel, the newest first, up to the one on which it is equal."""
+    found = [each.get(name) for each in kernels]
+    first = next((number for number, each in enumerate(found) if each and each["verdict"] == "equal"), len(found))
+    return " | ".join(cell(each if number <= first else None) for number, each in enumerate(found))
 
 
 def main() -> int:
@@ -71,7 +81,7 @@ def main() -> int:
         libbpf = read["libbpf"] or libbpf
     kernels = sorted(by_kernel, key=lambda name: [int(part) for part in name.split(".")], reverse=True)
     rows = [
-        f"| {name} | {options(case)} | " + " | ".join(cell(by_kernel[each].get(name)) for each in kernels) + " |"
+        f"| {name} | {options(case)} | {cells(name, [by_kernel[each] for each in kernels])} |"
         for name, case in sorted(CASES.items())
     ]
     heads = " | ".join(f"Linux {each}" for each in kernels)

@@ -14,7 +14,7 @@ FOLDERS = {
     "src/sonde": {".py", ".d", ".js", ".css", ".typed"},
     "tests": {".py"}, "tests/cli": {".py", ".txt"}, "tests/embedded": {".py", ".c"}, "tests/kernel": {".py"},
     "tests/programs": {".c", ".cc", ".rs"}, "tests/same": {".d", ".c"}, "tests/unit": {".py", ".txt"},
-    "tools": {".py", ".c", ".txt"}, "tools/real_programs": {".py", ".sh"},
+    "tools": {".py", ".c", ".txt", ".asl"}, "tools/real_programs": {".py", ".sh"},
 }  # fmt: skip
 """The kinds of files that each has; below `src/sonde` others may be."""
 
