@@ -19,7 +19,7 @@ from sonde.engines.kernel.maps import KernelMap, create
 from sonde.engines.kernel.perf_rings import PerfRings
 from sonde.engines.kernel.ring import KernelRing
 from sonde.engines.kernel.syscalls import address_of, bpf
-from sonde.spec import MapSpec
+from sonde.model.spec import MapSpec
 from sonde.target.machine import possible_cpus
 
 PAGE = os.sysconf("SC_PAGESIZE")

@@ -6,7 +6,7 @@ from bpf_access import use, variable_offset
 
 from sonde.bpf import instructions as i
 from sonde.bpf import maps
-from sonde.spec import MapSpec
+from sonde.model.spec import MapSpec
 
 RESULTS = "results"
 """What every program stores its numbers into at its end."""

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from sonde.bpf import instructions as i
 from sonde.bpf import programs
 from sonde.bpf.btf_writer import BtfBuilder, pack_func_info
-from sonde.spec import MapSpec, ProgramSpec
+from sonde.model.spec import MapSpec, ProgramSpec
 
 KINDS = (programs.XDP, programs.SCHED_CLS, programs.SOCKET_FILTER, programs.SYSCALL, programs.RAW_TRACEPOINT)
 PACKETS = frozenset({programs.XDP, programs.SCHED_CLS, programs.SOCKET_FILTER})

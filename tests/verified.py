@@ -9,7 +9,7 @@ from sonde.bpf.assembler import assemble
 from sonde.bpf.instructions import encode
 from sonde.engines.embedded.verifier.rules import STRICT
 from sonde.engines.embedded.verifier.verify import Refusal, verify
-from sonde.spec import MapSpec, ProgramSpec
+from sonde.model.spec import MapSpec, ProgramSpec
 
 TEXT = b"text\0"
 

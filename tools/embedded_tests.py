@@ -19,7 +19,7 @@ from pathlib import Path
 from suite_programs import Names, names_of, programs
 
 from sonde.lang.check.libraries import declared_names
-from sonde.lang.types import BUILTIN_TYPEDEFS
+from sonde.model.types import BUILTIN_TYPEDEFS
 
 KERNEL_PROVIDERS = (
     "cpc", "fbt", "io", "ip", "lockstat", "perf", "rawfbt", "rawtp", "sched", "sdt", "tcp", "udp", "vmlinux",

@@ -10,7 +10,7 @@ from prevail_cases import Case
 from sonde.bpf import maps, programs
 from sonde.bpf.assembler import AssemblyError, assemble
 from sonde.bpf.instructions import encode
-from sonde.spec import MapSpec, ProgramSpec
+from sonde.model.spec import MapSpec, ProgramSpec
 
 
 class InexpressibleError(Exception):

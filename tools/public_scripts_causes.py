@@ -12,7 +12,7 @@ from typing import NamedTuple
 from suite_programs import names_of
 
 from sonde.lang.d.source import Source
-from sonde.lang.errors import DError
+from sonde.model.errors import DError
 from sonde.probes.registry import Registry
 from sonde.target.machine import current_target
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from sonde.lang.d import syntax
 from sonde.lang.d.parser import Parser
 from sonde.lang.d.source import Macros, Source, command_line_source
-from sonde.lang.errors import DError
+from sonde.model.errors import DError
 
 MACROS = Macros(arguments=("test", *["1"] * 9), defaultargs=True)
 

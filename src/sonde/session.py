@@ -12,13 +12,8 @@ from sonde.consume.consumer import Consumer
 from sonde.consume.events import Drop
 from sonde.consume.options import Options
 from sonde.engines.base import Engine, Tracing
-from sonde.lang.program import Program
-from sonde.options import OptionError, OptionTable
-from sonde.probes.registry import Registry
-from sonde.report.symbolizer import Symbolizer
-from sonde.report.text import TextReport
-from sonde.signals import Signals
-from sonde.spec import (
+from sonde.model.program import Program
+from sonde.model.spec import (
     ACTIVE,
     DRAINING,
     FAMILY,
@@ -35,8 +30,13 @@ from sonde.spec import (
     has_samples,
     has_user_addresses,
 )
+from sonde.model.target import Target
+from sonde.options import OptionError, OptionTable
+from sonde.probes.registry import Registry
+from sonde.report.symbolizer import Symbolizer
+from sonde.report.text import TextReport
+from sonde.signals import Signals
 from sonde.symbols.return_addresses import ReturnAddresses
-from sonde.target.target import Target
 from sonde.traced import Traced as Traced
 from sonde.typed import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -48,10 +48,10 @@ if TYPE_CHECKING:
     from sonde.consume.store import Key
     from sonde.consume.words import Words
     from sonde.everywhere.following import Everywhere
-    from sonde.probe import Probe
+    from sonde.model.probe import Probe
+    from sonde.model.samples import Samples, SampleSink
     from sonde.report.commands import Act
     from sonde.report.samples import SampleLines
-    from sonde.samples import Samples, SampleSink
     from sonde.symbols.following import Following, Names
     from sonde.symbols.unwind_tables import UnwindTables
     from sonde.target.device_watch import DeviceWatch

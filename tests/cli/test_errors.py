@@ -3,9 +3,8 @@
 import pytest
 
 from sonde.cli.errors import engine_error
-from sonde.engines.base import AbortedError, EngineError
-from sonde.lang.errors import DError, Position
 from sonde.lang.programs.mistakes import compile_error
+from sonde.model.errors import AbortedError, DError, EngineError, Position
 
 TEXT = 'BEGIN /x > 1/ { printf("}/{"); /* } */ y; } END { z }'
 

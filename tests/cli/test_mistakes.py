@@ -12,8 +12,8 @@ from sonde.lang.advice.findings import findings
 from sonde.lang.check.checker import Checker
 from sonde.lang.check.options import DEFAULTS
 from sonde.lang.d.source import Macros, command_line_source
-from sonde.lang.errors import DError
 from sonde.lang.programs.libraries import libraries
+from sonde.model.errors import DError
 from sonde.options import OptionTable
 from sonde.probes.registry import Registry
 from sonde.target.machine import current_target

@@ -8,7 +8,7 @@ from sonde.bpf.instructions import encode
 from sonde.cli.verify import listing
 from sonde.engines.embedded.verifier.merging import Merged
 from sonde.engines.embedded.verifier.verify import verify
-from sonde.spec import ProgramSpec
+from sonde.model.spec import ProgramSpec
 
 
 def test_a_script_is_accepted(tmp_path):

@@ -8,7 +8,7 @@ from sonde.engines.embedded.helpers.table import make_helpers
 from sonde.engines.embedded.machine.memory import Memory
 from sonde.engines.embedded.maps.base import MapTable
 from sonde.engines.embedded.maps.creation import create
-from sonde.spec import MapSpec
+from sonde.model.spec import MapSpec
 
 
 class FakeTask:

@@ -11,7 +11,7 @@ from sonde.engines.embedded.machine.linking import link
 from sonde.engines.embedded.machine.translator import translate
 from sonde.engines.embedded.perf.loaded import LoadedProgram
 from sonde.engines.embedded.verifier.verify import verify
-from sonde.spec import ProgramSpec
+from sonde.model.spec import ProgramSpec
 
 
 def program(kind, text, variables=()):

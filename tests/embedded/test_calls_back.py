@@ -9,7 +9,7 @@ from sonde.engines.embedded.machine.execution import NO_TAIL_CALL
 from sonde.engines.embedded.machine.faults import AccessError, CallError, DepthError
 from sonde.engines.embedded.machine.linking import bare, link
 from sonde.engines.embedded.machine.memory import Memory
-from sonde.spec import ProgramSpec
+from sonde.model.spec import ProgramSpec
 
 LOOP = 181
 TAIL_CALL = 12

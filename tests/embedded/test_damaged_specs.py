@@ -18,7 +18,7 @@ import pytest
 from example_counts import count_of
 
 from sonde.cli.main import main
-from sonde.specfile import signed
+from sonde.model.specfile import signed
 
 SONDE = str(Path(sys.executable).parent / "sonde")
 PROGRAM = """

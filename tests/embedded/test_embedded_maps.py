@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sonde.bpf import maps
-from sonde.engines.base import EngineError
 from sonde.engines.embedded.machine.memory import OFFSET_BITS, AccessError
-from sonde.spec import MapSpec
+from sonde.model.errors import EngineError
+from sonde.model.spec import MapSpec
 
 HASHES = [maps.HASH, maps.PERCPU_HASH, maps.LRU_HASH, maps.LRU_PERCPU_HASH]
 ARRAYS = [maps.ARRAY, maps.PERCPU_ARRAY]

@@ -20,7 +20,7 @@ from sonde.engines.embedded.verifier.contexts import CONTEXTS, field_named, find
 from sonde.formats import perf_events as perf
 from sonde.formats.perf_ring import PerfRingReader
 from sonde.formats.perf_samples import decode_sample
-from sonde.spec import ACTIVE
+from sonde.model.spec import ACTIVE
 
 __all__ = ["execution"]
 

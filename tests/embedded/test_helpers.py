@@ -9,9 +9,9 @@ from embedded_world import World
 
 from sonde.bpf import maps
 from sonde.bpf.helpers import NUMBERS
-from sonde.engines.base import EngineError
 from sonde.engines.embedded.helpers import table
 from sonde.engines.embedded.perf.packets import SkbPacket, XdpPacket
+from sonde.model.errors import EngineError
 from sonde.target.address_space import FIVE_LEVELS, FOUR_LEVELS
 
 U64 = (1 << 64) - 1

@@ -12,7 +12,7 @@ from sonde.engines.embedded.machine.interpreter import Interpreter
 from sonde.engines.embedded.machine.linking import bare
 from sonde.engines.embedded.machine.memory import Memory
 from sonde.engines.embedded.sources.pointers import pointers_read
-from sonde.spec import ProgramSpec
+from sonde.model.spec import ProgramSpec
 
 READ, TASK, REGS = NUMBERS["probe_read_user"], NUMBERS["get_current_task_btf"], NUMBERS["task_pt_regs"]
 NAMES = ("di", "si", "dx", "r10", "r8", "r9")

@@ -13,7 +13,7 @@ from sonde.engines.embedded.perf.sample import Sample
 from sonde.engines.embedded.sources.sample_ring import SampleRing
 from sonde.formats import perf_events as perf
 from sonde.formats.perf_samples import decode_lost, decode_sample
-from sonde.samples import SAMPLE_TYPE
+from sonde.model.samples import SAMPLE_TYPE
 
 ENGINE = ("--engine", "embedded", "-q")
 REGISTERS = bytes(128) + struct.pack("=Q", 0x401000) + bytes(32)

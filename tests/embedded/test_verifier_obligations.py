@@ -24,16 +24,7 @@ from sonde.engines.embedded.verifier.rules import STRICT
 from sonde.engines.embedded.verifier.scalar import UNKNOWN, between, constant
 from sonde.engines.embedded.verifier.state import Frame, State
 from sonde.engines.embedded.verifier.subject import Subject
-from sonde.engines.embedded.verifier.values import (
-    CONTEXT,
-    MEMORY,
-    PACKET,
-    PACKET_END,
-    RECORD,
-    STACK,
-    VALUE,
-    Pointer,
-)
+from sonde.engines.embedded.verifier.values import CONTEXT, MEMORY, PACKET, PACKET_END, RECORD, STACK, VALUE, Pointer
 
 SUBJECT = Subject(program("r0 = 0\nexit"), MAPS, None, STRICT)
 

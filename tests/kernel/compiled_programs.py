@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from d_run import compilation
 
-from sonde.lang.errors import DError
-from sonde.spec import MapSpec, ProgramSpec
+from sonde.model.errors import DError
+from sonde.model.spec import MapSpec, ProgramSpec
 
 ROOT = Path(__file__).parents[2]
 

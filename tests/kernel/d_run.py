@@ -12,9 +12,9 @@ from sonde.engines.kernel.features import detect
 from sonde.lang.check.checker import compile_sources
 from sonde.lang.check.options import CheckOptions
 from sonde.lang.d.source import Source
-from sonde.lang.types import is_signed, size_of
+from sonde.model.spec import ACTIVE, COUNTERS, DRAINING, FAULT_CLAUSE, PrintfAction, TraceAction
+from sonde.model.types import is_signed, size_of
 from sonde.probes.registry import Registry
-from sonde.spec import ACTIVE, COUNTERS, DRAINING, FAULT_CLAUSE, PrintfAction, TraceAction
 from sonde.target.machine import current_target
 
 _target = None

@@ -7,7 +7,7 @@ from d_run import compilation
 
 from sonde.codegen.generation import Unsupported
 from sonde.lang.check import builtins, prototypes
-from sonde.lang.errors import DError
+from sonde.model.errors import DError
 
 BY_TYPE = {
     "char *": "s",

@@ -3,8 +3,8 @@
 from sonde.bpf import maps, programs
 from sonde.bpf.assembler import assemble
 from sonde.bpf.instructions import encode
-from sonde.probe import Probe
-from sonde.spec import MapSpec, ProbeSpec, ProgramSpec, TracingSpec
+from sonde.model.probe import Probe
+from sonde.model.spec import MapSpec, ProbeSpec, ProgramSpec, TracingSpec
 
 RING = MapSpec("ring", maps.RINGBUF, 0, 0, 1 << 16)
 COUNTS = MapSpec("counts", maps.ARRAY, 4, 8, 64)

@@ -7,8 +7,8 @@ from d_run import Run
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sonde.buckets import llquantize_values, lquantize_values
 from sonde.consume.words import scalar
+from sonde.model.buckets import llquantize_values, lquantize_values
 
 EDGES = (0, 1, -1, 2, 3, 9, 10, 11, 99, 100, 1000, -9, -10, -11, 2**31, -(2**31), 2**32, 2**62, -(2**62),
          2**63 - 1, -(2**63), -(2**63) + 1)  # fmt: skip

@@ -16,8 +16,8 @@ from sonde.codegen.emit import emit
 from sonde.codegen.link import Linked, optimize
 from sonde.engines.kernel.engine import KernelEngine
 from sonde.engines.kernel.features import detect
-from sonde.probe import Internal, Probe
-from sonde.spec import MapSpec, ProbeSpec, ProgramSpec, TracingSpec
+from sonde.model.probe import Internal, Probe
+from sonde.model.spec import MapSpec, ProbeSpec, ProgramSpec, TracingSpec
 
 MEMORY = MapSpec("memory", maps.ARRAY, 4, MEMORY_SIZE, 1)
 SIGNED_DIVISION = bool(detect(["sign_extension"]))

@@ -12,8 +12,8 @@ from sonde.bpf import instructions as i
 from sonde.bpf import programs
 from sonde.bpf.conduct import conduct
 from sonde.bpf.helpers import NUMBERS
-from sonde.probe import TCX
-from sonde.specfile import from_text, to_text
+from sonde.model.probe import TCX
+from sonde.model.specfile import from_text, to_text
 
 TAIL_CALL = NUMBERS["tail_call"]
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from sonde.bpf import maps
 from sonde.engines.kernel.ring import KernelRing
-from sonde.spec import MapSpec
+from sonde.model.spec import MapSpec
 
 EXAMPLES = int(os.environ.get("SONDE_HELPER_EXAMPLES", "60"))
 

@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sonde.bpf import maps
-from sonde.engines.base import EngineError
 from sonde.engines.embedded.machine.memory import Memory
 from sonde.engines.embedded.maps.base import MapTable
 from sonde.engines.embedded.maps.creation import create
@@ -18,7 +17,8 @@ from sonde.engines.embedded.maps.limits import check
 from sonde.engines.kernel import commands
 from sonde.engines.kernel import maps as kernel_maps
 from sonde.engines.kernel.syscalls import address_of, bpf
-from sonde.spec import MapSpec
+from sonde.model.errors import EngineError
+from sonde.model.spec import MapSpec
 from sonde.target.machine import possible_cpus
 
 LOOKUP, DELETE, LOOKUP_AND_DELETE = 1, 3, 21

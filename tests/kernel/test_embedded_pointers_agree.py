@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sonde.bpf import maps
-from sonde.spec import MapSpec
+from sonde.model.spec import MapSpec
 
 EXAMPLES = int(os.environ.get("SONDE_HELPER_EXAMPLES", "60"))
 

@@ -10,10 +10,10 @@ from activity import busy
 from handwritten import COUNT_BY_COOKIE, COUNT_STAMPED, COUNT_ZERO, counts, program, raw_tracepoint, tracing_spec
 
 from sonde.bpf import programs
-from sonde.engines.base import EngineError
 from sonde.engines.kernel.engine import KernelEngine
-from sonde.probe import Internal, RawTracepoint, Syscall, Timer, Tracepoint
-from sonde.spec import Stamp
+from sonde.model.errors import EngineError
+from sonde.model.probe import Internal, RawTracepoint, Syscall, Timer, Tracepoint
+from sonde.model.spec import Stamp
 from sonde.target.machine import online_cpus
 
 GETPPID = 110

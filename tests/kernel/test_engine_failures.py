@@ -13,11 +13,11 @@ from handwritten import COUNT_BY_COOKIE, COUNT_STAMPED, COUNT_ZERO, COUNTS, RING
 
 from sonde.bpf import maps, programs
 from sonde.bpf.btf_writer import INT_SIGNED, BtfBuilder, LineInfo, pack_func_info, pack_line_info
-from sonde.engines.base import EngineError
 from sonde.engines.kernel import commands, syscalls
 from sonde.engines.kernel.engine import KernelEngine
-from sonde.probe import Internal, RawTracepoint, Timer
-from sonde.spec import MapSpec, Stamp
+from sonde.model.errors import EngineError
+from sonde.model.probe import Internal, RawTracepoint, Timer
+from sonde.model.spec import MapSpec, Stamp
 
 BAD = """
     r1 = 1
@@ -174,7 +174,7 @@ ATTACH_AND_SLEEP = """
 import sys, time
 from handwritten import *
 from sonde.engines.kernel.engine import KernelEngine
-from sonde.probe import RawTracepoint
+from sonde.model.probe import RawTracepoint
 tracing = KernelEngine().load(tracing_spec(raw_tracepoint(sys.argv[1], COUNT_ZERO, [(RawTracepoint("sys_enter"), 0)])))
 tracing.attach()
 print("attached", flush=True)

@@ -9,13 +9,13 @@ from access import needs, require
 from handwritten import COUNT_BY_COOKIE, COUNT_ZERO, counts, program, raw_tracepoint, tracing_spec
 
 from sonde.bpf import programs
-from sonde.engines.base import EngineError
 from sonde.engines.kernel import commands
 from sonde.engines.kernel.engine import KernelEngine
 from sonde.engines.kernel.features import FEATURES, FOR_PROGRAMS, detect
 from sonde.engines.kernel.survey import survey
-from sonde.probe import RawTracepoint, Timer
-from sonde.spec import Stamp
+from sonde.model.errors import EngineError
+from sonde.model.probe import RawTracepoint, Timer
+from sonde.model.spec import Stamp
 from sonde.target.machine import current_target, parse_cpus, pid_namespace
 
 UNCONDITIONAL = {

@@ -10,11 +10,11 @@ import pytest
 from handwritten import raw_tracepoint, tracing_spec
 
 from sonde.bpf import maps
-from sonde.engines.base import EngineError
 from sonde.engines.kernel import commands
 from sonde.engines.kernel.engine import KernelEngine
-from sonde.probe import RawTracepoint
-from sonde.spec import MapSpec
+from sonde.model.errors import EngineError
+from sonde.model.probe import RawTracepoint
+from sonde.model.spec import MapSpec
 from sonde.target.machine import possible_cpus
 
 

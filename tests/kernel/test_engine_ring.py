@@ -10,8 +10,8 @@ from handwritten import RING, program, raw_tracepoint, tracing_spec
 
 from sonde.bpf import maps, programs
 from sonde.engines.kernel.engine import KernelEngine
-from sonde.probe import Internal, RawTracepoint
-from sonde.spec import MapSpec
+from sonde.model.probe import Internal, RawTracepoint
+from sonde.model.spec import MapSpec
 
 STATE = MapSpec("state", maps.PERCPU_ARRAY, 4, 16, 1)
 SMALL_RING = MapSpec("ring", maps.RINGBUF, 0, 0, 1 << 14)

@@ -10,8 +10,8 @@ from activity import activity
 from command import sonde, table
 from d_run import Run
 
-from sonde.engines.base import EngineError
 from sonde.lang.check import prototypes
+from sonde.model.errors import EngineError
 
 pytestmark = pytest.mark.every_kernel
 

@@ -9,7 +9,7 @@ from command import sonde
 from sonde.lang.check.checker import compile_sources
 from sonde.lang.check.options import CheckOptions
 from sonde.lang.d.source import Source
-from sonde.lang.errors import DError
+from sonde.model.errors import DError
 from sonde.probes.registry import Registry
 from sonde.target.machine import current_target
 

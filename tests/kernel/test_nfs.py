@@ -6,7 +6,7 @@ from importlib import import_module
 import pytest
 from command import sonde
 
-from sonde.probe import RawTracepoint
+from sonde.model.probe import RawTracepoint
 from sonde.probes.derived.provider import DerivedProvider
 from sonde.probes.pattern import Pattern
 from sonde.probes.provider import Block

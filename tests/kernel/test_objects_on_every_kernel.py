@@ -10,10 +10,10 @@ from bpf_objects import BOTH, COMPILERS, compiled
 from handwritten import COUNT_ZERO, program, tracing_spec
 
 from sonde.bpf import programs
-from sonde.engines.base import EngineError
 from sonde.engines.kernel.engine import KernelEngine
 from sonde.engines.kernel.features import detect
-from sonde.probe import KernelFunction
+from sonde.model.errors import EngineError
+from sonde.model.probe import KernelFunction
 
 pytestmark = pytest.mark.every_kernel
 

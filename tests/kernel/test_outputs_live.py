@@ -14,7 +14,7 @@ from packets import captured, dumps
 from same_run import outcome, programs, scripts
 
 from sonde.bpf.maps import RINGBUF
-from sonde.spec import PERF_RINGS
+from sonde.model.spec import PERF_RINGS
 from sonde.target.machine import current_target
 
 ALIKE = (

@@ -32,7 +32,7 @@ from sonde.engines.kernel.syscalls import perf_event_open
 from sonde.formats import perf_events as perf
 from sonde.formats.perf_ring import PerfRingReader
 from sonde.formats.perf_samples import decode_sample
-from sonde.spec import MapSpec, ProgramSpec
+from sonde.model.spec import MapSpec, ProgramSpec
 
 _IOC_DISABLE = 0x2401
 PERIOD = 200_000

@@ -30,7 +30,7 @@ from sonde.engines.embedded.perf.ring import PAGE
 from sonde.formats import perf_events as perf
 from sonde.formats.perf_ring import PerfRingReader
 from sonde.formats.perf_samples import decode_lost, decode_sample
-from sonde.spec import MapSpec, ProgramSpec
+from sonde.model.spec import MapSpec, ProgramSpec
 
 EXAMPLES = int(os.environ.get("SONDE_PERF_EXAMPLES", "40"))
 

@@ -11,12 +11,12 @@ import pytest
 
 from sonde.bpf import btf
 from sonde.bpf.btf import Btf
-from sonde.lang.types import name_of, size_of
-from sonde.probe import Syscall, Tracepoint
+from sonde.model.probe import Syscall, Tracepoint
+from sonde.model.target import Target
+from sonde.model.types import name_of, size_of
 from sonde.probes.registry import Registry
 from sonde.probes.syscall import SyscallProvider
 from sonde.symbols.kallsyms import Kallsyms
-from sonde.target.target import Target
 
 TRACEFS = "/sys/kernel/tracing"
 VMLINUX = "/sys/kernel/btf/vmlinux"

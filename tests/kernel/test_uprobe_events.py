@@ -9,9 +9,9 @@ from command import build
 from d_run import Run
 
 from sonde.bpf import programs
-from sonde.engines.base import EngineError
 from sonde.engines.kernel.engine import KernelEngine
-from sonde.probe import Uprobe
+from sonde.model.errors import EngineError
+from sonde.model.probe import Uprobe
 
 PROGRAM = r"""
 #include <pthread.h>

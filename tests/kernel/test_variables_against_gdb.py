@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from sonde.codegen.partial import is_gone
-from sonde.lang.errors import DError
-from sonde.probe import Probe, Uprobe
+from sonde.model.errors import DError
+from sonde.model.probe import Probe, Uprobe
 from sonde.probes.user_variables import UserVariables
 from sonde.symbols.dwarf.points import Points
 from sonde.symbols.dwarf.scopes import nameable

@@ -6,29 +6,15 @@ from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
-from sonde.lang.catalog import Derivation, KernelSymbol, Located, ProbeArgument
 from sonde.lang.check.checker import compile_sources
 from sonde.lang.check.options import CheckOptions
 from sonde.lang.d.source import Macros, Source
-from sonde.lang.errors import DError
-from sonde.lang.program import Clause, Expr, Program, Statement
-from sonde.lang.types import (
-    CHAR,
-    INT,
-    LONG,
-    STRING,
-    UINT,
-    ULONG,
-    Array,
-    Enum,
-    Member,
-    Pointer,
-    Struct,
-    Type,
-    Typedef,
-)
-from sonde.location import InMemory, InRegister, Piece, Register
-from sonde.probe import General, Internal, Probe, RawTracepoint, Syscall, Timer, Uprobe
+from sonde.model.catalog import Derivation, KernelSymbol, Located, ProbeArgument
+from sonde.model.errors import DError
+from sonde.model.location import InMemory, InRegister, Piece, Register
+from sonde.model.probe import General, Internal, Probe, RawTracepoint, Syscall, Timer, Uprobe
+from sonde.model.program import Clause, Expr, Program, Statement
+from sonde.model.types import CHAR, INT, LONG, STRING, UINT, ULONG, Array, Enum, Member, Pointer, Struct, Type, Typedef
 
 PATH = Struct("struct", "path", 16, lambda: (Member("mnt", ULONG, 0), Member("dentry", ULONG, 64)))
 TASK = Struct(

@@ -6,7 +6,7 @@ from typing import Any
 
 from sonde.lang.d import syntax
 from sonde.lang.d.expressions import PRECEDENCE
-from sonde.lang.errors import Position
+from sonde.model.errors import Position
 
 COMMA, ASSIGNMENT, CONDITIONAL, UNARY, POSTFIX = -2, -1, 0, 12, 13
 

@@ -1,6 +1,6 @@
 """What trees of values come to, and DWARF's stack machine run step by step on numbers: the model for the trees."""
 
-from sonde import location as values
+from sonde.model import location as values
 
 MASK = (1 << 64) - 1
 

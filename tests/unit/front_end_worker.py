@@ -12,7 +12,7 @@ import traceback
 
 from compiled import spec
 
-from sonde.lang.errors import DError
+from sonde.model.errors import DError
 
 SECONDS = 5.0
 """Of CPU time for one program: what takes longer hangs. A neighbour on the same core makes of 1 s some 3."""

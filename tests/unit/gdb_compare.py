@@ -15,8 +15,8 @@ sys.path[:0] = paths  # noqa: F821 - given by the command line
 
 from dwarf_machine import concrete, signed  # noqa: E402
 
-from sonde import location  # noqa: E402
-from sonde.lang.types import Array, Float, Pointer, Struct, name_of, resolve, size_of  # noqa: E402
+from sonde.model import location  # noqa: E402
+from sonde.model.types import Array, Float, Pointer, Struct, name_of, resolve, size_of  # noqa: E402
 from sonde.symbols.dwarf.attributes import ranges_of  # noqa: E402
 from sonde.symbols.dwarf.definitions import Definitions  # noqa: E402
 from sonde.symbols.dwarf.entry_values import EntryValues  # noqa: E402

@@ -19,8 +19,8 @@ from damage import damaged
 
 from sonde.cli.messages import FatalError
 from sonde.cli.vars import show_variables
-from sonde.lang.errors import DError
-from sonde.probe import Probe, Uprobe
+from sonde.model.errors import DError
+from sonde.model.probe import Probe, Uprobe
 from sonde.probes.source_lines import addresses, source_line
 from sonde.probes.user_variables import UserVariables
 from sonde.symbols.elf import ElfError, ElfFile

@@ -9,9 +9,9 @@ from sonde.consume.consumer import Consumer
 from sonde.consume.raw import Recorder
 from sonde.formats import perf_events as perf
 from sonde.formats import perf_made_records as made
+from sonde.model.samples import SAMPLE_TYPE, SampledEvent
 from sonde.recording.file import PerfDataFile
 from sonde.recording.unseen import unseen
-from sonde.samples import SAMPLE_TYPE, SampledEvent
 
 TRAILER = made.trailer_size(SAMPLE_TYPE)
 CLOCK, PROGRAMS, SIDE_BAND = (11, 12), (21, 22), (31, 32)

@@ -12,7 +12,7 @@ from records import PROBES, FakeTracing, integer, record
 from sonde.consume.consumer import Consumer
 from sonde.consume.options import Options
 from sonde.consume.words import scalar
-from sonde.spec import (
+from sonde.model.spec import (
     AggregationSpec,
     ClearAction,
     Field,

@@ -7,7 +7,7 @@ import packages
 import pytest
 from catalog import check
 
-from sonde.lang.types import resolve
+from sonde.model.types import resolve
 
 TYPES = {"char": 8, "unsigned char": 8, "short": 16, "int": 32, "unsigned int": 32, "long": 64}
 _SHOWN = """{

@@ -6,12 +6,12 @@ import pytest
 
 from sonde.bpf import btf
 from sonde.bpf.btf import Btf, BtfError, BtfMember, BtfParameter, BtfValue, BtfVariable
-from sonde.lang import types
-from sonde.lang.types import name_of, resolve, size_of
-from sonde.probe import RawTracepoint
+from sonde.model import types
+from sonde.model.probe import RawTracepoint
+from sonde.model.target import Target
+from sonde.model.types import name_of, resolve, size_of
 from sonde.probes.kernel_types import KernelTypes
 from sonde.probes.registry import Registry
-from sonde.target.target import Target
 
 
 class Blob:

@@ -5,11 +5,11 @@ import struct
 import pytest
 
 from sonde.consume.options import Options
+from sonde.model.spec import Field
 from sonde.pictures.frames import Frames
 from sonde.report.callers import kernel_place
 from sonde.report.stack import Addresses
 from sonde.report.symbolizer import NoNames
-from sonde.spec import Field
 
 FUNCTIONS = ((0x1000, "one"), (0x1040, "two"), (0x1080, "restore"), (0x10C0, "asm_exc_page_fault"))
 """Where each begins; the last one's end is 0x1100."""

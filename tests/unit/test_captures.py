@@ -20,9 +20,8 @@ from sonde.captures.values import MAGIC
 from sonde.consume.events import Drop, Record
 from sonde.consume.options import Options
 from sonde.consume.runs import spans
-from sonde.probe import Internal, Probe
-from sonde.report.text import TextReport
-from sonde.spec import (
+from sonde.model.probe import Internal, Probe
+from sonde.model.spec import (
     CaptureAction,
     CommandAction,
     ExitAction,
@@ -33,6 +32,7 @@ from sonde.spec import (
     TraceAction,
     TracingSpec,
 )
+from sonde.report.text import TextReport
 
 IN, OUT = (
     Probe(7, "packet", "eth0", "ingress", "", Internal("")),

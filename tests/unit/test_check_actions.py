@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from catalog import check, clause, error, statement, tag
 
-from sonde.lang.errors import DError
-from sonde.lang.program import (
+from sonde.model.errors import DError
+from sonde.model.program import (
     Act,
     Aggregate,
     Call,
@@ -26,7 +26,7 @@ from sonde.lang.program import (
     Tracemem,
     Trunc,
 )
-from sonde.lang.types import INT, STRING, SYMADDR, name_of
+from sonde.model.types import INT, STRING, SYMADDR, name_of
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from catalog import check, error, expression
 
-from sonde.lang.program import Const
-from sonde.lang.types import Struct, Type, name_of, resolve
+from sonde.model.program import Const
+from sonde.model.types import Struct, Type, name_of, resolve
 
 
 def declared(text: str) -> Type:

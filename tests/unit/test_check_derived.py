@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from catalog import check, error
 
-from sonde.lang import program as tree
-from sonde.lang.types import INT, STRING
+from sonde.model import program as tree
+from sonde.model.types import INT, STRING
 
 TRANSLATOR = (
     "typedef struct info { int i_pid; } info_t; translator info_t < struct task_struct *T > { i_pid = T->pid; };"

@@ -9,7 +9,7 @@ from catalog import check, expression, statement, tag
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sonde.lang.program import (
+from sonde.model.program import (
     AddressOf,
     Aggregate,
     Binary,
@@ -27,7 +27,7 @@ from sonde.lang.program import (
     Trace,
     Unary,
 )
-from sonde.lang.types import CHAR, INT, LONG, STRING, UINT, ULONG, Pointer, Type, name_of, resolve
+from sonde.model.types import CHAR, INT, LONG, STRING, UINT, ULONG, Pointer, Type, name_of, resolve
 
 
 def constant(text: str, before: str = "") -> int:

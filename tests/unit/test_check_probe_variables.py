@@ -3,9 +3,9 @@
 import pytest
 from catalog import check
 
-from sonde.lang.errors import DError
-from sonde.lang.program import Argument, ProbeVariable
-from sonde.lang.types import INT
+from sonde.model.errors import DError
+from sonde.model.program import Argument, ProbeVariable
+from sonde.model.types import INT
 
 
 def clauses(text):

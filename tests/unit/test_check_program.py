@@ -10,7 +10,7 @@ from catalog import FakeCatalog, check, error
 from sonde.lang.check.checker import compile_sources
 from sonde.lang.check.options import CheckOptions
 from sonde.lang.d.source import Macros, Source
-from sonde.lang.program import Argument, Index
+from sonde.model.program import Argument, Index
 
 
 def test_a_clause_for_each_description() -> None:

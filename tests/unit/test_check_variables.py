@@ -7,19 +7,8 @@ from typing import Any
 import pytest
 from catalog import check, error, expression, statement, tag
 
-from sonde.lang.program import (
-    Argument,
-    Assign,
-    Cast,
-    Const,
-    Deref,
-    Element,
-    Increment,
-    MemberOf,
-    Var,
-    Variable,
-)
-from sonde.lang.types import INT, LONG, STRING, Pointer, name_of, resolve
+from sonde.model.program import Argument, Assign, Cast, Const, Deref, Element, Increment, MemberOf, Var, Variable
+from sonde.model.types import INT, LONG, STRING, Pointer, name_of, resolve
 
 IN_OUT = "struct in { int ii; char ic[8]; }; struct out { int oi; string oc; int missing; };"
 TRANSLATOR = f"{IN_OUT} translator struct out < struct in *i > {{ oi = i->ii + 1; oc = i->ic; }};"

@@ -18,10 +18,9 @@ from sonde.bpf.helpers import NUMBERS
 from sonde.codegen.compiler import Compilation
 from sonde.codegen.context.registers import BY_DWARF_NUMBER, SIZE
 from sonde.codegen.settings import Settings
-from sonde.lang.catalog import Located
-from sonde.lang.errors import DError
-from sonde.lang.types import INT, LONG, UCHAR, ULONG, USHORT
-from sonde.location import (
+from sonde.model.catalog import Located
+from sonde.model.errors import DError
+from sonde.model.location import (
     Binary,
     Chosen,
     Constant,
@@ -36,7 +35,8 @@ from sonde.location import (
     Register,
     Unary,
 )
-from sonde.spec import ACTIVE
+from sonde.model.spec import ACTIVE
+from sonde.model.types import INT, LONG, UCHAR, ULONG, USHORT
 
 CONTEXT = 1 << 40
 MASK = (1 << 64) - 1

@@ -18,7 +18,7 @@ from sonde.engines.embedded.machine import structure
 from sonde.engines.embedded.verifier.scalar import Scalar
 from sonde.engines.embedded.verifier.values import Pointer
 from sonde.engines.embedded.verifier.verify import Refusal, verify
-from sonde.spec import CommandAction, MapSpec, ProgramSpec, RecordLayout, Stamp, TracingSpec
+from sonde.model.spec import CommandAction, MapSpec, ProgramSpec, RecordLayout, Stamp, TracingSpec
 
 PASS, DROP = 2, 1
 XDP = """

@@ -2,8 +2,8 @@
 
 import pytest
 
-from sonde.lang.errors import DError
-from sonde.probe import PerfEvent
+from sonde.model.errors import DError
+from sonde.model.probe import PerfEvent
 from sonde.probes.counted import CountedEvents
 from sonde.probes.cpc import CounterNames
 from sonde.probes.pattern import Pattern

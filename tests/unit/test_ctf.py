@@ -9,7 +9,7 @@ from sonde.cli.ctf import CtfWriter, write_types
 from sonde.cli.messages import FatalError
 from sonde.lang.check.checker import Checker
 from sonde.lang.d.source import Source
-from sonde.lang.types import CHAR, Array, Pointer, Qualified
+from sonde.model.types import CHAR, Array, Pointer, Qualified
 from sonde.options import OptionTable
 
 INTEGER, FLOAT, POINTER, ARRAY, FUNCTION, STRUCT, UNION, ENUM, FORWARD, TYPEDEF, VOLATILE, CONST, RESTRICT, SLICE = (

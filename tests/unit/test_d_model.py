@@ -22,8 +22,8 @@ from d_model import (
 from example_counts import long_run
 from hypothesis import given
 
-from sonde.lang.program import Const
-from sonde.lang.types import is_signed, size_of
+from sonde.model.program import Const
+from sonde.model.types import is_signed, size_of
 
 
 @long_run(400)

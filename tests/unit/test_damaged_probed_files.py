@@ -6,7 +6,7 @@ import random
 import pytest
 from compiled_objects import compiled, needs_gcc
 
-from sonde.lang.errors import DError
+from sonde.model.errors import DError
 from sonde.probes.pattern import parse
 from sonde.probes.user_functions import UserFunctions
 

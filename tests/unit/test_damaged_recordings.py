@@ -27,7 +27,7 @@ from sonde.cli.messages import FatalError, Messages
 from sonde.cli.raw import show_file
 from sonde.consume.raw import MAGIC, RawBlocks, RawFile, Recorder
 from sonde.consume.runs import spans
-from sonde.spec import TracingSpec
+from sonde.model.spec import TracingSpec
 
 SONDE = str(Path(sys.executable).parent / "sonde")
 PROGRAMS = {

@@ -9,7 +9,7 @@ from records import discarded, record
 from sonde.consume.decode import key_reader, record_reader
 from sonde.consume.runs import spans
 from sonde.consume.stacks import addresses, process_of, stack_value, user_stack_value
-from sonde.spec import Field
+from sonde.model.spec import Field
 
 
 def read(fields, payload, strings=()):

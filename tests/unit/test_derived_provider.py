@@ -6,8 +6,8 @@ from itertools import pairwise
 import pytest
 
 from sonde.lang.d.parser import parse_expression
-from sonde.lang.types import INT, Pointer, Struct, name_of
-from sonde.probe import KernelFunction, PerfEvent, Probe, RawTracepoint
+from sonde.model.probe import KernelFunction, PerfEvent, Probe, RawTracepoint
+from sonde.model.types import INT, Pointer, Struct, name_of
 from sonde.probes.derived.definition import Definition, Shown, Value
 from sonde.probes.derived.provider import DerivedProvider
 from sonde.probes.pattern import Pattern, matches

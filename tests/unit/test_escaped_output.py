@@ -11,12 +11,11 @@ from records import FakeTracing, conversions, record
 
 from sonde.consume.consumer import Consumer
 from sonde.consume.options import Options
-from sonde.conversion import Conversion
 from sonde.formats import perf_events as perf
-from sonde.probe import Internal, Probe
-from sonde.report.text import TextReport
-from sonde.samples import SAMPLE_TYPE, SampledEvent
-from sonde.spec import (
+from sonde.model.conversions import Conversion
+from sonde.model.probe import Internal, Probe
+from sonde.model.samples import SAMPLE_TYPE, SampledEvent
+from sonde.model.spec import (
     LITERAL,
     AggregationSpec,
     Field,
@@ -30,6 +29,7 @@ from sonde.spec import (
     TracingSpec,
     TypeSpec,
 )
+from sonde.report.text import TextReport
 
 NASTY = "\033]0;x\a\n\r\v\x7f\u009b2J\u202e\u2028 forged 1\n"
 BYTES = NASTY.encode() + b"\x9b\xff"
@@ -273,7 +273,7 @@ def test_messages_about_probes_are_one_line(is_terminal):
 
 
 def test_a_type_of_debug_information_is_one_line_of_a_message():
-    from sonde.lang.check.kinds import spell
-    from sonde.lang.types import Pointer, Struct
+    from sonde.model.kinds import spell
+    from sonde.model.types import Pointer, Struct
 
     assert "\n" not in spell(Pointer(Struct("struct", NASTY, 8)))

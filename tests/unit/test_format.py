@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sonde.conversion import Conversion
-from sonde.lang.errors import DError, Position
 from sonde.lang.format import parse_format
+from sonde.model.conversions import Conversion
+from sonde.model.errors import DError, Position
 
 
 def test_text_goes_with_the_conversion_after_it() -> None:

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from test_flame_graphs import HOSTILE, Page, data_of
 
 from sonde.consume.words import bucket_weights
+from sonde.model.spec import AggregationSpec, Field
 from sonde.pictures.heat import Columns, everything
 from sonde.pictures.heat_rows import bucket_ranges, rows_of
 from sonde.pictures.heat_view import nice_step
 from sonde.pictures.heatmap import Map, heatmap_data, heatmap_html, heatmap_svg, levels_of
-from sonde.spec import AggregationSpec, Field
 from sonde.visible import visible
 
 SECOND = 10**9

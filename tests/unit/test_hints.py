@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from catalog import error
 
-from sonde.probe import Probe
+from sonde.model.probe import Probe
 from sonde.probes.mismatch import explained
 from sonde.probes.pattern import Pattern, matches
 

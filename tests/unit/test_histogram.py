@@ -3,10 +3,10 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sonde.buckets import llquantize_values
 from sonde.consume.words import MASK
+from sonde.model.buckets import llquantize_values
+from sonde.model.spec import AggregationSpec
 from sonde.report.histogram import histogram
-from sonde.spec import AggregationSpec
 
 HEADING = "           value  ------------- Distribution ------------- count    "
 

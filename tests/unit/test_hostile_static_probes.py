@@ -7,7 +7,7 @@ import packages
 import pytest
 
 from sonde.formats.static_header import Parameter, Provided, header
-from sonde.lang.errors import DError
+from sonde.model.errors import DError
 from sonde.probes.pattern import Pattern
 from sonde.probes.usdt import StaticProbes
 from sonde.symbols.code_objects import CodeObjects

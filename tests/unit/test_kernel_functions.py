@@ -10,16 +10,16 @@ from sonde.codegen.compiler import Compilation
 from sonde.codegen.context import registers as r
 from sonde.codegen.convention import Parameter
 from sonde.codegen.settings import Settings
-from sonde.lang import types
 from sonde.lang.check.checker import compile_sources
 from sonde.lang.check.options import CheckOptions
 from sonde.lang.d.source import Source
-from sonde.lang.errors import DError
-from sonde.lang.types import Function, Pointer, Struct
-from sonde.probe import KernelFunction
+from sonde.model import types
+from sonde.model.errors import DError
+from sonde.model.probe import KernelFunction
+from sonde.model.target import Target
+from sonde.model.types import Function, Pointer, Struct
 from sonde.probes.functions import TraceableFunctions
 from sonde.probes.registry import Registry
-from sonde.target.target import Target
 
 MANY = [f"many_{number}" for number in range(20)]
 LIST = (

@@ -7,8 +7,8 @@ import pytest
 from sonde.lang.d import syntax
 from sonde.lang.d.lexer import END, Lexer, Token
 from sonde.lang.d.source import Macros, Source, check_arguments_used
-from sonde.lang.errors import DError, Position
-from sonde.lang.types import INT, LLONG, LONG, UINT, ULLONG, ULONG
+from sonde.model.errors import DError, Position
+from sonde.model.types import INT, LLONG, LONG, UINT, ULLONG, ULONG
 
 
 def tokens(text: str, macros: Macros = Macros()) -> list[Token]:  # noqa: B008

@@ -4,12 +4,12 @@ import pytest
 
 from sonde.consume.events import Row, Table
 from sonde.consume.options import Options
+from sonde.model.spec import AggregationSpec, Field
 from sonde.report.aggregate import AggregateText
 from sonde.report.escaping import escaping_for
 from sonde.report.histogram import histogram
 from sonde.report.stack import Addresses
 from sonde.report.symbolizer import NoNames
-from sonde.spec import AggregationSpec, Field
 
 NAME = Field(0, 8, "string", False, "")
 HEADING = "key  ------------- Distribution ------------- value"

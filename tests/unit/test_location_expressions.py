@@ -8,8 +8,8 @@ from example_counts import long_run
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sonde import location as values
-from sonde.location import (
+from sonde.model import location as values
+from sonde.model.location import (
     Address,
     Binary,
     Constant,
@@ -25,7 +25,7 @@ from sonde.location import (
     Register,
     ThreadLocal,
 )
-from sonde.spec import Fetch, FetchStep
+from sonde.model.spec import Fetch, FetchStep
 from sonde.symbols.dwarf.errors import DebugInfoError
 from sonde.symbols.dwarf.expressions import BaseType, Surroundings, UnsupportedError, evaluate
 from sonde.symbols.dwarf.fetching import fetches

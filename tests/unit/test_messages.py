@@ -13,7 +13,7 @@ from catalog import check
 from error_tags import CASES
 from message_page import CONDITIONS, page
 
-from sonde.lang.errors import DError
+from sonde.model.errors import DError
 
 HERE = Path(__file__).resolve().parent
 PAGE = HERE.parents[1] / "docs" / "messages.md"

@@ -6,7 +6,7 @@ from compiled_objects import needs_gcc
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sonde.lang.types import INT, LONG, Member, Pointer, Struct, resolve
+from sonde.model.types import INT, LONG, Member, Pointer, Struct, resolve
 from sonde.symbols.dwarf.information import open_information
 from sonde.symbols.dwarf.points import Points
 from sonde.symbols.elf import ElfFile

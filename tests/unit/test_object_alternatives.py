@@ -2,9 +2,9 @@
 
 import pytest
 
+from sonde.model.spec import ProbeSpec
 from sonde.objects.alternatives import alternatives
 from sonde.objects.sections import Request
-from sonde.spec import ProbeSpec
 
 
 def found(*sections, idle=()):

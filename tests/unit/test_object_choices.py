@@ -10,11 +10,11 @@ from test_object_linking import RETURN, NoKernel
 from sonde.bpf import instructions as i
 from sonde.bpf import maps, programs
 from sonde.cli.harm import harm
+from sonde.model.probe import KernelFunction, RawTracepoint, Timer, Tracepoint
 from sonde.objects.choices import Words, given_choices
 from sonde.objects.errors import ObjectError
 from sonde.objects.front_end import loadable
 from sonde.objects.reading import read_object
-from sonde.probe import KernelFunction, RawTracepoint, Timer, Tracepoint
 
 
 def chosen(data, *, kernel=None, **words):

@@ -8,11 +8,11 @@ from elftools.elf.elffile import ELFFile
 
 from sonde.bpf import instructions as i
 from sonde.bpf import maps, programs
+from sonde.model.probe import RawTracepoint, Timer, Tracepoint
 from sonde.objects.choices import Choices
 from sonde.objects.errors import ObjectError
 from sonde.objects.front_end import loadable
 from sonde.objects.reading import read_object
-from sonde.probe import RawTracepoint, Timer, Tracepoint
 
 RETURN = [i.mov_imm(i.R0, 0), i.exit_()]
 

@@ -5,9 +5,9 @@ import struct
 import pytest
 
 from sonde.consume.options import Options
+from sonde.model.spec import MemberSpec, TypeSpec
 from sonde.report.object_stacks import Stacks
 from sonde.report.stack import Addresses
-from sonde.spec import MemberSpec, TypeSpec
 
 U32, S32, U64 = TypeSpec("integer", "u32", 4), TypeSpec("integer", "int", 4, True), TypeSpec("integer", "u64", 8)
 KERNEL = 0xFFFFFFFF81000000

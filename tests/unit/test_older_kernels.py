@@ -4,8 +4,8 @@ import pytest
 from compiled import TARGET, calls, compilation
 
 from sonde.bpf import instructions as bpf
-from sonde.lang.errors import DError
-from sonde.target.target import is_older
+from sonde.model.errors import DError
+from sonde.model.target import is_older
 
 
 def code(text, release):

@@ -12,9 +12,9 @@ from sonde.codegen.settings import Settings
 from sonde.lang.check.checker import compile_sources
 from sonde.lang.check.options import CheckOptions
 from sonde.lang.d.source import Source
-from sonde.lang.errors import DError
+from sonde.model.errors import DError
+from sonde.model.spec import PERF_RINGS, WRITING
 from sonde.probes.registry import Registry
-from sonde.spec import PERF_RINGS, WRITING
 
 OLD = TARGET._replace(release="5.4.0-150-generic", features=frozenset())
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sonde.probe import ETHERNET, RAW_IP, Packet
+from sonde.model.probe import ETHERNET, RAW_IP, Packet
 from sonde.probes import packet
 from sonde.probes.packet import PacketProvider
 from sonde.probes.pattern import Pattern

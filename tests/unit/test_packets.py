@@ -5,9 +5,9 @@ import struct
 import pytest
 from records import Session, record
 
-from sonde.conversion import Conversion
+from sonde.model.conversions import Conversion
+from sonde.model.spec import CommandAction, Field, OtherAction, PacketAction
 from sonde.report import packets
-from sonde.spec import CommandAction, Field, OtherAction, PacketAction
 
 PACKET = PacketAction(
     Field(16, 8, "int"), Field(24, 4, "int"), Field(28, 4, "int"), Field(32, 4, "int"), Field(40, 8, "bytes")

@@ -10,7 +10,7 @@ from d_source import bare
 from sonde.lang.d import syntax
 from sonde.lang.d.parser import parse_items, parse_program, parse_type
 from sonde.lang.d.source import Source
-from sonde.lang.errors import DError
+from sonde.model.errors import DError
 
 
 def only(text: str) -> Any:

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from sonde.lang.d import syntax
 from sonde.lang.d.expressions import PRECEDENCE
 from sonde.lang.d.parser import parse_expression, parse_type
-from sonde.lang.errors import DError, Position
-from sonde.lang.types import INT
+from sonde.model.errors import DError, Position
+from sonde.model.types import INT
 
 HERE = Position(None, 1, 1)
 KERNEL_TYPES = {"key_t", "state"}

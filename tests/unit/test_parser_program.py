@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sonde.lang.d import syntax
 from sonde.lang.d.parser import Parser, check_not_empty, parse_items, parse_program
 from sonde.lang.d.source import Macros, Source, command_line_source
-from sonde.lang.errors import DError
+from sonde.model.errors import DError
 
 
 def items(text: str, **macros: Any) -> tuple[Any, ...]:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sonde.lang.errors import DError
+from sonde.model.errors import DError
 from sonde.probes.pattern import Pattern, is_word, matcher, matches, parse, plain
 
 

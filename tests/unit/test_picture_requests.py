@@ -2,8 +2,8 @@
 
 import pytest
 
+from sonde.model.spec import AggregationSpec, Field
 from sonde.pictures.requests import FLAME, FOLDED, HEATMAP, PPROF, SPEEDSCOPE, RequestError, Task, request, tasks
-from sonde.spec import AggregationSpec, Field
 
 STACK, NUMBER = Field(0, 160, "stack", False, "20"), Field(0, 8, "int")
 

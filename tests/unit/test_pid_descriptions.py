@@ -5,11 +5,11 @@ import os
 import pytest
 
 from sonde.engines.embedded.offer import Offer
-from sonde.lang.errors import DError
+from sonde.model.errors import DError
+from sonde.model.target import Target
 from sonde.probes.pattern import Pattern
 from sonde.probes.pid import check
 from sonde.probes.registry import Registry
-from sonde.target.target import Target
 
 OTHER = 4711
 

@@ -20,8 +20,8 @@ from sonde.codegen.routines import catalog
 from sonde.codegen.routines import unwinding as state
 from sonde.engines.embedded.machine.linking import link
 from sonde.engines.embedded.machine.memory import Memory
-from sonde.lang.errors import Position
-from sonde.spec import UNWIND_PAGE, UNWIND_ROWS
+from sonde.model.errors import Position
+from sonde.model.spec import UNWIND_PAGE, UNWIND_ROWS
 from sonde.symbols.dwarf.frame_rules import AT_FRAME, AT_STACK, BY_RBP, LINKAGE, NONE, UNKNOWN, Rule
 from sonde.symbols.dwarf.plain_descriptions import plain_descriptions, special
 from sonde.symbols.dwarf.unwind_rows import RULE, unwind_rows

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from records import conversions, integer, record
 
 from sonde.consume.options import Options
-from sonde.conversion import MOST_COLUMNS, Conversion
+from sonde.model.conversions import MOST_COLUMNS, Conversion
+from sonde.model.spec import Field, PrintfAction
 from sonde.report.escaping import escaping_for
 from sonde.report.piece import environment
 from sonde.report.record import Style, compile_actions
 from sonde.report.stack import Addresses
-from sonde.spec import Field, PrintfAction
 
 LIBC = ctypes.CDLL(None)
 C_TYPES = {(1, True): ctypes.c_int8, (2, True): ctypes.c_int16, (4, True): ctypes.c_int32, (8, True): ctypes.c_int64}

@@ -8,14 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sonde.codegen.context import registers
-from sonde.lang.types import CHAR, INT, LONG, Array, Function, Member, Pointer, Struct
+from sonde.model.spec import Fetch, FetchStep
+from sonde.model.types import CHAR, INT, LONG, Array, Function, Member, Pointer, Struct
 from sonde.objects.arguments import arrival
 from sonde.objects.errors import ObjectError
 from sonde.objects.frame import ON_STACK, frame
 from sonde.objects.kernel_variables import kernel_variables
 from sonde.objects.lines import Part, read_lines, wanted
 from sonde.objects.reading import read_object
-from sonde.spec import Fetch, FetchStep
 
 INNER = Struct("struct", "inner", 8, lambda: (Member("depth", INT, 0, 0), Member("bits", INT, 32, 3)))
 HOW = Struct(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sonde.probe import Timer
+from sonde.model.probe import Timer
 from sonde.probes.pattern import Pattern
 from sonde.probes.profile import LISTED, ProfileProvider, period
 

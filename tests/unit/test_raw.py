@@ -13,8 +13,7 @@ from sonde.consume.description import RawFileError
 from sonde.consume.options import Options
 from sonde.consume.raw import RawBlocks, RawFile, Recorder, Replay
 from sonde.consume.replaying import replay
-from sonde.report.text import TextReport
-from sonde.spec import (
+from sonde.model.spec import (
     COUNTERS,
     AggregationSpec,
     ClearAction,
@@ -24,6 +23,7 @@ from sonde.spec import (
     PrintfAction,
     TruncAction,
 )
+from sonde.report.text import TextReport
 
 SAY = PrintfAction(conversions(("n ", "d"), (" ", "s"), ("\n", "")), (integer(16, 4), Field(20, 4, "interned")))
 LAYOUTS = [

@@ -21,11 +21,7 @@ from sonde.cli.read import read_file
 from sonde.formats import perf_events as perf
 from sonde.formats import perf_made_records as made
 from sonde.formats.perf_data_reader import PerfDataReader
-from sonde.recording import hardware, running
-from sonde.recording.build_ids import note_of
-from sonde.recording.file import PerfDataFile, RecordingError
-from sonde.recording.summary import Summary
-from sonde.spec import (
+from sonde.model.spec import (
     AggregationSpec,
     ClearAction,
     CommandAction,
@@ -35,6 +31,10 @@ from sonde.spec import (
     PrintaAction,
     PrintfAction,
 )
+from sonde.recording import hardware, running
+from sonde.recording.build_ids import note_of
+from sonde.recording.file import PerfDataFile, RecordingError
+from sonde.recording.summary import Summary
 
 SAY = PrintfAction(conversions(("n ", "d"), ("\n", "")), (integer(16, 8),))
 LAYOUTS = [(1, 24, (SAY,)), (2, 16, (PrintaAction(None, (0,)), ClearAction(0)))]

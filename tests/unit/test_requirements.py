@@ -8,13 +8,12 @@ import pytest
 from sonde.bpf import maps, programs
 from sonde.bpf.helpers import NUMBERS
 from sonde.cli.errors import without_btf
-from sonde.engines.base import EngineError
 from sonde.engines.kernel import commands, features, requirements, tracing
 from sonde.engines.kernel.commands import Code
 from sonde.engines.kernel.maps import create
 from sonde.engines.kernel.refusals import refusal
-from sonde.lang.errors import ProgramError
-from sonde.spec import MapSpec, ProgramSpec, TracingSpec
+from sonde.model.errors import EngineError, ProgramError
+from sonde.model.spec import MapSpec, ProgramSpec, TracingSpec
 
 INVALID = OSError(22, "Invalid argument")
 

@@ -5,10 +5,10 @@ import struct
 
 from sonde.consume.options import Options
 from sonde.formats import perf_events as perf
+from sonde.model.samples import SAMPLE_TYPE, SampledEvent
 from sonde.report import samples
 from sonde.report.samples import SampleLines
 from sonde.report.stack import Addresses
-from sonde.samples import SAMPLE_TYPE, SampledEvent
 from sonde.visible import single_line_bytes
 
 IDENTIFIER = 71

@@ -11,9 +11,9 @@ from sonde.codegen.compiler import Compilation
 from sonde.codegen.settings import Settings
 from sonde.lang.check.checker import compile_sources
 from sonde.lang.d.source import Source
-from sonde.lang.errors import DError
+from sonde.model.errors import DError
+from sonde.model.target import Target
 from sonde.probes.registry import Registry
-from sonde.target.target import Target
 
 TARGET = Target("x86_64", "6.18.0", frozenset(("raw_tp_cookie", "perf_cookie")))
 

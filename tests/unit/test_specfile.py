@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_codegen_determinism import PROGRAMS
 
-from sonde import spec as specification
+from sonde.model import spec as specification
+from sonde.model.plain import from_plain, to_plain
+from sonde.model.probe import General, Internal, Probe, RawTracepoint, Syscall, Timer, Tracepoint, Uprobe
+from sonde.model.spec import Fetch, FetchStep, MapSpec, ProbeSpec, Stamp, VariablesSpec
+from sonde.model.specfile import CompiledFor, Fact, Part, Setting, SpecFile, SpecFileError, from_text, to_text
 from sonde.options import OptionTable
-from sonde.plain import from_plain, to_plain
-from sonde.probe import General, Internal, Probe, RawTracepoint, Syscall, Timer, Tracepoint, Uprobe
-from sonde.spec import Fetch, FetchStep, MapSpec, ProbeSpec, Stamp, VariablesSpec
-from sonde.specfile import CompiledFor, Fact, Part, Setting, SpecFile, SpecFileError, from_text, to_text
 
 PROGRAMS = PROGRAMS | {
     "actions": """
@@ -143,7 +143,7 @@ def test_a_file_with_a_character_changed_or_lost():
 
 def signed_again(data):
     """The file with a checksum that is right."""
-    from sonde.specfile import _checksum
+    from sonde.model.specfile import _checksum
 
     rest = {name: value for name, value in data.items() if name not in ("format", "version", "checksum")}
     return json.dumps({**data, "checksum": _checksum(rest)})

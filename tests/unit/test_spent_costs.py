@@ -8,7 +8,7 @@ import packages
 import pytest
 from test_object_choices import chosen, written
 
-from sonde.lang.errors import DError
+from sonde.model.errors import DError
 from sonde.objects.errors import ObjectError
 from sonde.probes.pattern import Pattern, parse
 from sonde.probes.user_functions import UserFunctions

@@ -2,9 +2,9 @@
 
 import pytest
 
-from sonde.lang import types
-from sonde.lang.types import Pointer, Struct, name_of, resolve
-from sonde.probe import CHANGES_NOTHING, Syscall
+from sonde.model import types
+from sonde.model.probe import CHANGES_NOTHING, Syscall
+from sonde.model.types import Pointer, Struct, name_of, resolve
 from sonde.probes import syscall_inputs
 from sonde.probes.pattern import Pattern
 from sonde.probes.syscall import SyscallProvider

@@ -8,7 +8,7 @@ from catalog import check, error
 
 from sonde.lang.check.layout import object_size
 from sonde.lang.programs.preprocess import preprocessor_command
-from sonde.lang.types import Struct, name_of, resolve
+from sonde.model.types import Struct, name_of, resolve
 from sonde.options import OptionTable
 
 

@@ -9,10 +9,9 @@ from records import FUNCTION, FUNCTION_RETURN, READ, READ_RETURN, Session, conve
 
 from sonde.consume.events import Drop, Fault
 from sonde.consume.options import Options
-from sonde.conversion import Conversion
-from sonde.probe import Internal, Probe
-from sonde.report.messages import drop_text, fault_text
-from sonde.spec import (
+from sonde.model.conversions import Conversion
+from sonde.model.probe import Internal, Probe
+from sonde.model.spec import (
     COUNTERS,
     AggregationSpec,
     ClearAction,
@@ -27,6 +26,7 @@ from sonde.spec import (
     TracememAction,
     TruncAction,
 )
+from sonde.report.messages import drop_text, fault_text
 
 ALL_ONES = (1 << 64) - 1
 HELLO = PrintfAction(conversions(("hello ", "d"), ("\n", "")), (integer(16),))

@@ -2,11 +2,11 @@
 
 import pytest
 
-from sonde.lang.types import name_of
-from sonde.probe import RawTracepoint, Tracepoint
+from sonde.model.probe import RawTracepoint, Tracepoint
+from sonde.model.target import Target
+from sonde.model.types import name_of
 from sonde.probes.registry import Registry
 from sonde.probes.tracefs import FormatField, parse_format
-from sonde.target.target import Target
 
 COMMON = """\
 \tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;

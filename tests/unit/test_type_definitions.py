@@ -7,7 +7,7 @@ import packages
 import pytest
 from compiled_objects import needs_gcc
 
-from sonde.lang.types import Struct, resolve, size_of
+from sonde.model.types import Struct, resolve, size_of
 from sonde.symbols.dwarf.information import open_information
 from sonde.symbols.dwarf.points import Points
 

@@ -46,7 +46,13 @@ def test_values_of_different_classes_are_different_keys(count):
 def test_all_classes_are_looked_at():
     """Those of the syntax tree, the checked program, the intermediate form and places of variables among them."""
     found = {each.__module__ for several in ALIKE.values() for each in several}
-    assert {"sonde.lang.d.syntax", "sonde.lang.program", "sonde.codegen.ir", "sonde.location", "sonde.probe"} <= found
+    assert {
+        "sonde.lang.d.syntax",
+        "sonde.model.program",
+        "sonde.codegen.ir",
+        "sonde.model.location",
+        "sonde.model.probe",
+    } <= found
     assert sum(map(len, ALIKE.values())) >= 500
 
 

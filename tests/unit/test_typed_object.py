@@ -5,8 +5,8 @@ import time
 
 import pytest
 
+from sonde.model.spec import MemberSpec, TypeSpec
 from sonde.report.typed_object import object_text
-from sonde.spec import MemberSpec, TypeSpec
 
 INT, CHAR, NAME, POINTER, COLOR, BYTE, FLOAT, STRING, LONG, LONGS = range(10)
 SCALARS = (

@@ -9,7 +9,7 @@ from itertools import pairwise
 import packages
 import pytest
 
-from sonde.location import Binary, Constant, Register
+from sonde.model.location import Binary, Constant, Register
 from sonde.symbols.dwarf import frame_rules
 from sonde.symbols.dwarf.frame_rules import (
     AT_FRAME,

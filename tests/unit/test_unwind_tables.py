@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from sonde.spec import (
+from sonde.model.spec import (
     UNWIND_BLOCKS,
     UNWIND_CUT,
     UNWIND_FILE,

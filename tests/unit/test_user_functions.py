@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from sonde.lang.errors import DError
-from sonde.probe import Uprobe
+from sonde.model.errors import DError
+from sonde.model.probe import Uprobe
 from sonde.probes.pattern import parse
 from sonde.probes.user_functions import UserFunctions
 from sonde.symbols.elf import ElfFile

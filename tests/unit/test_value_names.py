@@ -3,7 +3,7 @@
 import pytest
 
 from sonde.codegen.value_names import arguments
-from sonde.lang.errors import Position
+from sonde.model.errors import Position
 
 
 @pytest.mark.parametrize(

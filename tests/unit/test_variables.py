@@ -5,7 +5,7 @@ import pytest
 from compiled_objects import C_SOURCE, CXX_SOURCE, SOURCES, compiled, needs_gcc, needs_gdb, needs_rust
 from gdb_comparison import compared
 
-from sonde.lang.types import Enum, Pointer, Struct, name_of, resolve, size_of
+from sonde.model.types import Enum, Pointer, Struct, name_of, resolve, size_of
 from sonde.symbols.dwarf.breakpoints import stops
 from sonde.symbols.dwarf.information import open_information
 from sonde.symbols.dwarf.scopes import all_scopes, nameable, scopes_at

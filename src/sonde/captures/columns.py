@@ -12,7 +12,7 @@ from sonde.captures.interfaces import Place
 from sonde.captures.values import RECORD, options_of
 from sonde.consume.events import RING_HEADER
 from sonde.formats import pcapng
-from sonde.spec import CaptureAction
+from sonde.model.spec import CaptureAction
 from sonde.typed import NamedTuple
 
 PROBE_WORD = (RING_HEADER + 4) // 4

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from sonde.formats import pcapng
-from sonde.probe import Probe
+from sonde.model.probe import Probe
 from sonde.typed import NamedTuple
 from sonde.visible import visible
 

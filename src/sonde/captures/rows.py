@@ -10,7 +10,7 @@ from sonde.captures.values import RECORD, options_of
 from sonde.consume.decode import columns, compile_comprehension
 from sonde.consume.events import RING_HEADER
 from sonde.formats import pcapng
-from sonde.spec import CaptureAction, Field
+from sonde.model.spec import CaptureAction, Field
 from sonde.typed import Any, NamedTuple
 
 _MOST = 1 << 16

@@ -11,9 +11,9 @@ from itertools import takewhile
 
 from sonde.captures.interfaces import Place
 from sonde.formats import pcapng
-from sonde.plain import to_plain
-from sonde.probe import Probe
-from sonde.spec import (
+from sonde.model.plain import to_plain
+from sonde.model.probe import Probe
+from sonde.model.spec import (
     Action,
     CaptureAction,
     CommandAction,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from sonde.bpf import programs
-from sonde.probe import KernelFunction, Probe
-from sonde.spec import ProgramSpec, TracingSpec
+from sonde.model.probe import KernelFunction, Probe
+from sonde.model.spec import ProgramSpec, TracingSpec
 
 
 def attachments(spec: TracingSpec) -> Iterator[str]:

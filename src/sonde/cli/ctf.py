@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from sonde.cli.messages import FatalError
 from sonde.lang.check.checker import Checker
-from sonde.lang.types import (
+from sonde.model.types import (
     BASE_TYPES,
     BUILTIN_TYPEDEFS,
     CHAR,

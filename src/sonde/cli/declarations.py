@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sonde.cli.messages import FatalError
-from sonde.lang.types import name_of
+from sonde.model.types import name_of
 from sonde.objects.arguments import structure_of
 from sonde.objects.errors import ObjectError
 from sonde.objects.kernel_variables import kernel_variables

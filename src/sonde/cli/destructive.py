@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from sonde.cli.messages import FatalError
 from sonde.lang.check.prototypes import DESTRUCTIVE
-from sonde.lang.program import Act, Call, FormattedCommand, Program
-from sonde.lang.walk import nodes
+from sonde.model.program import Act, Call, FormattedCommand, Program
+from sonde.model.walk import nodes
 from sonde.options import OptionTable
 
 

@@ -9,7 +9,7 @@ from sonde.bpf.instructions import decode
 from sonde.bpf.programs import name_of
 from sonde.codegen.compiler import Compilation
 from sonde.codegen.ir import show
-from sonde.spec import ProgramSpec, TracingSpec
+from sonde.model.spec import ProgramSpec, TracingSpec
 from sonde.visible import single_line
 
 _PROBES_SHOWN = 4

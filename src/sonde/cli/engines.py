@@ -12,9 +12,9 @@ from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from sonde.engines.base import Engine
-    from sonde.lang.program import Program
-    from sonde.samples import SampleRequest, Take
-    from sonde.target.target import Target
+    from sonde.model.program import Program
+    from sonde.model.samples import SampleRequest, Take
+    from sonde.model.target import Target
     from sonde.traced import Traced
 
 KERNEL, EMBEDDED = "kernel", "embedded"
@@ -66,20 +66,13 @@ def features(engine: str, program: Program, target: Target) -> frozenset[str]:
         from sonde.engines.embedded.offer import FEATURES
 
         return FEATURES
-    from sonde.probe import Internal, KernelFunction, Packet, StaticPattern, StaticProbe, Uprobe
+    from sonde.model.probe import Internal, KernelFunction, Packet, StaticPattern, StaticProbe, Uprobe
 
     if all(isinstance(probe.firing, Internal) for clause in program.clauses for probe in clause.probes):
         return frozenset()
     from sonde.codegen.outputs import RING_BUFFERS_SINCE
-    from sonde.engines.kernel.features import (
-        FOR_FUNCTIONS,
-        FOR_PACKETS,
-        FOR_PROGRAMS,
-        FOR_RECORDS,
-        FOR_UPROBES,
-        detect,
-    )
-    from sonde.target.target import is_older
+    from sonde.engines.kernel.features import FOR_FUNCTIONS, FOR_PACKETS, FOR_PROGRAMS, FOR_RECORDS, FOR_UPROBES, detect
+    from sonde.model.target import is_older
 
     kinds = {type(probe.firing) for clause in program.clauses for probe in clause.probes}
     wanted = (
@@ -96,7 +89,7 @@ def refused_functions(program: Program) -> frozenset[str]:
     """Functions of the kernel, among those that would have a program each, for which the kernel takes none."""
     from sonde.codegen.attachment import by_entry
     from sonde.engines.kernel.features import takes_function
-    from sonde.probe import KernelFunction
+    from sonde.model.probe import KernelFunction
 
     wanted = {
         (probe.firing.name, probe.firing.is_return)
@@ -141,7 +134,7 @@ def _ring_bytes(options: OptionTable) -> int:
 def _request(options: OptionTable, traced: Sequence[Traced], take: Take | None) -> SampleRequest:
     """How perf events are opened. Raises SessionError."""
     from sonde.formats.perf_events import SAMPLE_CALLCHAIN
-    from sonde.samples import SampleRequest
+    from sonde.model.samples import SampleRequest
 
     scope = options.text("scope")
     if scope == "processes" and not traced:

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from sonde.cli.messages import FatalError
-from sonde.engines.base import AbortedError, EngineError
-from sonde.lang.errors import ProgramError
+from sonde.model.errors import AbortedError, EngineError, ProgramError
 from sonde.untrusted import lines
 
 VMLINUX_BTF = "/sys/kernel/btf/vmlinux"

@@ -16,8 +16,8 @@ from sonde.lang.d.parser import Parser
 from sonde.lang.d.source import Macros
 from sonde.lang.d.syntax import ProbeClause, ProbeSpec
 from sonde.lang.programs.compiling import Given, compile_programs, macros, read
+from sonde.model.probe import Probe
 from sonde.options import OptionTable
-from sonde.probe import Probe
 from sonde.probes.registry import Registry
 from sonde.visible import single_line
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from sonde.cli.arguments import LONG_OPTIONS, Arguments, parse
 from sonde.cli.messages import FatalError, Messages, UsageError, ValueOfOptionError, refused
 from sonde.cli.output import show
-from sonde.lang.errors import ProgramError
+from sonde.model.errors import ProgramError
 from sonde.session_errors import SessionError
 from sonde.target.launch import open_nothing
 

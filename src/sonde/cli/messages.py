@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from sonde.lang.errors import ProgramError
+from sonde.model.errors import ProgramError
 from sonde.session_errors import NotPermittedError, SessionError
 from sonde.visible import single_line, visible, visible_lines
 

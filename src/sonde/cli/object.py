@@ -20,9 +20,9 @@ from sonde.cli.output import show
 from sonde.cli.processes import processes
 from sonde.cli.run import opened
 from sonde.cli.settings import option_table
-from sonde.engines.base import EngineError
 from sonde.engines.kernel.engine import KernelEngine
 from sonde.engines.kernel.stamps import StampValues
+from sonde.model.errors import EngineError
 from sonde.object_session import ObjectSession
 from sonde.objects.alternatives import alternatives
 from sonde.objects.display import display

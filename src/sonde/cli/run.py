@@ -14,10 +14,10 @@ from sonde.cli.engines import EMBEDDED, has_filter, make
 from sonde.cli.errors import engine_error
 from sonde.cli.messages import FatalError, Messages
 from sonde.cli.names import Names
-from sonde.engines.base import EngineError
+from sonde.model.errors import EngineError
+from sonde.model.spec import PERF_RINGS, TracingSpec, has_open_sites
 from sonde.options import OptionTable
 from sonde.session import Session, Traced
-from sonde.spec import PERF_RINGS, TracingSpec, has_open_sites
 from sonde.target.launch import CommandError, GuardianError
 from sonde.target.private_files import STANDARD_OUTPUT, create_named
 from sonde.typed import TYPE_CHECKING

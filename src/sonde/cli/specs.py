@@ -15,11 +15,11 @@ from sonde.cli.messages import FatalError, Messages
 from sonde.cli.output import show
 from sonde.cli.processes import processes
 from sonde.cli.settings import option_table
+from sonde.model.probe import StaticProbe, Uprobe
+from sonde.model.spec import TracingSpec
+from sonde.model.specfile import CompiledFor, Fact, Part, Setting, SpecFile, SpecFileError, from_text, to_text
 from sonde.options import OptionTable
-from sonde.probe import StaticProbe, Uprobe
 from sonde.probes.registry import Registry
-from sonde.spec import TracingSpec
-from sonde.specfile import CompiledFor, Fact, Part, Setting, SpecFile, SpecFileError, from_text, to_text
 from sonde.target.private_files import create_named
 from sonde.untrusted import read_named
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from sonde.lang.check.checker import Checker
-from sonde.lang.check.kinds import spell
 from sonde.lang.check.stability import (
     CLASSES,
     STABILITIES,
@@ -19,8 +18,9 @@ from sonde.lang.d.parser import Parser
 from sonde.lang.d.source import Macros
 from sonde.lang.d.syntax import Identifier, ProbeClause, ProbeSpec, ScopedVariable
 from sonde.lang.programs.compiling import Given
-from sonde.lang.walk import below
-from sonde.probe import Probe
+from sonde.model.kinds import spell
+from sonde.model.probe import Probe
+from sonde.model.walk import below
 from sonde.probes.registry import Registry
 from sonde.visible import single_line
 

@@ -12,13 +12,13 @@ from sonde.cli.kernels import registry_of
 from sonde.cli.messages import FatalError, Messages
 from sonde.cli.output import show
 from sonde.codegen.compiler import Compilation
-from sonde.lang.errors import DError
 from sonde.lang.programs.compiling import Compiled, Given, compile_programs, macros, read
 from sonde.lang.programs.mistakes import compile_error
+from sonde.model.errors import DError
+from sonde.model.spec import TracingSpec
 from sonde.options import OptionTable
 from sonde.probes.registry import Registry
 from sonde.session import compile_session
-from sonde.spec import TracingSpec
 from sonde.traced import Traced
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sonde.bpf import maps
-from sonde.spec import PERF_RINGS, TracingSpec
+from sonde.model.spec import PERF_RINGS, TracingSpec
 
 
 def transports(spec: TracingSpec) -> Iterator[str]:

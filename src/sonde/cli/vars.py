@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from sonde.cli.messages import FatalError, UsageError
 from sonde.cli.output import show
 from sonde.codegen.partial import lacks_part
-from sonde.lang.types import name_of
+from sonde.model.types import name_of
 from sonde.probes.placement import Surroundings, is_program
 from sonde.probes.user_variables import fetchable
 from sonde.symbols.dwarf.errors import DebugInfoError, damaged

@@ -17,13 +17,13 @@ from sonde.cli.output import show
 from sonde.cli.permission import refusal
 from sonde.cli.settings import option_table
 from sonde.cli.tracing import generate
-from sonde.engines.base import EngineError
 from sonde.engines.embedded.verification import verify_here
 from sonde.engines.embedded.verifier.merging import Merged
 from sonde.engines.embedded.verifier.verify import Refusal, Verified, verify
 from sonde.lang.programs.compiling import compile_programs, macros, read
+from sonde.model.errors import EngineError
+from sonde.model.spec import MapSpec, ProgramSpec, TracingSpec
 from sonde.options import OptionTable
-from sonde.spec import MapSpec, ProgramSpec, TracingSpec
 from sonde.untrusted import open_file, read_regular
 
 

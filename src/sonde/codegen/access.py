@@ -9,7 +9,7 @@ from sonde.codegen.ir import Imm, Operand, Slot
 from sonde.codegen.places import Held, Memory, Place, Remote, Trusted
 from sonde.codegen.region import available, checked
 from sonde.codegen.resident import missing, read_user
-from sonde.lang.types import Type, is_signed, size_of
+from sonde.model.types import Type, is_signed, size_of
 
 INLINE_WORDS = 80
 """Copies of more 8-byte words than this are left to a helper."""

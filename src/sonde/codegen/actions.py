@@ -14,10 +14,10 @@ from sonde.codegen.kernels import require_loops
 from sonde.codegen.layout import write_field
 from sonde.codegen.places import Memory, Remote, Trusted
 from sonde.codegen.plan import CONSUMER_ACTIONS
-from sonde.lang import program as tree
-from sonde.lang.errors import DError
-from sonde.lang.types import Array, String, Struct, Void, resolve
-from sonde.spec import DRAINING, STATE_ACTIVITY, STATE_STATUS, Field, MapSpec
+from sonde.model import program as tree
+from sonde.model.errors import DError
+from sonde.model.spec import DRAINING, STATE_ACTIVITY, STATE_STATUS, Field, MapSpec
+from sonde.model.types import Array, String, Struct, Void, resolve
 
 _REFUSED = {
     "breakpoint": "no eBPF program can enter the kernel's debugger; raise(5) sends the process SIGTRAP",

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sonde.bpf import maps as kinds
-from sonde.buckets import words_of
 from sonde.codegen.generation import Shared
-from sonde.lang.program import Aggregation, Variable
-from sonde.spec import AggregationSpec, MapSpec, element_name, has_mark
+from sonde.model.buckets import words_of
+from sonde.model.program import Aggregation, Variable
+from sonde.model.spec import AggregationSpec, MapSpec, element_name, has_mark
 
 ELEMENT_COST = 128
 """Bytes of kernel memory that an element takes beside its key and value (struct htab_elem, the per-CPU pointer and

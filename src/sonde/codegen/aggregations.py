@@ -11,9 +11,9 @@ from sonde.codegen.aggregation_maps import words
 from sonde.codegen.generation import Generation
 from sonde.codegen.ir import Atomic, Imm, MapDescriptor, Operand, Reg, SlotAddress
 from sonde.codegen.layout import key_memory
-from sonde.lang import program as tree
-from sonde.lang.program import Aggregation
-from sonde.spec import has_mark
+from sonde.model import program as tree
+from sonde.model.program import Aggregation
+from sonde.model.spec import has_mark
 
 _TRIES = 4
 """How often a compare-and-exchange can fail on one CPU: once for each firing nested in this one."""

@@ -28,10 +28,10 @@ from sonde.codegen.variables import (
     object_size,
     thread_storage,
 )
-from sonde.lang import program as tree
-from sonde.lang.errors import DError
-from sonde.lang.types import Array, String, Struct, Type, is_signed, resolve, size_of
-from sonde.lang.walk import is_zero
+from sonde.model import program as tree
+from sonde.model.errors import DError
+from sonde.model.types import Array, String, Struct, Type, is_signed, resolve, size_of
+from sonde.model.walk import is_zero
 
 
 def assign(g: Generation, e: tree.Assign) -> Operand:

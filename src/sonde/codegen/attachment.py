@@ -13,9 +13,9 @@ from sonde.codegen.context.function import FunctionContext, KprobeContext, Signa
 from sonde.codegen.convention import Parameter, is_simple, parameters
 from sonde.codegen.generation import Context
 from sonde.codegen.uses import typed_arguments
-from sonde.lang.program import Clause
-from sonde.probe import KernelFunction, Probe
-from sonde.target.target import Target
+from sonde.model.probe import KernelFunction, Probe
+from sonde.model.program import Clause
+from sonde.model.target import Target
 
 FEW = 4
 """So many functions with the same clauses get a program each."""

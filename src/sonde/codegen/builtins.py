@@ -18,8 +18,8 @@ from sonde.codegen.places import Remote
 from sonde.codegen.processors import cpu_place
 from sonde.codegen.stacks import USER_STACK, call_stack
 from sonde.codegen.structures import offset_of, read_member
-from sonde.lang import program as tree
-from sonde.lang.types import Struct
+from sonde.model import program as tree
+from sonde.model.types import Struct
 
 _WORD = (1 << 32) - 1
 _IDS = "get_current_uid_gid"

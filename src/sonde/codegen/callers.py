@@ -16,10 +16,10 @@ from sonde.codegen.generation import Generation
 from sonde.codegen.ir import Imm, Operand, Reg
 from sonde.codegen.places import Memory
 from sonde.codegen.structures import member_offset, read_member
-from sonde.lang import program as tree
-from sonde.lang.program import Clause
-from sonde.lang.walk import nodes
-from sonde.probe import Probe, StaticProbe, StaticSite, Uprobe
+from sonde.model import program as tree
+from sonde.model.probe import Probe, StaticProbe, StaticSite, Uprobe
+from sonde.model.program import Clause
+from sonde.model.walk import nodes
 
 ReturnPlace = Callable[[str, int], int | None]
 """Bytes from the stack pointer to the return address at an offset in a file; None or less than 0 where frame pointers

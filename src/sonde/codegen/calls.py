@@ -23,8 +23,8 @@ from sonde.codegen.subroutines import (
     searching,
     strings,
 )
-from sonde.lang import program as tree
-from sonde.lang.errors import DError
+from sonde.model import program as tree
+from sonde.model.errors import DError
 
 
 def value(g: Generation, e: tree.Call) -> Operand:

@@ -10,9 +10,9 @@ from __future__ import annotations
 from sonde.codegen import outputs, records
 from sonde.codegen.generation import Generation
 from sonde.codegen.packet_access import passing_packet
-from sonde.lang import program as tree
-from sonde.lang.errors import DError
-from sonde.lang.types import LONG
+from sonde.model import program as tree
+from sonde.model.errors import DError
+from sonde.model.types import LONG
 
 
 def record(g: Generation, s: tree.Act) -> None:

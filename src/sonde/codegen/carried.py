@@ -10,9 +10,9 @@ from sonde.codegen.generation import Carrying, Generation
 from sonde.codegen.ir import Imm, Operand
 from sonde.codegen.places import Memory
 from sonde.codegen.region import address_of, reserve, size_of_region, taken
-from sonde.lang import program as tree
-from sonde.lang.program import Clause, Variable
-from sonde.lang.walk import nodes
+from sonde.model import program as tree
+from sonde.model.program import Clause, Variable
+from sonde.model.walk import nodes
 
 _MOST_CARRIED = 1 << 15
 """Bytes that the clauses of a firing leave to each other at most, if each may take less."""

@@ -11,10 +11,10 @@ from sonde.codegen.names import MASK_BITS, clause_mask, probe_id
 from sonde.codegen.parts import Branching, Leaving, Looping, Part, Parts, Straight, is_speculating
 from sonde.codegen.places import Held
 from sonde.codegen.plan import CLOSING
-from sonde.lang import program as tree
-from sonde.lang.program import Clause, Variable
-from sonde.lang.types import is_signed
-from sonde.lang.walk import below, nodes
+from sonde.model import program as tree
+from sonde.model.program import Clause, Variable
+from sonde.model.types import is_signed
+from sonde.model.walk import below, nodes
 
 ERROR_ROUTINE = "error_clauses"
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from sonde.bpf.helpers import NUMBERS
 from sonde.codegen.generation import Generation
 from sonde.codegen.ir import Reg
-from sonde.lang import program as tree
-from sonde.lang.program import Clause
-from sonde.lang.walk import below, nodes
+from sonde.model import program as tree
+from sonde.model.program import Clause
+from sonde.model.walk import below, nodes
 from sonde.typed import Any
 
 _CLOCK = "timestamp"

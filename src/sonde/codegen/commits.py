@@ -10,8 +10,8 @@ from sonde.codegen.generation import Generation
 from sonde.codegen.ir import Atomic, Base, Imm, Reg
 from sonde.codegen.plan import WRITTEN, Recorded
 from sonde.codegen.speculations import COUNT, look_up
-from sonde.lang import program as tree
-from sonde.spec import CLOSED, COMMITTED, DISCARDED, HEADER_SIZE, SPECULATING, SPECULATION_COUNTS, SPECULATIONS
+from sonde.model import program as tree
+from sonde.model.spec import CLOSED, COMMITTED, DISCARDED, HEADER_SIZE, SPECULATING, SPECULATION_COUNTS, SPECULATIONS
 
 _UNTOLD = {"commit": COMMITTED, "discard": DISCARDED}
 """The states of which no record tells."""

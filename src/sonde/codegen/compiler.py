@@ -27,15 +27,15 @@ from sonde.codegen.parts import Divider, records
 from sonde.codegen.program import frames_of, generate, generate_error_routine
 from sonde.codegen.settings import Settings
 from sonde.codegen.turns import has_loops
-from sonde.codegen.type_table import TypeTable
 from sonde.codegen.uses import captures, gather_keys, gather_replaceable, reads_member, samples
 from sonde.codegen.variables import assign_storage
-from sonde.lang.errors import DError, Position
-from sonde.lang.program import Aggregation, Clause, Program
-from sonde.lang.types import Type
-from sonde.probe import Internal, KernelFunction, Probe, StaticPattern
-from sonde.spec import MapSpec, ProbeSpec, ProgramSpec, RecordLayout, SitesSpec, TracingSpec
-from sonde.target.target import Target
+from sonde.model.errors import DError, Position
+from sonde.model.probe import Internal, KernelFunction, Probe, StaticPattern
+from sonde.model.program import Aggregation, Clause, Program
+from sonde.model.spec import MapSpec, ProbeSpec, ProgramSpec, RecordLayout, SitesSpec, TracingSpec
+from sonde.model.target import Target
+from sonde.model.type_table import TypeTable
+from sonde.model.types import Type
 from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:

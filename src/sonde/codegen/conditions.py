@@ -6,9 +6,9 @@ from sonde.codegen import strings
 from sonde.codegen.generation import Generation
 from sonde.codegen.integers import compared
 from sonde.codegen.ir import Imm
-from sonde.lang import program as tree
-from sonde.lang.types import Pointer, String, is_signed, resolve
-from sonde.lang.walk import is_zero
+from sonde.model import program as tree
+from sonde.model.types import Pointer, String, is_signed, resolve
+from sonde.model.walk import is_zero
 
 _SIGNED = {"<": "slt", "<=": "sle", ">": "sgt", ">=": "sge"}
 _UNSIGNED = {"<": "lt", "<=": "le", ">": "gt", ">=": "ge"}

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from sonde.codegen.context import registers
-from sonde.lang.types import Enum, Function, Int, Pointer, Struct, Type, Void, align_of, resolve, size_of
+from sonde.model.types import Enum, Function, Int, Pointer, Struct, Type, Void, align_of, resolve, size_of
 from sonde.typed import NamedTuple
 
 REGISTERS = (registers.DI, registers.SI, registers.DX, registers.CX, registers.R8, registers.R9)

@@ -26,11 +26,11 @@ from sonde.codegen.kernels import has_prepare_exec
 from sonde.codegen.places import Held, Memory
 from sonde.codegen.repeating import NEVER, Repeating, reads_process, repeating, steps
 from sonde.codegen.variables import object_size
-from sonde.lang import program as tree
-from sonde.lang.program import Clause, Variable
-from sonde.lang.walk import nodes
-from sonde.probe import CHANGES_NOTHING, EXECS, Probe, Syscall
-from sonde.spec import WAITING, MapSpec
+from sonde.model import program as tree
+from sonde.model.probe import CHANGES_NOTHING, EXECS, Probe, Syscall
+from sonde.model.program import Clause, Variable
+from sonde.model.spec import WAITING, MapSpec
+from sonde.model.walk import nodes
 
 ROUTINE = "defer_firing"
 

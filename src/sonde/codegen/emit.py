@@ -8,7 +8,7 @@ from sonde.codegen import ir
 from sonde.codegen.allocate import SCRATCH, Allocation
 from sonde.codegen.ir import Imm, Reg, Slot
 from sonde.codegen.stack_addresses import operands, stack_addresses
-from sonde.spec import Stamp
+from sonde.model.spec import Stamp
 from sonde.typed import NamedTuple
 
 STACK_LIMIT = 512

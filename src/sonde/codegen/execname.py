@@ -14,7 +14,7 @@ from sonde.codegen.ir import Imm
 from sonde.codegen.kernels import pads_names
 from sonde.codegen.places import Memory
 from sonde.codegen.shapes import COMM_SIZE
-from sonde.lang.types import Struct
+from sonde.model.types import Struct
 
 
 def store(g: Generation, memory: Memory, size: int) -> None:

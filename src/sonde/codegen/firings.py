@@ -11,9 +11,8 @@ from sonde.codegen.generation import Context
 from sonde.codegen.kernels import has_prepare_exec
 from sonde.codegen.repeating import reads_process
 from sonde.codegen.uses import arguments_used, uses_arguments
-from sonde.lang.errors import DError
-from sonde.lang.program import Clause
-from sonde.probe import (
+from sonde.model.errors import DError
+from sonde.model.probe import (
     EXECS,
     OVERFLOWS,
     SOCKET,
@@ -33,7 +32,8 @@ from sonde.probe import (
     Tracepoint,
     Uprobe,
 )
-from sonde.target.target import Target
+from sonde.model.program import Clause
+from sonde.model.target import Target
 from sonde.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:

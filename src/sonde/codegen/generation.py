@@ -19,13 +19,13 @@ from sonde.codegen.maps import MapPool
 from sonde.codegen.places import Memory, Place
 from sonde.codegen.repeating import Repeating
 from sonde.codegen.settings import Settings
-from sonde.codegen.type_table import TypeTable
-from sonde.lang.errors import DError, Position
-from sonde.lang.program import Aggregation, Clause, Expr, Statement, Variable
-from sonde.lang.types import Type
-from sonde.probe import Probe
-from sonde.spec import ACTIVE, COUNTERS, Field
-from sonde.target.target import Target
+from sonde.model.errors import DError, Position
+from sonde.model.probe import Probe
+from sonde.model.program import Aggregation, Clause, Expr, Statement, Variable
+from sonde.model.spec import ACTIVE, COUNTERS, Field
+from sonde.model.target import Target
+from sonde.model.type_table import TypeTable
+from sonde.model.types import Type
 from sonde.typed import NamedTuple, Protocol
 
 

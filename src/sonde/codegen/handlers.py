@@ -7,7 +7,7 @@ from sonde.codegen.access import plain
 from sonde.codegen.generation import Generation, Handlers
 from sonde.codegen.ir import Operand
 from sonde.codegen.places import Memory, Place, Remote, Trusted
-from sonde.lang import program as tree
+from sonde.model import program as tree
 from sonde.typed import Any
 
 

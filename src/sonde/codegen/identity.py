@@ -8,7 +8,7 @@ from __future__ import annotations
 from sonde.bpf import programs
 from sonde.codegen.generation import Generation
 from sonde.codegen.ir import Imm, Operand
-from sonde.lang.types import Struct
+from sonde.model.types import Struct
 
 
 def identity(g: Generation) -> Operand:

@@ -15,10 +15,10 @@ from sonde.codegen.maps import NULL_MARK
 from sonde.codegen.nullable import can_be_null
 from sonde.codegen.places import Memory, Remote, Trusted
 from sonde.codegen.processors import cpu_place, user_register
-from sonde.lang import program as tree
-from sonde.lang.ranges import is_held
-from sonde.lang.scratch import is_scratch
-from sonde.lang.types import Array, Enum, Int, Pointer, String, Struct, Type, is_signed, resolve, size_of
+from sonde.model import program as tree
+from sonde.model.ranges import is_held
+from sonde.model.scratch import is_scratch
+from sonde.model.types import Array, Enum, Int, Pointer, String, Struct, Type, is_signed, resolve, size_of
 
 _OPS = {"+": "add", "-": "sub", "*": "mul", "&": "and", "|": "or", "^": "xor", "<<": "lsh"}
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from sonde.codegen.generation import Generation, Unsupported
-from sonde.lang.errors import Position
-from sonde.target.target import Target, is_older
+from sonde.model.errors import Position
+from sonde.model.target import Target, is_older
 
 _LOOPS_SINCE = (5, 17)
 """The first kernel with bpf_loop."""

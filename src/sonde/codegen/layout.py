@@ -14,8 +14,8 @@ from sonde.codegen.places import Memory
 from sonde.codegen.shapes import end_of, round_up
 from sonde.codegen.stacks import stack_into
 from sonde.codegen.strings import characters, characters_into
-from sonde.lang import program as tree
-from sonde.spec import Field
+from sonde.model import program as tree
+from sonde.model.spec import Field
 
 
 def write_field(g: Generation, e: tree.Expr, field: Field, base: Memory) -> None:

@@ -13,8 +13,8 @@ from sonde.codegen.emit import STACK_LIMIT, Code, TooLargeError, emit
 from sonde.codegen.liveness import remove_dead_code
 from sonde.codegen.numbering import number_values
 from sonde.codegen.reach import split_offsets
-from sonde.lang.errors import Position
-from sonde.spec import ProgramSpec, Stamp
+from sonde.model.errors import Position
+from sonde.model.spec import ProgramSpec, Stamp
 
 Place = tuple[ir.Function, Sequence[Position | None]]
 """A function and the source positions that its instructions name by number."""

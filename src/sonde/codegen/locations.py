@@ -1,4 +1,5 @@
-"""Variables of the probed program: what leads to one (`sonde/location.py`) becomes code where the variable is used.
+"""Variables of the probed program: what leads to one (`sonde/model/location.py`) becomes code where the variable is
+used.
 
 The context is struct pt_regs as the process had it, and memory is the process's: a load that fails is a fault.
 """
@@ -14,10 +15,9 @@ from sonde.codegen.integers import from_place
 from sonde.codegen.ir import Imm, Operand
 from sonde.codegen.places import Memory, Place, Remote
 from sonde.codegen.structures import offset_of
-from sonde.lang import program as tree
-from sonde.lang.errors import Position
-from sonde.lang.types import ULONG, Array, Struct, is_signed, resolve, size_of
-from sonde.location import (
+from sonde.model import program as tree
+from sonde.model.errors import Position
+from sonde.model.location import (
     Binary,
     Chosen,
     Constant,
@@ -34,6 +34,7 @@ from sonde.location import (
     Unary,
     Value,
 )
+from sonde.model.types import ULONG, Array, Struct, is_signed, resolve, size_of
 
 _ARITHMETIC = {"plus": "add", "minus": "sub", "mul": "mul", "and": "and", "or": "or", "xor": "xor"}
 _DIVISIONS = ("div", "mod", "udiv", "umod")

@@ -21,9 +21,9 @@ from sonde.codegen.ir import CallArgument, FunctionAddress, Imm, Reg, SlotAddres
 from sonde.codegen.kernels import require_loops
 from sonde.codegen.parts import Looping, Parts
 from sonde.codegen.places import Memory
-from sonde.lang import program as tree
-from sonde.lang.program import Clause, Variable
-from sonde.lang.walk import below, nodes
+from sonde.model import program as tree
+from sonde.model.program import Clause, Variable
+from sonde.model.walk import below, nodes
 
 _OUTCOME, _CODE, _VALUE, _PC, _CLOCK, _EXITED, _SPECULATION, _SAMPLED, _TOP, _ALLOCATED, _SIZE = range(0, 88, 8)
 """Offsets in the shared memory."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sonde.bpf import maps as kinds
-from sonde.spec import COUNTERS, MapSpec
+from sonde.model.spec import COUNTERS, MapSpec
 
 ZEROS_SIZE = 4352
 """What strings and aggregation values of usual sizes need for their initial zeros."""

@@ -10,8 +10,8 @@ from sonde.codegen.generation import Generation, Shared
 from sonde.codegen.ir import Imm, MapDescriptor, Operand, Reg, SlotAddress
 from sonde.codegen.places import Memory
 from sonde.codegen.settings import Settings
-from sonde.probe import Probe, StaticPattern
-from sonde.spec import NAMES_MAP, NAMES_ROOM, SITES, MapSpec, sites_row_size
+from sonde.model.probe import Probe, StaticPattern
+from sonde.model.spec import NAMES_MAP, NAMES_ROOM, SITES, MapSpec, sites_row_size
 
 PROBE_NAMES = {"probeprov": "provider", "probemod": "module", "probefunc": "function", "probename": "name"}
 """Built-in variable -> field of `Probe`."""

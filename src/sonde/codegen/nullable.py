@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sonde.lang import program as tree
-from sonde.lang.program import Clause, Variable
-from sonde.lang.types import String, resolve
-from sonde.lang.walk import is_zero, nodes
+from sonde.model import program as tree
+from sonde.model.program import Clause, Variable
+from sonde.model.types import String, resolve
+from sonde.model.walk import is_zero, nodes
 
 _MAY_FIND_NOTHING = ("strchr", "strrchr", "strstr", "strtok", "json")
 

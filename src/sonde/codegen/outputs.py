@@ -21,8 +21,8 @@ from sonde.bpf import maps as kinds
 from sonde.codegen.generation import Generation
 from sonde.codegen.ir import Imm, MapDescriptor, Operand, Reg, SlotAddress
 from sonde.codegen.settings import Settings
-from sonde.spec import PERF_RINGS, WRITING, MapSpec
-from sonde.target.target import Target, is_older
+from sonde.model.spec import PERF_RINGS, WRITING, MapSpec
+from sonde.model.target import Target, is_older
 
 RINGBUF, PERF, AUTO = "ringbuf", "perf", "auto"
 MIXED = "mixed"

@@ -12,8 +12,8 @@ from sonde.codegen.generation import Generation
 from sonde.codegen.ir import Operand, SlotAddress
 from sonde.codegen.places import Memory
 from sonde.codegen.routines.packets import FRAGMENTS, LINEAR, SKB, load
-from sonde.lang.errors import DError, Position
-from sonde.probe import Packet
+from sonde.model.errors import DError, Position
+from sonde.model.probe import Packet
 from sonde.typed import NamedTuple
 
 _LENGTH, _INTERFACE = 0, 40

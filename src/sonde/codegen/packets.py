@@ -13,9 +13,9 @@ from sonde.codegen.generation import Generation, Unsupported
 from sonde.codegen.ir import Imm, Operand
 from sonde.codegen.places import Remote
 from sonde.codegen.uses import known_packet
-from sonde.lang import program as tree
-from sonde.lang.types import LONG, Struct, size_of
-from sonde.spec import Field
+from sonde.model import program as tree
+from sonde.model.spec import Field
+from sonde.model.types import LONG, Struct, size_of
 
 
 def record(g: Generation, s: tree.Act) -> None:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sonde.lang import program as tree
-from sonde.lang.errors import DError
-from sonde.lang.program import Clause
-from sonde.lang.types import Array, Struct, Type, resolve, size_of
-from sonde.lang.walk import nodes
-from sonde.probe import Uprobe
+from sonde.model import program as tree
+from sonde.model.errors import DError
+from sonde.model.probe import Uprobe
+from sonde.model.program import Clause
+from sonde.model.types import Array, Struct, Type, resolve, size_of
+from sonde.model.walk import nodes
 from sonde.typed import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sonde.location import Piece
+    from sonde.model.location import Piece
 
 
 _LARGEST = 4096
@@ -55,7 +55,7 @@ def _require(node: Any, checked: set[int]) -> None:
 def lacks_part(pieces: tuple[Piece, ...], kind: Type, low: int = 0) -> bool:
     """Whether something of an object that is `low` bits into a variable is nowhere; what is between members is not
     missed."""
-    from sonde.location import Nowhere
+    from sonde.model.location import Nowhere
 
     base = resolve(kind)
     if not any(isinstance(each.place, Nowhere) for each in pieces):
@@ -75,7 +75,7 @@ def lacks_part(pieces: tuple[Piece, ...], kind: Type, low: int = 0) -> bool:
 
 def is_gone(pieces: tuple[Piece, ...], low: int, width: int) -> bool:
     """Whether one of the bits of a variable from `low` on is nowhere."""
-    from sonde.location import Nowhere
+    from sonde.model.location import Nowhere
 
     start = 0
     for piece in pieces:

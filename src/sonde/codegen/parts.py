@@ -10,9 +10,9 @@ from collections.abc import Iterator, Sequence
 
 from sonde.codegen.generation import Shared
 from sonde.codegen.plan import CLOSING, Plan, Recorded, is_appended
-from sonde.lang import program as tree
-from sonde.lang.program import Aggregation, Clause
-from sonde.lang.walk import nodes
+from sonde.model import program as tree
+from sonde.model.program import Aggregation, Clause
+from sonde.model.walk import nodes
 from sonde.typed import NamedTuple, TypeAlias
 
 

@@ -10,9 +10,9 @@ from sonde.codegen.outputs import RINGBUF
 from sonde.codegen.settings import Settings
 from sonde.codegen.shapes import end_of, field_of, round_up
 from sonde.codegen.uses import known_packet
-from sonde.lang import program as tree
-from sonde.lang.program import Aggregation, Clause, Expr
-from sonde.spec import (
+from sonde.model import program as tree
+from sonde.model.program import Aggregation, Clause, Expr
+from sonde.model.spec import (
     HEADER_SIZE,
     Action,
     CaptureAction,

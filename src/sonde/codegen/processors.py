@@ -6,9 +6,9 @@ from sonde.bpf import maps as kinds
 from sonde.codegen.generation import Generation, Unsupported
 from sonde.codegen.ir import Imm, MapDescriptor, Operand, SlotAddress
 from sonde.codegen.places import Memory
-from sonde.lang import program as tree
-from sonde.lang.types import Struct
-from sonde.spec import MapSpec
+from sonde.model import program as tree
+from sonde.model.spec import MapSpec
+from sonde.model.types import Struct
 
 CPUINFO_SIZE = 16
 """cpuinfo_t of the library sched.d: cpu_id, cpu_pset, cpu_chip, cpu_lgrp, each an int."""

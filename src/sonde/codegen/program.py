@@ -22,10 +22,10 @@ from sonde.codegen.places import Held, Memory
 from sonde.codegen.resident import may_sleep
 from sonde.codegen.uses import samples
 from sonde.codegen.variables import local_place, object_size
-from sonde.lang.program import Clause, Var, Variable
-from sonde.lang.walk import nodes
-from sonde.probe import KernelFunction, Probe, StaticPattern, StaticProbe, Uprobe
-from sonde.spec import ACTIVE, DRAINING, INACTIVE, MapSpec
+from sonde.model.probe import KernelFunction, Probe, StaticPattern, StaticProbe, Uprobe
+from sonde.model.program import Clause, Var, Variable
+from sonde.model.spec import ACTIVE, DRAINING, INACTIVE, MapSpec
+from sonde.model.walk import nodes
 
 FRAMES = 3
 """Firings that can be under way on one CPU: thread, interrupt, and one more for safety."""

@@ -17,8 +17,8 @@ from sonde.codegen.ir import Base, Imm, MapDescriptor, Operand, Reg, SlotAddress
 from sonde.codegen.names import probe_id
 from sonde.codegen.places import Memory
 from sonde.codegen.plan import Recorded
-from sonde.lang.errors import DError
-from sonde.spec import HEADER_SIZE, PACKET_LOSSES, Field, MapSpec
+from sonde.model.errors import DError
+from sonde.model.spec import HEADER_SIZE, PACKET_LOSSES, Field, MapSpec
 
 _PACKET_LOSSES = MapSpec(PACKET_LOSSES, kinds.HASH, 4, 8, 4096, kinds.F_NO_PREALLOC)
 """Of as many probes: two for each device."""

@@ -1,7 +1,7 @@
 """A clause's scratch memory: the region that alloca() and copyin() take memory from.
 
 The program sees the region's kernel addresses as numbers, so that whatever takes an address takes these. An access
-through a pointer that is known to be one of them (`lang/scratch.py`) subtracts the region's own address and compares
+through a pointer that is known to be one of them (`model/scratch.py`) subtracts the region's own address and compares
 with what has been allocated. `top` counts the bytes allocated; it is 0 when a clause begins, so a pointer kept from
 another clause, firing or CPU is out of bounds.
 
@@ -18,10 +18,10 @@ from sonde.codegen.faults import BAD_ADDRESS, BAD_SIZE, OUT_OF_SCRATCH, fault, f
 from sonde.codegen.generation import Generation, Region
 from sonde.codegen.ir import Imm, Operand
 from sonde.codegen.places import Memory, Remote
-from sonde.lang import program as tree
-from sonde.lang.program import Clause
-from sonde.lang.scratch import GIVE_SCRATCH
-from sonde.lang.walk import nodes
+from sonde.model import program as tree
+from sonde.model.program import Clause
+from sonde.model.scratch import GIVE_SCRATCH
+from sonde.model.walk import nodes
 
 
 def size_of_region(g: Generation) -> int:

@@ -15,10 +15,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence, Set
 
 from sonde.codegen.taking import Tokens, takes_tokens
-from sonde.lang import program as tree
-from sonde.lang.program import Clause, Variable
-from sonde.lang.types import Pointer, resolve
-from sonde.lang.walk import below, nodes
+from sonde.model import program as tree
+from sonde.model.program import Clause, Variable
+from sonde.model.types import Pointer, resolve
+from sonde.model.walk import below, nodes
 from sonde.typed import Any, NamedTuple, TypeAlias
 
 _READERS = frozenset({"copyin", "copyinstr", "copyinto", "__command_line"})

@@ -11,9 +11,9 @@ from sonde.codegen.faults import ABSENT, BAD_ADDRESS, fault_if
 from sonde.codegen.generation import Generation
 from sonde.codegen.ir import Imm, Operand, Reg, SlotAddress
 from sonde.codegen.places import Memory
-from sonde.lang import program as tree
-from sonde.lang.program import Clause
-from sonde.lang.walk import nodes
+from sonde.model import program as tree
+from sonde.model.program import Clause
+from sonde.model.walk import nodes
 
 FEATURE = "uprobe_sleep"
 

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Sequence
 from sonde.codegen.names import LONGEST_NAME, PROBE_NAMES
 from sonde.codegen.routines.bases import END
 from sonde.codegen.settings import Settings
-from sonde.lang import program as tree
-from sonde.lang.errors import DError
-from sonde.lang.types import Array, Int, String, Struct, is_signed, is_wide, name_of, resolve, size_of
-from sonde.lang.walk import is_zero
-from sonde.probe import OVERFLOWS, Internal, Probe, StaticPattern, StaticProbe, Uprobe
-from sonde.spec import LITERAL, Field
+from sonde.model import program as tree
+from sonde.model.errors import DError
+from sonde.model.probe import OVERFLOWS, Internal, Probe, StaticPattern, StaticProbe, Uprobe
+from sonde.model.spec import LITERAL, Field
+from sonde.model.types import Array, Int, String, Struct, is_signed, is_wide, name_of, resolve, size_of
+from sonde.model.walk import is_zero
 
 COMM_SIZE = 16
 """TASK_COMM_LEN (include/linux/sched.h)."""

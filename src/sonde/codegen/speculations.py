@@ -12,8 +12,8 @@ from sonde.bpf import maps as kinds
 from sonde.codegen.generation import Generation
 from sonde.codegen.ir import Imm, MapDescriptor, Operand, Reg, SlotAddress
 from sonde.codegen.routines.speculations import BUSY
-from sonde.lang import program as tree
-from sonde.spec import SPECULATING, SPECULATION_COUNTS, SPECULATIONS, MapSpec
+from sonde.model import program as tree
+from sonde.model.spec import SPECULATING, SPECULATION_COUNTS, SPECULATIONS, MapSpec
 
 COUNT, _SIZE = 0, 8
 """The words of a speculation's counts."""

@@ -10,7 +10,7 @@ from sonde.codegen.images import image
 from sonde.codegen.ir import Imm, Operand
 from sonde.codegen.places import Memory
 from sonde.codegen.shapes import frames_of, glue_frames
-from sonde.lang.program import StackTrace
+from sonde.model.program import StackTrace
 
 USER_STACK = 1 << 8
 """BPF_F_USER_STACK (include/uapi/linux/bpf.h)."""

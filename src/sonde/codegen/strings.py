@@ -27,9 +27,9 @@ from sonde.codegen.places import Memory, Place, Remote
 from sonde.codegen.region import available
 from sonde.codegen.resident import read_user, require_read
 from sonde.codegen.shapes import COMM_SIZE, round_up, string_capacity
-from sonde.lang import program as tree
-from sonde.lang.types import Array, Pointer, String, resolve
-from sonde.lang.walk import is_zero
+from sonde.model import program as tree
+from sonde.model.types import Array, Pointer, String, resolve
+from sonde.model.walk import is_zero
 
 _SHORT = 64
 """Strings of up to so many bytes are compared by a plain loop, which is the fastest."""

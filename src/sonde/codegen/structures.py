@@ -6,8 +6,8 @@ from sonde.codegen.access import load_bytes
 from sonde.codegen.generation import Generation, Unsupported
 from sonde.codegen.ir import Operand
 from sonde.codegen.places import Remote
-from sonde.lang import program as tree
-from sonde.lang.types import Struct, resolve
+from sonde.model import program as tree
+from sonde.model.types import Struct, resolve
 
 
 def read_member(g: Generation, pointer: Operand, offset: int, size: int) -> Operand:

@@ -6,9 +6,9 @@ or if the first has one and is certain to be executed.
 
 from __future__ import annotations
 
-from sonde.lang import program as tree
-from sonde.lang.program import Clause
-from sonde.lang.walk import below, is_zero
+from sonde.model import program as tree
+from sonde.model.program import Clause
+from sonde.model.walk import below, is_zero
 from sonde.typed import Any
 
 _PERHAPS = (tree.Conditional, tree.Loop)

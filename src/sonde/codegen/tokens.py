@@ -8,9 +8,9 @@ from sonde.codegen.generation import Generation
 from sonde.codegen.ir import Imm
 from sonde.codegen.routines import tokens
 from sonde.codegen.subroutines.results import get, layout, put
-from sonde.lang import program as tree
-from sonde.lang.program import Clause
-from sonde.lang.walk import nodes
+from sonde.model import program as tree
+from sonde.model.program import Clause
+from sonde.model.walk import nodes
 
 
 def reserve(g: Generation, clauses: Sequence[Clause]) -> None:

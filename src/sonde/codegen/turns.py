@@ -16,9 +16,9 @@ from sonde.codegen.generation import Generation
 from sonde.codegen.ir import Imm
 from sonde.codegen.places import Memory
 from sonde.codegen.settings import Settings
-from sonde.lang import program as tree
-from sonde.lang.program import Clause
-from sonde.lang.walk import below, nodes
+from sonde.model import program as tree
+from sonde.model.program import Clause
+from sonde.model.walk import below, nodes
 from sonde.typed import Any
 
 SIZE = 16

@@ -13,7 +13,7 @@ from sonde.codegen.places import Memory
 from sonde.codegen.routines import unwinding
 from sonde.codegen.routines.mapped_files import Offsets, ReturnOffsets
 from sonde.codegen.structures import member_offset, read_member
-from sonde.spec import (
+from sonde.model.spec import (
     UNWIND_BLOCKS,
     UNWIND_CUT,
     UNWIND_FILE,

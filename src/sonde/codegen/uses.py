@@ -6,12 +6,12 @@ from collections.abc import Iterable, Sequence
 
 from sonde.codegen.settings import Settings
 from sonde.codegen.shapes import Use, key_fields
-from sonde.lang import program as tree
-from sonde.lang.program import Aggregation, Clause, Variable
-from sonde.lang.types import Pointer, Struct, resolve
-from sonde.lang.walk import nodes
-from sonde.probe import Probe, RawTracepoint
-from sonde.spec import Field
+from sonde.model import program as tree
+from sonde.model.probe import Probe, RawTracepoint
+from sonde.model.program import Aggregation, Clause, Variable
+from sonde.model.spec import Field
+from sonde.model.types import Pointer, Struct, resolve
+from sonde.model.walk import nodes
 
 Keys = dict[Variable | Aggregation, tuple[tuple[Field, ...], int]]
 

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from sonde.codegen.parts import Branching, Looping, Parts, Straight
-from sonde.lang import program as tree
-from sonde.lang.errors import Position
-from sonde.spec import RecordLayout
+from sonde.model import program as tree
+from sonde.model.errors import Position
+from sonde.model.spec import RecordLayout
 
 Sources = Mapping["str | None", Sequence[str]]
 """The lines of each file."""

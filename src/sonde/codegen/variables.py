@@ -21,10 +21,10 @@ from sonde.codegen.maps import NULL_MARK
 from sonde.codegen.places import Held, Memory, Place, Remote, Trusted, at
 from sonde.codegen.strings import in_memory, is_member, is_nullable, mark
 from sonde.codegen.uses import shares_map
-from sonde.lang import program as tree
-from sonde.lang.program import Variable
-from sonde.lang.types import Array, String, Struct, Type, align_of, resolve, size_of
-from sonde.spec import MapSpec
+from sonde.model import program as tree
+from sonde.model.program import Variable
+from sonde.model.spec import MapSpec
+from sonde.model.types import Array, String, Struct, Type, align_of, resolve, size_of
 
 GLOBALS, THREADS, ARRAYS = "globals", "threads", "arrays"
 _CREATE = 1

@@ -15,7 +15,7 @@ from sonde.consume.order import sort_rows, truncation_order
 from sonde.consume.store import Key, Snapshot, Store
 from sonde.consume.words import EXTREMES, Words, adder, zero_words
 from sonde.engines.base import Tracing
-from sonde.spec import (
+from sonde.model.spec import (
     Action,
     AggregationSpec,
     ClearAction,

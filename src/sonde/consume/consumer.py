@@ -13,7 +13,7 @@ from sonde.consume.runs import spans
 from sonde.consume.sink import Sink
 from sonde.consume.speculations import Speculations
 from sonde.engines.base import Tracing
-from sonde.spec import (
+from sonde.model.spec import (
     FAULT_CLAUSE,
     HEADER_SIZE,
     SPECULATIONS,
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from sonde.consume.aggregations import AggregationAction, Aggregations, Label, Moment
     from sonde.consume.store import Key
     from sonde.consume.words import Words
-    from sonde.probe import Probe
+    from sonde.model.probe import Probe
 
 PASSIVE = (TraceAction, TracememAction, PrintfAction, PrintAction, CaptureAction)
 """Actions that only show data of the record."""

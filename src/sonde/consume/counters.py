@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from sonde.consume.events import Drop
 from sonde.engines.base import Tracing
-from sonde.spec import COUNTERS, LOST_SWITCHES, LOST_TICKS, SKIPPED
+from sonde.model.spec import COUNTERS, LOST_SWITCHES, LOST_TICKS, SKIPPED
 
 PER_CPU = ("records", "aggregations", "nested")
 """Counters reported for each CPU; the others are added up over all."""

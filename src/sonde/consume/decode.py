@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from sonde.consume.events import RING_HEADER, Value
 from sonde.consume.stacks import stack_value, user_stack_value
-from sonde.spec import Field
+from sonde.model.spec import Field
 from sonde.typed import Any, NamedTuple, cast
 
 INTEGERS = {1: "b", 2: "h", 4: "i", 8: "q"}

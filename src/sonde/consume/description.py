@@ -9,11 +9,11 @@ import base64
 import json
 from collections.abc import Iterable
 
-from sonde import spec as specification
 from sonde.consume.options import Options
-from sonde.conversion import Conversion
-from sonde.probe import Internal, Probe
-from sonde.spec import SPECULATIONS, MapSpec, TracingSpec
+from sonde.model import spec as specification
+from sonde.model.conversions import Conversion
+from sonde.model.probe import Internal, Probe
+from sonde.model.spec import SPECULATIONS, MapSpec, TracingSpec
 from sonde.typed import Any
 
 _CLASSES = {
@@ -69,7 +69,7 @@ def without_firings(probes: Iterable[Probe]) -> tuple[Probe, ...]:
 
 def found_probes(payload: bytes) -> tuple[tuple[bytes, ...], tuple[Probe, ...]]:
     """The strings and probes that were found while tracing. Raises RawFileError."""
-    from sonde.plain import PlainError, from_plain, to_plain
+    from sonde.model.plain import PlainError, from_plain, to_plain
 
     try:
         strings, probes = decode(json.loads(payload))
@@ -86,8 +86,8 @@ def checked(spec: TracingSpec) -> TracingSpec:
 
     Raises RawFileError.
     """
-    from sonde.plain import PlainError, from_plain, to_plain
-    from sonde.specfile import SpecFileError, check_layouts
+    from sonde.model.plain import PlainError, from_plain, to_plain
+    from sonde.model.specfile import SpecFileError, check_layouts
 
     try:
         found: TracingSpec = from_plain(TracingSpec, to_plain(spec))

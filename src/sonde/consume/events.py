@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from sonde.probe import Probe
-from sonde.spec import AggregationSpec, RecordLayout
+from sonde.model.probe import Probe
+from sonde.model.spec import AggregationSpec, RecordLayout
 from sonde.typed import NamedTuple, TypeAlias
 
 RING_HEADER = 8

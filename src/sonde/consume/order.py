@@ -12,7 +12,7 @@ from sonde.consume.events import Row, Value
 from sonde.consume.options import Options
 from sonde.consume.store import Key
 from sonde.consume.words import Words, measure, zero_words
-from sonde.spec import AggregationSpec, Field
+from sonde.model.spec import AggregationSpec, Field
 from sonde.typed import Any
 
 

@@ -19,25 +19,17 @@ import struct
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 
-from sonde import spec as specification
-from sonde.consume.description import (
-    RawFileError,
-    checked,
-    decode,
-    describe,
-    encode,
-    found_probes,
-    without_firings,
-)
+from sonde.consume.description import RawFileError, checked, decode, describe, encode, found_probes, without_firings
 from sonde.consume.options import Options
 from sonde.consume.runs import record_size
 from sonde.engines.base import ProcessEvents, Ring, SiteOfFile, Tracing
-from sonde.probe import Probe
-from sonde.spec import TracingSpec
+from sonde.model import spec as specification
+from sonde.model.probe import Probe
+from sonde.model.spec import TracingSpec
 from sonde.typed import TYPE_CHECKING, BinaryIO, Protocol, TypeAlias
 
 if TYPE_CHECKING:
-    from sonde.samples import Samples
+    from sonde.model.samples import Samples
 
 MAGIC = b"SONDERAW"
 _DESCRIPTION, _RING, _MAP, _FOUND = 1, 2, 3, 4

@@ -9,10 +9,10 @@ import struct
 from collections.abc import Callable
 from contextlib import suppress
 
-from sonde import spec as specification
 from sonde.consume.consumer import Consumer
 from sonde.consume.description import RawFileError
 from sonde.consume.raw import Replay
+from sonde.model import spec as specification
 from sonde.typed import NamedTuple
 
 SENSELESS = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sonde.consume.events import RING_HEADER
-from sonde.spec import HEADER_SIZE
+from sonde.model.spec import HEADER_SIZE
 from sonde.typed import TypeAlias
 
 BUSY = 1 << 31

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sonde.consume.events import Drop, Fault, Record, Table
-from sonde.conversion import Conversion
-from sonde.spec import Action, RecordLayout
+from sonde.model.conversions import Conversion
+from sonde.model.spec import Action, RecordLayout
 from sonde.typed import Protocol
 
 

@@ -11,7 +11,7 @@ import struct
 from collections.abc import Callable
 
 from sonde.engines.base import Tracing
-from sonde.spec import COMMITTED, DISCARDED, FREE, SPECULATION_COUNTS, SPECULATIONS
+from sonde.model.spec import COMMITTED, DISCARDED, FREE, SPECULATION_COUNTS, SPECULATIONS
 from sonde.typed import NamedTuple
 
 _KEY = struct.Struct("<I")

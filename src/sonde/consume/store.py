@@ -14,7 +14,7 @@ from sonde.consume.decode import key_reader
 from sonde.consume.events import Value
 from sonde.consume.words import EXTREMES, Words, adder, instances, merger, subtracter, zero_words
 from sonde.engines.base import Tracing
-from sonde.spec import AggregationSpec
+from sonde.model.spec import AggregationSpec
 from sonde.typed import NamedTuple
 
 Key = tuple[Value, ...]

@@ -10,8 +10,8 @@ import struct
 from collections.abc import Callable, Sequence
 from math import isqrt
 
-from sonde.buckets import QUANTIZE_ZERO, llquantize_values, lquantize_values, quantize_values
-from sonde.spec import AggregationSpec
+from sonde.model.buckets import QUANTIZE_ZERO, llquantize_values, lquantize_values, quantize_values
+from sonde.model.spec import AggregationSpec
 
 Words = tuple[int, ...]
 

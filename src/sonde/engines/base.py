@@ -8,30 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from sonde.spec import TracingSpec
+from sonde.model.spec import TracingSpec
 from sonde.typed import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from sonde.samples import Samples
+    from sonde.model.samples import Samples
     from sonde.symbols.process_events import ProcessEvent
-
-
-class EngineError(Exception):
-    """The engine could not do it: what failed, why and what would help, in words for the user.
-
-    `log` is the end of the verifier's log where a program was refused, `place` the D position ("file:line") of the
-    instruction it refused.
-    """
-
-    def __init__(self, text: str, log: str = "", place: str = "") -> None:
-        super().__init__(text)
-        self.text = text
-        self.log = log
-        self.place = place
-
-
-class AbortedError(EngineError):
-    """Tracing had begun and cannot go on."""
 
 
 class Ring(Protocol):

@@ -8,7 +8,7 @@ from operator import itemgetter
 
 from sonde.formats.perf_records import SAMPLED, TIMED, Bytes, Run, runs
 from sonde.formats.perf_ring import PerfRingReader
-from sonde.samples import Take
+from sonde.model.samples import Take
 from sonde.typed import NamedTuple
 
 _TIME = itemgetter(0)

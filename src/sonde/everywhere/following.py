@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from sonde.engines.base import ProcessEvents, Tracing
 from sonde.everywhere.naming import Learn, Naming
 from sonde.everywhere.table import SiteTable
+from sonde.model.spec import TracingSpec
 from sonde.probes.static_files import StaticFile, StaticFiles
-from sonde.spec import TracingSpec
 from sonde.symbols.process_events import Mapped
 from sonde.typed import NamedTuple
 

@@ -6,8 +6,8 @@ import struct
 from collections.abc import Callable, Sequence
 
 from sonde.engines.base import Tracing
-from sonde.probe import Probe, StaticProbe
-from sonde.spec import NAMES_MAP, NAMES_ROOM, TracingSpec
+from sonde.model.probe import Probe, StaticProbe
+from sonde.model.spec import NAMES_MAP, NAMES_ROOM, TracingSpec
 
 _NUMBER = struct.Struct("<I")
 

@@ -6,9 +6,9 @@ import struct
 from collections.abc import Sequence
 
 from sonde.codegen.context.registers import BY_DWARF_NUMBER
-from sonde.location import Binary, Constant, Extend, Load, Register, Value, lowest, signed
-from sonde.probe import StaticArgument
-from sonde.spec import ABSENT, IN_MEMORY, IS_VALUE, NO_REGISTER, SITE_ARGUMENT, UNKNOWN
+from sonde.model.location import Binary, Constant, Extend, Load, Register, Value, lowest, signed
+from sonde.model.probe import StaticArgument
+from sonde.model.spec import ABSENT, IN_MEMORY, IS_VALUE, NO_REGISTER, SITE_ARGUMENT, UNKNOWN
 from sonde.typed import NamedTuple
 
 _PLACE = struct.Struct("<6B2H6xq")

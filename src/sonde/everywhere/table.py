@@ -5,12 +5,13 @@ from __future__ import annotations
 import contextlib
 import struct
 
-from sonde.engines.base import EngineError, SiteOfFile, Tracing
+from sonde.engines.base import SiteOfFile, Tracing
 from sonde.everywhere.naming import Naming
 from sonde.everywhere.rows import Row, packed
-from sonde.probe import StaticPattern
+from sonde.model.errors import EngineError
+from sonde.model.probe import StaticPattern
+from sonde.model.spec import SITES, ProgramSpec, SitesSpec, TracingSpec
 from sonde.probes.static_files import NamedSite, StaticFile
-from sonde.spec import SITES, ProgramSpec, SitesSpec, TracingSpec
 from sonde.symbols.errors import CostError
 
 _ONLY_KEY = struct.pack("<I", 0)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from sonde.conversion import MOST_WRITTEN, Conversion
-from sonde.lang.errors import DError, Position
+from sonde.model.conversions import MOST_WRITTEN, Conversion
+from sonde.model.errors import DError, Position
 from sonde.typed import NoReturn
 
 _FLAGS = "#-+ '?@"

@@ -12,11 +12,11 @@ from collections.abc import Sequence
 
 from sonde.bpf import btf
 from sonde.bpf.btf import Btf, BtfType
+from sonde.model.spec import Fetch
 from sonde.objects.errors import ObjectError
 from sonde.objects.frame import MOST_ARGUMENTS
 from sonde.objects.paths import Found
 from sonde.objects.types import size_of, stripped
-from sonde.spec import Fetch
 from sonde.symbols.declaration import Field, declaration
 from sonde.typed import NamedTuple
 

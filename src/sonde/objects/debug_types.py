@@ -7,7 +7,7 @@ the addend is in the section, and each section begins at 0.
 
 from __future__ import annotations
 
-from sonde.lang.types import Struct, Type
+from sonde.model.types import Struct, Type
 from sonde.objects.elf import ObjectFile
 from sonde.objects.errors import ObjectError
 from sonde.symbols.dwarf.abbreviations import AT_NAME

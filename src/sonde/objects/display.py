@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 from sonde.bpf import btf, maps
 from sonde.bpf.btf import Btf
-from sonde.codegen.type_table import TypeTable
+from sonde.model.spec import TypeSpec
+from sonde.model.type_table import TypeTable
 from sonde.objects.debug_types import DebugTypes
 from sonde.objects.elf import STT_OBJECT
 from sonde.objects.errors import ObjectError
@@ -14,7 +15,6 @@ from sonde.objects.maps import Definition
 from sonde.objects.reading import BpfObject, damaged
 from sonde.objects.type_specs import TypeSpecs
 from sonde.objects.types import size_of, stripped
-from sonde.spec import TypeSpec
 from sonde.typed import NamedTuple
 
 _RINGS = frozenset((maps.RINGBUF, maps.PERF_EVENT_ARRAY))

@@ -14,11 +14,11 @@ from collections.abc import Callable
 
 from sonde.bpf import btf, maps
 from sonde.bpf.btf import Btf, BtfType
+from sonde.model.spec import MapSpec
 from sonde.objects.elf import SHN_UNDEF, ObjectFile, Symbol
 from sonde.objects.errors import ObjectError
 from sonde.objects.linking import External, Place
 from sonde.objects.types import size_of, stripped
-from sonde.spec import MapSpec
 from sonde.typed import NamedTuple
 from sonde.untrusted import lines, read_kernel, read_regular, text_of, unpacked
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from sonde.bpf import instructions as i
 from sonde.bpf.helpers import NUMBERS
 from sonde.bpf.instructions import Instruction
-from sonde.spec import Fetch, FetchStep
+from sonde.model.spec import Fetch, FetchStep
 from sonde.typed import NamedTuple
 
 MOST_ARGUMENTS = 3

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from sonde.bpf import instructions as i
 from sonde.bpf import maps
 from sonde.bpf.btf_writer import pack_func_info
+from sonde.model.probe import Probe
+from sonde.model.spec import MapSpec, ProbeSpec, ProgramSpec, TracingSpec
 from sonde.objects.choices import NO_CHOICES, Choices, loaded_programs, require_maps
 from sonde.objects.core import Kernel, Relocator
 from sonde.objects.data import refuse_addresses, set_variables
@@ -24,8 +26,6 @@ from sonde.objects.reading import BpfObject, damaged
 from sonde.objects.sections import Request, is_fired, request
 from sonde.objects.static_arguments import MAP, StaticArguments
 from sonde.objects.targets import Targets
-from sonde.probe import Probe
-from sonde.spec import MapSpec, ProbeSpec, ProgramSpec, TracingSpec
 from sonde.symbols.errors import CostError
 from sonde.typed import NamedTuple
 

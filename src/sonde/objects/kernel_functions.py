@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
+from sonde.model.probe import Firing, KernelFunction
 from sonde.objects.errors import ObjectError
 from sonde.objects.targets import Targets
-from sonde.probe import Firing, KernelFunction
 
 _FUNCTION = re.compile(r"([A-Za-z_][\w.]*)(?:\+(0x[0-9a-fA-F]+|\d+))?")
 _PATTERN = re.compile(r"[\w.*?]+")

@@ -10,11 +10,11 @@ from collections.abc import Callable
 
 from sonde.codegen.context import registers
 from sonde.codegen.convention import parameters
-from sonde.lang.types import Function, Struct, name_of, resolve
+from sonde.model.spec import FetchStep
+from sonde.model.types import Function, Struct, name_of, resolve
 from sonde.objects.errors import ObjectError
 from sonde.objects.lines import ProbeLine, Wanted
 from sonde.objects.paths import Found, Reached, follow
-from sonde.spec import FetchStep
 
 RESULT = "$retval"
 

@@ -10,13 +10,13 @@ from collections.abc import Iterator, Mapping
 
 from sonde.bpf import instructions as i
 from sonde.bpf.instructions import Instruction
+from sonde.model.spec import Stamp
 from sonde.objects.addends import Addends
 from sonde.objects.btf_ext import Extension
 from sonde.objects.elf import SHF_EXECINSTR, SHN_UNDEF, ObjectFile, Relocation, is_gnu
 from sonde.objects.errors import ObjectError
 from sonde.objects.frame import Frame
 from sonde.objects.functions import Function, Functions
-from sonde.spec import Stamp
 from sonde.typed import NamedTuple
 
 _MOST = 1_000_000

@@ -12,11 +12,11 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from sonde.bpf import btf, maps
 from sonde.bpf.btf import Btf, BtfMember
+from sonde.model.spec import MapSpec
 from sonde.objects.elf import SHF_EXECINSTR, SHT_NOBITS, ObjectFile, Relocation, Symbol
 from sonde.objects.errors import ObjectError
 from sonde.objects.linking import Place
 from sonde.objects.types import size_of, stripped
-from sonde.spec import MapSpec
 from sonde.typed import NamedTuple
 
 TYPED, OLDER = ".maps", "maps"

@@ -2,20 +2,10 @@
 
 from __future__ import annotations
 
-from sonde.lang.types import (
-    Array,
-    Member,
-    Pointer,
-    Struct,
-    Type,
-    is_signed,
-    name_of,
-    resolve,
-    size_of,
-)
+from sonde.model.spec import Fetch, FetchStep
+from sonde.model.types import Array, Member, Pointer, Struct, Type, is_signed, name_of, resolve, size_of
 from sonde.objects.errors import ObjectError
 from sonde.objects.lines import Part, Wanted
-from sonde.spec import Fetch, FetchStep
 from sonde.typed import NamedTuple
 
 _NUMBERS = (1, 2, 4, 8)

@@ -14,8 +14,8 @@ from sonde.bpf import instructions as i
 from sonde.bpf import maps, programs
 from sonde.bpf.assembler import assemble
 from sonde.bpf.helpers import NUMBERS
-from sonde.probe import Probe, RawTracepoint
-from sonde.spec import MapSpec, ProbeSpec, ProgramSpec
+from sonde.model.probe import Probe, RawTracepoint
+from sonde.model.spec import MapSpec, ProbeSpec, ProgramSpec
 
 RING, LOST = "printk.ring", "printk.lost"
 TRACEPOINT = "bpf_trace_printk"

@@ -7,12 +7,12 @@ import re
 from collections.abc import Callable, Sequence
 
 from sonde.bpf import programs
+from sonde.model.probe import Firing, KernelFunction, RawTracepoint, StaticSite, Timer, Tracepoint, Uprobe
 from sonde.objects.choices import OFF, Place
 from sonde.objects.errors import ObjectError
 from sonde.objects.kernel_functions import VMLINUX, matching_functions, one_function, system_call_function
 from sonde.objects.targets import Targets
 from sonde.objects.user import matching_user_functions, user_function
-from sonde.probe import Firing, KernelFunction, RawTracepoint, StaticSite, Timer, Tracepoint, Uprobe
 from sonde.typed import NamedTuple, TypeAlias
 
 _NS = 10**9

@@ -11,11 +11,11 @@ from collections.abc import Mapping
 
 from sonde.bpf import btf
 from sonde.bpf.btf import Btf, BtfMember, BtfType
-from sonde.location import MASK, Binary, Constant, Load, Register, Value, lowest
+from sonde.model.location import MASK, Binary, Constant, Load, Register, Value, lowest
+from sonde.model.probe import StaticArgument, StaticSite
 from sonde.objects.errors import ObjectError
 from sonde.objects.maps import Definition
 from sonde.objects.types import size_of, stripped
-from sonde.probe import StaticArgument, StaticSite
 from sonde.symbols.dwarf.expressions import UnsupportedError
 from sonde.symbols.dwarf.fetching import pt_regs_offset
 

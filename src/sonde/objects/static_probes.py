@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 
-from sonde.location import lowest
+from sonde.model.location import lowest
+from sonde.model.probe import Firing, StaticArgument, StaticSite, Uprobe
 from sonde.objects.errors import ObjectError
 from sonde.objects.lines import ProbeLine, Wanted
 from sonde.objects.paths import Found, Reached, follow
 from sonde.objects.targets import Targets
 from sonde.objects.user import EVERY_PROCESS, found_file
-from sonde.probe import Firing, StaticArgument, StaticSite, Uprobe
 from sonde.probes.static_sites import ARGUMENT_TYPES, SiteError, site_of
 from sonde.symbols.dwarf.expressions import UnsupportedError
 from sonde.symbols.dwarf.fetching import steps

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from sonde.bpf import btf
 from sonde.bpf.btf import Btf, BtfType
+from sonde.model.spec import MemberSpec, TypeSpec
 from sonde.objects.types import size_of, spelled, stripped
-from sonde.spec import MemberSpec, TypeSpec
 
 _MOST = 20_000
 """Descriptions that one object can ask for."""

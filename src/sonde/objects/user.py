@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import re
 
+from sonde.model.probe import Firing, Uprobe
 from sonde.objects.errors import ObjectError
 from sonde.objects.targets import Targets
-from sonde.probe import Firing, Uprobe
 from sonde.probes.pattern import matcher
 from sonde.typed import TYPE_CHECKING
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from sonde.codegen.context import registers
-from sonde.lang.types import size_of
-from sonde.location import Address, InMemory, InRegister, IsValue, Piece
+from sonde.model.location import Address, InMemory, InRegister, IsValue, Piece
+from sonde.model.probe import Firing, Uprobe
+from sonde.model.spec import FetchStep
+from sonde.model.types import size_of
 from sonde.objects.errors import ObjectError
 from sonde.objects.kernel_variables import RESULT
 from sonde.objects.lines import ProbeLine, Wanted
 from sonde.objects.paths import Found, Reached, follow
 from sonde.objects.targets import Targets
 from sonde.objects.user import EVERY_PROCESS, found_file, place_of, user_function
-from sonde.probe import Firing, Uprobe
-from sonde.spec import FetchStep
 from sonde.symbols.dwarf.errors import DebugInfoError, damaged
 from sonde.symbols.dwarf.fetching import fetches, steps
 from sonde.symbols.dwarf.information import open_information

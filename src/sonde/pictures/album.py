@@ -12,13 +12,13 @@ from sonde.consume.options import Options
 from sonde.consume.store import Key
 from sonde.consume.words import Words
 from sonde.formats.profile import Profile
+from sonde.model.spec import AggregationSpec
 from sonde.pictures.frames import Frames
 from sonde.pictures.heat import Columns, Heat
 from sonde.pictures.profiles import profile_of
 from sonde.pictures.requests import HEATMAP, Task
 from sonde.pictures.saved import written
 from sonde.report.symbolizer import Symbolizer
-from sonde.spec import AggregationSpec
 from sonde.typed import NamedTuple
 
 HEAT_RATE = 20_000_000

@@ -9,10 +9,10 @@ from sonde.consume.events import Value
 from sonde.consume.options import Options
 from sonde.consume.stacks import ADDRESS, addresses
 from sonde.formats.profile import INLINED, KERNEL, KEY, USER, Frame
+from sonde.model.spec import Field
 from sonde.report.callers import are_calls, kernel_place, user_place
 from sonde.report.stack import Addresses
 from sonde.report.symbolizer import Symbolizer
-from sonde.spec import Field
 from sonde.typed import cast
 from sonde.visible import visible
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from sonde.buckets import llquantize_values, lquantize_values, quantize_values
-from sonde.spec import AggregationSpec
+from sonde.model.buckets import llquantize_values, lquantize_values, quantize_values
+from sonde.model.spec import AggregationSpec
 from sonde.typed import NamedTuple
 
 MOST_ROWS = 160

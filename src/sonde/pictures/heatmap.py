@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import ceil, sqrt
 
+from sonde.model.spec import AggregationSpec
 from sonde.pictures.colours import LEVELS, style
 from sonde.pictures.heat import Cells, Heat, everything
 from sonde.pictures.heat_rows import Rows, rows_of
 from sonde.pictures.heat_view import heat_view
 from sonde.pictures.page import html_page, svg_file, when
-from sonde.spec import AggregationSpec
 from sonde.typed import Any, NamedTuple
 
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from sonde.consume.events import Value
 from sonde.consume.words import EXTREMES, HISTOGRAMS, Words, counts, scalar, signed
 from sonde.formats.profile import FrameTable, Profile
+from sonde.model.spec import AggregationSpec
 from sonde.pictures.frames import STACKS, Frames
-from sonde.spec import AggregationSpec
 
 
 def has_stack(spec: AggregationSpec) -> bool:

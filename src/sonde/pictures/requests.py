@@ -6,8 +6,8 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 
 from sonde.consume.words import HISTOGRAMS
+from sonde.model.spec import AggregationSpec
 from sonde.pictures.profiles import has_stack
-from sonde.spec import AggregationSpec
 from sonde.target.private_files import STANDARD_OUTPUT
 from sonde.typed import NamedTuple
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from sonde.lang.catalog import ProbeArgument
-from sonde.probe import PerfEvent, Probe
+from sonde.model.catalog import ProbeArgument
+from sonde.model.probe import PerfEvent, Probe
 from sonde.probes.pattern import Pattern, matcher, matches, plain
 from sonde.probes.provider import Block
 from sonde.probes.samples import ARGUMENTS

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from sonde.probe import PerfEvent
+from sonde.model.probe import PerfEvent
 from sonde.probes.counted import SOFTWARE, Software, counted, too_short
 from sonde.probes.pattern import Pattern, matches, plain
 from sonde.target import event_sources

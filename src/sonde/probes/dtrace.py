@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sonde.lang.catalog import ProbeArgument
-from sonde.probe import Internal, Probe
+from sonde.model.catalog import ProbeArgument
+from sonde.model.probe import Internal, Probe
 from sonde.probes.pattern import Pattern, matches
 from sonde.probes.provider import DTRACE
 

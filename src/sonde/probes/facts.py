@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from sonde.lang.types import Array, Enum, Float, Function, Int, Pointer, Qualified, Struct, Type, Typedef
-from sonde.probe import Tracepoint
+from sonde.model.probe import Tracepoint
+from sonde.model.spec import TracingSpec
+from sonde.model.types import Array, Enum, Float, Function, Int, Pointer, Qualified, Struct, Type, Typedef
 from sonde.probes.kernel_types import KernelTypes
 from sonde.probes.tracefs import TraceEvents
-from sonde.spec import TracingSpec
 
 _HASH = 16
 """Hexadecimal digits: enough that two layouts do not look the same by accident."""

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sonde.lang.catalog import ProbeArgument
-from sonde.lang.types import INT, VOID, Function, resolve
-from sonde.probe import KernelFunction, Probe
+from sonde.model.catalog import ProbeArgument
+from sonde.model.probe import KernelFunction, Probe
+from sonde.model.types import INT, VOID, Function, resolve
 from sonde.probes.functions import TraceableFunction, TraceableFunctions
 from sonde.probes.pattern import Pattern, matches, plain
 from sonde.probes.provider import FBT, RAWFBT, Block

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from sonde.lang.catalog import Located
-from sonde.lang.errors import DError
-from sonde.lang.types import size_of
-from sonde.location import Address, Constant, InMemory, Piece
-from sonde.probe import Probe, Uprobe
+from sonde.model.catalog import Located
+from sonde.model.errors import DError
+from sonde.model.location import Address, Constant, InMemory, Piece
+from sonde.model.probe import Probe, Uprobe
+from sonde.model.types import size_of
 from sonde.probes.placement import Surroundings, placed, surroundings
 from sonde.symbols.dwarf.errors import DebugInfoError
 from sonde.symbols.dwarf.points import Point, Points

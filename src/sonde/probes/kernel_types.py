@@ -7,20 +7,8 @@ from collections.abc import Callable, Iterator
 
 from sonde.bpf import btf
 from sonde.bpf.btf import Btf, BtfError, BtfMember, BtfType
-from sonde.lang import types
-from sonde.lang.types import (
-    Array,
-    Enum,
-    Float,
-    Function,
-    Int,
-    Member,
-    Pointer,
-    Qualified,
-    Struct,
-    Type,
-    Typedef,
-)
+from sonde.model import types
+from sonde.model.types import Array, Enum, Float, Function, Int, Member, Pointer, Qualified, Struct, Type, Typedef
 from sonde.typed import TypeVar
 from sonde.untrusted import open_file
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from difflib import get_close_matches
 
-from sonde.probe import Probe
+from sonde.model.probe import Probe
 from sonde.probes.pattern import FIELDS, Pattern, matcher
 
 _FEW = 12

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from sonde.probe import Probe
+from sonde.model.probe import Probe
 from sonde.typed import Protocol
 
 

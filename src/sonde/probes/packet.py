@@ -8,9 +8,9 @@ from __future__ import annotations
 import socket
 from collections.abc import Sequence
 
-from sonde.lang.catalog import ProbeArgument
-from sonde.lang.types import UINT, Pointer, Struct, Typedef
-from sonde.probe import ETHERNET, RAW_IP, Packet, Probe
+from sonde.model.catalog import ProbeArgument
+from sonde.model.probe import ETHERNET, RAW_IP, Packet, Probe
+from sonde.model.types import UINT, Pointer, Struct, Typedef
 from sonde.probes.pattern import Pattern, matcher, matches
 from sonde.probes.provider import PACKET
 from sonde.target import devices

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from sonde.lang.errors import DError
+from sonde.model.errors import DError
 from sonde.typed import NamedTuple
 
 FIELDS = ("provider", "module", "function", "name")

@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from sonde.lang.errors import DError
-from sonde.probe import PerfEvent
+from sonde.model.errors import DError
+from sonde.model.probe import PerfEvent
 from sonde.probes.counted import SOFTWARE, counted, too_short
 from sonde.probes.pattern import Pattern, matcher, plain
 from sonde.target import event_sources

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 
-from sonde.lang.errors import DError
+from sonde.model.errors import DError
 from sonde.probes.pattern import Pattern, plain
 from sonde.probes.source_lines import source_line
 

@@ -3,7 +3,7 @@ thread's data are, is put in, and what cannot be fetched at a probe is refused."
 
 from __future__ import annotations
 
-from sonde.location import (
+from sonde.model.location import (
     MASK,
     Address,
     Binary,
@@ -28,7 +28,7 @@ from sonde.location import (
     Value,
     binary,
 )
-from sonde.probe import Uprobe
+from sonde.model.probe import Uprobe
 from sonde.symbols.dwarf.expressions import UnsupportedError
 from sonde.symbols.elf import ElfFile
 from sonde.symbols.functions import PROGRAM, CodeObject

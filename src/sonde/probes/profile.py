@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from sonde.lang.catalog import ProbeArgument
-from sonde.probe import Probe, Timer
+from sonde.model.catalog import ProbeArgument
+from sonde.model.probe import Probe, Timer
 from sonde.probes.pattern import Pattern, matcher, matches, plain
 from sonde.probes.provider import PROFILE
 from sonde.probes.samples import ARGUMENTS

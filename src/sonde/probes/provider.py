@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sonde.lang.catalog import ProbeArgument
-from sonde.lang.types import Type
-from sonde.probe import Probe
+from sonde.model.catalog import ProbeArgument
+from sonde.model.probe import Probe
+from sonde.model.types import Type
 from sonde.probes.pattern import Pattern
 from sonde.typed import NamedTuple, Protocol
 

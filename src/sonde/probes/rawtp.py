@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator, Sequence
 
-from sonde.lang import types
-from sonde.lang.catalog import ProbeArgument
-from sonde.probe import Probe, RawTracepoint
+from sonde.model import types
+from sonde.model.catalog import ProbeArgument
+from sonde.model.probe import Probe, RawTracepoint
 from sonde.probes.pattern import Pattern, is_word, matcher, matches, plain
 from sonde.probes.provider import RAWTP
 from sonde.probes.tracefs import TraceEvents

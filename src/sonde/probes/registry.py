@@ -7,18 +7,19 @@ from collections.abc import Sequence
 from functools import cached_property
 from importlib import import_module
 
-from sonde.lang.catalog import Derivation, KernelSymbol, Located, ProbeArgument
-from sonde.lang.errors import DError
-from sonde.lang.types import Function, Type
-from sonde.probe import KernelFunction, Probe, RawTracepoint, StaticPattern, StaticProbe, Syscall, Uprobe
+from sonde.model.catalog import Derivation, KernelSymbol, Located, ProbeArgument
+from sonde.model.errors import DError
+from sonde.model.probe import KernelFunction, Probe, RawTracepoint, StaticPattern, StaticProbe, Syscall, Uprobe
+from sonde.model.target import Target
+from sonde.model.types import Function, Type
 from sonde.probes import provider as blocks
 from sonde.probes.offer import Offer
 from sonde.probes.pattern import Pattern, is_word, matcher, matches, plain
 from sonde.probes.provider import FILES, STATIC, Block, Provider, RecordField
-from sonde.target.target import Target
 from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from sonde.model.spec import TracingSpec
     from sonde.probes.counted import CountedEvents
     from sonde.probes.derived.provider import DerivedProvider
     from sonde.probes.fbt import FunctionProvider
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from sonde.probes.usdt import StaticProbes
     from sonde.probes.user_functions import UserFunctions
     from sonde.probes.user_variables import UserVariables
-    from sonde.spec import TracingSpec
     from sonde.symbols.code_objects import CodeObjects
     from sonde.symbols.kallsyms import Kallsyms
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from sonde.lang.catalog import ProbeArgument
-from sonde.lang.types import Pointer, Struct, Typedef
+from sonde.model.catalog import ProbeArgument
+from sonde.model.types import Pointer, Struct, Typedef
 
 CONTEXT = "__perf_sample"
 """The tag of the structure that the program is given."""

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from sonde.lang import types
-from sonde.lang.catalog import ProbeArgument
-from sonde.lang.types import Array, Int, Type, resolve, size_of
-from sonde.probe import Probe, RawTracepoint, Tracepoint
+from sonde.model import types
+from sonde.model.catalog import ProbeArgument
+from sonde.model.probe import Probe, RawTracepoint, Tracepoint
+from sonde.model.types import Array, Int, Type, resolve, size_of
 from sonde.probes import type_names
 from sonde.probes.pattern import Pattern, is_word, matcher, matches, plain
 from sonde.probes.provider import SDT, RecordField

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from sonde.lang.errors import DError
+from sonde.model.errors import DError
 from sonde.probes.pattern import plain
 from sonde.symbols.elf import ElfError
 from sonde.symbols.functions import CodeObject

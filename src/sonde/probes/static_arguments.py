@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from sonde.location import MASK, Constant, Load, Register, ThreadPointer, Value, binary, extend
-from sonde.probe import StaticArgument
+from sonde.model.location import MASK, Constant, Load, Register, ThreadPointer, Value, binary, extend
+from sonde.model.probe import StaticArgument
 from sonde.typed import NamedTuple
 
 FindSymbol = Callable[[str], int | None]

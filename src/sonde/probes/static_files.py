@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from functools import cached_property
 
-from sonde.probe import StaticPattern, StaticSite
+from sonde.model.probe import StaticPattern, StaticSite
 from sonde.probes.installed_files import has_section, with_sections
 from sonde.probes.pattern import matcher
 from sonde.probes.static_sites import SiteError, site_of

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from sonde.lang import types
-from sonde.lang.types import Type, Typedef
-from sonde.probe import StaticSite
+from sonde.model import types
+from sonde.model.probe import StaticSite
+from sonde.model.types import Type, Typedef
 from sonde.probes import static_arguments
 from sonde.symbols.functions import CodeObject
 from sonde.symbols.stapsdt import code_offset, counter_offset, data_address

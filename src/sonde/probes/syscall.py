@@ -11,10 +11,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 
-from sonde.lang import types
-from sonde.lang.catalog import ProbeArgument
-from sonde.lang.types import Int, Pointer, Type, resolve, size_of
-from sonde.probe import Probe, Syscall
+from sonde.model import types
+from sonde.model.catalog import ProbeArgument
+from sonde.model.probe import Probe, Syscall
+from sonde.model.types import Int, Pointer, Type, resolve, size_of
 from sonde.probes import type_names
 from sonde.probes.pattern import Pattern, matcher, matches, plain
 from sonde.probes.provider import SYSCALL

@@ -7,7 +7,7 @@ constant is an input. The definitions leave out `const` here and there; the manu
 
 from __future__ import annotations
 
-from sonde.probe import CHANGES_NOTHING
+from sonde.model.probe import CHANGES_NOTHING
 
 _INPUTS = {
     "bind": "umyaddr", "clock_nanosleep": "rqtp", "clone3": "uargs", "connect": "uservaddr", "epoll_ctl": "event",

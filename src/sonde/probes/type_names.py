@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from sonde.lang import types
-from sonde.lang.types import Array, Int, Pointer, Qualified, Struct, Type, Typedef
+from sonde.model import types
+from sonde.model.types import Array, Int, Pointer, Qualified, Struct, Type, Typedef
 
 Lookup = Callable[[str, str], Type | None]
 """The kernel's type of a keyword (`struct`, `union`, `enum`, or "" for a typedef) and a name."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sonde.lang.errors import DError
-from sonde.probe import Probe
+from sonde.model.errors import DError
+from sonde.model.probe import Probe
 from sonde.symbols.dwarf.points import Point, Points, live_ranges
 from sonde.symbols.dwarf.scopes import Variable
 

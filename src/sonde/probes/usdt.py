@@ -13,9 +13,9 @@ import os
 from collections.abc import Iterator
 from functools import cached_property
 
-from sonde.lang.catalog import ProbeArgument
-from sonde.lang.errors import DError
-from sonde.probe import Probe, StaticPattern, StaticProbe, StaticSite
+from sonde.model.catalog import ProbeArgument
+from sonde.model.errors import DError
+from sonde.model.probe import Probe, StaticPattern, StaticProbe, StaticSite
 from sonde.probes.pattern import Pattern, matcher, plain
 from sonde.probes.provider import STATIC, USDT
 from sonde.probes.static_files import NamedSite, StaticFile, StaticFiles, is_every, shown_name

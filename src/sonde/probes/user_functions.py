@@ -14,9 +14,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 
-from sonde.lang.catalog import ProbeArgument
-from sonde.lang.errors import DError
-from sonde.probe import Probe, Uprobe
+from sonde.model.catalog import ProbeArgument
+from sonde.model.errors import DError
+from sonde.model.probe import Probe, Uprobe
 from sonde.probes.pattern import Pattern, matcher, matches, plain
 from sonde.probes.pid import check, check_name
 from sonde.probes.provider import FILES, PID

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from sonde.lang.errors import DError
+from sonde.model.errors import DError
 from sonde.probes.pattern import matcher, plain
 from sonde.symbols.functions import CodeObject, Function
 from sonde.symbols.nested_names import SEPARATOR

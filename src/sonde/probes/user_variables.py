@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from sonde.lang.catalog import Located
-from sonde.lang.errors import DError
-from sonde.lang.types import size_of
-from sonde.location import Piece, UnreadableError
-from sonde.probe import Firing, Probe, Uprobe
+from sonde.model.catalog import Located
+from sonde.model.errors import DError
+from sonde.model.location import Piece, UnreadableError
+from sonde.model.probe import Firing, Probe, Uprobe
+from sonde.model.types import size_of
 from sonde.probes.global_variables import Globals, Objects
 from sonde.probes.placement import Surroundings, placed, surroundings
 from sonde.probes.source_lines import source_line

@@ -12,17 +12,17 @@ import struct
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 
-from sonde import spec
 from sonde.formats import perf_data, perf_data_blocks
 from sonde.formats import perf_events as perf
 from sonde.formats import perf_features as features
 from sonde.formats import perf_made_records as made
 from sonde.formats.perf_data import Event
 from sonde.formats.perf_data_reader import PerfDataReader
+from sonde.model import spec
+from sonde.model.samples import SAMPLE_TYPE, SampledEvent
 from sonde.recording import build_ids, hardware, running
 from sonde.recording.summary import Summary
 from sonde.recording.unseen import parts
-from sonde.samples import SAMPLE_TYPE, SampledEvent
 from sonde.target.machine import online_cpus, possible_cpus
 from sonde.target.private_files import create, empty
 

@@ -12,7 +12,7 @@ from sonde.formats import perf_events as perf
 from sonde.formats.perf_data_reader import DataRecord
 from sonde.formats.perf_records import SAMPLED
 from sonde.formats.perf_ring import PerfRecord
-from sonde.samples import SampleSink
+from sonde.model.samples import SampleSink
 from sonde.symbols.process_events import ProcessEvent
 
 _TIME = itemgetter(0)

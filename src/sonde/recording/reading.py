@@ -15,11 +15,11 @@ from sonde.formats.perf_data_blocks import Block, BlockReader
 from sonde.formats.perf_data_reader import DataRecord, PerfDataReader
 from sonde.formats.perf_features import EVENT_DESCRIPTIONS, parse_event_names
 from sonde.formats.perf_samples import decode_lost
+from sonde.model.samples import SAMPLE_TYPE, SampledEvent
+from sonde.model.spec import SKIPPED
 from sonde.recording.file import COUNTERS, DESCRIPTION, MAP, RING, UNSEEN
 from sonde.recording.passed import Passed
 from sonde.recording.program_records import Image, ProgramRecords
-from sonde.samples import SAMPLE_TYPE, SampledEvent
-from sonde.spec import SKIPPED
 from sonde.typed import BinaryIO, NamedTuple
 
 _SIZE = struct.Struct("=Q")

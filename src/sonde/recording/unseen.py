@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 
 from sonde.formats import perf_events as perf
 from sonde.formats.perf_records import SAMPLED
-from sonde.spec import (
+from sonde.model.spec import (
     ClearAction,
     ExitAction,
     NormalizeAction,

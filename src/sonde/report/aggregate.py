@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Iterator
 from sonde.consume.events import Row, Table
 from sonde.consume.options import Options
 from sonde.consume.words import HISTOGRAMS, Words, scalar, zero_words
-from sonde.conversion import Conversion
+from sonde.model.conversions import Conversion
+from sonde.model.spec import AggregationSpec
 from sonde.report.escaping import Escaping
 from sonde.report.histogram import histogram
 from sonde.report.lines import has_lines, lines
@@ -15,7 +16,6 @@ from sonde.report.piece import Argument, Piece, environment, field_argument, for
 from sonde.report.printf import printf_pieces
 from sonde.report.stack import Addresses
 from sonde.report.trace import key_piece
-from sonde.spec import AggregationSpec
 from sonde.typed import Any, cast
 
 _Formatter = Callable[[tuple[Any, ...], list[Any]], bytes]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sonde.probe import Probe
+from sonde.model.probe import Probe
 from sonde.visible import single_line_bytes
 
 Escape = Callable[[bytes], bytes]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sonde.buckets import QUANTIZE_ZERO, llquantize_values, lquantize_values, quantize_values
 from sonde.consume.words import counts
-from sonde.spec import AggregationSpec
+from sonde.model.buckets import QUANTIZE_ZERO, llquantize_values, lquantize_values, quantize_values
+from sonde.model.spec import AggregationSpec
 
 _HEADING = b"\n%16s %41s %-9s\n" % (b"value", b"------------- Distribution -------------", b"count")
 _WIDTH = 40

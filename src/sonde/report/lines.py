@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from sonde.consume.events import Row, Table
 from sonde.consume.options import Options
 from sonde.consume.words import HISTOGRAMS, counts, scalar, zero_words
+from sonde.model.spec import AggregationSpec
 from sonde.report.histogram import bar, labels_of, range_of
-from sonde.spec import AggregationSpec
 from sonde.typed import Any
 
 _LEAST = 16

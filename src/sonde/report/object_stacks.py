@@ -9,8 +9,8 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator, Sequence
 
+from sonde.model.spec import TypeSpec
 from sonde.report.stack import Addresses
-from sonde.spec import TypeSpec
 from sonde.typed import NamedTuple
 
 _PROCESSES = ("tgid", "pid_tgid", "tgid_pid", "pid")

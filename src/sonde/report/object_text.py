@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from sonde.bpf import maps
 from sonde.consume.options import Options
+from sonde.model.spec import MapSpec, TypeSpec
 from sonde.report.hexdump import hexdump
 from sonde.report.object_stacks import Stacks
 from sonde.report.output import Output
 from sonde.report.stack import Addresses
 from sonde.report.symbolizer import NoNames, Symbolizer
 from sonde.report.value import value_text
-from sonde.spec import MapSpec, TypeSpec
 from sonde.typed import NamedTuple
 from sonde.visible import visible, visible_lines_bytes
 

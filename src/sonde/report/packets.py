@@ -11,9 +11,9 @@ import struct
 import subprocess
 
 from sonde.consume.events import RING_HEADER
+from sonde.model.spec import Field, PacketAction
 from sonde.report.hexdump import hexdump
 from sonde.report.output import Output
-from sonde.spec import Field, PacketAction
 from sonde.untrusted import open_file
 
 _MAGIC, _VERSION, _LONGEST = 0xA1B23C4D, (2, 4), 65535

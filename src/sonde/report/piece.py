@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from sonde.conversion import MOST_COLUMNS, Conversion
+from sonde.model.conversions import MOST_COLUMNS, Conversion
+from sonde.model.spec import LITERAL, Field
 from sonde.report.dates import date_and_time, full_date
 from sonde.report.escape import escaped_in_octal
 from sonde.report.escaping import Escaping, escaped_by, mappings
 from sonde.report.hexdump import hexdump, is_printable
 from sonde.report.number import as_real, c_integer, wide_character
 from sonde.report.stack import Addresses
-from sonde.spec import LITERAL, Field
 from sonde.typed import Any, NamedTuple
 from sonde.visible import visible_lines
 

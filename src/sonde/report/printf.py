@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from sonde.conversion import Conversion
+from sonde.model.conversions import Conversion
 from sonde.report.escaping import Escaping
 from sonde.report.piece import Argument, Piece, is_dynamic, literal, shown_value
 

@@ -10,12 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from sonde.consume.decode import Columns, columns, compile_comprehension
 from sonde.consume.events import RING_HEADER
-from sonde.conversion import MOST_COLUMNS
-from sonde.report.escaping import Escaping, escaping_for
-from sonde.report.piece import Piece, field_argument, formatting_source
-from sonde.report.printf import printf_pieces
-from sonde.report.trace import shown_field, trace_piece
-from sonde.spec import (
+from sonde.model.conversions import MOST_COLUMNS
+from sonde.model.spec import (
     Action,
     CaptureAction,
     CommandAction,
@@ -25,6 +21,10 @@ from sonde.spec import (
     TraceAction,
     TracememAction,
 )
+from sonde.report.escaping import Escaping, escaping_for
+from sonde.report.piece import Piece, field_argument, formatting_source
+from sonde.report.printf import printf_pieces
+from sonde.report.trace import shown_field, trace_piece
 from sonde.typed import Any, NamedTuple
 
 Formatter = Callable[[memoryview], list[bytes]]

@@ -14,8 +14,8 @@ from time import monotonic
 
 from sonde.formats import perf_events as perf
 from sonde.formats.perf_samples import Sample, decode_sample
+from sonde.model.samples import SampledEvent
 from sonde.report.stack import Addresses
-from sonde.samples import SampledEvent
 from sonde.typed import NamedTuple
 from sonde.untrusted import read_kernel
 

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from sonde.consume.events import Value
 from sonde.consume.options import Options
 from sonde.consume.stacks import ADDRESS, addresses, process_of
+from sonde.model.spec import Field
 from sonde.report.callers import are_calls, kernel_place, user_place
 from sonde.report.symbolizer import Symbolizer
-from sonde.spec import Field
 from sonde.visible import single_line, visible
 
 _MOST_PROCESSES = 4096

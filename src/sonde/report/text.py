@@ -6,8 +6,9 @@ from collections.abc import Iterable, Sequence
 
 from sonde.consume.events import Drop, Fault, Record, Table
 from sonde.consume.options import Options
-from sonde.conversion import Conversion
-from sonde.probe import Probe
+from sonde.model.conversions import Conversion
+from sonde.model.probe import Probe
+from sonde.model.spec import Action, CommandAction, OtherAction, PacketAction, RecordLayout, TracingSpec
 from sonde.report.commands import Act, perform
 from sonde.report.escaping import Escaping, escaping_for
 from sonde.report.flow import HEADING as FLOW_HEADING
@@ -18,7 +19,6 @@ from sonde.report.piece import Piece, environment
 from sonde.report.record import Formatter, Style, compile_actions, widest
 from sonde.report.stack import Addresses
 from sonde.report.symbolizer import NoNames, Symbolizer
-from sonde.spec import Action, CommandAction, OtherAction, PacketAction, RecordLayout, TracingSpec
 from sonde.typed import TYPE_CHECKING, Any, BinaryIO
 from sonde.visible import single_line, single_line_bytes, visible, visible_bytes
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from sonde.model.spec import LITERAL, Field
 from sonde.report.escaping import Escaping, escaped_by
 from sonde.report.piece import Piece
-from sonde.spec import LITERAL, Field
 
 _SIGNED = {1: b" %3d", 2: b" %5d", 4: b" %10d", 8: b" %19d"}
 _UNSIGNED = {1: b" %3d", 2: b" %5d", 4: b" %10d", 8: b" %20d"}

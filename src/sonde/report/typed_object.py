@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sonde.model.spec import MemberSpec, TypeSpec
 from sonde.report.escape import escaped
 from sonde.report.number import REALS, real_text
-from sonde.spec import MemberSpec, TypeSpec
 from sonde.visible import visible
 
 _INDENT = 44

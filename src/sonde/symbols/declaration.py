@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sonde.lang.types import Array, Enum, Float, Int, Pointer, Struct, Type, align_of, name_of, resolve, size_of
-from sonde.spec import Fetch
+from sonde.model.spec import Fetch
+from sonde.model.types import Array, Enum, Float, Int, Pointer, Struct, Type, align_of, name_of, resolve, size_of
 from sonde.typed import NamedTuple
 from sonde.visible import visible
 

@@ -13,7 +13,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable
 
-from sonde.spec import (
+from sonde.model.spec import (
     UNWIND_BLOCKS,
     UNWIND_CUT,
     UNWIND_FILE,

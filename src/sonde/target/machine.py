@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 
-from sonde.target.target import Target
+from sonde.model.target import Target
 from sonde.untrusted import kernel_lines, kernel_text, read_kernel
 
 INITIAL_PID_NAMESPACE = 0xEFFFFFFC

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from sonde.codegen.generation import Generation, ProbeIndex
 from sonde.codegen.identity import process
 from sonde.codegen.ir import Imm, Operand
-from sonde.probe import Probe
+from sonde.model.probe import Probe
 
 
 def numbered(probes: Sequence[Probe]) -> ProbeIndex:

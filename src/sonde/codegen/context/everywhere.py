@@ -16,9 +16,9 @@ from sonde.codegen.ir import Imm, Operand
 from sonde.codegen.names import argument_offset, row
 from sonde.codegen.places import Memory, Place, Remote
 from sonde.codegen.routines import sites
-from sonde.lang.types import Type
-from sonde.probe import Probe, StaticPattern
-from sonde.spec import ABSENT, IN_MEMORY, SITES, UNKNOWN
+from sonde.model.probe import Probe, StaticPattern
+from sonde.model.spec import ABSENT, IN_MEMORY, SITES, UNKNOWN
+from sonde.model.types import Type
 
 
 class EverywhereContext:

@@ -14,9 +14,9 @@ from sonde.codegen.convention import REGISTERS, Parameter
 from sonde.codegen.generation import Generation, Unsupported
 from sonde.codegen.ir import Imm, Operand
 from sonde.codegen.places import Memory, Place, Remote
-from sonde.lang.errors import Position
-from sonde.lang.types import Array, Function, Pointer, Struct, Type, Void, is_signed, resolve, size_of
-from sonde.probe import KernelFunction, Probe
+from sonde.model.errors import Position
+from sonde.model.probe import KernelFunction, Probe
+from sonde.model.types import Array, Function, Pointer, Struct, Type, Void, is_signed, resolve, size_of
 
 Signature = Callable[[Probe], Function | None]
 """The type of a probe's function, None where it is not known."""

@@ -8,8 +8,8 @@ from sonde.codegen.context.plain import trusts_nothing
 from sonde.codegen.generation import Generation
 from sonde.codegen.ir import Imm, Operand
 from sonde.codegen.places import Place
-from sonde.lang.types import Type, is_signed, size_of
-from sonde.probe import Probe
+from sonde.model.probe import Probe
+from sonde.model.types import Type, is_signed, size_of
 
 
 class GeneralContext:

@@ -9,9 +9,9 @@ from sonde.codegen.faults import unpacked
 from sonde.codegen.generation import Generation, Unsupported
 from sonde.codegen.ir import Imm, Operand
 from sonde.codegen.places import Place
-from sonde.lang.errors import Position
-from sonde.lang.types import Type
-from sonde.probe import Probe
+from sonde.model.errors import Position
+from sonde.model.probe import Probe
+from sonde.model.types import Type
 
 _NOWHERE = Position(None, 1, 1)
 

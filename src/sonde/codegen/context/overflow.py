@@ -12,8 +12,8 @@ from sonde.codegen.context.plain import no_errno
 from sonde.codegen.generation import Generation
 from sonde.codegen.ir import Imm, Operand
 from sonde.codegen.places import Place
-from sonde.lang.types import Type
-from sonde.probe import Probe, Timer
+from sonde.model.probe import Probe, Timer
+from sonde.model.types import Type
 
 ADDR = 176
 """Offset of `addr` in the context."""

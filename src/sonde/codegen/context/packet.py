@@ -12,8 +12,8 @@ from sonde.codegen.generation import Generation
 from sonde.codegen.ir import Imm, Operand
 from sonde.codegen.packet_access import PassingPacket
 from sonde.codegen.places import Place
-from sonde.lang.types import Type
-from sonde.probe import SOCKET, TCX, XDP_GENERIC, XDP_NATIVE, Packet, Probe
+from sonde.model.probe import SOCKET, TCX, XDP_GENERIC, XDP_NATIVE, Packet, Probe
+from sonde.model.types import Type
 
 _KIND = 4
 """In struct __sk_buff: pkt_type."""

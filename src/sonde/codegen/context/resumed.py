@@ -9,9 +9,9 @@ from sonde.codegen.deferral import ARGUMENTS, INDEX, TIME, WHERE, kept_firing
 from sonde.codegen.generation import Generation, ProbeIndex
 from sonde.codegen.ir import Imm, Operand, Reg
 from sonde.codegen.places import Place
-from sonde.lang.types import Type, is_signed, size_of
-from sonde.probe import Probe, RawTracepoint
-from sonde.spec import WAITING
+from sonde.model.probe import Probe, RawTracepoint
+from sonde.model.spec import WAITING
+from sonde.model.types import Type, is_signed, size_of
 
 
 class ResumedContext:

@@ -12,9 +12,9 @@ from sonde.codegen.generation import Generation, ProbeIndex, Unsupported
 from sonde.codegen.ir import Imm, Operand
 from sonde.codegen.locations import number as number_of
 from sonde.codegen.places import Place
-from sonde.lang.errors import Position
-from sonde.lang.types import Type
-from sonde.probe import Probe, StaticArgument, StaticProbe, StaticSite, Uprobe
+from sonde.model.errors import Position
+from sonde.model.probe import Probe, StaticArgument, StaticProbe, StaticSite, Uprobe
+from sonde.model.types import Type
 
 
 def expanded(

@@ -16,8 +16,8 @@ from sonde.codegen.generation import Generation, ProbeIndex
 from sonde.codegen.ir import Imm, Operand, Reg
 from sonde.codegen.names import probe_id
 from sonde.codegen.places import Place
-from sonde.lang.types import Struct, Type, is_signed, size_of
-from sonde.probe import Probe, Syscall
+from sonde.model.probe import Probe, Syscall
+from sonde.model.types import Struct, Type, is_signed, size_of
 
 _STATUS_OFFSET = 16
 """struct thread_info.status where BTF does not tell (x86, since Linux 5.11)."""

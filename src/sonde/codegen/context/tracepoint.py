@@ -14,9 +14,9 @@ from sonde.codegen.context.plain import no_errno, trusts_nothing
 from sonde.codegen.generation import Generation, Unsupported
 from sonde.codegen.ir import Imm, Operand
 from sonde.codegen.places import Memory, Place, Remote
-from sonde.lang.errors import Position
-from sonde.lang.types import Array, Int, Struct, Type, is_signed, resolve, size_of
-from sonde.probe import Probe, RawTracepoint, Tracepoint
+from sonde.model.errors import Position
+from sonde.model.probe import Probe, RawTracepoint, Tracepoint
+from sonde.model.types import Array, Int, Struct, Type, is_signed, resolve, size_of
 from sonde.typed import Protocol
 
 

@@ -13,9 +13,9 @@ from sonde.codegen.context.plain import no_errno, trusts_nothing
 from sonde.codegen.generation import Generation, Unsupported
 from sonde.codegen.ir import Imm, Operand
 from sonde.codegen.places import Place, Remote
-from sonde.lang.errors import DError, Position
-from sonde.lang.types import Type
-from sonde.probe import Probe, Uprobe
+from sonde.model.errors import DError, Position
+from sonde.model.probe import Probe, Uprobe
+from sonde.model.types import Type
 
 _ARGUMENTS = (registers.DI, registers.SI, registers.DX, registers.CX, registers.R8, registers.R9)
 """Where a function finds its first integer arguments."""

@@ -1,0 +1,1 @@
+"""Subprograms that generated code calls."""

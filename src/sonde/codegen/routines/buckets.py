@@ -1,10 +1,10 @@
-"""Which bucket a value belongs in (`sonde.buckets`): subprograms from a value to a word's number."""
+"""Which bucket a value belongs in (`sonde.model.buckets`): subprograms from a value to a word's number."""
 
 from __future__ import annotations
 
-from sonde.buckets import QUANTIZE_ZERO, llquantize_values
 from sonde.codegen.builder import Builder
 from sonde.codegen.ir import Function, Imm, Operand, Reg
+from sonde.model.buckets import QUANTIZE_ZERO, llquantize_values
 
 
 def quantize_bucket() -> Function:

@@ -28,7 +28,7 @@ from sonde.codegen.routines.unwinding import (
     search,
 )
 from sonde.codegen.routines.work import get, put, repeat, step_of_loop, stop_if
-from sonde.spec import UNWIND_ROWS
+from sonde.model.spec import UNWIND_ROWS
 
 (
     _AT, _STOP, _WITHIN, _LOCATION, _KIND, _OFFSET, _MORE, _RBP, _RBP_BY, _RBX, _RBX_BY, _IS_LAST, _IS_KEPT, _IS_WHOLE,

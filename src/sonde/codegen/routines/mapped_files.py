@@ -11,19 +11,9 @@ from sonde.bpf.helpers import NUMBERS
 from sonde.codegen.builder import Builder
 from sonde.codegen.ir import Function, Imm, MapDescriptor, Operand, Reg, SlotAddress
 from sonde.codegen.routines import unwinding
-from sonde.codegen.routines.unwinding import (
-    BIAS,
-    END,
-    LOOK,
-    NODE,
-    NODE_SIZE,
-    PROCESS,
-    RETURNS,
-    SPACE,
-    START,
-)
+from sonde.codegen.routines.unwinding import BIAS, END, LOOK, NODE, NODE_SIZE, PROCESS, RETURNS, SPACE, START
 from sonde.codegen.routines.work import get, put
-from sonde.spec import UNWIND_FILES, UNWIND_WANTED
+from sonde.model.spec import UNWIND_FILES, UNWIND_WANTED
 from sonde.typed import NamedTuple
 
 

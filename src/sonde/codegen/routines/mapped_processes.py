@@ -11,7 +11,7 @@ from sonde.codegen.ir import Function, Imm
 from sonde.codegen.routines import unwinding
 from sonde.codegen.routines.unwinding import BIAS, END, LOOK, MAPPINGS, SPACE, START
 from sonde.codegen.routines.work import get, put
-from sonde.spec import UNWIND_MAPPINGS
+from sonde.model.spec import UNWIND_MAPPINGS
 
 _SIZE, _STEPS = 32, 16
 _START, _END, _BIAS, _OBJECT = 0, 8, 16, 24

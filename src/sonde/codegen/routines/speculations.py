@@ -5,7 +5,7 @@ from __future__ import annotations
 from sonde.bpf.helpers import NUMBERS
 from sonde.codegen.builder import Builder
 from sonde.codegen.ir import Atomic, Function, Imm, MapDescriptor, Reg, SlotAddress
-from sonde.spec import CLAIMED, CLOSED, FREE, SPECULATING, SPECULATION_COUNTS, SPECULATIONS
+from sonde.model.spec import CLAIMED, CLOSED, FREE, SPECULATING, SPECULATION_COUNTS, SPECULATIONS
 
 BUSY = 0xFFFF
 """Not the number of a speculation."""

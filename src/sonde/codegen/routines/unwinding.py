@@ -14,7 +14,7 @@ from sonde.bpf.helpers import NUMBERS
 from sonde.codegen.builder import Builder
 from sonde.codegen.ir import Function, Imm, MapDescriptor, Operand, Reg, SlotAddress
 from sonde.codegen.routines.work import at, get, put, repeat, step_of_loop, stop_if
-from sonde.spec import UNWIND_BLOCKS, UNWIND_OBJECTS, UNWIND_PAGE, UNWIND_ROWS, UNWIND_RULES
+from sonde.model.spec import UNWIND_BLOCKS, UNWIND_OBJECTS, UNWIND_PAGE, UNWIND_ROWS, UNWIND_RULES
 
 (
     PC, SP, BP, LOOK, COUNT, START, END, BIAS, FIRST_ROW, FIRST_BLOCK, BLOCKS, FIRST_RULE, SPACE, MAPPINGS, MISSED,

@@ -11,7 +11,7 @@ from sonde.codegen.kernels import require_loops
 from sonde.codegen.places import Memory
 from sonde.codegen.routines.texts import BYTES, INPUT, LENGTH, MAPPED_ALONE, SIZE, TEXT
 from sonde.codegen.subroutines.results import get, moved, part_into, put
-from sonde.lang import program as tree
+from sonde.model import program as tree
 
 AF_INET, AF_INET6 = 2, 10
 """Address families (include/linux/socket.h)."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from sonde.codegen.generation import Generation
 from sonde.codegen.ir import Operand
 from sonde.codegen.structures import offset_of
-from sonde.lang import program as tree
-from sonde.lang.types import Struct
+from sonde.model import program as tree
+from sonde.model.types import Struct
 
 
 def progenyof(g: Generation, e: tree.Call) -> Operand:

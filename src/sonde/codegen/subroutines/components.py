@@ -8,16 +8,8 @@ from sonde.codegen.kernels import require_loops
 from sonde.codegen.places import Memory
 from sonde.codegen.routines.components import BEFORE, END, LENGTH, START, WRITTEN
 from sonde.codegen.strings import store_text
-from sonde.codegen.subroutines.results import (
-    argument_in,
-    get,
-    layout,
-    moved,
-    part_into,
-    put,
-    routine_name,
-)
-from sonde.lang import program as tree
+from sonde.codegen.subroutines.results import argument_in, get, layout, moved, part_into, put, routine_name
+from sonde.model import program as tree
 
 
 def _worked(g: Generation, e: tree.Call, routine: str) -> Memory:

@@ -10,8 +10,8 @@ from sonde.bpf import maps as kinds
 from sonde.codegen.generation import Generation
 from sonde.codegen.integers import trusted_argument
 from sonde.codegen.ir import Imm, MapDescriptor, Operand
-from sonde.lang import program as tree
-from sonde.spec import FAMILY, MapSpec
+from sonde.model import program as tree
+from sonde.model.spec import FAMILY, MapSpec
 
 _CREATE = 1
 """BPF_LOCAL_STORAGE_GET_F_CREATE (include/uapi/linux/bpf.h)."""

@@ -9,7 +9,7 @@ from sonde.codegen.places import Memory
 from sonde.codegen.routines import json_values as routine
 from sonde.codegen.strings import store_null
 from sonde.codegen.subroutines.results import argument_in, get, layout, moved, part_into, put, routine_name
-from sonde.lang import program as tree
+from sonde.model import program as tree
 
 
 def json(g: Generation, e: tree.Call, memory: Memory, size: int) -> None:

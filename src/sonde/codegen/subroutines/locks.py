@@ -8,8 +8,8 @@ from sonde.codegen.generation import Generation
 from sonde.codegen.integers import object_address
 from sonde.codegen.ir import Imm, Operand
 from sonde.codegen.structures import offset_of, read_member
-from sonde.lang import program as tree
-from sonde.lang.types import Pointer, Struct, resolve
+from sonde.model import program as tree
+from sonde.model.types import Pointer, Struct, resolve
 
 _MUTEX_FLAGS = 7
 """The bits of a mutex's owner word that are no part of the address (kernel/locking/mutex.h). An rtmutex, which a mutex

@@ -10,8 +10,8 @@ from sonde.codegen.ir import Imm, Operand
 from sonde.codegen.places import Memory, Remote
 from sonde.codegen.region import allocate, bounded, size_of_region, span
 from sonde.codegen.strings import characters, characters_into
-from sonde.lang import program as tree
-from sonde.lang.types import String, resolve
+from sonde.model import program as tree
+from sonde.model.types import String, resolve
 
 
 def alloca(g: Generation, e: tree.Call) -> Operand:

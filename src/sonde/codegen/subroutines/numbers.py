@@ -12,7 +12,7 @@ from sonde.codegen.places import Memory
 from sonde.codegen.routines import bases, characters
 from sonde.codegen.routines.texts import DIGITS, LENGTH, SIZE, TEXT
 from sonde.codegen.subroutines.results import argument_in, get, layout, moved, part_into, put, routine_name
-from sonde.lang import program as tree
+from sonde.model import program as tree
 
 
 def rand(g: Generation, e: tree.Call) -> Operand:

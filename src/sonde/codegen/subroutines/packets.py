@@ -15,7 +15,7 @@ from sonde.codegen.places import Memory
 from sonde.codegen.routines.texts import INPUT, SIZE
 from sonde.codegen.subroutines import addresses
 from sonde.codegen.subroutines.results import moved
-from sonde.lang import program as tree
+from sonde.model import program as tree
 
 _BYTES = {4: 4, 6: 16, 1: 6}
 """Of an address, by its kind."""

@@ -12,7 +12,7 @@ from sonde.codegen.places import Memory
 from sonde.codegen.routines.paths import BUFFER_SIZE, PATH_MAX, Offsets
 from sonde.codegen.strings import limit
 from sonde.codegen.structures import offset_of
-from sonde.lang import program as tree
+from sonde.model import program as tree
 
 _TOLD = "paths"
 """The feature of a target with a helper that gives paths as text."""

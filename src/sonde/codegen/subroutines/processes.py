@@ -10,7 +10,7 @@ from sonde.codegen.ir import Imm, Operand
 from sonde.codegen.places import Memory
 from sonde.codegen.resident import read_user
 from sonde.codegen.strings import limit
-from sonde.lang import program as tree
+from sonde.model import program as tree
 
 _LOW_SEVEN = 0x7F7F7F7F7F7F7F7F
 _BLANKS = 0x2020202020202020

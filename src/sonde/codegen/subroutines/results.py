@@ -8,7 +8,7 @@ from sonde.codegen.ir import Imm, Operand
 from sonde.codegen.places import Memory
 from sonde.codegen.routines.work import Work
 from sonde.codegen.strings import characters, copy_characters, limit
-from sonde.lang import program as tree
+from sonde.model import program as tree
 
 
 def layout(g: Generation) -> Work:

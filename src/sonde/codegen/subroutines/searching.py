@@ -12,17 +12,9 @@ from sonde.codegen.places import Memory
 from sonde.codegen.routines import tokens
 from sonde.codegen.routines.searching import FOUND, LENGTH, SOUGHT_LENGTH, START, STEP
 from sonde.codegen.strings import characters, copy_characters, store_null
-from sonde.codegen.subroutines.results import (
-    argument_in,
-    get,
-    layout,
-    moved,
-    part_into,
-    put,
-    routine_name,
-)
-from sonde.lang import program as tree
-from sonde.lang.walk import is_zero
+from sonde.codegen.subroutines.results import argument_in, get, layout, moved, part_into, put, routine_name
+from sonde.model import program as tree
+from sonde.model.walk import is_zero
 
 
 def _prepared(g: Generation, e: tree.Call) -> Memory:

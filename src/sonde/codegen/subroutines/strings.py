@@ -12,7 +12,7 @@ from sonde.codegen.resident import read_user, require_read
 from sonde.codegen.routines.characters import LENGTH as CASE_LENGTH
 from sonde.codegen.strings import characters, copy_characters, limit, read, string_length
 from sonde.codegen.subroutines.results import argument_in, get, layout, moved, part_into, put, routine_name
-from sonde.lang import program as tree
+from sonde.model import program as tree
 
 
 def strlen(g: Generation, e: tree.Call) -> Operand:

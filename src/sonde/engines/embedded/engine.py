@@ -5,7 +5,7 @@ from __future__ import annotations
 from sonde.engines.embedded.followed import FollowedGroup
 from sonde.engines.embedded.stamps import StampValues
 from sonde.engines.embedded.tracing import EmbeddedTracing
-from sonde.spec import TracingSpec
+from sonde.model.spec import TracingSpec
 
 
 class EmbeddedEngine:

@@ -6,11 +6,11 @@ import select
 import time
 from collections.abc import Callable, Mapping, Sequence
 
-from sonde.engines.base import AbortedError
 from sonde.engines.embedded.followed import FollowedGroup
 from sonde.engines.embedded.machine.memory import AccessError
 from sonde.engines.embedded.sources.stops import Handler, Record
 from sonde.engines.embedded.sources.timers import TimerSource
+from sonde.model.errors import AbortedError
 from sonde.target import stops
 from sonde.target.launch import GuardianError
 from sonde.typed import Protocol

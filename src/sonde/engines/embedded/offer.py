@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from sonde.engines.embedded.kernel_types import TRACEPOINTS, description
-from sonde.probe import Internal, PerfEvent, Probe, RawTracepoint, Syscall, Timer
+from sonde.model.probe import Internal, PerfEvent, Probe, RawTracepoint, Syscall, Timer
 
 _PROVIDERS = ("dtrace", "syscall", "profile", "rawtp", "proc", "sched", "cpc", "perf")
 

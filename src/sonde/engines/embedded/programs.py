@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 
 from sonde.bpf.instructions import CALL, JMP, decode, encode
-from sonde.engines.base import EngineError
 from sonde.engines.embedded.environment import Environment
 from sonde.engines.embedded.helpers.table import helpers_by_map, make_helpers
 from sonde.engines.embedded.machine.linking import LinkError, link
@@ -14,7 +13,8 @@ from sonde.engines.embedded.machine.translator import translate
 from sonde.engines.embedded.maps.base import Map
 from sonde.engines.embedded.verification import verify_here
 from sonde.engines.embedded.verifier.verify import Refusal
-from sonde.spec import ProbeSpec, ProgramSpec, Stamp
+from sonde.model.errors import EngineError
+from sonde.model.spec import ProbeSpec, ProgramSpec, Stamp
 from sonde.typed import NamedTuple
 
 Run = Callable[[int], int]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from sonde.engines.base import EngineError
 from sonde.engines.embedded.maps.object_array import ObjectArray
 from sonde.engines.embedded.perf.attributes import Attributes
 from sonde.engines.embedded.perf.events import PerfEvent
@@ -11,6 +10,7 @@ from sonde.engines.embedded.perf.ring import PAGE
 from sonde.engines.merged_ring import MergedRing
 from sonde.formats import perf_events as perf
 from sonde.formats.perf_ring import PerfRingReader
+from sonde.model.errors import EngineError
 
 
 class RecordRing:

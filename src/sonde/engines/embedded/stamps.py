@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from sonde.engines.base import EngineError
-from sonde.spec import Stamp
+from sonde.model.errors import EngineError
+from sonde.model.spec import Stamp
 from sonde.target import machine
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from sonde.bpf.helpers import CPU_TIME
-from sonde.engines.base import AbortedError, EngineError, SiteOfFile
+from sonde.engines.base import SiteOfFile
 from sonde.engines.embedded.environment import Environment
 from sonde.engines.embedded.events import Events
 from sonde.engines.embedded.followed import FollowedGroup
@@ -33,7 +33,8 @@ from sonde.engines.embedded.structures import Structures
 from sonde.engines.embedded.task import Access, Task
 from sonde.engines.embedded.threads import Threads
 from sonde.engines.kernel.ring import KernelRing
-from sonde.spec import (
+from sonde.model.errors import AbortedError, EngineError
+from sonde.model.spec import (
     LOST_SWITCHES,
     LOST_TICKS,
     PERF_RINGS,

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from sonde.engines.base import EngineError
 from sonde.engines.embedded.helpers.table import SUPPORTED
 from sonde.engines.embedded.kernel_types import TRACEPOINTS, pointed_to, size_of
 from sonde.engines.embedded.maps.creation import check_kind
 from sonde.engines.embedded.verifier.state import State
 from sonde.engines.embedded.verifier.verify import Verified, verify
-from sonde.spec import MapSpec, ProgramSpec
+from sonde.model.errors import EngineError
+from sonde.model.spec import MapSpec, ProgramSpec
 
 
 def verify_here(

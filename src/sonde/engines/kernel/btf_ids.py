@@ -13,11 +13,11 @@ import struct
 from sonde.bpf import instructions as i
 from sonde.bpf import programs
 from sonde.bpf.helpers import NUMBERS
-from sonde.engines.base import EngineError
 from sonde.engines.kernel import commands
 from sonde.engines.kernel.commands import Code
 from sonde.engines.kernel.failures import explain
 from sonde.engines.kernel.programs import TypeReference
+from sonde.model.errors import EngineError
 
 KIND_TYPEDEF, KIND_FUNC = 8, 12
 _NAME_SIZE = 128

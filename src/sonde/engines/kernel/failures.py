@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 
-from sonde.engines.base import EngineError
+from sonde.model.errors import EngineError
 
 NOT_SUPPORTED = frozenset({errno.EINVAL, errno.EOPNOTSUPP, errno.ENOSYS, errno.E2BIG, 524})
 """What the kernel says to commands, flags and kinds of objects it does not know; 524 is ENOTSUPP (linux/errno.h)."""

@@ -7,9 +7,9 @@ import os
 import struct
 from contextlib import suppress
 
-from sonde.engines.base import EngineError
 from sonde.engines.kernel import commands
 from sonde.engines.kernel.maps import KernelMap
+from sonde.model.errors import EngineError
 from sonde.target import proc
 from sonde.target.descendants import descendants
 

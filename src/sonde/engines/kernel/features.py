@@ -13,13 +13,13 @@ from sonde.bpf import instructions as i
 from sonde.bpf import maps, programs
 from sonde.bpf.btf_writer import INT_SIGNED, BtfBuilder, pack_func_info
 from sonde.bpf.helpers import NUMBERS
-from sonde.engines.base import EngineError
 from sonde.engines.kernel import commands, perf_events
 from sonde.engines.kernel.btf_ids import TypeFinder
 from sonde.engines.kernel.commands import Code
 from sonde.engines.kernel.failures import NOT_SUPPORTED
 from sonde.engines.kernel.maps import create
-from sonde.spec import MapSpec
+from sonde.model.errors import EngineError
+from sonde.model.spec import MapSpec
 from sonde.target.machine import online_cpus
 from sonde.typed import NamedTuple
 from sonde.untrusted import lines, open_regular, read_kernel

@@ -7,12 +7,12 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 
 from sonde.bpf import programs
-from sonde.engines.base import EngineError
 from sonde.engines.kernel import commands, perf_events
 from sonde.engines.kernel.failures import NOT_SUPPORTED, explain
 from sonde.engines.kernel.programs import LoadedProgram
-from sonde.probe import KernelFunction
-from sonde.spec import ProbeSpec
+from sonde.model.errors import EngineError
+from sonde.model.probe import KernelFunction
+from sonde.model.spec import ProbeSpec
 from sonde.symbols.kallsyms import Kallsyms
 
 Hold = Callable[[LoadedProgram, int, int], int]

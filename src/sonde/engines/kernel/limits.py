@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sonde.spec import TracingSpec
+from sonde.model.spec import TracingSpec
 from sonde.target.machine import online_cpus
 
 _USUAL = 1024

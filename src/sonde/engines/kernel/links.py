@@ -10,11 +10,11 @@ import os
 from collections.abc import Callable
 
 from sonde.bpf import programs
-from sonde.engines.base import EngineError
 from sonde.engines.kernel import commands, perf_events
 from sonde.engines.kernel.failures import NOT_SUPPORTED, explain
 from sonde.engines.kernel.programs import LoadedProgram
-from sonde.probe import (
+from sonde.model.errors import EngineError
+from sonde.model.probe import (
     General,
     Internal,
     KernelFunction,

@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 
 from sonde.bpf import maps
-from sonde.engines.base import EngineError
 from sonde.engines.kernel import commands
 from sonde.engines.kernel.commands import Batch, TypedMap
 from sonde.engines.kernel.failures import NOT_SUPPORTED, explain
-from sonde.spec import MapSpec
+from sonde.model.errors import EngineError
+from sonde.model.spec import MapSpec
 from sonde.untrusted import read_kernel
 
 _BATCH_BYTES = 1 << 22

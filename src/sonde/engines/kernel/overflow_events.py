@@ -10,16 +10,16 @@ import errno
 import os
 from collections.abc import Callable, Sequence
 
-from sonde.engines.base import EngineError
 from sonde.engines.kernel import perf_events
 from sonde.engines.kernel.failures import explain
 from sonde.engines.kernel.limits import allow_more_descriptors
 from sonde.engines.kernel.perf_events import Opening
 from sonde.engines.kernel.programs import LoadedProgram
 from sonde.formats import perf_events as perf
-from sonde.probe import PerfEvent, Probe, Timer
-from sonde.samples import SAMPLE_TYPE, SampledEvent, SampleRequest, Take
-from sonde.spec import ProgramSpec
+from sonde.model.errors import EngineError
+from sonde.model.probe import PerfEvent, Probe, Timer
+from sonde.model.samples import SAMPLE_TYPE, SampledEvent, SampleRequest, Take
+from sonde.model.spec import ProgramSpec
 from sonde.target import event_sources, proc
 from sonde.target.machine import online_cpus
 from sonde.typed import TYPE_CHECKING

@@ -7,11 +7,11 @@ import socket
 import struct
 
 from sonde.bpf import programs
-from sonde.engines.base import EngineError
 from sonde.engines.kernel import commands
 from sonde.engines.kernel.failures import explain
 from sonde.engines.kernel.programs import LoadedProgram
-from sonde.probe import SOCKET, TCX, XDP_GENERIC, XDP_NATIVE, Packet, Probe
+from sonde.model.errors import EngineError
+from sonde.model.probe import SOCKET, TCX, XDP_GENERIC, XDP_NATIVE, Packet, Probe
 
 _XDP_FLAGS_SKB_MODE, _XDP_FLAGS_DRV_MODE = 1 << 1, 1 << 2
 """include/uapi/linux/if_link.h."""

@@ -10,13 +10,13 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 
-from sonde.engines.base import EngineError
 from sonde.engines.kernel import perf_events
 from sonde.engines.kernel.failures import explain
 from sonde.engines.kernel.maps import KernelMap
 from sonde.engines.merged_ring import MergedRing
 from sonde.formats.perf_ring import PerfRingReader
-from sonde.samples import SAMPLE_TYPE, SampledEvent, Take
+from sonde.model.errors import EngineError
+from sonde.model.samples import SAMPLE_TYPE, SampledEvent, Take
 from sonde.target.machine import online_cpus
 
 _WAKEUPS = 4

@@ -9,7 +9,7 @@ from sonde.engines.kernel import commands
 from sonde.engines.kernel.commands import Code
 from sonde.engines.kernel.maps import with_memory
 from sonde.engines.kernel.stamps import StampValues
-from sonde.spec import ProbeSpec, ProgramSpec
+from sonde.model.spec import ProbeSpec, ProgramSpec
 from sonde.typed import NamedTuple
 
 

@@ -8,12 +8,12 @@ import re
 
 from sonde.bpf import programs
 from sonde.bpf.programs import name_of
-from sonde.engines.base import EngineError
 from sonde.engines.kernel import commands
 from sonde.engines.kernel.commands import Code
 from sonde.engines.kernel.failures import NOT_SUPPORTED, reason
 from sonde.engines.kernel.requirements import PROGRAMS, missing_helper, too_old
-from sonde.spec import ProgramSpec
+from sonde.model.errors import EngineError
+from sonde.model.spec import ProgramSpec
 from sonde.untrusted import lines
 
 _LOG_SIZES = (1 << 18, (1 << 24) - 1)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from sonde.engines.kernel.failures import explain
 from sonde.engines.kernel.maps import KernelMap, KernelMapArray
 from sonde.engines.kernel.ring import KernelRing
-from sonde.spec import PERF_RINGS, WRITING, TracingSpec
+from sonde.model.spec import PERF_RINGS, WRITING, TracingSpec
 from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from sonde.engines.kernel.perf_rings import RecordRings
     from sonde.engines.merged_ring import MergedRing
     from sonde.engines.mixed_ring import MixedRing
-    from sonde.samples import SampledEvent, Take
+    from sonde.model.samples import SampledEvent, Take
 
 
 class Rings:

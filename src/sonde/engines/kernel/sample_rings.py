@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from sonde.engines.kernel import perf_events
 from sonde.engines.kernel.event_ring import EventRing
 from sonde.formats import perf_events as perf
-from sonde.samples import SAMPLE_TYPE, SampledEvent, Take
+from sonde.model.samples import SAMPLE_TYPE, SampledEvent, Take
 
 _WAKEUPS = 4
 """A reader is woken when a ring is filled by one part in so many."""

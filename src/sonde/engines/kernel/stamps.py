@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
-from sonde.engines.base import EngineError
-from sonde.spec import Stamp
+from sonde.model.errors import EngineError
+from sonde.model.spec import Stamp
 from sonde.target import machine
 
 FindSymbol = Callable[[str, str], int | None]

@@ -7,9 +7,9 @@ import os
 import re
 from collections.abc import Callable, Iterator
 
-from sonde.engines.base import EngineError
 from sonde.engines.kernel.failures import reason
 from sonde.engines.kernel.features import FEATURES, Feature, HiddenError, MissingError
+from sonde.model.errors import EngineError
 from sonde.target import machine
 from sonde.typed import NamedTuple
 

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from sonde.bpf import programs
-from sonde.engines.base import EngineError, SiteOfFile
+from sonde.engines.base import SiteOfFile
 from sonde.engines.kernel import commands, links, perf_events
 from sonde.engines.kernel.failures import NOT_SUPPORTED, explain
 from sonde.engines.kernel.limits import allow_descriptors
@@ -21,8 +21,9 @@ from sonde.engines.kernel.programs import NO_TYPE, LoadedProgram, TypeReference,
 from sonde.engines.kernel.rings import Rings
 from sonde.engines.kernel.stamps import StampValues
 from sonde.engines.kernel.syscalls import PollSet, current_cpu
-from sonde.probe import Probe
-from sonde.spec import FAMILY, SKIPPED, ProgramSpec, TracingSpec, element_name
+from sonde.model.errors import EngineError
+from sonde.model.probe import Probe
+from sonde.model.spec import FAMILY, SKIPPED, ProgramSpec, TracingSpec, element_name
 from sonde.target.machine import possible_cpus
 from sonde.typed import TYPE_CHECKING
 
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from sonde.engines.kernel.overflow_events import OverflowEvents
     from sonde.engines.kernel.perf_outputs import PerfOutput
     from sonde.engines.kernel.side_band import SideBand
-    from sonde.samples import SampleRequest
+    from sonde.model.samples import SampleRequest
 
 _LOOK = 0.02
 """Seconds between two looks at perf rings, which tell only when they have filled in part: how late a line may be."""

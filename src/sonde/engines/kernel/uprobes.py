@@ -8,12 +8,13 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 
 from sonde.bpf import programs
-from sonde.engines.base import EngineError, SiteOfFile
+from sonde.engines.base import SiteOfFile
 from sonde.engines.kernel import commands, perf_events
 from sonde.engines.kernel.failures import explain
 from sonde.engines.kernel.programs import LoadedProgram
-from sonde.probe import Probe, Uprobe
-from sonde.spec import ProbeSpec
+from sonde.model.errors import EngineError
+from sonde.model.probe import Probe, Uprobe
+from sonde.model.spec import ProbeSpec
 
 _REFUSED_INSTRUCTION = frozenset({errno.ENOEXEC, errno.EOPNOTSUPP, 524})
 """What the kernel says of an instruction that it cannot run elsewhere (arch/x86/kernel/uprobes.c); 524 is ENOTSUPP."""

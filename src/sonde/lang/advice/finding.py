@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from sonde.lang.advice.layout import Item, Layout
 from sonde.lang.advice.words import Span, Word
-from sonde.lang.errors import DError
+from sonde.model.errors import DError
 from sonde.typed import NamedTuple
 
 Trial = Callable[[str, bool], DError | None]

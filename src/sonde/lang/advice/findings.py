@@ -11,7 +11,7 @@ from sonde.lang.advice.rules import advice, remedies
 from sonde.lang.advice.spans import control_line, span_of
 from sonde.lang.advice.trials import Tried, first_that_helps, is_invented
 from sonde.lang.advice.words import AGGREGATION, NAME, Span, words
-from sonde.lang.errors import DError
+from sonde.model.errors import DError
 from sonde.typed import NamedTuple
 
 MOST = 5

@@ -11,7 +11,7 @@ from functools import cached_property
 
 from sonde.lang.advice.words import Brackets, Span, Word, brackets, words
 from sonde.lang.d.lexer import DESCRIPTION
-from sonde.lang.errors import Position
+from sonde.model.errors import Position
 from sonde.typed import NamedTuple
 
 _BEGINS_CLAUSE = re.compile(

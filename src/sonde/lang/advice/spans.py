@@ -7,7 +7,7 @@ import re
 from sonde.lang.advice.layout import Layout
 from sonde.lang.advice.words import NAME, Span
 from sonde.lang.d.expressions import PRECEDENCE
-from sonde.lang.errors import DError
+from sonde.model.errors import DError
 
 _ARGUMENT = re.compile(r"\( \) (?:argument|key) #(\d+) ")
 _OF_CALLS = (

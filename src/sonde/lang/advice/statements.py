@@ -117,7 +117,7 @@ def _is_cast(case: Case, index: int) -> bool:
 
 def _alike_types(name: str) -> list[str]:
     from sonde.lang.check.alike import alike
-    from sonde.lang.types import BUILTIN_TYPEDEFS
+    from sonde.model.types import BUILTIN_TYPEDEFS
 
     return alike(name, [*BUILTIN_TYPEDEFS, "uintptr_t", "int", "long", "char", "short", "unsigned", "string"])
 

@@ -9,7 +9,7 @@ from sonde.lang.advice.finding import Case, Remedy, Trial, replaced
 from sonde.lang.advice.layout import Layout
 from sonde.lang.advice.spans import control_line
 from sonde.lang.advice.words import MACRO, Span
-from sonde.lang.errors import DError
+from sonde.model.errors import DError
 from sonde.typed import NamedTuple
 
 MOST = 16

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from sonde.lang.check import alike, operators
 from sonde.lang.check.conversions import address_space, convert, decay
-from sonde.lang.check.kinds import (
+from sonde.lang.check.operands import AggregationUse, Operand, is_bitfield, is_dynamic, is_lvalue, value_of
+from sonde.model.errors import DError, Position
+from sonde.model.kinds import (
     is_array,
     is_function,
     is_integer,
@@ -15,10 +17,8 @@ from sonde.lang.check.kinds import (
     pointer_like,
     spell,
 )
-from sonde.lang.check.operands import AggregationUse, Operand, is_bitfield, is_dynamic, is_lvalue, value_of
-from sonde.lang.errors import DError, Position
-from sonde.lang.program import AddressOf, Builtin, Const, Deref, Element, Expr, Index, MemberOf, ProbeVariable, Var
-from sonde.lang.types import CHAR, LONG, Array, Opaque, Pointer, Struct, Type, is_signed, resolve
+from sonde.model.program import AddressOf, Builtin, Const, Deref, Element, Expr, Index, MemberOf, ProbeVariable, Var
+from sonde.model.types import CHAR, LONG, Array, Opaque, Pointer, Struct, Type, is_signed, resolve
 
 _WORD = (1 << 64) - 1
 _WORDS_OF_STRING = 256

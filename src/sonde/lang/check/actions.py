@@ -6,7 +6,15 @@ from collections.abc import Callable
 
 from sonde.lang.check.conversions import address_space, convert, convert_to_string, decay
 from sonde.lang.check.folding import constant_value
-from sonde.lang.check.kinds import (
+from sonde.lang.check.layout import object_size
+from sonde.lang.check.operands import ActionCall, AggregationUse, Operand, TranslatorValue, is_bitfield, value_of
+from sonde.lang.check.order import ActionOrder
+from sonde.lang.check.printa import aggregation_argument, printa
+from sonde.lang.check.printf import match_format
+from sonde.lang.check.prototypes import AGGREGATING, DESTRUCTIVE
+from sonde.lang.check.scope import Scope
+from sonde.model.errors import DError
+from sonde.model.kinds import (
     is_function,
     is_integer,
     is_pointer,
@@ -17,15 +25,8 @@ from sonde.lang.check.kinds import (
     pointer_like,
     spell,
 )
-from sonde.lang.check.layout import object_size
-from sonde.lang.check.operands import ActionCall, AggregationUse, Operand, TranslatorValue, is_bitfield, value_of
-from sonde.lang.check.order import ActionOrder
-from sonde.lang.check.printa import aggregation_argument, printa
-from sonde.lang.check.printf import match_format
-from sonde.lang.check.prototypes import AGGREGATING, DESTRUCTIVE
-from sonde.lang.check.scope import Scope
-from sonde.lang.errors import DError
-from sonde.lang.program import (
+from sonde.model.probe import OVERFLOWS
+from sonde.model.program import (
     Act,
     AddressOf,
     Clear,
@@ -46,8 +47,7 @@ from sonde.lang.program import (
     Tracemem,
     Trunc,
 )
-from sonde.lang.types import CHAR, INT, LONG, ULONG, Array, Pointer, resolve
-from sonde.probe import OVERFLOWS
+from sonde.model.types import CHAR, INT, LONG, ULONG, Array, Pointer, resolve
 
 _RESTORE = b"."
 """A file name that stands for the standard output inside DTrace, so that none may be called so."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from sonde.lang.check.assignments import stored
 from sonde.lang.check.folding import constant_value
-from sonde.lang.check.kinds import is_scalar
 from sonde.lang.check.operands import ActionCall, AggregationUse, Operand, require_aggregating, value_of
 from sonde.lang.check.quantizing import llquantize_parameters, lquantize_parameters
 from sonde.lang.check.scope import AggregationEntry, Scope
 from sonde.lang.check.variables import check_keys, key_value
-from sonde.lang.errors import DError, Position
-from sonde.lang.program import Aggregate, Aggregation, Expr
+from sonde.model.errors import DError, Position
+from sonde.model.kinds import is_scalar
+from sonde.model.program import Aggregate, Aggregation, Expr
 
 
 def aggregate(use: AggregationUse, assigned: Operand, scope: Scope, position: Position) -> Aggregate:

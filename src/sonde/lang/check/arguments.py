@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from sonde.lang.catalog import ProbeArgument
 from sonde.lang.check import derived
 from sonde.lang.check.builtins import UREGS_COUNT, UREGS_TYPE
 from sonde.lang.check.casts import stringof
 from sonde.lang.check.folding import constant_value
-from sonde.lang.check.kinds import compatible, is_string, spell
 from sonde.lang.check.located import located
 from sonde.lang.check.operands import Operand
 from sonde.lang.check.scope import Enabling, Scope
 from sonde.lang.check.translators import find_translator, translate
-from sonde.lang.errors import DError, Position
-from sonde.lang.program import Argument, Builtin, Const, Expr, Index
-from sonde.lang.types import LONG, Array, Pointer, Struct, Type, Typedef
+from sonde.model.catalog import ProbeArgument
+from sonde.model.errors import DError, Position
+from sonde.model.kinds import compatible, is_string, spell
+from sonde.model.program import Argument, Builtin, Const, Expr, Index
+from sonde.model.types import LONG, Array, Pointer, Struct, Type, Typedef
 
 
 def _constant_index(array: str, index: Operand, position: Position) -> int:

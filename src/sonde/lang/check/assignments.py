@@ -6,7 +6,11 @@ from sonde.lang.check import operators
 from sonde.lang.check.compatibility import accepts
 from sonde.lang.check.conversions import arithmetic_type, as_operand, common_type, convert, convert_to_string, decay
 from sonde.lang.check.folding import refuse_zero
-from sonde.lang.check.kinds import (
+from sonde.lang.check.operands import Operand, is_lvalue, is_writable, is_zero, value_of
+from sonde.lang.check.scope import Scope
+from sonde.lang.check.scratch import record_assignment, record_increment
+from sonde.model.errors import DError, Position
+from sonde.model.kinds import (
     is_array,
     is_blind_pointer,
     is_function,
@@ -17,12 +21,8 @@ from sonde.lang.check.kinds import (
     is_string_like,
     spell,
 )
-from sonde.lang.check.operands import Operand, is_lvalue, is_writable, is_zero, value_of
-from sonde.lang.check.scope import Scope
-from sonde.lang.check.scratch import record_assignment, record_increment
-from sonde.lang.errors import DError, Position
-from sonde.lang.program import Assign, Cast, Element, Expr, Increment, Var
-from sonde.lang.types import LONG, STRING, Type
+from sonde.model.program import Assign, Cast, Element, Expr, Increment, Var
+from sonde.model.types import LONG, STRING, Type
 
 
 def require_modifiable(op: str, target: Operand, position: Position) -> None:

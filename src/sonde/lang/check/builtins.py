@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from sonde.lang.check.scope import Scope
-from sonde.lang.types import BUILTIN_TYPEDEFS, INT, STRING, UINT, ULONG, VOID, Pointer, Type
-from sonde.probe import Packet, StaticPattern, StaticProbe, Uprobe
+from sonde.model.probe import Packet, StaticPattern, StaticProbe, Uprobe
+from sonde.model.types import BUILTIN_TYPEDEFS, INT, STRING, UINT, ULONG, VOID, Pointer, Type
 
 _BY_NAME: dict[str, str] = {
     # What the macro variable is where its value is known only when the program runs.

@@ -6,14 +6,14 @@ from sonde.lang.check import family, prototypes
 from sonde.lang.check.compatibility import accepts
 from sonde.lang.check.conversions import convert, convert_to_string, decay
 from sonde.lang.check.folding import constant_value
-from sonde.lang.check.kinds import is_integer, is_string, is_string_like, spell
 from sonde.lang.check.operands import Operand, action_call, is_zero, value_of
 from sonde.lang.check.prototypes import Prototype
 from sonde.lang.check.scope import Scope
-from sonde.lang.errors import DError, Position
-from sonde.lang.program import Call, Cast, Expr, StackTrace
-from sonde.lang.scratch import is_scratch
-from sonde.lang.types import STACK, Pointer, Type, resolve
+from sonde.model.errors import DError, Position
+from sonde.model.kinds import is_integer, is_string, is_string_like, spell
+from sonde.model.program import Call, Cast, Expr, StackTrace
+from sonde.model.scratch import is_scratch
+from sonde.model.types import STACK, Pointer, Type, resolve
 
 
 def call(name: str, arguments: tuple[Operand, ...], scope: Scope, position: Position) -> Operand:

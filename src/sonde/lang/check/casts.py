@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from sonde.lang.check.conversions import convert, convert_to_string, decay, length_constant, string_size
-from sonde.lang.check.kinds import (
+from sonde.lang.check.layout import object_size
+from sonde.lang.check.operands import Operand, is_bitfield, is_dynamic, value_of
+from sonde.model.errors import DError, Position
+from sonde.model.kinds import (
     ARRAY_AS_STRING,
     compatible,
     is_function,
@@ -19,11 +22,8 @@ from sonde.lang.check.kinds import (
     pointed_to,
     spell,
 )
-from sonde.lang.check.layout import object_size
-from sonde.lang.check.operands import Operand, is_bitfield, is_dynamic, value_of
-from sonde.lang.errors import DError, Position
-from sonde.lang.program import Cast, Const, Expr, StringConst
-from sonde.lang.types import BUILTIN_TYPEDEFS, STRING, Pointer, Struct, Type, resolve
+from sonde.model.program import Cast, Const, Expr, StringConst
+from sonde.model.types import BUILTIN_TYPEDEFS, STRING, Pointer, Struct, Type, resolve
 
 
 def cast(kind: Type, operand: Operand, position: Position) -> Expr:

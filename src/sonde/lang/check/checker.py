@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from sonde.lang.catalog import Catalog
 from sonde.lang.check import derived
 from sonde.lang.check.builtins import NAMES as BUILTINS
 from sonde.lang.check.doubtful import note_assignment
@@ -26,11 +25,12 @@ from sonde.lang.check.undefined import UNDEFINED, is_assigned
 from sonde.lang.d import syntax
 from sonde.lang.d.parser import NO_MACROS, Parser
 from sonde.lang.d.source import Macros, Source, check_arguments_used
-from sonde.lang.errors import DError, Position
-from sonde.lang.program import Clause, Expr, Program, Statement
-from sonde.lang.types import STRING, Type
 from sonde.lang.warnings.warning import Warning
-from sonde.probe import Probe
+from sonde.model.catalog import Catalog
+from sonde.model.errors import DError, Position
+from sonde.model.probe import Probe
+from sonde.model.program import Clause, Expr, Program, Statement
+from sonde.model.types import STRING, Type
 
 _OF_HIDDEN = NO_MACROS._replace(target=None)
 """`$target` in what a program did not write is found out when it runs."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from sonde.lang.check.kinds import (
+from sonde.lang.check.operands import Operand, is_dynamic, is_zero
+from sonde.model.kinds import (
     compatible,
     is_integer,
     is_recordable_opaque,
@@ -11,8 +12,7 @@ from sonde.lang.check.kinds import (
     is_void,
     pointed_to,
 )
-from sonde.lang.check.operands import Operand, is_dynamic, is_zero
-from sonde.lang.types import CHAR, Function, Struct, Type, resolve
+from sonde.model.types import CHAR, Function, Struct, Type, resolve
 
 
 def _target(kind: Type) -> Type | None:

@@ -1,16 +1,16 @@
 """D's conversions, made visible: the common type of two integers, decay of arrays, casts.
 
 Integers are computed with in 64 bits; a type says which is the larger, and whether they are signed. What a narrower
-type holds matters where a value is kept (`lang/ranges.py`).
+type holds matters where a value is kept (`model/ranges.py`).
 """
 
 from __future__ import annotations
 
-from sonde.lang.check.kinds import is_array, is_integer, is_string, pointer_like
-from sonde.lang.errors import Position
-from sonde.lang.program import Cast, Const, Deref, Expr, Index, MemberOf, ProbeVariable, StringConst
-from sonde.lang.ranges import is_held, word, wrap
-from sonde.lang.types import (
+from sonde.model.errors import Position
+from sonde.model.kinds import is_array, is_integer, is_string, pointer_like
+from sonde.model.program import Cast, Const, Deref, Expr, Index, MemberOf, ProbeVariable, StringConst
+from sonde.model.ranges import is_held, word, wrap
+from sonde.model.types import (
     CHAR,
     INT,
     LONG,

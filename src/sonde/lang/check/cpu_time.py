@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from sonde.lang.check.derived import evaluate
 from sonde.lang.check.scope import Scope
-from sonde.lang.errors import Position
-from sonde.lang.program import Call, Expr
-from sonde.lang.types import BUILTIN_TYPEDEFS
+from sonde.model.errors import Position
+from sonde.model.program import Call, Expr
+from sonde.model.types import BUILTIN_TYPEDEFS
 
 _CPU = "curthread->thread_info.cpu"
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from sonde.lang.check.kinds import is_integer, is_void, spell
 from sonde.lang.check.layout import Field, lay_out, object_size
 from sonde.lang.check.scope import Scope
 from sonde.lang.d import syntax
-from sonde.lang.errors import DError, Position
-from sonde.lang.ranges import wrap
-from sonde.lang.types import (
+from sonde.model.errors import DError, Position
+from sonde.model.kinds import is_integer, is_void, spell
+from sonde.model.ranges import wrap
+from sonde.model.types import (
     BOOL,
     CHAR,
     DCOMPLEX,

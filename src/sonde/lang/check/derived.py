@@ -10,16 +10,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from sonde.lang.catalog import Derivation
 from sonde.lang.check.casts import cast
-from sonde.lang.check.kinds import compatible
 from sonde.lang.check.operands import value_of
 from sonde.lang.check.scope import Enabling, Scope
 from sonde.lang.d.parser import parse_expression
-from sonde.lang.errors import DError, Position
-from sonde.lang.program import Binary, Builtin, Call, Const, Expr
-from sonde.lang.types import INT, STRING, Pointer, Struct, Type, resolve
-from sonde.probe import Probe, StaticPattern
+from sonde.model.catalog import Derivation
+from sonde.model.errors import DError, Position
+from sonde.model.kinds import compatible
+from sonde.model.probe import Probe, StaticPattern
+from sonde.model.program import Binary, Builtin, Call, Const, Expr
+from sonde.model.types import INT, STRING, Pointer, Struct, Type, resolve
 
 HIDDEN = "<hidden>"
 """The file that what a program depends on, and did not write, is said to be in."""

@@ -8,7 +8,7 @@ from sonde.lang.check.prototypes import NAMES as FUNCTIONS
 from sonde.lang.check.prototypes import kind_of
 from sonde.lang.check.scope import Scope
 from sonde.lang.d import syntax
-from sonde.lang.program import Const, KernelObject, StringConst
+from sonde.model.program import Const, KernelObject, StringConst
 
 _WORD = (1 << 64) - 1
 

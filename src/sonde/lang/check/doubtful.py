@@ -5,7 +5,7 @@ from __future__ import annotations
 from sonde.lang.check.operands import Operand
 from sonde.lang.check.scope import Scope
 from sonde.lang.d import syntax
-from sonde.lang.program import Const
+from sonde.model.program import Const
 
 _ORDER = ("<", "<=", ">", ">=")
 _EQUALITY = ("==", "!=")

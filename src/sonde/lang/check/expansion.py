@@ -6,8 +6,8 @@ Definitions that use each other twice double with each one, and whoever walks a 
 from __future__ import annotations
 
 from sonde.lang.d.stream import MAX_HEIGHT
-from sonde.lang.errors import DError, Position
-from sonde.lang.program import Expr
+from sonde.model.errors import DError, Position
+from sonde.model.program import Expr
 from sonde.typed import Any, NamedTuple
 
 MAX_NODES = 10_000

@@ -12,17 +12,8 @@ from sonde.lang.check.conversions import constant
 from sonde.lang.check.declarations import type_name
 from sonde.lang.check.described import described, kind_of_name
 from sonde.lang.check.doubtful import DOUBTFUL, note_operator
-from sonde.lang.check.identifiers import (
-    enumerator_of,
-    identifier,
-    kernel_object,
-    of_scope,
-    scalar,
-    scoped,
-    undefined,
-)
+from sonde.lang.check.identifiers import enumerator_of, identifier, kernel_object, of_scope, scalar, scoped, undefined
 from sonde.lang.check.inlines import expand, expand_array
-from sonde.lang.check.kinds import spell
 from sonde.lang.check.operands import (
     AGGREGATION,
     AggregationUse,
@@ -36,9 +27,10 @@ from sonde.lang.check.scope import Scope
 from sonde.lang.check.stability import require_attributes
 from sonde.lang.check.variables import element, local_array, new_array, new_scalar, undeclared
 from sonde.lang.d import syntax
-from sonde.lang.errors import DError, Position
-from sonde.lang.program import Const, Element, Expr, StringConst, Var
-from sonde.lang.types import BUILTIN_TYPEDEFS, STRING, Enum, Type, resolve
+from sonde.model.errors import DError, Position
+from sonde.model.kinds import spell
+from sonde.model.program import Const, Element, Expr, StringConst, Var
+from sonde.model.types import BUILTIN_TYPEDEFS, STRING, Enum, Type, resolve
 from sonde.typed import Any, TypeAlias
 
 PROBE_SCOPES = ("args", "locals", "globals")

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from sonde.lang.check.folding import constant_value
 from sonde.lang.check.scope import Scope
-from sonde.lang.errors import Position
-from sonde.lang.program import Binary, Builtin, Call, Const, Expr, Unary
-from sonde.lang.types import INT
+from sonde.model.errors import Position
+from sonde.model.program import Binary, Builtin, Call, Const, Expr, Unary
+from sonde.model.types import INT
 
 _HAND_ON = """
 rawtp:sched::sched_process_fork

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sonde.lang.errors import DError, Position
-from sonde.lang.program import Binary, Const, Expr, Unary
-from sonde.lang.ranges import word, wrap
-from sonde.lang.types import INT, LONG, ULONG, Type, is_signed
+from sonde.model.errors import DError, Position
+from sonde.model.program import Binary, Const, Expr, Unary
+from sonde.model.ranges import word, wrap
+from sonde.model.types import INT, LONG, ULONG, Type, is_signed
 
 
 def _quotient(a: int, b: int) -> int:

@@ -11,9 +11,9 @@ from sonde.lang.check.prototypes import NAMES as FUNCTIONS
 from sonde.lang.check.prototypes import kind_of
 from sonde.lang.check.scope import USER_MODULES, Scope
 from sonde.lang.check.variables import check_keys
-from sonde.lang.errors import DError, Position
-from sonde.lang.program import Builtin, Const, KernelObject, Var, Variable
-from sonde.lang.types import INT, Type
+from sonde.model.errors import DError, Position
+from sonde.model.program import Builtin, Const, KernelObject, Var, Variable
+from sonde.model.types import INT, Type
 
 _NO_SYMBOL = "/proc/kallsyms has no such name; kernels built without CONFIG_KALLSYMS_ALL name no data there"
 _NO_TYPE = "the kernel's BTF has the types of functions and per-CPU variables; few kernels have others"

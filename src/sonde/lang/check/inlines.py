@@ -6,15 +6,15 @@ from sonde.lang.check.assignments import stored
 from sonde.lang.check.compatibility import accepts
 from sonde.lang.check.declarations import declared
 from sonde.lang.check.identifiers import bad_reference
-from sonde.lang.check.kinds import compatible, is_string, is_void, spell
 from sonde.lang.check.operands import Operand, TranslatorValue, value_of
 from sonde.lang.check.redefinition import refuse_inline
 from sonde.lang.check.scope import Inline, Scope
 from sonde.lang.check.variables import check_keys
 from sonde.lang.d import syntax
-from sonde.lang.errors import DError, Position
-from sonde.lang.program import Const, Deref
-from sonde.lang.types import Array, Pointer, Type, resolve
+from sonde.model.errors import DError, Position
+from sonde.model.kinds import compatible, is_string, is_void, spell
+from sonde.model.program import Const, Deref
+from sonde.model.types import Array, Pointer, Type, resolve
 
 
 def define_inline(node: syntax.InlineDefinition, scope: Scope, trusted: bool) -> None:

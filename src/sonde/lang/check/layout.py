@@ -7,7 +7,7 @@ come from the preprocessor are C's, since C's headers describe what C programs h
 
 from __future__ import annotations
 
-from sonde.lang.types import Member, String, Type, align_of, resolve, size_of
+from sonde.model.types import Member, String, Type, align_of, resolve, size_of
 from sonde.typed import NamedTuple
 
 

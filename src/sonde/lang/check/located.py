@@ -7,12 +7,12 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 
 from sonde.lang.check.access import referred
-from sonde.lang.check.kinds import compatible, spell
 from sonde.lang.check.scope import Scope
-from sonde.lang.errors import DError, Position
-from sonde.lang.program import Expr, ProbeVariable
-from sonde.lang.types import Type
-from sonde.probe import Probe
+from sonde.model.errors import DError, Position
+from sonde.model.kinds import compatible, spell
+from sonde.model.probe import Probe
+from sonde.model.program import Expr, ProbeVariable
+from sonde.model.types import Type
 from sonde.typed import NamedTuple
 
 

@@ -6,8 +6,8 @@ The latter have a type that no operator accepts, so that the ordinary rules refu
 from __future__ import annotations
 
 from sonde.lang.d import syntax
-from sonde.lang.errors import DError, Position
-from sonde.lang.program import (
+from sonde.model.errors import DError, Position
+from sonde.model.program import (
     Builtin,
     Call,
     Const,
@@ -21,7 +21,7 @@ from sonde.lang.program import (
     StackTrace,
     Var,
 )
-from sonde.lang.types import VOID, Opaque, Pointer, Struct, Type
+from sonde.model.types import VOID, Opaque, Pointer, Struct, Type
 from sonde.typed import NamedTuple, TypeAlias
 
 AGGREGATION = Opaque("aggregation", 0)

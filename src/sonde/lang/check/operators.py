@@ -14,7 +14,10 @@ from sonde.lang.check.conversions import (
     decay,
     length_constant,
 )
-from sonde.lang.check.kinds import (
+from sonde.lang.check.layout import object_size
+from sonde.lang.check.operands import Operand, is_action, is_dynamic, is_zero, value_of
+from sonde.model.errors import DError, Position
+from sonde.model.kinds import (
     is_blind_pointer,
     is_integer,
     is_pointer,
@@ -25,11 +28,8 @@ from sonde.lang.check.kinds import (
     pointer_like,
     spell,
 )
-from sonde.lang.check.layout import object_size
-from sonde.lang.check.operands import Operand, is_action, is_dynamic, is_zero, value_of
-from sonde.lang.errors import DError, Position
-from sonde.lang.program import Binary, Call, Cast, Comma, Conditional, Const, Expr
-from sonde.lang.types import INT, LONG, STRING, Pointer, Type, resolve
+from sonde.model.program import Binary, Call, Cast, Comma, Conditional, Const, Expr
+from sonde.model.types import INT, LONG, STRING, Pointer, Type, resolve
 from sonde.typed import NoReturn
 
 SHIFTS = ("<<", ">>")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from sonde.lang.errors import DError, Position
+from sonde.model.errors import DError, Position
 
 _AFTER_SPECULATE = {
     "aggregating": ("D_AGG_SPEC", "aggregating actions may not follow speculate( )"),

@@ -9,7 +9,7 @@ from sonde.lang.check.prototypes import NAMES as FUNCTIONS
 from sonde.lang.check.scope import Scope
 from sonde.lang.check.stability import parse_attributes
 from sonde.lang.d.syntax import Pragma
-from sonde.lang.errors import DError
+from sonde.model.errors import DError
 
 _QUOTE = '"'
 _VERSION = r'"[0-9]*(?:\.[0-9]*){0,2}"'

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from sonde.conversion import Conversion
-from sonde.lang.check.kinds import compatible, spell
 from sonde.lang.check.operands import ActionCall, AggregationUse, Operand
 from sonde.lang.check.printf import Arguments, format_of
 from sonde.lang.check.scope import Scope
-from sonde.lang.errors import DError, Position
-from sonde.lang.program import Aggregation, Const, Deref, Printa, StringConst
-from sonde.lang.types import BUILTIN_TYPEDEFS, Pointer, Type
+from sonde.model.conversions import Conversion
+from sonde.model.errors import DError, Position
+from sonde.model.kinds import compatible, spell
+from sonde.model.program import Aggregation, Const, Deref, Printa, StringConst
+from sonde.model.types import BUILTIN_TYPEDEFS, Pointer, Type
 
 
 def aggregation_argument(call: ActionCall, number: int, argument: Operand, family: str, scope: Scope) -> Aggregation:

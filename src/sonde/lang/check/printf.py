@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from sonde.conversion import Conversion
 from sonde.lang.check.conversions import convert, convert_to_string
-from sonde.lang.check.kinds import (
+from sonde.lang.check.operands import Operand, is_dynamic, value_of
+from sonde.lang.format import parse_format
+from sonde.model.conversions import Conversion
+from sonde.model.errors import DError, Position
+from sonde.model.kinds import (
     is_array,
     is_float,
     is_integer,
@@ -17,11 +20,8 @@ from sonde.lang.check.kinds import (
     pointed_to,
     spell,
 )
-from sonde.lang.check.operands import Operand, is_dynamic, value_of
-from sonde.lang.errors import DError, Position
-from sonde.lang.format import parse_format
-from sonde.lang.program import Expr, StringConst
-from sonde.lang.types import INT, STACK, Enum, Int, Type, resolve, size_of
+from sonde.model.program import Expr, StringConst
+from sonde.model.types import INT, STACK, Enum, Int, Type, resolve, size_of
 
 
 def _is_any_integer(kind: Type) -> bool:

@@ -9,8 +9,8 @@ from sonde.lang.check.arguments import typed_argument
 from sonde.lang.check.located import located, require_alike
 from sonde.lang.check.operands import Operand
 from sonde.lang.check.scope import Scope
-from sonde.lang.errors import DError, Position
-from sonde.probe import Probe
+from sonde.model.errors import DError, Position
+from sonde.model.probe import Probe
 
 
 def probe_variable(where: str, name: str, scope: Scope, position: Position) -> Operand:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from sonde.lang.check.scope import Scope
 from sonde.lang.check.stability import description_attributes, require_attributes
 from sonde.lang.d.syntax import ProbeSpec
-from sonde.lang.errors import DError, Position
-from sonde.probe import Probe, StaticProbe
+from sonde.model.errors import DError, Position
+from sonde.model.probe import Probe, StaticProbe
 
 _NOT_THERE = ("D_PROC_FUNC", "D_PROC_LINE", "D_PROC_OFF")
 """What a process does not have, which may be so where the options allow it."""

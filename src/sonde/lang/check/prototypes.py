@@ -7,7 +7,7 @@ out, `...` for any more. It is read when its function is first called.
 from __future__ import annotations
 
 from sonde.lang.check.scope import Scope
-from sonde.lang.types import BASE_TYPES, STACK, STRING, SYMADDR, USYMADDR, VOID, Pointer, Struct, Type
+from sonde.model.types import BASE_TYPES, STACK, STRING, SYMADDR, USYMADDR, VOID, Pointer, Struct, Type
 from sonde.typed import NamedTuple
 
 _SUBROUTINES = {

@@ -6,13 +6,13 @@ Nothing is traced by a definition. It is checked, and one that is repeated must 
 from __future__ import annotations
 
 from sonde.lang.check.declarations import prototype
-from sonde.lang.check.kinds import compatible, spell
 from sonde.lang.check.scope import ProbePrototype, Scope
 from sonde.lang.check.translators import find_translator
 from sonde.lang.d import syntax
-from sonde.lang.errors import DError, Position
-from sonde.lang.program import Const, Deref
-from sonde.lang.types import Pointer, Type
+from sonde.model.errors import DError, Position
+from sonde.model.kinds import compatible, spell
+from sonde.model.program import Const, Deref
+from sonde.model.types import Pointer, Type
 
 _NAME_LIMIT = 63
 _ARGUMENT_LIMIT = 255

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sonde.lang.errors import DError, Position
+from sonde.model.errors import DError, Position
 
 _INT32 = 1 << 31
 _INT16 = 1 << 16

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from sonde.lang.check.builtins import ARRAYS
 from sonde.lang.check.builtins import NAMES as BUILTINS
-from sonde.lang.check.kinds import compatible, spell
 from sonde.lang.check.prototypes import NAMES as FUNCTIONS
 from sonde.lang.check.prototypes import kind_of
 from sonde.lang.check.scope import Scope
-from sonde.lang.errors import DError, Position
-from sonde.lang.types import LONG, Type
+from sonde.model.errors import DError, Position
+from sonde.model.kinds import compatible, spell
+from sonde.model.types import LONG, Type
 
 
 def redeclared(name: str, current: str, previous: str, position: Position) -> DError:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from sonde.lang.catalog import Catalog, Derivation
 from sonde.lang.check.expansion import Expansions
 from sonde.lang.check.folding import constant_value
 from sonde.lang.check.operands import Operand, Translator
 from sonde.lang.check.options import CheckOptions
 from sonde.lang.check.stability import Attributes, parse_attributes
 from sonde.lang.d import syntax
-from sonde.lang.errors import DError, Position
-from sonde.lang.program import Aggregation, Variable
-from sonde.lang.types import BOOL, BUILTIN_TYPEDEFS, STRING, Enum, Struct, Type
 from sonde.lang.warnings.warning import Warning
-from sonde.probe import Probe, StaticPattern
+from sonde.model.catalog import Catalog, Derivation
+from sonde.model.errors import DError, Position
+from sonde.model.probe import Probe, StaticPattern
+from sonde.model.program import Aggregation, Variable
+from sonde.model.types import BOOL, BUILTIN_TYPEDEFS, STRING, Enum, Struct, Type
 from sonde.typed import NamedTuple
 
 Evaluate = Callable[[syntax.Expr, "Scope"], Operand]

@@ -1,4 +1,4 @@
-"""Variables that hold pointers into scratch memory (`lang/scratch.py`).
+"""Variables that hold pointers into scratch memory (`model/scratch.py`).
 
 A variable holds one sort of pointer or the other for the whole program, so that each access knows what memory it
 reaches.
@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sonde.lang.check.kinds import is_pointer
 from sonde.lang.check.operands import is_zero
-from sonde.lang.errors import DError
-from sonde.lang.program import Cast, Conditional, Element, Expr, Var
-from sonde.lang.scratch import is_scratch
+from sonde.model.errors import DError
+from sonde.model.kinds import is_pointer
+from sonde.model.program import Cast, Conditional, Element, Expr, Var
+from sonde.model.scratch import is_scratch
 
 
 def _is_null(expression: Expr) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from sonde.lang.errors import DError, Position
+from sonde.model.errors import DError, Position
 from sonde.typed import NamedTuple
 
 STABILITIES = ("Internal", "Private", "Obsolete", "External", "Unstable", "Evolving", "Stable", "Standard")

@@ -8,15 +8,15 @@ from sonde.lang.check.actions import action
 from sonde.lang.check.aggregations import aggregate
 from sonde.lang.check.doubtful import note_assignment
 from sonde.lang.check.expressions import aggregation_use, chosen, expression
-from sonde.lang.check.kinds import is_recordable_opaque
 from sonde.lang.check.operands import ActionCall, AggregationUse, Operand, value_of
 from sonde.lang.check.operators import is_scalar_test
 from sonde.lang.check.order import ActionOrder
 from sonde.lang.check.prototypes import DESTRUCTIVE
 from sonde.lang.check.scope import Scope
 from sonde.lang.d import syntax
-from sonde.lang.errors import DError
-from sonde.lang.program import Call, Evaluate, Expr, If, Leave, Loop, Statement, Trace
+from sonde.model.errors import DError
+from sonde.model.kinds import is_recordable_opaque
+from sonde.model.program import Call, Evaluate, Expr, If, Leave, Loop, Statement, Trace
 
 OF_ACTIONS = frozenset(
     ("D_ACT_SPEC", "D_AGG_COMM", "D_AGG_NULL", "D_AGG_SCALAR", "D_AGG_SPEC", "D_ALLOCA_SIZE", "D_CG_DYN", "D_CG_EXPR",

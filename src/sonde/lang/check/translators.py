@@ -10,21 +10,14 @@ from sonde.lang.check.assignments import stored
 from sonde.lang.check.compatibility import accepts
 from sonde.lang.check.conversions import convert
 from sonde.lang.check.declarations import declared, type_name
-from sonde.lang.check.kinds import ARRAY_AS_STRING, compatible, is_integer, is_pointer, is_string, spell
-from sonde.lang.check.operands import (
-    TRANSLATED,
-    TRANSLATED_POINTER,
-    Operand,
-    Translator,
-    TranslatorValue,
-    value_of,
-)
+from sonde.lang.check.operands import TRANSLATED, TRANSLATED_POINTER, Operand, Translator, TranslatorValue, value_of
 from sonde.lang.check.scope import Scope
 from sonde.lang.check.untranslated import reason
 from sonde.lang.d import syntax
-from sonde.lang.errors import DError, Position
-from sonde.lang.program import Const, Deref
-from sonde.lang.types import Array, Pointer, Struct, Type, resolve
+from sonde.model.errors import DError, Position
+from sonde.model.kinds import ARRAY_AS_STRING, compatible, is_integer, is_pointer, is_string, spell
+from sonde.model.program import Const, Deref
+from sonde.model.types import Array, Pointer, Struct, Type, resolve
 
 
 def declare_translator(node: syntax.Translator, scope: Scope, trusted: bool, end: Position) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sonde.lang.d import syntax
-from sonde.lang.errors import Position
+from sonde.model.errors import Position
 from sonde.typed import Any, TypeAlias
 
 UNDEFINED = ("D_IDENT_UNDEF", "D_VAR_UNDEF")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from sonde.lang.check.declarations import base_type, derive, require_bounds
-from sonde.lang.check.kinds import compatible, is_function, is_struct, is_void, spell
 from sonde.lang.check.redefinition import redeclared, refuse_variable, repeats
 from sonde.lang.check.scope import Scope
 from sonde.lang.d import syntax
 from sonde.lang.d.declarations import is_function as is_function_declarator
-from sonde.lang.errors import DError, Position
-from sonde.lang.types import Array, Struct, Type, Typedef, resolve
+from sonde.model.errors import DError, Position
+from sonde.model.kinds import compatible, is_function, is_struct, is_void, spell
+from sonde.model.types import Array, Struct, Type, Typedef, resolve
 
 _BAD_CLASSES = ("auto", "register", "static")
 

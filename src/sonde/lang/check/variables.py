@@ -6,21 +6,13 @@ from sonde.lang.check.assignments import declared_type, stored
 from sonde.lang.check.calls import check_count
 from sonde.lang.check.compatibility import accepts
 from sonde.lang.check.conversions import decay
-from sonde.lang.check.kinds import (
-    is_array,
-    is_function,
-    is_recordable_opaque,
-    is_string,
-    is_string_like,
-    is_void,
-    spell,
-)
 from sonde.lang.check.operands import Operand, is_dynamic, value_of
 from sonde.lang.check.prototypes import Prototype
 from sonde.lang.check.scope import Scope
-from sonde.lang.errors import DError, Position
-from sonde.lang.program import Call, Element, Expr, Var, Variable
-from sonde.lang.types import STRING, VOID, Type
+from sonde.model.errors import DError, Position
+from sonde.model.kinds import is_array, is_function, is_recordable_opaque, is_string, is_string_like, is_void, spell
+from sonde.model.program import Call, Element, Expr, Var, Variable
+from sonde.model.types import STRING, VOID, Type
 
 
 def element(variable: Variable, keys: tuple[Operand, ...], position: Position) -> Element:

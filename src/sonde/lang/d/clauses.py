@@ -10,7 +10,7 @@ from sonde.lang.d.expressions import expression
 from sonde.lang.d.lexer import END, NUMBER, PREDICATE_END, SPEC, Token
 from sonde.lang.d.stream import TokenStream
 from sonde.lang.d.syntax import Expr, ExpressionStatement, If, Leave, Loop, ProbeClause, ProbeSpec, Statement
-from sonde.lang.errors import DError
+from sonde.model.errors import DError
 
 
 def probe_clause(stream: TokenStream, first: Token, spec_kind: str, bodiless: bool) -> ProbeClause:

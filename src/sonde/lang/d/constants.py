@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from sonde.lang.d.syntax import Integer, StringLiteral
-from sonde.lang.errors import DError, Position
-from sonde.lang.types import INT, LLONG, LONG, UINT, ULLONG, ULONG, Int
+from sonde.model.errors import DError, Position
+from sonde.model.types import INT, LLONG, LONG, UINT, ULLONG, ULONG, Int
 
 _ESCAPE = rb"(?s)\\([0-7]{1,3}|x[0-9a-fA-F]*|.)"
 _SIMPLE_ESCAPES = {

@@ -24,7 +24,7 @@ from sonde.lang.d.syntax import (
     TypeName,
     Word,
 )
-from sonde.lang.errors import Position
+from sonde.model.errors import Position
 
 STORAGE_WORDS = frozenset({"auto", "extern", "inline", "register", "self", "static", "this", "typedef"})
 

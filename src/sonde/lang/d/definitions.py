@@ -23,7 +23,7 @@ from sonde.lang.d.syntax import (
     Translator,
     TranslatorMember,
 )
-from sonde.lang.errors import DError
+from sonde.model.errors import DError
 
 
 def definition(stream: TokenStream) -> InlineDefinition | Declaration | Translator | ProviderDefinition:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from sonde.lang.errors import DError, Position
+from sonde.model.errors import DError, Position
 
 FIELDS = ("provider", "module", "function", "name")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from sonde.lang.d.syntax import Pragma
-from sonde.lang.errors import DError, Position
+from sonde.model.errors import DError, Position
 from sonde.typed import NamedTuple
 
 _WORD = r'\s+|/\*.*?\*/|("(?:[^"\\]|\\.)*(?:"|\\?$)|(?:(?!/\*)[^\s"])+|.)'

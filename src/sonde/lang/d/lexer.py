@@ -12,7 +12,7 @@ from sonde.lang.d import constants
 from sonde.lang.d.directives import LineMarker, directive
 from sonde.lang.d.source import MACRO_NAMES, Macros, Source
 from sonde.lang.d.syntax import Integer, Pragma, StringLiteral
-from sonde.lang.errors import DError, Position
+from sonde.model.errors import DError, Position
 from sonde.typed import NamedTuple
 
 _KEYWORDS = (

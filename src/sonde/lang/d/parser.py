@@ -13,7 +13,7 @@ from sonde.lang.d.lexer import END, NUMBER, SPEC, Lexer, Token
 from sonde.lang.d.source import Macros, Source
 from sonde.lang.d.stream import TYPE_WORDS, TokenStream
 from sonde.lang.d.syntax import Expr, Item, Pragma, Program, TypeName
-from sonde.lang.errors import DError, Position
+from sonde.model.errors import DError, Position
 
 IsTypeName = Callable[[str], bool]
 

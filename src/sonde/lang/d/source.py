@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sonde.lang.errors import DError, Position
+from sonde.model.errors import DError, Position
 from sonde.typed import NamedTuple
 
 

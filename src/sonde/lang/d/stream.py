@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from sonde.lang.d import gnu
 from sonde.lang.d.lexer import END, KEYWORDS, NAME, NUMBER, Lexer, Token
 from sonde.lang.d.syntax import Expr, Word
-from sonde.lang.errors import DError, Position
-from sonde.lang.types import BUILTIN_TYPEDEFS
+from sonde.model.errors import DError, Position
+from sonde.model.types import BUILTIN_TYPEDEFS
 
 QUALIFIERS = frozenset({"const", "restrict", "volatile"})
 BASE_WORDS = frozenset(

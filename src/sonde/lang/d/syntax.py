@@ -7,8 +7,8 @@ an item. Where DTrace would name a later line, because it had read on (see `Toke
 
 from __future__ import annotations
 
-from sonde.lang.errors import Position
-from sonde.lang.types import Int
+from sonde.model.errors import Position
+from sonde.model.types import Int
 from sonde.typed import Node, TypeAlias
 
 # Types and declarations

@@ -6,16 +6,16 @@ import os
 import re
 from collections.abc import Sequence
 
-from sonde.lang.catalog import Catalog
 from sonde.lang.check.checker import Checker
 from sonde.lang.check.options import CheckOptions
 from sonde.lang.d.lexer import SLASHES
 from sonde.lang.d.source import Macros, Source, command_line_source
-from sonde.lang.errors import DError, Position, ProgramError
-from sonde.lang.program import Clause, Program
 from sonde.lang.programs.attributes import check_attributes
 from sonde.lang.programs.mistakes import SCRIPT, compile_error, library_error
 from sonde.lang.programs.preprocess import INPUT, PreprocessorError, preprocess
+from sonde.model.catalog import Catalog
+from sonde.model.errors import DError, Position, ProgramError
+from sonde.model.program import Clause, Program
 from sonde.options import BAD_VALUE, NEWEST_VERSION, OptionError, OptionTable, similar, value_wanted, version_of
 from sonde.typed import TYPE_CHECKING, NamedTuple
 from sonde.untrusted import lines, read_named, text_of

@@ -9,8 +9,8 @@ from difflib import SequenceMatcher
 from sonde.lang.advice.finding import Finding, Label
 from sonde.lang.advice.findings import Findings
 from sonde.lang.advice.words import Span
-from sonde.lang.errors import DError, Position
 from sonde.lang.programs.preprocess import INPUT
+from sonde.model.errors import DError, Position
 from sonde.visible import single_line, visible
 
 _WIDTH = 96

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from sonde import resources
 from sonde.lang.d.source import Source
-from sonde.lang.errors import ProgramError
+from sonde.model.errors import ProgramError
 from sonde.options import OptionTable
 from sonde.untrusted import read_regular, text_of
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from sonde.lang.errors import DError, Position, ProgramError
 from sonde.lang.programs.preprocess import INPUT
+from sonde.model.errors import DError, Position, ProgramError
 from sonde.typed import TYPE_CHECKING
 from sonde.visible import single_line
 

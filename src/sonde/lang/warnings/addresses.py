@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sonde.lang.check.kinds import is_pointer, is_string
-from sonde.lang.program import Assign, Builtin, Call, Cast, Clause, Element, Expr, Var
-from sonde.lang.walk import nodes
 from sonde.lang.warnings.calls import ARGUMENTS, RETURN_ADDRESSES, WRITTEN
 from sonde.lang.warnings.warning import Warning
-from sonde.probe import StaticProbe, Syscall, Uprobe
+from sonde.model.kinds import is_pointer, is_string
+from sonde.model.probe import StaticProbe, Syscall, Uprobe
+from sonde.model.program import Assign, Builtin, Call, Cast, Clause, Element, Expr, Var
+from sonde.model.walk import nodes
 from sonde.typed import Any
 
 _COPIES = ("copyinstr", "copyin")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
-from sonde.lang.program import Clause
 from sonde.lang.warnings.addresses import misread_addresses
 from sonde.lang.warnings.comparisons import settled_comparisons
 from sonde.lang.warnings.lifetimes import lost_values, missing_starts
 from sonde.lang.warnings.narrowing import Origins, cut_values
 from sonde.lang.warnings.warning import Warning
+from sonde.model.program import Clause
 
 
 def warnings(

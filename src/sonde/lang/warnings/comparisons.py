@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sonde.lang.check.kinds import is_integer, spell
-from sonde.lang.program import (
+from sonde.lang.warnings.warning import Warning
+from sonde.model.kinds import is_integer, spell
+from sonde.model.program import (
     Argument,
     Binary,
     Builtin,
@@ -20,10 +21,9 @@ from sonde.lang.program import (
     StringConst,
     Var,
 )
-from sonde.lang.ranges import word
-from sonde.lang.types import Enum, Type, is_signed, resolve, size_of
-from sonde.lang.walk import nodes
-from sonde.lang.warnings.warning import Warning
+from sonde.model.ranges import word
+from sonde.model.types import Enum, Type, is_signed, resolve, size_of
+from sonde.model.walk import nodes
 
 _LONGEST_NAME = 15
 """Characters of a task's name (TASK_COMM_LEN in linux/sched.h, less the NUL)."""

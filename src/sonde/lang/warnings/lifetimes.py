@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from sonde.lang.check.kinds import is_string
-from sonde.lang.program import (
+from sonde.lang.warnings.warning import Warning
+from sonde.model.kinds import is_string
+from sonde.model.probe import Internal, StaticProbe, Timer, Uprobe
+from sonde.model.program import (
     Aggregate,
     Assign,
     Binary,
@@ -21,9 +23,7 @@ from sonde.lang.program import (
     Var,
     Variable,
 )
-from sonde.lang.walk import below, is_zero, nodes
-from sonde.lang.warnings.warning import Warning
-from sonde.probe import Internal, StaticProbe, Timer, Uprobe
+from sonde.model.walk import below, is_zero, nodes
 from sonde.typed import Any
 
 _CLOCKS = ("timestamp", "vtimestamp", "walltimestamp")

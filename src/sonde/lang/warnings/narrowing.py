@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from sonde.lang.check.kinds import is_integer, spell
-from sonde.lang.errors import Position
-from sonde.lang.program import (
+from sonde.lang.warnings.calls import ARGUMENTS, RETURN_ADDRESSES, WRITTEN
+from sonde.lang.warnings.warning import Warning
+from sonde.model.errors import Position
+from sonde.model.kinds import is_integer, spell
+from sonde.model.probe import Syscall
+from sonde.model.program import (
     Aggregate,
     Assign,
     Binary,
@@ -23,11 +26,8 @@ from sonde.lang.program import (
     Var,
     Variable,
 )
-from sonde.lang.types import LONG, ULONG, Type, is_signed, size_of
-from sonde.lang.walk import nodes
-from sonde.lang.warnings.calls import ARGUMENTS, RETURN_ADDRESSES, WRITTEN
-from sonde.lang.warnings.warning import Warning
-from sonde.probe import Syscall
+from sonde.model.types import LONG, ULONG, Type, is_signed, size_of
+from sonde.model.walk import nodes
 from sonde.typed import TypeAlias
 
 Origins: TypeAlias = Mapping[object, Position]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sonde.lang.errors import Position
+from sonde.model.errors import Position
 from sonde.typed import NamedTuple
 
 

@@ -10,10 +10,10 @@ import re
 from collections.abc import Callable, Sequence
 from functools import cached_property
 
-from sonde.lang import types
-from sonde.lang.catalog import Derivation, ProbeArgument
-from sonde.lang.types import Function, Pointer, Struct, Type, Typedef
-from sonde.probe import Probe, RawTracepoint
+from sonde.model import types
+from sonde.model.catalog import Derivation, ProbeArgument
+from sonde.model.probe import Probe, RawTracepoint
+from sonde.model.types import Function, Pointer, Struct, Type, Typedef
 from sonde.probes import type_names
 from sonde.probes.derived.definition import Absent, Definition, Definitions, Value
 from sonde.probes.pattern import Pattern, matcher, matches, plain

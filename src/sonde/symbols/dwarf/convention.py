@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sonde.lang.types import Array, Float, Member, Pointer, Struct, Type, Void, align_of, resolve, size_of
-from sonde.location import Binary, Constant, InMemory, InRegister, Piece, Register, UnreadableError
+from sonde.model.location import Binary, Constant, InMemory, InRegister, Piece, Register, UnreadableError
+from sonde.model.types import Array, Float, Member, Pointer, Struct, Type, Void, align_of, resolve, size_of
 from sonde.typed import NamedTuple
 
 ARGUMENTS = (5, 4, 1, 2, 8, 9)

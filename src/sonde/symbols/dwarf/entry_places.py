@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sonde.lang.types import Type
-from sonde.location import (
+from sonde.model.location import (
     Binary,
     Chosen,
     Constant,
@@ -28,6 +27,7 @@ from sonde.location import (
     Value,
     signed,
 )
+from sonde.model.types import Type
 from sonde.symbols.dwarf.attributes import inherited, number, referred, text
 from sonde.symbols.dwarf.convention import ARGUMENTS, Parameter, parameters
 from sonde.symbols.dwarf.expressions import UnsupportedError

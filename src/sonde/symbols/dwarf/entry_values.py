@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from sonde.location import (
+from sonde.model.location import (
     MASK,
     Address,
     Binary,

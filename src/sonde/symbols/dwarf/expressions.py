@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sonde.location import (
+from sonde.model.location import (
     MASK,
     Address,
     Binary,

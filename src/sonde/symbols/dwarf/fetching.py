@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sonde.location import (
+from sonde.model.location import (
     MASK,
     Address,
     Binary,
@@ -24,7 +24,7 @@ from sonde.location import (
     Value,
     signed,
 )
-from sonde.spec import Fetch, FetchStep
+from sonde.model.spec import Fetch, FetchStep
 from sonde.symbols.dwarf.expressions import UnsupportedError
 
 _PT_REGS = (80, 96, 88, 40, 104, 112, 32, 152, 72, 64, 56, 48, 24, 16, 8, 0, 128)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator
 
-from sonde.location import MASK, Constant, Register, Value, binary
+from sonde.model.location import MASK, Constant, Register, Value, binary
 from sonde.symbols.costs import Costs
 from sonde.symbols.dwarf.errors import DebugInfoError
 from sonde.symbols.dwarf.forms import sleb128, uleb128

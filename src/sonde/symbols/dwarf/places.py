@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from sonde.lang.types import size_of
-from sonde.location import InMemory, InRegister, IsBytes, Nowhere, Piece, Register, Value
+from sonde.model.location import InMemory, InRegister, IsBytes, Nowhere, Piece, Register, Value
+from sonde.model.types import size_of
 from sonde.symbols.dwarf import frame_table
 from sonde.symbols.dwarf.attributes import number, source_of, text
 from sonde.symbols.dwarf.errors import DebugInfoError

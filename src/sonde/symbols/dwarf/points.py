@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 
-from sonde.lang.types import VOID, Type, size_of
-from sonde.location import Piece
-from sonde.spec import Fetch
+from sonde.model.location import Piece
+from sonde.model.spec import Fetch
+from sonde.model.types import VOID, Type, size_of
 from sonde.symbols.dwarf.attributes import inherited, name_of, number, ranges_of, source_of, text
 from sonde.symbols.dwarf.breakpoints import stops
 from sonde.symbols.dwarf.definitions import Definitions, Elsewhere

@@ -4,16 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sonde.lang.types import Type
-from sonde.symbols.dwarf.attributes import (
-    chain,
-    inherited,
-    locations_of,
-    name_of,
-    ranges_of,
-    referred,
-    source_of,
-)
+from sonde.model.types import Type
+from sonde.symbols.dwarf.attributes import chain, inherited, locations_of, name_of, ranges_of, referred, source_of
 from sonde.symbols.dwarf.errors import DebugInfoError
 from sonde.symbols.dwarf.lists import EVERYWHERE, Location
 from sonde.symbols.dwarf.types import Types

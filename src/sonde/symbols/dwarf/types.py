@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sonde.lang.types import (
+from sonde.model.types import (
     BOOL,
     CHAR,
     INT,

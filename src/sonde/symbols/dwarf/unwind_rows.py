@@ -12,16 +12,7 @@ from array import array
 from collections.abc import Generator
 
 from sonde.symbols.dwarf.errors import DebugInfoError
-from sonde.symbols.dwarf.frame_rules import (
-    BEGINNING,
-    NOT_KNOWN,
-    NOTHING,
-    SIGNAL,
-    Rule,
-    State,
-    rule,
-    run,
-)
+from sonde.symbols.dwarf.frame_rules import BEGINNING, NOT_KNOWN, NOTHING, SIGNAL, Rule, State, rule, run
 from sonde.symbols.dwarf.frames import Description, Frames
 from sonde.symbols.elf import ElfFile, Segment
 from sonde.symbols.errors import CostError

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from sonde.bpf.helpers import NUMBERS, name_of
-from sonde.engines.base import EngineError
 from sonde.engines.embedded.environment import Environment
+from sonde.model.errors import EngineError
 from sonde.typed import Any, TypeAlias
 
 Helpers: TypeAlias = dict[int, Callable[..., Any]]

@@ -7,14 +7,7 @@ from functools import partial
 from sonde.bpf import instructions as i
 from sonde.bpf.instructions import Instruction
 from sonde.engines.embedded.machine import arithmetic
-from sonde.engines.embedded.machine.execution import (
-    MAXIMUM_LOOPS,
-    NO_TAIL_CALL,
-    TAIL_CALL,
-    Helpers,
-    ReadPacket,
-    arity,
-)
+from sonde.engines.embedded.machine.execution import MAXIMUM_LOOPS, NO_TAIL_CALL, TAIL_CALL, Helpers, ReadPacket, arity
 from sonde.engines.embedded.machine.faults import MAXIMUM_FRAMES, BudgetError, CallError, DepthError
 from sonde.engines.embedded.machine.frames import Frames
 from sonde.engines.embedded.machine.linking import Functions, LinkedProgram, immediate

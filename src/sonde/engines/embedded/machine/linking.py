@@ -12,7 +12,7 @@ from sonde.bpf import instructions as i
 from sonde.bpf.instructions import Instruction, decode, ld_imm64
 from sonde.bpf.maps import ARRAY
 from sonde.engines.embedded.machine import structure
-from sonde.spec import MapSpec, ProgramSpec, Stamp
+from sonde.model.spec import MapSpec, ProgramSpec, Stamp
 from sonde.typed import NamedTuple, Protocol
 
 Functions = dict[int, Callable[..., int]]

@@ -10,7 +10,7 @@ from struct import error as StructError  # noqa: N812 - a class
 from sonde.bpf import maps
 from sonde.engines.embedded.machine.memory import OFFSET_BITS, OFFSET_MASK, AccessError, Memory
 from sonde.engines.embedded.maps.base import ANY, EXIST, LOCK, NOEXIST, Calls, allocate, fill, read_only, rounded
-from sonde.spec import MapSpec
+from sonde.model.spec import MapSpec
 
 _INDEX = Struct("=I")
 

@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Mapping
 
 from sonde.engines.embedded.machine.memory import OFFSET_MASK, Buffer
-from sonde.spec import MapSpec
+from sonde.model.spec import MapSpec
 from sonde.typed import Protocol, TypeAlias
 
 ANY, NOEXIST, EXIST, LOCK = 0, 1, 2, 4

@@ -6,11 +6,11 @@ from errno import E2BIG
 from importlib import import_module
 
 from sonde.bpf import maps
-from sonde.engines.base import EngineError
 from sonde.engines.embedded.machine.memory import Memory
 from sonde.engines.embedded.maps.base import ContentsError, Map, MapTable
 from sonde.engines.embedded.maps.limits import check
-from sonde.spec import MapSpec
+from sonde.model.errors import EngineError
+from sonde.model.spec import MapSpec
 from sonde.typed import cast
 
 _CLASSES = {

@@ -12,7 +12,7 @@ from sonde.bpf import maps
 from sonde.engines.embedded.machine.memory import OFFSET_BITS, OFFSET_MASK, AccessError, Memory
 from sonde.engines.embedded.maps.base import ANY, EXIST, NOEXIST, Calls, fill, rounded
 from sonde.engines.embedded.maps.slots import Slots
-from sonde.spec import MapSpec
+from sonde.model.spec import MapSpec
 
 
 class Hash:

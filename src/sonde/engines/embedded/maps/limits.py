@@ -10,7 +10,7 @@ from collections.abc import Callable
 from errno import E2BIG, EINVAL
 
 from sonde.bpf import maps
-from sonde.spec import MapSpec
+from sonde.model.spec import MapSpec
 
 ENOTSUPP = 524
 """include/linux/errno.h"""

@@ -9,7 +9,7 @@ from struct import error as StructError  # noqa: N812 - a class
 
 from sonde.engines.embedded.machine.memory import OFFSET_BITS, OFFSET_MASK, AccessError, Memory
 from sonde.engines.embedded.maps.base import ANY, Calls, Map, MapTable
-from sonde.spec import MapSpec
+from sonde.model.spec import MapSpec
 
 _INDEX = Struct("=I")
 _LOW = 0xFFFF_FFFF

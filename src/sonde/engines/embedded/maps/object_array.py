@@ -10,7 +10,7 @@ from struct import Struct
 
 from sonde.engines.embedded.machine.memory import Memory
 from sonde.engines.embedded.maps.base import ANY, Calls
-from sonde.spec import MapSpec
+from sonde.model.spec import MapSpec
 from sonde.typed import Any
 
 _INDEX = Struct("=I")

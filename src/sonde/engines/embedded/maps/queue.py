@@ -8,7 +8,7 @@ from errno import E2BIG, EINVAL, ENOENT
 from sonde.bpf import maps
 from sonde.engines.embedded.machine.memory import Memory
 from sonde.engines.embedded.maps.base import ANY, EXIST, Calls
-from sonde.spec import MapSpec
+from sonde.model.spec import MapSpec
 
 
 class Queue:

@@ -14,7 +14,7 @@ from errno import EAGAIN, EINVAL
 
 from sonde.engines.embedded.machine.memory import OFFSET_MASK, Memory
 from sonde.engines.embedded.maps.base import ANY, Calls
-from sonde.spec import MapSpec
+from sonde.model.spec import MapSpec
 
 BUSY, DISCARD = 1 << 31, 1 << 30
 NO_WAKEUP, FORCE_WAKEUP = 1, 2

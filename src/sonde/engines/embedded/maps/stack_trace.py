@@ -9,7 +9,7 @@ from struct import Struct, pack
 from sonde.engines.embedded.machine.memory import Memory
 from sonde.engines.embedded.maps.base import ANY, Calls
 from sonde.engines.embedded.maps.jhash import jhash2
-from sonde.spec import MapSpec
+from sonde.model.spec import MapSpec
 
 FAST_COMPARE, REUSE = 1 << 9, 1 << 10
 """BPF_F_FAST_STACK_CMP and BPF_F_REUSE_STACKID."""

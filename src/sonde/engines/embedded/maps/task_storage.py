@@ -7,7 +7,7 @@ from errno import EINVAL, ENOENT
 from sonde.engines.embedded.machine.memory import Memory
 from sonde.engines.embedded.maps.base import ANY, Calls
 from sonde.engines.embedded.maps.slots import Slots
-from sonde.spec import MapSpec
+from sonde.model.spec import MapSpec
 
 CREATE = 1
 """Flag of get: make the value if there is none (BPF_LOCAL_STORAGE_GET_F_CREATE)."""

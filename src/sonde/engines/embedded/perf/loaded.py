@@ -11,7 +11,7 @@ from sonde.engines.embedded.perf.conversions import Values
 from sonde.engines.embedded.perf.program_types import CALLERS, Caller
 from sonde.engines.embedded.perf.variables import ProbeVariables
 from sonde.engines.embedded.verifier.contexts import CONTEXTS, field_named
-from sonde.spec import VariablesSpec
+from sonde.model.spec import VariablesSpec
 from sonde.typed import Protocol
 
 

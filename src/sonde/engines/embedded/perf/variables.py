@@ -6,9 +6,9 @@ from __future__ import annotations
 import errno
 from collections.abc import Callable, Sequence
 
-from sonde.engines.base import EngineError
 from sonde.engines.embedded.environment import Task
-from sonde.spec import Fetch, FetchStep
+from sonde.model.errors import EngineError
+from sonde.model.spec import Fetch, FetchStep
 from sonde.target.address_space import AddressSpace, own_address_space
 
 _REGISTERS_SIZE = 168

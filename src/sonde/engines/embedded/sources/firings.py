@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 
 from sonde.engines.embedded.programs import ReadyProgram, Run
 from sonde.formats.perf_events import SOFTWARE_CPU_CLOCK
-from sonde.probe import Firing, PerfEvent, RawTracepoint, Syscall, Timer
-from sonde.spec import TracingSpec
+from sonde.model.probe import Firing, PerfEvent, RawTracepoint, Syscall, Timer
+from sonde.model.spec import TracingSpec
 from sonde.typed import NamedTuple
 
 

@@ -13,7 +13,7 @@ from sonde.bpf.helpers import NUMBERS
 from sonde.bpf.instructions import Instruction, decode
 from sonde.engines.embedded.kernel_types import layout
 from sonde.engines.embedded.sources.registers import following
-from sonde.spec import ProgramSpec
+from sonde.model.spec import ProgramSpec
 
 READING = frozenset(
     NUMBERS[name] for name in ("probe_read", "probe_read_str", "probe_read_user", "probe_read_user_str")

@@ -12,7 +12,7 @@ from sonde.bpf import instructions as i
 from sonde.bpf.helpers import NUMBERS
 from sonde.bpf.instructions import Instruction, decode
 from sonde.engines.embedded.kernel_types import layout
-from sonde.spec import ProgramSpec
+from sonde.model.spec import ProgramSpec
 
 _TOLD = frozenset(
     layout("struct pt_regs").offsets[name]

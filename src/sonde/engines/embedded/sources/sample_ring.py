@@ -15,7 +15,7 @@ from sonde.engines.embedded.perf.ring import PAGE
 from sonde.engines.embedded.perf.sample import Sample
 from sonde.formats import perf_events as perf
 from sonde.formats.perf_ring import PerfRingReader
-from sonde.samples import SAMPLE_TYPE, SampledEvent, Take
+from sonde.model.samples import SAMPLE_TYPE, SampledEvent, Take
 
 _OWNER = 1
 """The number of the event that the ring belongs to, and whose records tell of threads."""

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Sequence
 from errno import EFAULT
 
 from sonde.bpf.helpers import CPU_TIME, OPEN_FILE, PATH_TEXT
-from sonde.engines.base import EngineError
 from sonde.engines.embedded.environment import Environment
 from sonde.engines.embedded.programs import called_helpers
 from sonde.engines.embedded.sources.buffers import Buffers
@@ -25,7 +24,8 @@ from sonde.engines.embedded.sources.task_events import ClockSample, TaskEvents, 
 from sonde.engines.embedded.sources.timers import TimerSource
 from sonde.engines.embedded.sources.wishes import STACK, USER
 from sonde.engines.embedded.task import Task
-from sonde.spec import ProgramSpec
+from sonde.model.errors import EngineError
+from sonde.model.spec import ProgramSpec
 from sonde.target.facts import facts
 
 _BEYOND = 1 << 20

@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from sonde.bpf.helpers import NUMBERS
-from sonde.engines.base import EngineError
 from sonde.engines.embedded.programs import called_helpers
 from sonde.engines.embedded.sources.firings import SWITCHES
 from sonde.engines.embedded.sources.inherited_events import why_not
@@ -20,8 +19,9 @@ from sonde.engines.embedded.sources.stops import SWITCHED, Handler, Record
 from sonde.engines.embedded.sources.switch_events import Switch, SwitchEvents
 from sonde.engines.embedded.sources.wishes import USER
 from sonde.engines.embedded.task import Task
-from sonde.probe import RawTracepoint
-from sonde.spec import ProgramSpec, TracingSpec
+from sonde.model.errors import EngineError
+from sonde.model.probe import RawTracepoint
+from sonde.model.spec import ProgramSpec, TracingSpec
 from sonde.target import stops
 
 OUT, IN = SWITCHES

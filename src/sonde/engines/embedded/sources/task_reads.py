@@ -11,7 +11,7 @@ from sonde.bpf.helpers import NUMBERS
 from sonde.bpf.instructions import Instruction, decode
 from sonde.bpf.programs import TRACING
 from sonde.engines.embedded.sources.registers import FRAME, State, after, following
-from sonde.spec import ProgramSpec
+from sonde.model.spec import ProgramSpec
 
 _CURRENT = NUMBERS["get_current_task_btf"]
 

@@ -10,16 +10,7 @@ from sonde.bpf import instructions as i
 from sonde.engines.embedded.verifier import stack
 from sonde.engines.embedded.verifier.scalar import ZERO
 from sonde.engines.embedded.verifier.subject import Subject
-from sonde.engines.embedded.verifier.values import (
-    CONTEXT,
-    MAP,
-    OBJECT,
-    PACKETS,
-    STACK,
-    Pointer,
-    Value,
-    show,
-)
+from sonde.engines.embedded.verifier.values import CONTEXT, MAP, OBJECT, PACKETS, STACK, Pointer, Value, show
 
 _MEASURED = PACKETS | {CONTEXT, STACK, OBJECT}
 """What the distance of two pointers into the same is told of."""

@@ -27,7 +27,7 @@ from sonde.engines.embedded.verifier.values import (
     Value,
     show,
 )
-from sonde.spec import MapSpec
+from sonde.model.spec import MapSpec
 
 
 def problem(subject: Subject, state: State, signature: Signature, position: int) -> str | None:

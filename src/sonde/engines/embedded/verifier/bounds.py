@@ -24,7 +24,7 @@ from sonde.engines.embedded.verifier.values import (
     Value,
     show,
 )
-from sonde.spec import MapSpec
+from sonde.model.spec import MapSpec
 
 FARTHEST = 1 << 29
 """No pointer is farther from what it points to (BPF_MAX_VAR_OFF)."""

@@ -13,16 +13,8 @@ from sonde.engines.embedded.verifier.scalar import UNKNOWN, Scalar, between
 from sonde.engines.embedded.verifier.state import State
 from sonde.engines.embedded.verifier.steps import Step
 from sonde.engines.embedded.verifier.subject import Doubt, Subject
-from sonde.engines.embedded.verifier.values import (
-    MAP,
-    OBJECT,
-    RECORD,
-    STACK,
-    VALUE,
-    Pointer,
-    Value,
-)
-from sonde.spec import MapSpec
+from sonde.engines.embedded.verifier.values import MAP, OBJECT, RECORD, STACK, VALUE, Pointer, Value
+from sonde.model.spec import MapSpec
 
 _MAX_ERRNO = 4095
 _MAX_CPUS = 8192

@@ -32,7 +32,7 @@ from sonde.engines.embedded.verifier.scalar import MIN64, Scalar, constant
 from sonde.engines.embedded.verifier.state import State
 from sonde.engines.embedded.verifier.subject import Subject
 from sonde.engines.embedded.verifier.values import CONTEXT, FUNCTION, MAP, OBJECT, PACKET_END, STACK, Pointer, show
-from sonde.spec import buffer_size
+from sonde.model.spec import buffer_size
 from sonde.typed import Any, NamedTuple, TypeAlias
 
 

@@ -14,7 +14,7 @@ from sonde.bpf.helpers import NUMBERS
 from sonde.bpf.instructions import Instruction
 from sonde.bpf.signatures import SIGNATURES
 from sonde.engines.embedded.verifier.wellformed import always_wrong
-from sonde.spec import MapSpec
+from sonde.model.spec import MapSpec
 from sonde.typed import NamedTuple
 
 _TAIL_CALL = NUMBERS["tail_call"]

@@ -10,7 +10,7 @@ from sonde.bpf.signatures import SIGNATURES
 from sonde.engines.embedded.verifier.contexts import CONTEXTS, Context, tracing
 from sonde.engines.embedded.verifier.rules import Rules
 from sonde.engines.embedded.verifier.state import Identities, State
-from sonde.spec import MapSpec, ProgramSpec
+from sonde.model.spec import MapSpec, ProgramSpec
 from sonde.typed import NamedTuple
 
 

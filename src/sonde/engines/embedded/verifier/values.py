@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sonde.engines.embedded.verifier.scalar import MASK64, MAX64, MIN64, ZERO, Scalar
-from sonde.spec import MapSpec
+from sonde.model.spec import MapSpec
 from sonde.typed import NamedTuple, TypeAlias
 
 CONTEXT, STACK, MAP, VALUE, RECORD = "context", "stack", "map", "value", "record"

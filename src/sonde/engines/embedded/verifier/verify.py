@@ -17,7 +17,7 @@ from sonde.engines.embedded.verifier.rules import USUAL, Rules
 from sonde.engines.embedded.verifier.state import State
 from sonde.engines.embedded.verifier.structure import MalformedError, structure
 from sonde.engines.embedded.verifier.subject import Subject
-from sonde.spec import MapSpec, ProgramSpec
+from sonde.model.spec import MapSpec, ProgramSpec
 from sonde.typed import NamedTuple
 
 __all__ = ["Refusal", "Verified", "verify"]

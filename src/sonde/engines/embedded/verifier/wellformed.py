@@ -10,7 +10,7 @@ from sonde.bpf import wellformed
 from sonde.bpf.instructions import Instruction
 from sonde.bpf.maps import ARRAY
 from sonde.bpf.wellformed import CALL_BY_REGISTER, FRAME, UNKNOWN, is_packet_load
-from sonde.spec import MapSpec
+from sonde.model.spec import MapSpec
 
 
 def wrong(x: Instruction, second: Instruction | None = None) -> str | None:

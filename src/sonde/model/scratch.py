@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sonde.lang.program import (
+from sonde.model.program import (
     AddressOf,
     Assign,
     Binary,
@@ -21,7 +21,7 @@ from sonde.lang.program import (
     MemberOf,
     Var,
 )
-from sonde.lang.types import Array, resolve
+from sonde.model.types import Array, resolve
 
 GIVE_SCRATCH = frozenset({"alloca", "copyin"})
 """Subroutines whose result is scratch memory."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from sonde.lang.types import (
+from sonde.model.types import (
     QUADS,
     STRING,
     Array,

@@ -10,8 +10,8 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable
 
-from sonde.conversion import Conversion
-from sonde.probe import Internal, Packet, Probe
+from sonde.model.conversions import Conversion
+from sonde.model.probe import Internal, Packet, Probe
 from sonde.typed import NamedTuple, TypeAlias
 
 # The map `state`: an array of one value, these u32 words.

@@ -55,3 +55,21 @@ class ProgramError(Exception):
         self.brief = brief
         self.mistake = mistake
         self.source = source
+
+
+class EngineError(Exception):
+    """The engine could not do it: what failed, why and what would help, in words for the user.
+
+    `log` is the end of the verifier's log where a program was refused, `place` the D position ("file:line") of the
+    instruction it refused.
+    """
+
+    def __init__(self, text: str, log: str = "", place: str = "") -> None:
+        super().__init__(text)
+        self.text = text
+        self.log = log
+        self.place = place
+
+
+class AbortedError(EngineError):
+    """Tracing had begun and cannot go on."""

@@ -7,8 +7,8 @@ made one.
 
 from __future__ import annotations
 
-from sonde.lang.program import Binary, Comma, Conditional, Const, Expr, Unary
-from sonde.lang.types import Int, Type, is_signed, resolve, size_of
+from sonde.model.program import Binary, Comma, Conditional, Const, Expr, Unary
+from sonde.model.types import Int, Type, is_signed, resolve, size_of
 
 _TRUTHS = frozenset({"<", "<=", ">", ">=", "==", "!=", "&&", "||", "^^"})
 _WORD = 1 << 64

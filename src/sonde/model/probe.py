@@ -6,7 +6,7 @@ it happen; the code generator has one context adapter for each kind of firing, a
 
 from __future__ import annotations
 
-from sonde.location import Value
+from sonde.model.location import Value
 from sonde.typed import NamedTuple, TypeAlias
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from sonde.lang.types import (
+from sonde.model.spec import MemberSpec, TypeSpec
+from sonde.model.types import (
     QUADS,
     Array,
     Enum,
@@ -17,7 +18,6 @@ from sonde.lang.types import (
     resolve,
     size_of,
 )
-from sonde.spec import MemberSpec, TypeSpec
 
 
 class TypeTable:

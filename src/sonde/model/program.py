@@ -9,14 +9,14 @@ Every expression has `type` and `position`. The objects an expression can denote
 
 from __future__ import annotations
 
-from sonde.conversion import Conversion
-from sonde.lang.errors import Position
-from sonde.lang.types import Member, Type
-from sonde.probe import Probe
+from sonde.model.conversions import Conversion
+from sonde.model.errors import Position
+from sonde.model.probe import Probe
+from sonde.model.types import Member, Type
 from sonde.typed import TYPE_CHECKING, Node, TypeAlias
 
 if TYPE_CHECKING:
-    from sonde.location import Piece
+    from sonde.model.location import Piece
 
 
 class Variable(Node):
@@ -105,7 +105,7 @@ class ProbeVariable(Node):
     @property
     def is_in_memory(self) -> bool:
         """Whether it is an object in the process's memory, which has an address."""
-        from sonde.location import InMemory
+        from sonde.model.location import InMemory
 
         return len(self.pieces) == 1 and isinstance(self.pieces[0].place, InMemory)
 

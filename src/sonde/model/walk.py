@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sonde.lang import program as tree
-from sonde.lang.errors import Position
-from sonde.lang.program import Aggregation, Clause, Variable
-from sonde.lang.types import Member
-from sonde.probe import Probe
+from sonde.model import program as tree
+from sonde.model.errors import Position
+from sonde.model.probe import Probe
+from sonde.model.program import Aggregation, Clause, Variable
+from sonde.model.types import Member
 from sonde.typed import Any
 
 _LEAVES = (Position, Member, Probe, Variable, Aggregation)

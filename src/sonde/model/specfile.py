@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 
-from sonde.buckets import WORDS, words_of
-from sonde.conversion import MOST_COLUMNS
-from sonde.plain import PlainError, from_plain, show, to_plain
-from sonde.probe import StaticPattern, StaticProbe, Uprobe
-from sonde.spec import (
+from sonde.model.buckets import WORDS, words_of
+from sonde.model.conversions import MOST_COLUMNS
+from sonde.model.plain import PlainError, from_plain, show, to_plain
+from sonde.model.probe import StaticPattern, StaticProbe, Uprobe
+from sonde.model.spec import (
     SITES,
     AggregationSpec,
     CommandAction,

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sonde.lang.types import Type
-from sonde.probe import Probe
+from sonde.model.probe import Probe
+from sonde.model.types import Type
 from sonde.typed import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from sonde.location import Piece
+    from sonde.model.location import Piece
 
 
 class ProbeArgument(NamedTuple):

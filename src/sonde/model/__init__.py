@@ -1,0 +1,1 @@
+"""Values that all floors share: pure, printable, comparable; nothing here reads or writes."""
