@@ -12,10 +12,10 @@ import time
 
 from sonde.consume.consumer import Consumer
 from sonde.consume.options import Options
+from sonde.frontends.d.report.text import TextReport
 from sonde.model.conversions import Conversion
 from sonde.model.probe import Internal, Probe
 from sonde.model.spec import Field, PrintfAction, RecordLayout, TraceAction, TracingSpec
-from sonde.report.text import TextReport
 
 PRINTF = PrintfAction(
     (

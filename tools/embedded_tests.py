@@ -18,7 +18,7 @@ from pathlib import Path
 
 from suite_programs import Names, names_of, programs
 
-from sonde.lang.check.libraries import declared_names
+from sonde.frontends.d.check.libraries import declared_names
 from sonde.model.types import BUILTIN_TYPEDEFS
 
 KERNEL_PROVIDERS = (
@@ -85,7 +85,7 @@ class SuiteTest:
 @functools.cache
 def known_types() -> frozenset[str]:
     """The types that the language and its library have."""
-    library = Path(__file__).parent.parent / "src" / "sonde" / "lang" / "library"
+    library = Path(__file__).parent.parent / "src" / "sonde" / "frontends" / "d" / "library"
     texts = [path.read_text() for path in library.glob("*.d")]
     return frozenset(BUILTIN_TYPEDEFS).union(*map(declared_names, texts), {"_Bool", "stack"})
 

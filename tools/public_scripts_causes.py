@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from suite_programs import names_of
 
-from sonde.lang.d.source import Source
+from sonde.frontends.d.source import Source
 from sonde.model.errors import DError
 from sonde.probes.registry import Registry
 from sonde.target.machine import current_target

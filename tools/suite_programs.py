@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from sonde.lang.d import syntax
-from sonde.lang.d.parser import Parser
-from sonde.lang.d.source import Macros, Source, command_line_source
+from sonde.frontends.d import syntax
+from sonde.frontends.d.parser import Parser
+from sonde.frontends.d.source import Macros, Source, command_line_source
 from sonde.model.errors import DError
 
 MACROS = Macros(arguments=("test", *["1"] * 9), defaultargs=True)

@@ -12,6 +12,7 @@ from sonde.consume.consumer import Consumer
 from sonde.consume.events import Drop
 from sonde.consume.options import Options
 from sonde.engines.base import Engine, Tracing
+from sonde.frontends.d.report.text import TextReport
 from sonde.model.program import Program
 from sonde.model.spec import (
     ACTIVE,
@@ -34,7 +35,6 @@ from sonde.model.target import Target
 from sonde.options import OptionError, OptionTable
 from sonde.probes.registry import Registry
 from sonde.report.symbolizer import Symbolizer
-from sonde.report.text import TextReport
 from sonde.signals import Signals
 from sonde.symbols.return_addresses import ReturnAddresses
 from sonde.traced import Traced as Traced

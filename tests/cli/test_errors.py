@@ -3,7 +3,7 @@
 import pytest
 
 from sonde.cli.errors import engine_error
-from sonde.lang.programs.mistakes import compile_error
+from sonde.frontends.d.programs.mistakes import compile_error
 from sonde.model.errors import AbortedError, DError, EngineError, Position
 
 TEXT = 'BEGIN /x > 1/ { printf("}/{"); /* } */ y; } END { z }'

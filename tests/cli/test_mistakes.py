@@ -8,11 +8,11 @@ import pytest
 from access import needs
 from running import run
 
-from sonde.lang.advice.findings import findings
-from sonde.lang.check.checker import Checker
-from sonde.lang.check.options import DEFAULTS
-from sonde.lang.d.source import Macros, command_line_source
-from sonde.lang.programs.libraries import libraries
+from sonde.frontends.d.advice.findings import findings
+from sonde.frontends.d.check.checker import Checker
+from sonde.frontends.d.check.options import DEFAULTS
+from sonde.frontends.d.programs.libraries import libraries
+from sonde.frontends.d.source import Macros, command_line_source
 from sonde.model.errors import DError
 from sonde.options import OptionTable
 from sonde.probes.registry import Registry

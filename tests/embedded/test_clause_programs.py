@@ -14,9 +14,9 @@ from sonde.engines.embedded.offer import FEATURES, Offer
 from sonde.engines.embedded.verification import verify_here
 from sonde.engines.embedded.verifier.scalar import Scalar
 from sonde.engines.embedded.verifier.values import Pointer
-from sonde.lang.check.checker import compile_sources
-from sonde.lang.check.options import CheckOptions
-from sonde.lang.d.source import Source
+from sonde.frontends.d.check.checker import compile_sources
+from sonde.frontends.d.check.options import CheckOptions
+from sonde.frontends.d.source import Source
 from sonde.probes.registry import Registry
 from sonde.target.machine import current_target
 

@@ -9,9 +9,9 @@ from sonde.codegen.settings import Settings
 from sonde.consume.words import merged
 from sonde.engines.kernel.engine import KernelEngine
 from sonde.engines.kernel.features import detect
-from sonde.lang.check.checker import compile_sources
-from sonde.lang.check.options import CheckOptions
-from sonde.lang.d.source import Source
+from sonde.frontends.d.check.checker import compile_sources
+from sonde.frontends.d.check.options import CheckOptions
+from sonde.frontends.d.source import Source
 from sonde.model.spec import ACTIVE, COUNTERS, DRAINING, FAULT_CLAUSE, PrintfAction, TraceAction
 from sonde.model.types import is_signed, size_of
 from sonde.probes.registry import Registry

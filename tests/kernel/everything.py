@@ -6,7 +6,7 @@ What the compiler does not know yet it says itself; that is left out.
 from d_run import compilation
 
 from sonde.codegen.generation import Unsupported
-from sonde.lang.check import builtins, prototypes
+from sonde.frontends.d.check import builtins, prototypes
 from sonde.model.errors import DError
 
 BY_TYPE = {

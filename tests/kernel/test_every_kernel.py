@@ -10,7 +10,7 @@ from activity import activity
 from command import sonde, table
 from d_run import Run
 
-from sonde.lang.check import prototypes
+from sonde.frontends.d.check import prototypes
 from sonde.model.errors import EngineError
 
 pytestmark = pytest.mark.every_kernel

@@ -13,9 +13,9 @@ from sonde.codegen.compiler import Compilation
 from sonde.codegen.settings import Settings
 from sonde.engines.kernel.engine import KernelEngine
 from sonde.engines.kernel.features import FEATURES, detect, is_available
-from sonde.lang.check.checker import compile_sources
-from sonde.lang.check.options import CheckOptions
-from sonde.lang.d.source import Source
+from sonde.frontends.d.check.checker import compile_sources
+from sonde.frontends.d.check.options import CheckOptions
+from sonde.frontends.d.source import Source
 from sonde.probes.functions import TraceableFunctions
 from sonde.probes.registry import Registry
 from sonde.symbols.kallsyms import Kallsyms

@@ -6,9 +6,9 @@ import time
 import pytest
 from command import sonde
 
-from sonde.lang.check.checker import compile_sources
-from sonde.lang.check.options import CheckOptions
-from sonde.lang.d.source import Source
+from sonde.frontends.d.check.checker import compile_sources
+from sonde.frontends.d.check.options import CheckOptions
+from sonde.frontends.d.source import Source
 from sonde.model.errors import DError
 from sonde.probes.registry import Registry
 from sonde.target.machine import current_target

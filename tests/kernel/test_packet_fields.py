@@ -11,7 +11,7 @@ from sonde.bpf.programs import XDP
 from sonde.engines.kernel.commands import PROG_TEST_RUN
 from sonde.engines.kernel.features import FOR_PROGRAMS, detect
 from sonde.engines.kernel.syscalls import address_of, bpf
-from sonde.lang.programs.libraries import libraries
+from sonde.frontends.d.programs.libraries import libraries
 from sonde.options import OptionTable
 from sonde.target.machine import current_target
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
-from sonde.lang.check.checker import compile_sources
-from sonde.lang.check.options import CheckOptions
-from sonde.lang.d.source import Macros, Source
+from sonde.frontends.d.check.checker import compile_sources
+from sonde.frontends.d.check.options import CheckOptions
+from sonde.frontends.d.source import Macros, Source
 from sonde.model.catalog import Derivation, KernelSymbol, Located, ProbeArgument
 from sonde.model.errors import DError
 from sonde.model.location import InMemory, InRegister, Piece, Register

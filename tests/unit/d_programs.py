@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 HERE = Path(__file__).resolve().parents[2]
 REAL = tuple(
     path.read_text()
-    for directory in ("examples", "src/sonde/lang/library")
+    for directory in ("examples", "src/sonde/frontends/d/library")
     for path in sorted((HERE / directory).glob("*.d"))
 )
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from sonde.lang.d import syntax
-from sonde.lang.d.expressions import PRECEDENCE
+from sonde.frontends.d import syntax
+from sonde.frontends.d.expressions import PRECEDENCE
 from sonde.model.errors import Position
 
 COMMA, ASSIGNMENT, CONDITIONAL, UNARY, POSTFIX = -2, -1, 0, 12, 13

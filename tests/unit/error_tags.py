@@ -5,7 +5,7 @@ The tags are those that dtrace has; positions are lines and columns counted from
 
 from typing import NamedTuple
 
-from sonde.lang.d.source import Macros
+from sonde.frontends.d.source import Macros
 from sonde.options import OptionTable
 
 

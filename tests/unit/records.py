@@ -11,10 +11,10 @@ from collections.abc import Callable, Sequence
 from sonde.bpf.maps import ARRAY
 from sonde.consume.consumer import Consumer
 from sonde.consume.options import Options
+from sonde.frontends.d.report.text import TextReport
 from sonde.model.conversions import Conversion
 from sonde.model.probe import Internal, Probe
 from sonde.model.spec import SPECULATIONS, Action, AggregationSpec, Field, MapSpec, RecordLayout, TracingSpec
-from sonde.report.text import TextReport
 
 BEGIN = Probe(1, "dtrace", "", "", "BEGIN", Internal("BEGIN"))
 ERROR = Probe(3, "dtrace", "", "", "ERROR", Internal("ERROR"))

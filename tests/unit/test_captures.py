@@ -20,6 +20,7 @@ from sonde.captures.values import MAGIC
 from sonde.consume.events import Drop, Record
 from sonde.consume.options import Options
 from sonde.consume.runs import spans
+from sonde.frontends.d.report.text import TextReport
 from sonde.model.probe import Internal, Probe
 from sonde.model.spec import (
     CaptureAction,
@@ -32,7 +33,6 @@ from sonde.model.spec import (
     TraceAction,
     TracingSpec,
 )
-from sonde.report.text import TextReport
 
 IN, OUT = (
     Probe(7, "packet", "eth0", "ingress", "", Internal("")),

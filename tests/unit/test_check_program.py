@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from catalog import FakeCatalog, check, error
 
-from sonde.lang.check.checker import compile_sources
-from sonde.lang.check.options import CheckOptions
-from sonde.lang.d.source import Macros, Source
+from sonde.frontends.d.check.checker import compile_sources
+from sonde.frontends.d.check.options import CheckOptions
+from sonde.frontends.d.source import Macros, Source
 from sonde.model.program import Argument, Index
 
 

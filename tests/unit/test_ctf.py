@@ -7,8 +7,8 @@ from catalog import FakeCatalog
 
 from sonde.cli.ctf import CtfWriter, write_types
 from sonde.cli.messages import FatalError
-from sonde.lang.check.checker import Checker
-from sonde.lang.d.source import Source
+from sonde.frontends.d.check.checker import Checker
+from sonde.frontends.d.source import Source
 from sonde.model.types import CHAR, Array, Pointer, Qualified
 from sonde.options import OptionTable
 

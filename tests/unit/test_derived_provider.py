@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from sonde.lang.d.parser import parse_expression
+from sonde.frontends.d.parser import parse_expression
 from sonde.model.probe import KernelFunction, PerfEvent, Probe, RawTracepoint
 from sonde.model.types import INT, Pointer, Struct, name_of
 from sonde.probes.derived.definition import Definition, Shown, Value

@@ -12,6 +12,7 @@ from records import FakeTracing, conversions, record
 from sonde.consume.consumer import Consumer
 from sonde.consume.options import Options
 from sonde.formats import perf_events as perf
+from sonde.frontends.d.report.text import TextReport
 from sonde.model.conversions import Conversion
 from sonde.model.probe import Internal, Probe
 from sonde.model.samples import SAMPLE_TYPE, SampledEvent
@@ -29,7 +30,6 @@ from sonde.model.spec import (
     TracingSpec,
     TypeSpec,
 )
-from sonde.report.text import TextReport
 
 NASTY = "\033]0;x\a\n\r\v\x7f\u009b2J\u202e\u2028 forged 1\n"
 BYTES = NASTY.encode() + b"\x9b\xff"

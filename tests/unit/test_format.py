@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sonde.lang.format import parse_format
+from sonde.frontends.d.format import parse_format
 from sonde.model.conversions import Conversion
 from sonde.model.errors import DError, Position
 

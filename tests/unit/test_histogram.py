@@ -4,9 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sonde.consume.words import MASK
+from sonde.frontends.d.report.histogram import histogram
 from sonde.model.buckets import llquantize_values
 from sonde.model.spec import AggregationSpec
-from sonde.report.histogram import histogram
 
 HEADING = "           value  ------------- Distribution ------------- count    "
 

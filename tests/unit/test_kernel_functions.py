@@ -10,9 +10,9 @@ from sonde.codegen.compiler import Compilation
 from sonde.codegen.context import registers as r
 from sonde.codegen.convention import Parameter
 from sonde.codegen.settings import Settings
-from sonde.lang.check.checker import compile_sources
-from sonde.lang.check.options import CheckOptions
-from sonde.lang.d.source import Source
+from sonde.frontends.d.check.checker import compile_sources
+from sonde.frontends.d.check.options import CheckOptions
+from sonde.frontends.d.source import Source
 from sonde.model import types
 from sonde.model.errors import DError
 from sonde.model.probe import KernelFunction

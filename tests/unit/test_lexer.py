@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from sonde.lang.d import syntax
-from sonde.lang.d.lexer import END, Lexer, Token
-from sonde.lang.d.source import Macros, Source, check_arguments_used
+from sonde.frontends.d import syntax
+from sonde.frontends.d.lexer import END, Lexer, Token
+from sonde.frontends.d.source import Macros, Source, check_arguments_used
 from sonde.model.errors import DError, Position
 from sonde.model.types import INT, LLONG, LONG, UINT, ULLONG, ULONG
 

@@ -1,8 +1,8 @@
 """Which names lead to D libraries: a program that uses only the language's own reads none."""
 
-from sonde.lang.check.builtins import NAMES
-from sonde.lang.check.libraries import Libraries, declared_names
-from sonde.lang.programs.libraries import libraries
+from sonde.frontends.d.check.builtins import NAMES
+from sonde.frontends.d.check.libraries import Libraries, declared_names
+from sonde.frontends.d.programs.libraries import libraries
 from sonde.options import OptionTable
 
 

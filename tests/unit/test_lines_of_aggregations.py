@@ -4,10 +4,10 @@ import pytest
 
 from sonde.consume.events import Row, Table
 from sonde.consume.options import Options
+from sonde.frontends.d.report.aggregate import AggregateText
+from sonde.frontends.d.report.histogram import histogram
 from sonde.model.spec import AggregationSpec, Field
-from sonde.report.aggregate import AggregateText
 from sonde.report.escaping import escaping_for
-from sonde.report.histogram import histogram
 from sonde.report.stack import Addresses
 from sonde.report.symbolizer import NoNames
 

@@ -9,9 +9,9 @@ from sonde.cli.transports import transports
 from sonde.codegen.compiler import Compilation
 from sonde.codegen.outputs import AUTO, LARGEST_RECORD, MIXED, PERF, RINGBUF, chosen
 from sonde.codegen.settings import Settings
-from sonde.lang.check.checker import compile_sources
-from sonde.lang.check.options import CheckOptions
-from sonde.lang.d.source import Source
+from sonde.frontends.d.check.checker import compile_sources
+from sonde.frontends.d.check.options import CheckOptions
+from sonde.frontends.d.source import Source
 from sonde.model.errors import DError
 from sonde.model.spec import PERF_RINGS, WRITING
 from sonde.probes.registry import Registry

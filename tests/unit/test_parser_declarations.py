@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from d_source import bare
 
-from sonde.lang.d import syntax
-from sonde.lang.d.parser import parse_items, parse_program, parse_type
-from sonde.lang.d.source import Source
+from sonde.frontends.d import syntax
+from sonde.frontends.d.parser import parse_items, parse_program, parse_type
+from sonde.frontends.d.source import Source
 from sonde.model.errors import DError
 
 

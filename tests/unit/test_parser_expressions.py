@@ -7,9 +7,9 @@ from d_source import bare, text_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sonde.lang.d import syntax
-from sonde.lang.d.expressions import PRECEDENCE
-from sonde.lang.d.parser import parse_expression, parse_type
+from sonde.frontends.d import syntax
+from sonde.frontends.d.expressions import PRECEDENCE
+from sonde.frontends.d.parser import parse_expression, parse_type
 from sonde.model.errors import DError, Position
 from sonde.model.types import INT
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sonde.lang.d import syntax
-from sonde.lang.d.parser import Parser, check_not_empty, parse_items, parse_program
-from sonde.lang.d.source import Macros, Source, command_line_source
+from sonde.frontends.d import syntax
+from sonde.frontends.d.parser import Parser, check_not_empty, parse_items, parse_program
+from sonde.frontends.d.source import Macros, Source, command_line_source
 from sonde.model.errors import DError
 
 

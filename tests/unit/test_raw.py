@@ -13,6 +13,7 @@ from sonde.consume.description import RawFileError
 from sonde.consume.options import Options
 from sonde.consume.raw import RawBlocks, RawFile, Recorder, Replay
 from sonde.consume.replaying import replay
+from sonde.frontends.d.report.text import TextReport
 from sonde.model.spec import (
     COUNTERS,
     AggregationSpec,
@@ -23,7 +24,6 @@ from sonde.model.spec import (
     PrintfAction,
     TruncAction,
 )
-from sonde.report.text import TextReport
 
 SAY = PrintfAction(conversions(("n ", "d"), (" ", "s"), ("\n", "")), (integer(16, 4), Field(20, 4, "interned")))
 LAYOUTS = [

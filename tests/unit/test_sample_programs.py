@@ -5,12 +5,12 @@ import re
 
 import pytest
 
-from sonde import lang
+from sonde import frontends
 from sonde.bpf import instructions as bpf
 from sonde.codegen.compiler import Compilation
 from sonde.codegen.settings import Settings
-from sonde.lang.check.checker import compile_sources
-from sonde.lang.d.source import Source
+from sonde.frontends.d.check.checker import compile_sources
+from sonde.frontends.d.source import Source
 from sonde.model.errors import DError
 from sonde.model.target import Target
 from sonde.probes.registry import Registry
@@ -26,7 +26,7 @@ OFFSETS = {
 
 
 def library():
-    path = os.path.join(os.path.dirname(lang.__file__), "library", "sample.d")
+    path = os.path.join(os.path.dirname(frontends.__file__), "d", "library", "sample.d")
     with open(path, encoding="utf-8") as file:
         return Source(file.read(), path)
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sonde.lang.check.stability import description_attributes, provider_stability
+from sonde.frontends.d.check.stability import description_attributes, provider_stability
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ import packages
 import pytest
 from catalog import check, error
 
-from sonde.lang.check.layout import object_size
-from sonde.lang.programs.preprocess import preprocessor_command
+from sonde.frontends.d.check.layout import object_size
+from sonde.frontends.d.programs.preprocess import preprocessor_command
 from sonde.model.types import Struct, name_of, resolve
 from sonde.options import OptionTable
 

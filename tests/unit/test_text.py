@@ -9,6 +9,7 @@ from records import FUNCTION, FUNCTION_RETURN, READ, READ_RETURN, Session, conve
 
 from sonde.consume.events import Drop, Fault
 from sonde.consume.options import Options
+from sonde.frontends.d.report.messages import drop_text, fault_text
 from sonde.model.conversions import Conversion
 from sonde.model.probe import Internal, Probe
 from sonde.model.spec import (
@@ -26,7 +27,6 @@ from sonde.model.spec import (
     TracememAction,
     TruncAction,
 )
-from sonde.report.messages import drop_text, fault_text
 
 ALL_ONES = (1 << 64) - 1
 HELLO = PrintfAction(conversions(("hello ", "d"), ("\n", "")), (integer(16),))

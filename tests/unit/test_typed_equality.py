@@ -47,7 +47,7 @@ def test_all_classes_are_looked_at():
     """Those of the syntax tree, the checked program, the intermediate form and places of variables among them."""
     found = {each.__module__ for several in ALIKE.values() for each in several}
     assert {
-        "sonde.lang.d.syntax",
+        "sonde.frontends.d.syntax",
         "sonde.model.program",
         "sonde.codegen.ir",
         "sonde.model.location",

@@ -13,7 +13,7 @@ ROOT = Path(sonde.__file__).parent
 JUSTIFIED = {
     "bpf.btf.Btf.open": "maps a file of sysfs, which the kernel alone writes",
     "cli.showing.bounded_memory": "a short text of /proc",
-    "lang.programs.preprocess.preprocess": "memory of its own",
+    "frontends.d.programs.preprocess.preprocess": "memory of its own",
     "engines.embedded.maps.base.allocate": "memory of its own",
     "engines.embedded.maps.ring_buffer.RingBuffer.__init__": "memory of its own",
     "engines.kernel.event_ring._mapped": "a ring of the kernel's",

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from catalog import FakeCatalog
 
-from sonde.lang.check.checker import Checker
-from sonde.lang.check.options import CheckOptions
-from sonde.lang.d.source import Source
-from sonde.lang.warnings.warning import Warning
+from sonde.frontends.d.check.checker import Checker
+from sonde.frontends.d.check.options import CheckOptions
+from sonde.frontends.d.source import Source
+from sonde.frontends.d.warnings.warning import Warning
 
 READ, RETURN, WRITE, TICK = "syscall::read:entry", "syscall::read:return", "syscall::write:entry", "tick-1"
 

@@ -10,7 +10,7 @@ import struct
 from collections.abc import Iterable
 
 from sonde.cli.messages import FatalError
-from sonde.lang.check.checker import Checker
+from sonde.frontends.d.check.checker import Checker
 from sonde.model.types import (
     BASE_TYPES,
     BUILTIN_TYPEDEFS,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sonde.cli.messages import FatalError
-from sonde.lang.check.prototypes import DESTRUCTIVE
+from sonde.frontends.d.check.prototypes import DESTRUCTIVE
 from sonde.model.program import Act, Call, FormattedCommand, Program
 from sonde.model.walk import nodes
 from sonde.options import OptionTable

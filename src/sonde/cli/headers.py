@@ -10,7 +10,7 @@ from sonde.cli.kernels import registry_of
 from sonde.cli.messages import FatalError, Messages
 from sonde.cli.output import show
 from sonde.formats.static_header import MOST_PARAMETERS, Parameter, Provided, counter_name, header
-from sonde.lang.programs.compiling import compile_programs, macros, read
+from sonde.frontends.d.programs.compiling import compile_programs, macros, read
 from sonde.model.kinds import spell
 from sonde.model.types import Array, Enum, Float, Int, Pointer, String, Type, resolve, size_of
 from sonde.options import OptionTable

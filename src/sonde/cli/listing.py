@@ -11,11 +11,11 @@ from sonde.cli.messages import Messages
 from sonde.cli.output import show
 from sonde.cli.processes import processes
 from sonde.cli.stability import arguments_report
-from sonde.lang.check.checker import Checker
-from sonde.lang.d.parser import Parser
-from sonde.lang.d.source import Macros
-from sonde.lang.d.syntax import ProbeClause, ProbeSpec
-from sonde.lang.programs.compiling import Given, compile_programs, macros, read
+from sonde.frontends.d.check.checker import Checker
+from sonde.frontends.d.parser import Parser
+from sonde.frontends.d.programs.compiling import Given, compile_programs, macros, read
+from sonde.frontends.d.source import Macros
+from sonde.frontends.d.syntax import ProbeClause, ProbeSpec
 from sonde.model.probe import Probe
 from sonde.options import OptionTable
 from sonde.probes.registry import Registry

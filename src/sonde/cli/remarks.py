@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from sonde.lang.programs.compiling import Given
+from sonde.frontends.d.programs.compiling import Given
 from sonde.typed import NamedTuple
 
 _OF_SHELLS = frozenset(("|", "||", "&", "&&", ";", "<", ">", ">>", "2>", "2>&1", "2>/dev/null", ">/dev/null"))
@@ -38,8 +38,8 @@ def characters(given: Sequence[Given]) -> Iterator[Remark]:
 
 def _characters(given: Given) -> Iterator[Remark]:
     # Most programs have no single quotes.
-    from sonde.lang.advice.layout import Layout
-    from sonde.lang.advice.words import CHARACTER
+    from sonde.frontends.d.advice.layout import Layout
+    from sonde.frontends.d.advice.words import CHARACTER
 
     layout = Layout(given.original)
     for word in layout.words:

@@ -6,7 +6,7 @@ import os
 
 from sonde.cli.arguments import Arguments
 from sonde.cli.messages import FatalError, ValueOfOptionError
-from sonde.lang.programs.attributes import check_attributes
+from sonde.frontends.d.programs.attributes import check_attributes
 from sonde.options import OptionError, OptionTable, from_environment, similar, value_wanted
 
 _SHORT = len("-b")

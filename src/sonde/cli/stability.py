@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from sonde.lang.check.checker import Checker
-from sonde.lang.check.stability import (
+from sonde.frontends.d.check.checker import Checker
+from sonde.frontends.d.check.stability import (
     CLASSES,
     STABILITIES,
     Attributes,
@@ -14,10 +14,10 @@ from sonde.lang.check.stability import (
     least,
     provider_stability,
 )
-from sonde.lang.d.parser import Parser
-from sonde.lang.d.source import Macros
-from sonde.lang.d.syntax import Identifier, ProbeClause, ProbeSpec, ScopedVariable
-from sonde.lang.programs.compiling import Given
+from sonde.frontends.d.parser import Parser
+from sonde.frontends.d.programs.compiling import Given
+from sonde.frontends.d.source import Macros
+from sonde.frontends.d.syntax import Identifier, ProbeClause, ProbeSpec, ScopedVariable
 from sonde.model.kinds import spell
 from sonde.model.probe import Probe
 from sonde.model.walk import below

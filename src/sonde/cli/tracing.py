@@ -12,8 +12,8 @@ from sonde.cli.kernels import registry_of
 from sonde.cli.messages import FatalError, Messages
 from sonde.cli.output import show
 from sonde.codegen.compiler import Compilation
-from sonde.lang.programs.compiling import Compiled, Given, compile_programs, macros, read
-from sonde.lang.programs.mistakes import compile_error
+from sonde.frontends.d.programs.compiling import Compiled, Given, compile_programs, macros, read
+from sonde.frontends.d.programs.mistakes import compile_error
 from sonde.model.errors import DError
 from sonde.model.spec import TracingSpec
 from sonde.options import OptionTable
@@ -76,7 +76,7 @@ def _warn(compiled: Compiled, is_run: bool, arguments: Arguments, options: Optio
     if not is_wanted or not messages.has_hints:
         return
     for each in compiled.checker.warnings():
-        from sonde.lang.programs.excerpts import placed
+        from sonde.frontends.d.programs.excerpts import placed
 
         error = DError("", each.text, each.position)
         given = compiled.containing(each.position)

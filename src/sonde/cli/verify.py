@@ -20,7 +20,7 @@ from sonde.cli.tracing import generate
 from sonde.engines.embedded.verification import verify_here
 from sonde.engines.embedded.verifier.merging import Merged
 from sonde.engines.embedded.verifier.verify import Refusal, Verified, verify
-from sonde.lang.programs.compiling import compile_programs, macros, read
+from sonde.frontends.d.programs.compiling import compile_programs, macros, read
 from sonde.model.errors import EngineError
 from sonde.model.spec import MapSpec, ProgramSpec, TracingSpec
 from sonde.options import OptionTable

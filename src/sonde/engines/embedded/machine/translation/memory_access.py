@@ -14,7 +14,7 @@ from sonde.engines.embedded.machine.memory import OFFSET_BITS, OFFSET_MASK, Buff
 from sonde.engines.embedded.machine.translation.runs import begin
 from sonde.engines.embedded.machine.translation.stack_slots import slot_name
 from sonde.engines.embedded.machine.translation.statements import Statements
-from sonde.engines.embedded.machine.translation.values import (  # fmt: skip
+from sonde.engines.embedded.machine.translation.values import (
     M64,
     Value,
     calculate,

@@ -1,0 +1,36 @@
+"""`vtimestamp`: the CPU time of the current thread, which a hidden clause adds up whenever a CPU changes threads.
+
+An engine that can tell it at any moment is asked for it where the program wants it."""
+
+from __future__ import annotations
+
+from sonde.frontends.d.check.derived import evaluate
+from sonde.frontends.d.check.scope import Scope
+from sonde.model.errors import Position
+from sonde.model.program import Call, Expr
+from sonde.model.types import BUILTIN_TYPEDEFS
+
+_CPU = "curthread->thread_info.cpu"
+
+_SINCE = f"(__since[{_CPU}] ? __since[{_CPU}] : __begin)"
+"""When the CPU took up the current thread, or when tracing began if it has had it since before."""
+
+_ACCOUNT = f"""
+self uint64_t __cpu_time;
+uint64_t __since[unsigned int];
+uint64_t __begin;
+BEGIN {{ __begin = timestamp; }}
+rawtp:sched::sched_switch
+{{
+    self->__cpu_time += timestamp - {_SINCE};
+    __since[{_CPU}] = timestamp;
+}}
+"""
+
+
+def cpu_time(scope: Scope, position: Position) -> Expr:
+    """ns that the current thread has run while the program traced."""
+    if scope.catalog.offers("helper", "cpu_time"):
+        return Call(BUILTIN_TYPEDEFS["uint64_t"], position, "__cpu_time", ())
+    scope.require(_ACCOUNT)
+    return evaluate(f"self->__cpu_time + (timestamp - {_SINCE})", None, scope, position)

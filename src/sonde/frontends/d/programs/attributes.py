@@ -1,0 +1,16 @@
+"""Values of options that only the language can judge."""
+
+from __future__ import annotations
+
+from sonde.options import BAD_VALUE, OptionError
+
+
+def check_attributes(name: str, text: str | None) -> None:
+    """The value of the option amin must be one that attributes can have. Raises OptionError."""
+    if name != "amin":
+        return
+    # Rarely set.
+    from sonde.frontends.d.check.stability import parse_attributes
+
+    if parse_attributes(text or "") is None:
+        raise OptionError(BAD_VALUE)

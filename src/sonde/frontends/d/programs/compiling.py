@@ -1,0 +1,224 @@
+"""Programs read, preprocessed, and checked one after another into one session."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+
+from sonde.frontends.d.check.checker import Checker
+from sonde.frontends.d.check.options import CheckOptions
+from sonde.frontends.d.lexer import SLASHES
+from sonde.frontends.d.programs.attributes import check_attributes
+from sonde.frontends.d.programs.mistakes import SCRIPT, compile_error, library_error
+from sonde.frontends.d.programs.preprocess import INPUT, PreprocessorError, preprocess
+from sonde.frontends.d.source import Macros, Source, command_line_source
+from sonde.model.catalog import Catalog
+from sonde.model.errors import DError, Position, ProgramError
+from sonde.model.program import Clause, Program
+from sonde.options import BAD_VALUE, NEWEST_VERSION, OptionError, OptionTable, similar, value_wanted, version_of
+from sonde.typed import TYPE_CHECKING, NamedTuple
+from sonde.untrusted import lines, read_named, text_of
+
+if TYPE_CHECKING:
+    from sonde.frontends.d.advice.finding import Trial
+
+LARGEST_PROGRAM = 512 << 10
+"""Bytes of a program's text; a source has at most 80,000 words and operators."""
+
+
+class Given(NamedTuple):
+    """One program as given: `name` is its file or, of a program on the command line, its whole text."""
+
+    name: str
+    source: Source
+    original: str
+
+    @property
+    def is_script(self) -> bool:
+        return self.source.file is not None
+
+    @property
+    def title(self) -> str:
+        """How messages about a running program call it: `script 'FILE'`, `description 'PROBES'`."""
+        if self.is_script:
+            return f"script '{self.name}'"
+        probes = re.match(rf"(?:{SLASHES}|[^{{/;])*", self.name)
+        # What is written on several lines is told on one.
+        shown = re.sub(r"\s*\n\s*", " ", probes[0]) if probes else ""
+        return f"description '{shown}'"
+
+    @property
+    def failure(self) -> str:
+        """What a message begins with when it does not compile."""
+        return f"{SCRIPT}{self.name}" if self.is_script else f"invalid probe specifier {self.name}"
+
+
+class Compiled(NamedTuple):
+    """All programs checked, as one, and the clauses of each."""
+
+    program: Program
+    given: tuple[Given, ...]
+    clauses: tuple[tuple[Clause, ...], ...]
+    checker: Checker
+
+    def containing(self, position: Position | None) -> Given:
+        """The program that a position is in; of several on the command line, the first."""
+        file = position.file if position else None
+        return next((each for each in self.given if each.source.file == file), self.given[0])
+
+    @property
+    def lines(self) -> dict[str | None, list[str]]:
+        """The sources' lines by file name; of several without one, the first's."""
+        found: dict[str | None, list[str]] = {}
+        for each in self.given:
+            found.setdefault(each.source.file, lines(each.original))
+            if each.source.text != each.original:
+                found.setdefault(INPUT, lines(each.original))
+        return found
+
+
+def read(kind: str, text: str, options: OptionTable) -> Given:
+    """One program, through the preprocessor if the options say so; `kind` is what its probe descriptions end with, or
+    `file`, where `text` is its path. Raises ProgramError."""
+    if kind != "file":
+        given = Given(text, command_line_source(text, _spec_kind(kind)), text)
+    else:
+        content = _content(text)
+        given = Given(text, Source(content, text, pspec=options.on("pspec")), content)
+    if not options.on("cpp"):
+        return given
+    try:
+        processed = preprocess(given.source.text, options)
+    except PreprocessorError as error:
+        raise ProgramError(f"{given.failure}: {error.text}", error.hint) from None
+    return given._replace(source=given.source._replace(text=processed))
+
+
+def _spec_kind(kind: str) -> str:
+    return "name" if kind == "identifier" else kind
+
+
+def _content(path: str) -> str:
+    try:
+        return text_of(read_named(path, LARGEST_PROGRAM))
+    except OSError as error:
+        raise ProgramError(f"failed to open {path}: {error.strerror}") from None
+
+
+def macros(operands: Sequence[str], target: int, options: OptionTable) -> Macros:
+    """The macro variables; `$0` is added for each program."""
+    return Macros(
+        os.getpid(), os.getppid(), os.getuid(), os.geteuid(), os.getgid(), os.getegid(), os.getpgid(0), os.getsid(0),
+        target, ("", *operands), options.on("defaultargs"),
+    )  # fmt: skip
+
+
+def check_options(options: OptionTable, target: int | None = 0) -> CheckOptions:
+    """What the checker is to know of the options and of $target; pragmas go back into the table."""
+
+    def set_by_pragma(name: str, text: str | None) -> object:
+        try:
+            options.set_in_program(name, text)
+            check_attributes(name, text)
+        except OptionError as error:
+            error.names = similar(name)
+            error.hint = value_wanted(name, text or "")[0] if str(error) == BAD_VALUE else ""
+            raise
+        return options.value(name)
+
+    default = CheckOptions()
+    return CheckOptions(
+        zero_probes=options.on("zdefs"),
+        empty=options.on("empty"),
+        unused_arguments=options.on("argref"),
+        strsize=options.number("strsize", default.strsize),
+        scratchsize=options.number("scratchsize", default.scratchsize),
+        maxframes=options.number("maxframes", default.maxframes),
+        most_keys=options.number("tregs", default.most_keys),
+        amin=options.text("amin") or None,
+        branches=version_of(options) >= NEWEST_VERSION,
+        target=target,
+        parse_option=set_by_pragma,
+    )
+
+
+def _libraries(options: OptionTable) -> list[Source]:
+    """Those of -L are looked at in any case, as mistakes in them are the user's; our own when a name is not known."""
+    # Most programs need none.
+    from sonde.frontends.d.programs.libraries import libraries
+
+    return libraries(options)
+
+
+def _checker(options: OptionTable, registry: Catalog, target: int | None, explained: bool = True) -> Checker:
+    checker = Checker(registry, check_options(options, target)._replace(explained=explained))
+    if options.is_set("libdir"):
+        found = _libraries(options)
+        checker.use_libraries(lambda: found)
+    else:
+        checker.use_libraries(lambda: _libraries(options))
+    return checker
+
+
+def _own(given: Given, variables: Macros, program_name: str) -> Macros:
+    """The macro variables with a program's own name."""
+    own_name = given.name if given.is_script else program_name
+    return variables._replace(arguments=(own_name, *variables.arguments[1:]))
+
+
+def _trial(
+    given: Sequence[Given], wrong: Given, options: OptionTable, registry: Catalog, variables: Macros, name: str
+) -> Trial | None:
+    """Compiles the programs up to the wrong one with another text for it, and gives the first mistake. None where
+    the text is not what was compiled, so that nothing can be tried on it."""
+    if wrong.source.text != wrong.original:
+        return None
+    before = given[: given.index(wrong)]
+
+    def trial(text: str, explained: bool) -> DError | None:
+        # What a text sets by pragma is forgotten with it.
+        checker = _checker(options.copy(), registry, variables.target, explained)
+        try:
+            for each in before:
+                checker.add_text(each.source, _own(each, variables, name))
+            checker.add_text(wrong.source._replace(text=text), _own(wrong, variables, name))
+        except DError as error:
+            return error
+        except RecursionError:
+            return DError("D_SYNTAX", "nested too deeply")
+        return None
+
+    return trial
+
+
+def _read_libraries(checker: Checker, options: OptionTable, failure: str) -> None:
+    """Take what the libraries of -L declare, used or not. Raises ProgramError with the first mistake in them."""
+    try:
+        checker.read_libraries(options.texts("libdir"))
+    except DError as error:
+        raise library_error(error, failure, options.on("errtags")) from None
+
+
+def compile_programs(
+    given: Sequence[Given], options: OptionTable, registry: Catalog, variables: Macros, program_name: str
+) -> Compiled:
+    """Check them in their order. Raises ProgramError with the first mistake."""
+    checker = _checker(options, registry, variables.target)
+    clauses: list[tuple[Clause, ...]] = []
+    seen = 0
+    for each in given:
+        if options.is_set("libdir"):
+            _read_libraries(checker, options, each.failure)
+        try:
+            checker.add_text(each.source, _own(each, variables, program_name))
+        except DError as error:
+            trial = _trial(given, each, options, registry, variables, program_name)
+            tagged = options.on("errtags")
+            raise compile_error(error, each.failure, each.original, each.is_script, tagged, trial) from None
+        except RecursionError:
+            raise ProgramError(f"{each.failure}: expressions are nested too deeply") from None
+        now = checker.clauses
+        clauses.append(now[seen:])
+        seen = len(now)
+    return Compiled(checker.program(), tuple(given), tuple(clauses), checker)

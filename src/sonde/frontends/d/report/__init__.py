@@ -1,0 +1,1 @@
+"""What dtrace(1) prints, byte for byte."""

@@ -1,0 +1,118 @@
+"""printa: tables of aggregations, in the default layout or by a format."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from sonde.consume.events import Row, Table
+from sonde.consume.options import Options
+from sonde.consume.words import HISTOGRAMS, Words, scalar, zero_words
+from sonde.frontends.d.report.histogram import histogram
+from sonde.frontends.d.report.lines import has_lines, lines
+from sonde.frontends.d.report.printf import printf_pieces
+from sonde.frontends.d.report.trace import key_piece
+from sonde.model.conversions import Conversion
+from sonde.model.spec import AggregationSpec
+from sonde.report.escaping import Escaping
+from sonde.report.piece import Argument, Piece, environment, field_argument, formatting_source
+from sonde.report.stack import Addresses
+from sonde.typed import Any, cast
+
+_Formatter = Callable[[tuple[Any, ...], list[Any]], bytes]
+
+
+class AggregateText:
+    """Formats tables; the formatter of each printa is compiled once."""
+
+    def __init__(self, addresses: Addresses, options: Options) -> None:
+        self._options = options
+        self._environment = environment(addresses)
+        self._formatters: dict[tuple[Any, ...], _Formatter] = {}
+
+    def format(self, table: Table, conversions: tuple[Conversion, ...] | None, escaping: Escaping) -> Iterator[bytes]:
+        """The text of each row of the table."""
+        if conversions is None and has_lines(table, self._options):
+            return lines(table, self._options, self._keys(table.aggregations, escaping))
+        formatter = self._formatter(table.aggregations, conversions, escaping)
+        is_zoomed = self._options.aggzoom
+        values = _shown_values(table, is_zoomed) if conversions is None else _bare_values(table, is_zoomed)
+        return (formatter(row.key, values(row)) for row in table.rows)
+
+    def _keys(self, specs: tuple[AggregationSpec, ...], escaping: Escaping) -> Callable[[tuple[Any, ...]], bytes]:
+        """What gives the text of a key."""
+        formatter = self._formatter(specs, None, escaping)
+        return lambda key: formatter(key, [b""] * len(specs))
+
+    def _formatter(
+        self, specs: tuple[AggregationSpec, ...], conversions: tuple[Conversion, ...] | None, escaping: Escaping
+    ) -> _Formatter:
+        identity = specs, conversions, escaping
+        formatter = self._formatters.get(identity)
+        if formatter is None:
+            pieces: Iterable[Piece]
+            if conversions is None:
+                pieces = _default_pieces(specs, escaping)
+            else:
+                pieces = _format_pieces(specs, conversions, escaping)
+            source = f"lambda keys, values: {formatting_source(pieces)}"
+            formatter = cast("_Formatter", eval(compile(source, "<printa>", "eval"), dict(self._environment)))
+            self._formatters[identity] = formatter
+        return formatter
+
+
+def _bare_values(table: Table, is_zoomed: bool) -> Callable[[Row], list[Any]]:
+    """What makes of a row what each aggregation has come to: a number, or a finished chart."""
+    each = [(spec, zero_words(spec), factor) for spec, factor in zip(table.aggregations, table.factors, strict=True)]
+    if len(each) == 1:
+        ((spec, zero, factor),) = each
+        return lambda row: [_value(spec, row.words[0] or zero, factor, is_zoomed)]
+    return lambda row: [
+        _value(spec, words or zero, factor, is_zoomed)
+        for (spec, zero, factor), words in zip(each, row.words, strict=True)
+    ]
+
+
+def _shown_values(table: Table, is_zoomed: bool) -> Callable[[Row], list[Any]]:
+    """The values for the default layout: text, with those of each CPU below."""
+    bare_values = _bare_values(table, is_zoomed)
+
+    def shown_values(row: Row) -> list[Any]:
+        shown = [_shown(value) for value in bare_values(row)]
+        for place, cpus in enumerate(row.cpus):
+            spec, factor = table.aggregations[place], table.factors[place]
+            for cpu, words in enumerate(cpus):
+                shown[place] += b"\n    [CPU %d]" % cpu + _shown(_value(spec, words, factor, is_zoomed))
+        return shown
+
+    return shown_values
+
+
+def _value(spec: AggregationSpec, words: Words, factor: int, is_zoomed: bool) -> int | bytes:
+    if spec.function in HISTOGRAMS:
+        return histogram(spec, words, factor, is_zoomed)
+    return scalar(spec.function, words, factor)
+
+
+def _shown(value: int | bytes) -> bytes:
+    return value if isinstance(value, bytes) else b" %16d" % value
+
+
+def _default_pieces(specs: tuple[AggregationSpec, ...], escaping: Escaping) -> Iterator[Piece]:
+    for place, field in enumerate(specs[0].keys):
+        yield key_piece(field, f"keys[{place}]", escaping)
+    for place in range(len(specs)):
+        yield Piece(b"%s", (f"values[{place}]",))
+    yield Piece(b"\n")
+
+
+def _format_pieces(
+    specs: tuple[AggregationSpec, ...], conversions: tuple[Conversion, ...], escaping: Escaping
+) -> list[Piece]:
+    """A format takes the key's parts in order; each conversion with @ the next aggregation, the last one repeatedly."""
+    keys = iter([field_argument(field, f"keys[{place}]") for place, field in enumerate(specs[0].keys)])
+    results = [
+        Argument(f"values[{place}]", "text" if spec.function in HISTOGRAMS else "number", 8, spec.function != "stddev")
+        for place, spec in enumerate(specs)
+    ]
+    following = iter(results)
+    return printf_pieces(conversions, keys, escaping, lambda: next(following, results[-1]))
