@@ -13,7 +13,7 @@ from suite_programs import names_of
 
 from sonde.frontends.d.source import Source
 from sonde.model.errors import DError
-from sonde.probes.registry import Registry
+from sonde.session.registry import Registry
 from sonde.target.machine import current_target
 
 PROVIDER = "a provider that Linux does not have"

@@ -14,8 +14,8 @@ from sonde.frontends.d.check.options import DEFAULTS
 from sonde.frontends.d.programs.libraries import libraries
 from sonde.frontends.d.source import Macros, command_line_source
 from sonde.model.errors import DError
-from sonde.options import OptionTable
-from sonde.probes.registry import Registry
+from sonde.model.options import OptionTable
+from sonde.session.registry import Registry
 from sonde.target.machine import current_target
 
 REGISTRY = Registry(current_target())

@@ -17,7 +17,7 @@ from sonde.engines.embedded.verifier.values import Pointer
 from sonde.frontends.d.check.checker import compile_sources
 from sonde.frontends.d.check.options import CheckOptions
 from sonde.frontends.d.source import Source
-from sonde.probes.registry import Registry
+from sonde.session.registry import Registry
 from sonde.target.machine import current_target
 
 MOST_STEPS = 100_000

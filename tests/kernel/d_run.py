@@ -14,7 +14,7 @@ from sonde.frontends.d.check.options import CheckOptions
 from sonde.frontends.d.source import Source
 from sonde.model.spec import ACTIVE, COUNTERS, DRAINING, FAULT_CLAUSE, PrintfAction, TraceAction
 from sonde.model.types import is_signed, size_of
-from sonde.probes.registry import Registry
+from sonde.session.registry import Registry
 from sonde.target.machine import current_target
 
 _target = None

@@ -17,7 +17,7 @@ from sonde.frontends.d.check.checker import compile_sources
 from sonde.frontends.d.check.options import CheckOptions
 from sonde.frontends.d.source import Source
 from sonde.probes.functions import TraceableFunctions
-from sonde.probes.registry import Registry
+from sonde.session.registry import Registry
 from sonde.symbols.kallsyms import Kallsyms
 from sonde.target.machine import current_target
 from sonde.target.tracefs import find_tracefs

@@ -10,7 +10,7 @@ from sonde.frontends.d.check.checker import compile_sources
 from sonde.frontends.d.check.options import CheckOptions
 from sonde.frontends.d.source import Source
 from sonde.model.errors import DError
-from sonde.probes.registry import Registry
+from sonde.session.registry import Registry
 from sonde.target.machine import current_target
 
 PROGRAMS = [

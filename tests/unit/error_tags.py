@@ -6,7 +6,7 @@ The tags are those that dtrace has; positions are lines and columns counted from
 from typing import NamedTuple
 
 from sonde.frontends.d.source import Macros
-from sonde.options import OptionTable
+from sonde.model.options import OptionTable
 
 
 class Case(NamedTuple):

@@ -11,7 +11,7 @@ from sonde.model.probe import RawTracepoint
 from sonde.model.target import Target
 from sonde.model.types import name_of, resolve, size_of
 from sonde.probes.kernel_types import KernelTypes
-from sonde.probes.registry import Registry
+from sonde.session.registry import Registry
 
 
 class Blob:

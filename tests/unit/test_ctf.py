@@ -9,8 +9,8 @@ from sonde.cli.ctf import CtfWriter, write_types
 from sonde.cli.messages import FatalError
 from sonde.frontends.d.check.checker import Checker
 from sonde.frontends.d.source import Source
+from sonde.model.options import OptionTable
 from sonde.model.types import CHAR, Array, Pointer, Qualified
-from sonde.options import OptionTable
 
 INTEGER, FLOAT, POINTER, ARRAY, FUNCTION, STRUCT, UNION, ENUM, FORWARD, TYPEDEF, VOLATILE, CONST, RESTRICT, SLICE = (
     range(1, 15)

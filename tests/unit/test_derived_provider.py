@@ -12,7 +12,7 @@ from sonde.probes.derived.definition import Definition, Shown, Value
 from sonde.probes.derived.provider import DerivedProvider
 from sonde.probes.pattern import Pattern, matches
 from sonde.probes.provider import Block
-from sonde.probes.registry import _BLOCKS, _DERIVED
+from sonde.session.registry import _BLOCKS, _DERIVED
 
 TASK = Struct("struct", "task_struct", 8, lambda: ())
 

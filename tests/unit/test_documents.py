@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from sonde import options
 from sonde.frontends.d.check import builtins, prototypes
+from sonde.model import options
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]

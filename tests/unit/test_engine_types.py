@@ -8,7 +8,7 @@ from sonde.engines.embedded.kernel_types import TRACEPOINTS, description, layout
 from sonde.engines.embedded.offer import Offer, needs_processes
 from sonde.model.probe import Internal, Probe, RawTracepoint, Syscall, Timer, Tracepoint
 from sonde.model.target import Target
-from sonde.probes.registry import Registry
+from sonde.session.registry import Registry
 
 TARGET = Target("x86_64", "6.18.0")
 

@@ -60,7 +60,7 @@ def test_every_module_that_opens_files_has_a_reader_here():
         if any(f"{each}(" in path.read_text() for each in reading)
     }
     assert hostile_readers.NAMES
-    commands = {name for name in opening if name.startswith("cli.")}
+    commands = {name for name in opening if name.startswith(("cli.", "session."))}
     """tests/cli/test_named_files.py has these."""
     others = {"untrusted", "report.packets", "engines.kernel.features", "target.address_space"}
     assert opening - modules - commands - others == set()

@@ -3,7 +3,7 @@
 from sonde.frontends.d.check.builtins import NAMES
 from sonde.frontends.d.check.libraries import Libraries, declared_names
 from sonde.frontends.d.programs.libraries import libraries
-from sonde.options import OptionTable
+from sonde.model.options import OptionTable
 
 
 def test_sondes_libraries_declare_no_name_of_the_language():

@@ -9,12 +9,12 @@ from test_object_linking import RETURN, NoKernel
 
 from sonde.bpf import instructions as i
 from sonde.bpf import maps, programs
-from sonde.cli.harm import harm
 from sonde.model.probe import KernelFunction, RawTracepoint, Timer, Tracepoint
 from sonde.objects.choices import Words, given_choices
 from sonde.objects.errors import ObjectError
 from sonde.objects.front_end import loadable
 from sonde.objects.reading import read_object
+from sonde.session.harm import harm
 
 
 def chosen(data, *, kernel=None, **words):

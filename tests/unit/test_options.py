@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sonde.options import (
+from sonde.model.options import (
     _COMPILE,
     _DYNAMIC,
     _RUN,

@@ -14,7 +14,7 @@ from sonde.frontends.d.check.options import CheckOptions
 from sonde.frontends.d.source import Source
 from sonde.model.errors import DError
 from sonde.model.spec import PERF_RINGS, WRITING
-from sonde.probes.registry import Registry
+from sonde.session.registry import Registry
 
 OLD = TARGET._replace(release="5.4.0-150-generic", features=frozenset())
 

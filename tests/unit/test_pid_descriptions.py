@@ -9,7 +9,7 @@ from sonde.model.errors import DError
 from sonde.model.target import Target
 from sonde.probes.pattern import Pattern
 from sonde.probes.pid import check
-from sonde.probes.registry import Registry
+from sonde.session.registry import Registry
 
 OTHER = 4711
 

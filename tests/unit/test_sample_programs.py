@@ -13,7 +13,7 @@ from sonde.frontends.d.check.checker import compile_sources
 from sonde.frontends.d.source import Source
 from sonde.model.errors import DError
 from sonde.model.target import Target
-from sonde.probes.registry import Registry
+from sonde.session.registry import Registry
 
 TARGET = Target("x86_64", "6.18.0", frozenset(("raw_tp_cookie", "perf_cookie")))
 

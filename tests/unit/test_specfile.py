@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from test_codegen_determinism import PROGRAMS
 
 from sonde.model import spec as specification
+from sonde.model.options import OptionTable
 from sonde.model.plain import from_plain, to_plain
 from sonde.model.probe import General, Internal, Probe, RawTracepoint, Syscall, Timer, Tracepoint, Uprobe
 from sonde.model.spec import Fetch, FetchStep, MapSpec, ProbeSpec, Stamp, VariablesSpec
 from sonde.model.specfile import CompiledFor, Fact, Part, Setting, SpecFile, SpecFileError, from_text, to_text
-from sonde.options import OptionTable
 
 PROGRAMS = PROGRAMS | {
     "actions": """

@@ -8,8 +8,8 @@ from catalog import check, error
 
 from sonde.frontends.d.check.layout import object_size
 from sonde.frontends.d.programs.preprocess import preprocessor_command
+from sonde.model.options import OptionTable
 from sonde.model.types import Struct, name_of, resolve
-from sonde.options import OptionTable
 
 
 def declared(text):

@@ -5,8 +5,8 @@ import pytest
 from sonde.model.probe import RawTracepoint, Tracepoint
 from sonde.model.target import Target
 from sonde.model.types import name_of
-from sonde.probes.registry import Registry
 from sonde.probes.tracefs import FormatField, parse_format
+from sonde.session.registry import Registry
 
 COMMON = """\
 \tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sonde.cli.arguments import Arguments
 from sonde.cli.messages import FatalError, Messages
-from sonde.options import OptionTable
+from sonde.model.options import OptionTable
 from sonde.report.commands import Act, Shown, perform
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 
 from sonde.cli.messages import FatalError
 from sonde.frontends.d.check.checker import Checker
+from sonde.model.options import OptionTable
 from sonde.model.types import (
     BASE_TYPES,
     BUILTIN_TYPEDEFS,
@@ -30,7 +31,6 @@ from sonde.model.types import (
     Typedef,
     size_of,
 )
-from sonde.options import OptionTable
 from sonde.target.private_files import create_named
 
 _MAGIC, _VERSION = 0xDFF2, 4

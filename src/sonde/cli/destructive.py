@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from sonde.cli.messages import FatalError
 from sonde.frontends.d.check.prototypes import DESTRUCTIVE
+from sonde.model.options import OptionTable
 from sonde.model.program import Act, Call, FormattedCommand, Program
 from sonde.model.walk import nodes
-from sonde.options import OptionTable
 
 
 def is_destructive(program: Program) -> bool:

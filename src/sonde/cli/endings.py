@@ -6,8 +6,8 @@ import os
 from collections.abc import Sequence
 
 from sonde.cli.messages import FatalError, Messages
-from sonde.options import OptionTable
-from sonde.traced import Traced
+from sonde.model.options import OptionTable
+from sonde.session.traced import Traced
 
 _BY_SIGNAL = 128
 """What shells add to the number of the signal that has ended a command."""

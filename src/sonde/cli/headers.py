@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 
 from sonde.cli.arguments import Arguments
-from sonde.cli.engines import choose
-from sonde.cli.kernels import registry_of
 from sonde.cli.messages import FatalError, Messages
 from sonde.cli.output import show
 from sonde.formats.static_header import MOST_PARAMETERS, Parameter, Provided, counter_name, header
 from sonde.frontends.d.programs.compiling import compile_programs, macros, read
 from sonde.model.kinds import spell
+from sonde.model.options import OptionTable
 from sonde.model.types import Array, Enum, Float, Int, Pointer, String, Type, resolve, size_of
-from sonde.options import OptionTable
+from sonde.session.engines import choose
+from sonde.session.kernels import registry_of
 
 
 def write(arguments: Arguments, options: OptionTable, messages: Messages) -> int:

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from sonde.cli.arguments import Arguments
-from sonde.cli.engines import choose_listed
-from sonde.cli.kernels import registry_of
 from sonde.cli.messages import Messages
 from sonde.cli.output import show
-from sonde.cli.processes import processes
 from sonde.cli.stability import arguments_report
 from sonde.frontends.d.check.checker import Checker
 from sonde.frontends.d.parser import Parser
 from sonde.frontends.d.programs.compiling import Given, compile_programs, macros, read
 from sonde.frontends.d.source import Macros
 from sonde.frontends.d.syntax import ProbeClause, ProbeSpec
+from sonde.model.options import OptionTable
 from sonde.model.probe import Probe
-from sonde.options import OptionTable
-from sonde.probes.registry import Registry
+from sonde.session.engines import choose_listed
+from sonde.session.kernels import registry_of
+from sonde.session.processes import processes
+from sonde.session.registry import Registry
 from sonde.visible import single_line
 
 _NAMES = 4

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from sonde.model.errors import ProgramError
-from sonde.session_errors import NotPermittedError, SessionError
+from sonde.session.errors import NotPermittedError, SessionError
 from sonde.visible import single_line, visible, visible_lines
 
 

@@ -10,20 +10,15 @@ from sonde.cli.arguments import Arguments
 from sonde.cli.destructive import require_allowed
 from sonde.cli.disassembly import machine_code
 from sonde.cli.endings import require_command, status_of
-from sonde.cli.engines import KERNEL, choose
 from sonde.cli.errors import engine_error
-from sonde.cli.harm import harm
 from sonde.cli.messages import FatalError, Messages
-from sonde.cli.names import Names
 from sonde.cli.object_choices import choices
 from sonde.cli.output import show
-from sonde.cli.processes import processes
 from sonde.cli.run import opened
 from sonde.cli.settings import option_table
 from sonde.engines.kernel.engine import KernelEngine
 from sonde.engines.kernel.stamps import StampValues
 from sonde.model.errors import EngineError
-from sonde.object_session import ObjectSession
 from sonde.objects.alternatives import alternatives
 from sonde.objects.display import display
 from sonde.objects.errors import ObjectError
@@ -31,8 +26,13 @@ from sonde.objects.front_end import Loadable, loadable
 from sonde.objects.reading import LARGEST, read_object
 from sonde.objects.running_kernel import RunningKernel
 from sonde.report.object_text import MapTypes, ObjectReport
+from sonde.session.engines import KERNEL, choose
+from sonde.session.harm import harm
+from sonde.session.names import Names
+from sonde.session.objects import ObjectSession
+from sonde.session.processes import processes
+from sonde.session.traced import Traced
 from sonde.target.launch import CommandError
-from sonde.traced import Traced
 from sonde.untrusted import read_regular
 
 _PROBE = re.compile(r"object::([^\s:]+):(\S+?)(?=: |$)")

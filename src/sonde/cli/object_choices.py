@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from sonde.cli.arguments import Arguments
 from sonde.cli.messages import UsageError
+from sonde.model.options import OptionTable
 from sonde.objects.choices import Choices, Words, given_choices
-from sonde.options import OptionTable
 
 
 def choices(arguments: Arguments, options: OptionTable, target: int | None) -> Choices:

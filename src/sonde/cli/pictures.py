@@ -10,13 +10,13 @@ from sonde.cli.arguments import Arguments
 from sonde.cli.messages import FatalError, Messages
 from sonde.consume.options import Options
 from sonde.formats.profile import Profile, ProfileError
+from sonde.model.options import OptionTable
 from sonde.model.spec import TracingSpec
-from sonde.options import OptionTable
 from sonde.pictures.album import HEAT_RATE, Album
 from sonde.pictures.requests import FLAME, NAMES, RequestError, Task, named, request, tasks
 from sonde.pictures.saved import LARGEST, read_profile
 from sonde.report.symbolizer import Symbolizer
-from sonde.session import display_options
+from sonde.session.tracing import display_options
 from sonde.target.private_files import STANDARD_OUTPUT, create_named, empty
 from sonde.untrusted import read_named
 

@@ -13,7 +13,7 @@ from sonde.typed import TYPE_CHECKING
 from sonde.untrusted import open_file
 
 if TYPE_CHECKING:
-    from sonde.options import OptionTable
+    from sonde.model.options import OptionTable
     from sonde.recording.reading import RecordedFile
     from sonde.report.samples import SampleLines
     from sonde.symbols.symbolizer import SystemSymbolizer
@@ -73,7 +73,7 @@ def _show(path: str, arguments: Arguments, options: OptionTable, names: SystemSy
     from sonde.consume.raw import Replay
     from sonde.recording.passed import Passed
     from sonde.recording.reading import RecordedFile
-    from sonde.session import show_recorded
+    from sonde.session.tracing import show_recorded
 
     plain = None if is_capture(arguments.output) else arguments.output
     captures = arguments.output if plain is None else None

@@ -10,14 +10,14 @@ from contextlib import contextmanager
 from sonde.cli.arguments import Arguments
 from sonde.cli.destructive import require_allowed
 from sonde.cli.endings import require_command, status_of
-from sonde.cli.engines import EMBEDDED, has_filter, make
 from sonde.cli.errors import engine_error
 from sonde.cli.messages import FatalError, Messages
-from sonde.cli.names import Names
 from sonde.model.errors import EngineError
+from sonde.model.options import OptionTable
 from sonde.model.spec import PERF_RINGS, TracingSpec, has_open_sites
-from sonde.options import OptionTable
-from sonde.session import Session, Traced
+from sonde.session.engines import EMBEDDED, has_filter, make
+from sonde.session.names import Names
+from sonde.session.tracing import Session, Traced
 from sonde.target.launch import CommandError, GuardianError
 from sonde.target.private_files import STANDARD_OUTPUT, create_named
 from sonde.typed import TYPE_CHECKING

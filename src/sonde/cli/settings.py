@@ -7,7 +7,7 @@ import os
 from sonde.cli.arguments import Arguments
 from sonde.cli.messages import FatalError, ValueOfOptionError
 from sonde.frontends.d.programs.attributes import check_attributes
-from sonde.options import OptionError, OptionTable, from_environment, similar, value_wanted
+from sonde.model.options import OptionError, OptionTable, from_environment, similar, value_wanted
 
 _SHORT = len("-b")
 """Options of one letter are told with their value, those of -x without it, as in DTrace."""

@@ -8,18 +8,18 @@ from collections.abc import Iterable
 from sonde import __version__
 from sonde.cli.arguments import Arguments
 from sonde.cli.destructive import require_allowed
-from sonde.cli.engines import EMBEDDED, choose
-from sonde.cli.harm import harm
-from sonde.cli.kernels import registry_of
 from sonde.cli.messages import FatalError, Messages
 from sonde.cli.output import show
-from sonde.cli.processes import processes
 from sonde.cli.settings import option_table
+from sonde.model.options import OptionTable
 from sonde.model.probe import StaticProbe, Uprobe
 from sonde.model.spec import TracingSpec
 from sonde.model.specfile import CompiledFor, Fact, Part, Setting, SpecFile, SpecFileError, from_text, to_text
-from sonde.options import OptionTable
-from sonde.probes.registry import Registry
+from sonde.session.engines import EMBEDDED, choose
+from sonde.session.harm import harm
+from sonde.session.kernels import registry_of
+from sonde.session.processes import processes
+from sonde.session.registry import Registry
 from sonde.target.private_files import create_named
 from sonde.untrusted import read_named
 

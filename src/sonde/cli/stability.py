@@ -21,7 +21,7 @@ from sonde.frontends.d.syntax import Identifier, ProbeClause, ProbeSpec, ScopedV
 from sonde.model.kinds import spell
 from sonde.model.probe import Probe
 from sonde.model.walk import below
-from sonde.probes.registry import Registry
+from sonde.session.registry import Registry
 from sonde.visible import single_line
 
 _STABLE = Attributes(STABILITIES.index("Stable"), STABILITIES.index("Stable"), CLASSES.index("Common"))

@@ -7,10 +7,10 @@ sooner, and get ready on a CPU of their own meanwhile.
 from __future__ import annotations
 
 from sonde.cli.arguments import Arguments
-from sonde.cli.engines import choose
 from sonde.cli.messages import FatalError, Messages
-from sonde.cli.processes import processes
-from sonde.options import OptionTable
+from sonde.model.options import OptionTable
+from sonde.session.engines import choose
+from sonde.session.processes import processes
 
 
 def trace(arguments: Arguments, options: OptionTable, messages: Messages) -> int:

@@ -6,20 +6,20 @@ from collections.abc import Sequence, Set
 
 from sonde.cli.arguments import Arguments
 from sonde.cli.destructive import is_destructive
-from sonde.cli.engines import EMBEDDED, features, refused_functions
 from sonde.cli.errors import without_btf
-from sonde.cli.kernels import registry_of
 from sonde.cli.messages import FatalError, Messages
 from sonde.cli.output import show
 from sonde.codegen.compiler import Compilation
 from sonde.frontends.d.programs.compiling import Compiled, Given, compile_programs, macros, read
 from sonde.frontends.d.programs.mistakes import compile_error
 from sonde.model.errors import DError
+from sonde.model.options import OptionTable
 from sonde.model.spec import TracingSpec
-from sonde.options import OptionTable
-from sonde.probes.registry import Registry
-from sonde.session import compile_session
-from sonde.traced import Traced
+from sonde.session.engines import EMBEDDED, features, refused_functions
+from sonde.session.kernels import registry_of
+from sonde.session.registry import Registry
+from sonde.session.traced import Traced
+from sonde.session.tracing import compile_session
 
 
 def trace_processes(

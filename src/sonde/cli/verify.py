@@ -8,13 +8,10 @@ from sonde.bpf.disassembler import disassemble
 from sonde.bpf.instructions import decode
 from sonde.bpf.programs import NAMES
 from sonde.cli.arguments import Arguments, ProgramText, parse
-from sonde.cli.engines import EMBEDDED, KERNEL
 from sonde.cli.errors import without_btf
-from sonde.cli.kernels import registry_of
 from sonde.cli.messages import FatalError, Messages, UsageError
 from sonde.cli.object_choices import choices, refuse_choices
 from sonde.cli.output import show
-from sonde.cli.permission import refusal
 from sonde.cli.settings import option_table
 from sonde.cli.tracing import generate
 from sonde.engines.embedded.verification import verify_here
@@ -22,8 +19,11 @@ from sonde.engines.embedded.verifier.merging import Merged
 from sonde.engines.embedded.verifier.verify import Refusal, Verified, verify
 from sonde.frontends.d.programs.compiling import compile_programs, macros, read
 from sonde.model.errors import EngineError
+from sonde.model.options import OptionTable
 from sonde.model.spec import MapSpec, ProgramSpec, TracingSpec
-from sonde.options import OptionTable
+from sonde.session.engines import EMBEDDED, KERNEL
+from sonde.session.kernels import registry_of
+from sonde.session.permission import refusal
 from sonde.untrusted import open_file, read_regular
 
 

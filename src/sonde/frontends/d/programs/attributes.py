@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sonde.options import BAD_VALUE, OptionError
+from sonde.model.options import BAD_VALUE, OptionError
 
 
 def check_attributes(name: str, text: str | None) -> None:

@@ -15,8 +15,8 @@ from sonde.frontends.d.programs.preprocess import INPUT, PreprocessorError, prep
 from sonde.frontends.d.source import Macros, Source, command_line_source
 from sonde.model.catalog import Catalog
 from sonde.model.errors import DError, Position, ProgramError
+from sonde.model.options import BAD_VALUE, NEWEST_VERSION, OptionError, OptionTable, similar, value_wanted, version_of
 from sonde.model.program import Clause, Program
-from sonde.options import BAD_VALUE, NEWEST_VERSION, OptionError, OptionTable, similar, value_wanted, version_of
 from sonde.typed import TYPE_CHECKING, NamedTuple
 from sonde.untrusted import lines, read_named, text_of
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from sonde import resources
 from sonde.frontends.d.source import Source
 from sonde.model.errors import ProgramError
-from sonde.options import OptionTable
+from sonde.model.options import OptionTable
 from sonde.untrusted import read_regular, text_of
 
 _LARGEST = 4 << 20

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from sonde.options import OptionTable
+from sonde.model.options import OptionTable
 
 
 class PreprocessorError(Exception):

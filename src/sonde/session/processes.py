@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
-from sonde.cli.engines import EMBEDDED, has_filter
-from sonde.options import OptionTable
-from sonde.session_errors import SessionError
-from sonde.traced import Traced
+from sonde.model.options import OptionTable
+from sonde.session.engines import EMBEDDED, has_filter
+from sonde.session.errors import SessionError
+from sonde.session.traced import Traced
 
 
 @contextmanager
@@ -32,7 +32,7 @@ def processes(
         hint = "it sees all processes: leave -c out, and end by exit() in a clause of proc:::exit"
         raise SessionError("option follow=all is for the embedded engine", hint=hint)
     # Not needed for a system-wide trace.
-    from sonde.target.command import Command, CommandError, Process
+    from sonde.session.command import Command, CommandError, Process
 
     evaluation = options.text("evaltime", "postinit")
     found: list[Traced] = []

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 
-from sonde.cli.engines import EMBEDDED, KERNEL
-from sonde.probes.registry import Registry
-from sonde.session_errors import SessionError
+from sonde.session.engines import EMBEDDED, KERNEL
+from sonde.session.errors import SessionError
+from sonde.session.registry import Registry
 from sonde.target import tracefs
 from sonde.target.machine import current_target, portable_target
 

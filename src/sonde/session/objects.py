@@ -15,9 +15,9 @@ from sonde.objects import printk
 from sonde.objects.frame import LOST
 from sonde.objects.front_end import Loadable
 from sonde.report.object_text import ObjectReport
-from sonde.signals import Signals
+from sonde.session.signals import Signals
+from sonde.session.traced import Traced
 from sonde.target.machine import possible_cpus
-from sonde.traced import Traced
 from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:

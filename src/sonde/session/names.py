@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from sonde.options import OptionTable
+from sonde.model.options import OptionTable
 from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from mmap import PAGESIZE
 
-from sonde.cli.permission import refusal
-from sonde.options import OptionTable
-from sonde.session_errors import NotPermittedError, SessionError
+from sonde.model.options import OptionTable
+from sonde.session.errors import NotPermittedError, SessionError
+from sonde.session.permission import refusal
 from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from sonde.model.program import Program
     from sonde.model.samples import SampleRequest, Take
     from sonde.model.target import Target
-    from sonde.traced import Traced
+    from sonde.session.traced import Traced
 
 KERNEL, EMBEDDED = "kernel", "embedded"
 

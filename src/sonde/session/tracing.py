@@ -13,6 +13,7 @@ from sonde.consume.events import Drop
 from sonde.consume.options import Options
 from sonde.engines.base import Engine, Tracing
 from sonde.frontends.d.report.text import TextReport
+from sonde.model.options import OptionError, OptionTable
 from sonde.model.program import Program
 from sonde.model.spec import (
     ACTIVE,
@@ -32,12 +33,11 @@ from sonde.model.spec import (
     has_user_addresses,
 )
 from sonde.model.target import Target
-from sonde.options import OptionError, OptionTable
-from sonde.probes.registry import Registry
 from sonde.report.symbolizer import Symbolizer
-from sonde.signals import Signals
+from sonde.session.registry import Registry
+from sonde.session.signals import Signals
+from sonde.session.traced import Traced as Traced
 from sonde.symbols.return_addresses import ReturnAddresses
-from sonde.traced import Traced as Traced
 from sonde.typed import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
