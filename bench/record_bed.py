@@ -19,8 +19,8 @@ from sonde.engines.kernel.maps import KernelMap, create
 from sonde.engines.kernel.perf_rings import PerfRings
 from sonde.engines.kernel.ring import KernelRing
 from sonde.engines.kernel.syscalls import address_of, bpf
+from sonde.machine.system import possible_cpus
 from sonde.model.spec import MapSpec
-from sonde.target.machine import possible_cpus
 
 PAGE = os.sysconf("SC_PAGESIZE")
 F_XDP_HAS_FRAGS = 1 << 5

@@ -29,7 +29,7 @@ from record_bed import Bed, notes, read_while, run_packet
 from sonde.bpf import programs
 from sonde.engines.kernel import commands
 from sonde.engines.merged_ring import MergedRing
-from sonde.target.machine import online_cpus
+from sonde.machine.system import online_cpus
 
 RING = 4 << 20
 PACKET_RING = 16 << 20

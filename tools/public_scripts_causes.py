@@ -12,9 +12,9 @@ from typing import NamedTuple
 from suite_programs import names_of
 
 from sonde.frontends.d.source import Source
+from sonde.machine.system import current_target
 from sonde.model.errors import DError
 from sonde.session.registry import Registry
-from sonde.target.machine import current_target
 
 PROVIDER = "a provider that Linux does not have"
 PROBE = "a probe that Linux does not have"

@@ -24,7 +24,7 @@ sys.path[:0] = [f"{ROOT}/src", f"{ROOT}/tests", f"{ROOT}/tests/embedded"]
 
 import targets  # noqa: E402 - of the tests
 
-from sonde.target import proc  # noqa: E402
+from sonde.machine import proc  # noqa: E402
 
 ROUNDS = 60
 PATIENCE = 60

@@ -6,7 +6,8 @@ import select
 import time
 from pathlib import Path
 
-from sonde.target import plan, proc, stops
+from sonde.machine import proc
+from sonde.target import plan, stops
 from sonde.target.tracees import Tracees
 
 PATIENCE = 30

@@ -17,8 +17,8 @@ from sonde.engines.embedded.verifier.values import Pointer
 from sonde.frontends.d.check.checker import compile_sources
 from sonde.frontends.d.check.options import CheckOptions
 from sonde.frontends.d.source import Source
+from sonde.machine.system import current_target
 from sonde.session.registry import Registry
-from sonde.target.machine import current_target
 
 MOST_STEPS = 100_000
 """A tenth of what the verifier, like the kernel's, goes through before it gives up."""

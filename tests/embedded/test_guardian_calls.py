@@ -8,7 +8,8 @@ import pytest
 from guarded import ALL, calls, command, of_kind
 from targets import program
 
-from sonde.target import proc, stops
+from sonde.machine import proc
+from sonde.target import stops
 from sonde.target.plan import ENTRY, HOLD_ENTRY, HOLD_RETURN, RETURN, Plan
 
 OPENAT, READ, GETPID, GETPPID, CLOSE = 257, 0, 39, 110, 3

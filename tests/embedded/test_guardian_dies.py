@@ -8,7 +8,7 @@ import pytest
 from guarded import comes
 from unprivileged import SONDE, without_privileges
 
-from sonde.target import proc
+from sonde.machine import proc
 
 TEXT = """
 BEGIN { printf("began"); }

@@ -9,7 +9,8 @@ import pytest
 from guarded import ALL, comes, comes_to, follow
 from targets import program
 
-from sonde.target import proc, stops
+from sonde.machine import proc
+from sonde.target import stops
 from sonde.target.plan import ENTRY, RETURN, Plan
 from sonde.target.tracees import Tracees
 

@@ -10,7 +10,8 @@ import pytest
 from guarded import ALL, comes_to, command, follow, of_kind, process, untraced
 from targets import FOREST, forest_output, program
 
-from sonde.target import plan, proc, stops
+from sonde.machine import proc
+from sonde.target import plan, stops
 from sonde.target.plan import ENTRY, HOLD_ENTRY, HOLD_RETURN, RETURN, Plan
 from sonde.target.tracees import Tracees
 

@@ -9,7 +9,8 @@ import pytest
 from guarded import ALL, comes_to, command, of_kind, process, untraced
 from targets import program
 
-from sonde.target import proc, stops
+from sonde.machine import proc
+from sonde.target import stops
 from sonde.target.plan import ENTRY, HOLD_ENTRY, RETURN, Plan
 
 SIGNALS = frozenset({stops.SIGNAL, stops.GROUP_STOP})

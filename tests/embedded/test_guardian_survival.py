@@ -14,7 +14,8 @@ from guarded import ALL, calls, child_of, follow, of_kind, untraced
 from targets import program
 from test_guardian_signals import SLEEPER
 
-from sonde.target import proc, stops
+from sonde.machine import proc
+from sonde.target import stops
 from sonde.target.launch import GuardianError
 from sonde.target.plan import ENTRY, HOLD_ENTRY, RETURN, Plan
 from sonde.target.tracees import Tracees

@@ -11,7 +11,8 @@ import pytest
 from guarded import ALL, calls, child_of, command, follow, of_kind
 from targets import program
 
-from sonde.target import notifications, plan, proc, stops
+from sonde.machine import proc
+from sonde.target import notifications, plan, stops
 from sonde.target.held_command import HeldCommand
 from sonde.target.notifications import notified
 from sonde.target.plan import ENTRY, HOLD_ENTRY, RETURN, Fetch, Plan

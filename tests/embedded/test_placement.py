@@ -12,7 +12,8 @@ from guarded import PATIENCE, process
 from targets import program
 from unprivileged import without_privileges
 
-from sonde.target import proc, ptrace, slices, stops, turns
+from sonde.machine import proc
+from sonde.target import ptrace, slices, stops, turns
 from sonde.target.placement import Placement
 from sonde.target.plan import ENTRY, Plan
 

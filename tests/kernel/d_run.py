@@ -12,10 +12,10 @@ from sonde.engines.kernel.features import detect
 from sonde.frontends.d.check.checker import compile_sources
 from sonde.frontends.d.check.options import CheckOptions
 from sonde.frontends.d.source import Source
+from sonde.machine.system import current_target
 from sonde.model.spec import ACTIVE, COUNTERS, DRAINING, FAULT_CLAUSE, PrintfAction, TraceAction
 from sonde.model.types import is_signed, size_of
 from sonde.session.registry import Registry
-from sonde.target.machine import current_target
 
 _target = None
 

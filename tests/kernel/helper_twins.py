@@ -20,7 +20,7 @@ from sonde.engines.embedded.maps.creation import create as embedded_map
 from sonde.engines.kernel import commands
 from sonde.engines.kernel import maps as kernel_maps
 from sonde.engines.kernel.commands import Code
-from sonde.target.machine import possible_cpus
+from sonde.machine.system import possible_cpus
 
 CONTEXT = 64
 """Bytes that a run takes and gives back."""

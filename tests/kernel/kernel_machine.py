@@ -13,7 +13,7 @@ from sonde.engines.kernel import maps as kernel_maps
 from sonde.engines.kernel.commands import Code
 from sonde.engines.kernel.ring import KernelRing
 from sonde.engines.kernel.syscalls import address_of, bpf
-from sonde.target.machine import possible_cpus
+from sonde.machine.system import possible_cpus
 
 SLEEPABLE = 1 << 4
 LOG_SIZE = 1 << 20

@@ -17,9 +17,9 @@ from sonde.engines.embedded.maps.limits import check
 from sonde.engines.kernel import commands
 from sonde.engines.kernel import maps as kernel_maps
 from sonde.engines.kernel.syscalls import address_of, bpf
+from sonde.machine.system import possible_cpus
 from sonde.model.errors import EngineError
 from sonde.model.spec import MapSpec
-from sonde.target.machine import possible_cpus
 
 LOOKUP, DELETE, LOOKUP_AND_DELETE = 1, 3, 21
 EXAMPLES = int(os.environ.get("SONDE_MAP_EXAMPLES", "40"))

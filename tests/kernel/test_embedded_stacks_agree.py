@@ -15,8 +15,8 @@ from sonde.engines.kernel import commands
 from sonde.engines.kernel import maps as kernel_maps
 from sonde.engines.kernel.commands import Code
 from sonde.engines.kernel.syscalls import current_cpu
+from sonde.machine.system import possible_cpus
 from sonde.model.spec import MapSpec
-from sonde.target.machine import possible_cpus
 
 FAST_COMPARE, REUSE, USER = 1 << 9, 1 << 10, 1 << 8
 

@@ -11,10 +11,10 @@ from handwritten import COUNT_BY_COOKIE, COUNT_STAMPED, COUNT_ZERO, counts, prog
 
 from sonde.bpf import programs
 from sonde.engines.kernel.engine import KernelEngine
+from sonde.machine.system import online_cpus
 from sonde.model.errors import EngineError
 from sonde.model.probe import Internal, RawTracepoint, Syscall, Timer, Tracepoint
 from sonde.model.spec import Stamp
-from sonde.target.machine import online_cpus
 
 GETPPID = 110
 TRACEFS = "/sys/kernel/tracing"

@@ -13,10 +13,10 @@ from sonde.engines.kernel import commands
 from sonde.engines.kernel.engine import KernelEngine
 from sonde.engines.kernel.features import FEATURES, FOR_PROGRAMS, detect
 from sonde.engines.kernel.survey import survey
+from sonde.machine.system import current_target, parse_cpus, pid_namespace
 from sonde.model.errors import EngineError
 from sonde.model.probe import RawTracepoint, Timer
 from sonde.model.spec import Stamp
-from sonde.target.machine import current_target, parse_cpus, pid_namespace
 
 UNCONDITIONAL = {
     *FOR_PROGRAMS, "bpf", "perf_event", "ringbuf", "task_storage", "bpf_strncmp", "get_ns_current_pid_tgid",

@@ -12,10 +12,10 @@ from handwritten import raw_tracepoint, tracing_spec
 from sonde.bpf import maps
 from sonde.engines.kernel import commands
 from sonde.engines.kernel.engine import KernelEngine
+from sonde.machine.system import possible_cpus
 from sonde.model.errors import EngineError
 from sonde.model.probe import RawTracepoint
 from sonde.model.spec import MapSpec
-from sonde.target.machine import possible_cpus
 
 
 def key(number):

@@ -16,11 +16,11 @@ from sonde.engines.kernel.features import FEATURES, detect, is_available
 from sonde.frontends.d.check.checker import compile_sources
 from sonde.frontends.d.check.options import CheckOptions
 from sonde.frontends.d.source import Source
+from sonde.machine.system import current_target
+from sonde.machine.tracefs import find_tracefs
 from sonde.probes.functions import TraceableFunctions
 from sonde.session.registry import Registry
 from sonde.symbols.kallsyms import Kallsyms
-from sonde.target.machine import current_target
-from sonde.target.tracefs import find_tracefs
 
 pytestmark = pytest.mark.every_kernel
 

@@ -4,8 +4,8 @@ import pytest
 from command import build, sonde
 
 from sonde.engines.kernel.features import FEATURES, is_available
+from sonde.machine.tracefs import find_tracefs
 from sonde.probes.functions import TraceableFunctions
-from sonde.target.tracefs import find_tracefs
 
 pytestmark = pytest.mark.every_kernel
 

@@ -9,9 +9,9 @@ from command import sonde
 from sonde.frontends.d.check.checker import compile_sources
 from sonde.frontends.d.check.options import CheckOptions
 from sonde.frontends.d.source import Source
+from sonde.machine.system import current_target
 from sonde.model.errors import DError
 from sonde.session.registry import Registry
-from sonde.target.machine import current_target
 
 PROGRAMS = [
     "syscall:::entry { @[probefunc] = count(); }",

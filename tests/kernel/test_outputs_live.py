@@ -14,8 +14,8 @@ from packets import captured, dumps
 from same_run import outcome, programs, scripts
 
 from sonde.bpf.maps import RINGBUF
+from sonde.machine.system import current_target
 from sonde.model.spec import PERF_RINGS
-from sonde.target.machine import current_target
 
 ALIKE = (
     "default-output", "discarded", "errors", "exit", "faults", "long-strings", "speculations", "stacks", "stop",

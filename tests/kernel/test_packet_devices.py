@@ -17,7 +17,7 @@ from packets import captured
 
 from sonde.bpf.helpers import name_of
 from sonde.engines.kernel.features import FOR_PROGRAMS, detect
-from sonde.target.machine import current_target
+from sonde.machine.system import current_target
 
 
 @pytest.fixture(scope="module")

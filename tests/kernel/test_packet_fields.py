@@ -12,8 +12,8 @@ from sonde.engines.kernel.commands import PROG_TEST_RUN
 from sonde.engines.kernel.features import FOR_PROGRAMS, detect
 from sonde.engines.kernel.syscalls import address_of, bpf
 from sonde.frontends.d.programs.libraries import libraries
+from sonde.machine.system import current_target
 from sonde.model.options import OptionTable
-from sonde.target.machine import current_target
 
 LIBRARIES = libraries(OptionTable())
 

@@ -10,7 +10,7 @@ from d_run import Run
 
 from sonde.bpf.programs import F_SLEEPABLE
 from sonde.engines.kernel.features import FOR_PROGRAMS, FOR_UPROBES, detect
-from sonde.target.machine import current_target
+from sonde.machine.system import current_target
 
 pytestmark = pytest.mark.every_kernel
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 import pytest
 from command import build, sonde, table
 
-from sonde.target.machine import online_cpus
+from sonde.machine.system import online_cpus
 
 SPIN = r"""
 #define _GNU_SOURCE

@@ -12,6 +12,7 @@ from pathlib import Path
 from sonde.bpf.btf import BtfError
 from sonde.cli.main import main
 from sonde.formats.profile import ProfileError
+from sonde.machine import proc
 from sonde.objects.errors import ObjectError
 from sonde.objects.externals import read_configuration
 from sonde.objects.reading import LARGEST as LARGEST_OBJECT
@@ -35,7 +36,6 @@ from sonde.symbols.objects import Objects
 from sonde.symbols.perf_map import Home, PerfMap
 from sonde.symbols.stapsdt import notes_of
 from sonde.symbols.symbol_files import with_symbols
-from sonde.target import proc
 from sonde.untrusted import kernel_lines, kernel_text, read_named, read_regular, text_of, unpacked
 
 EXPECTED = (ElfError, DebugInfoError, OSError, ObjectError, BtfError, ProfileError)

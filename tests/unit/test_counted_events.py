@@ -2,6 +2,8 @@
 
 import pytest
 
+from sonde.machine import event_sources
+from sonde.machine.event_sources import EventSourceError
 from sonde.model.errors import DError
 from sonde.model.probe import PerfEvent
 from sonde.probes.counted import CountedEvents
@@ -9,8 +11,6 @@ from sonde.probes.cpc import CounterNames
 from sonde.probes.pattern import Pattern
 from sonde.probes.perf_sources import SourceNames
 from sonde.probes.provider import CPC, PERF
-from sonde.target import event_sources
-from sonde.target.event_sources import EventSourceError
 
 FILES = {
     "software/type": "1",

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sonde.target.descendants import descendants
+from sonde.machine.descendants import descendants
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
+from sonde.machine import proc
 from sonde.symbols.mappings import parse_maps
-from sonde.target import proc
 
 NAMES = [
     b"carriage\rreturn", b"tab\vulator", b"form\ffeed", b"file\x1cseparator", b"next\xc2\x85line",

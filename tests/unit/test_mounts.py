@@ -6,8 +6,8 @@ import tempfile
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sonde.target.mounts import Mount, Mounts, parse
-from sonde.target.open_files import directory, open_file
+from sonde.machine.mounts import Mount, Mounts, parse
+from sonde.machine.open_files import directory, open_file
 
 NAMES = st.binary(min_size=1, max_size=40).filter(lambda name: not {b"/", b"\0"} & {bytes((c,)) for c in name})
 FREE = NAMES.filter(lambda name: name not in (b".", b".."))

@@ -7,7 +7,7 @@ import pytest
 
 from sonde.cli.messages import FatalError, Messages
 from sonde.cli.read import read_file
-from sonde.target.private_files import create, empty, is_trusted
+from sonde.private_files import create, empty, is_trusted
 
 IS_ROOT = os.geteuid() == 0
 ANYBODY = 65534

@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from sonde.target import proc
+from sonde.machine import proc
 
 
 def test_of_this_process():

@@ -29,7 +29,7 @@ JUSTIFIED = {
     "target.held_command._wait": "a pipe from sonde itself",
     "target.launch.problem": "a pipe from a child that is still sonde's",
     "target.turns._read": "a short text of /proc, which a thread waits for",
-    "target.private_files.create": "a file to be written",
+    "private_files.create": "a file to be written",
 }  # fmt: skip
 """Functions that open something by themselves to read it, and why that is no file of others."""
 

@@ -15,9 +15,9 @@ from sonde.captures.rows import Rows
 from sonde.captures.values import capture_of, description, has_packet, options_of, shown_after, values_of
 from sonde.consume.events import RING_HEADER, Drop, Fault, Record, Table
 from sonde.formats import pcapng
+from sonde.machine.devices import link_type
 from sonde.model.conversions import Conversion
 from sonde.model.spec import Action, CaptureAction, PacketAction, RecordLayout, TracingSpec
-from sonde.target.devices import link_type
 from sonde.typed import Protocol, TypeAlias
 
 _AT_ONCE = 2048

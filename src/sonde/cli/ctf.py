@@ -31,7 +31,7 @@ from sonde.model.types import (
     Typedef,
     size_of,
 )
-from sonde.target.private_files import create_named
+from sonde.private_files import create_named
 
 _MAGIC, _VERSION = 0xDFF2, 4
 _HEADER_WORDS = 12

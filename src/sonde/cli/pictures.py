@@ -15,9 +15,9 @@ from sonde.model.spec import TracingSpec
 from sonde.pictures.album import HEAT_RATE, Album
 from sonde.pictures.requests import FLAME, NAMES, RequestError, Task, named, request, tasks
 from sonde.pictures.saved import LARGEST, read_profile
+from sonde.private_files import STANDARD_OUTPUT, create_named, empty
 from sonde.report.symbolizer import Symbolizer
 from sonde.session.tracing import display_options
-from sonde.target.private_files import STANDARD_OUTPUT, create_named, empty
 from sonde.untrusted import read_named
 
 

@@ -59,7 +59,7 @@ def read_file(words: Sequence[str], messages: Messages) -> int:
 
 def _require_trusted(path: str, descriptor: int) -> None:
     """A file that nobody has named may be anybody's. Raises FatalError."""
-    from sonde.target.private_files import is_trusted
+    from sonde.private_files import is_trusted
 
     if not is_trusted(os.fstat(descriptor)):
         text = f"{path} in this directory is neither yours nor root's, or others may write to it"

@@ -15,11 +15,11 @@ from sonde.cli.messages import FatalError, Messages
 from sonde.model.errors import EngineError
 from sonde.model.options import OptionTable
 from sonde.model.spec import PERF_RINGS, TracingSpec, has_open_sites
+from sonde.private_files import STANDARD_OUTPUT, create_named
 from sonde.session.engines import EMBEDDED, has_filter, make
 from sonde.session.names import Names
 from sonde.session.tracing import Session, Traced
 from sonde.target.launch import CommandError, GuardianError
-from sonde.target.private_files import STANDARD_OUTPUT, create_named
 from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:

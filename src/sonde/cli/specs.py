@@ -15,12 +15,12 @@ from sonde.model.options import OptionTable
 from sonde.model.probe import StaticProbe, Uprobe
 from sonde.model.spec import TracingSpec
 from sonde.model.specfile import CompiledFor, Fact, Part, Setting, SpecFile, SpecFileError, from_text, to_text
+from sonde.private_files import create_named
 from sonde.session.engines import EMBEDDED, choose
 from sonde.session.harm import harm
 from sonde.session.kernels import registry_of
 from sonde.session.processes import processes
 from sonde.session.registry import Registry
-from sonde.target.private_files import create_named
 from sonde.untrusted import read_named
 
 _NAMED = 3

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from sonde.machine.tracefs import find_tracefs
 from sonde.objects.errors import ObjectError
 from sonde.probes.functions import TraceableFunctions
 from sonde.symbols.elf import ElfError, ElfFile
-from sonde.target.tracefs import find_tracefs
 from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from sonde.consume.words import HISTOGRAMS
 from sonde.model.spec import AggregationSpec
 from sonde.pictures.profiles import has_stack
-from sonde.target.private_files import STANDARD_OUTPUT
+from sonde.private_files import STANDARD_OUTPUT
 from sonde.typed import NamedTuple
 
 FLAME, FOLDED, SPEEDSCOPE, PPROF, HEATMAP = "flame", "folded", "speedscope", "pprof", "heatmap"

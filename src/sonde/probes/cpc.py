@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from sonde.machine import event_sources
 from sonde.model.probe import PerfEvent
 from sonde.probes.counted import SOFTWARE, Software, counted, too_short
 from sonde.probes.pattern import Pattern, matches, plain
-from sonde.target import event_sources
 from sonde.typed import NamedTuple
 
 MODES = ("all", "user", "kernel")

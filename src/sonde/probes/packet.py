@@ -8,13 +8,13 @@ from __future__ import annotations
 import socket
 from collections.abc import Sequence
 
+from sonde.machine import devices
+from sonde.machine.devices import link_type
 from sonde.model.catalog import ProbeArgument
 from sonde.model.probe import ETHERNET, RAW_IP, Packet, Probe
 from sonde.model.types import UINT, Pointer, Struct, Typedef
 from sonde.probes.pattern import Pattern, matcher, matches
 from sonde.probes.provider import PACKET
-from sonde.target import devices
-from sonde.target.devices import link_type
 
 _LINKS = {devices.ETHERNET: ETHERNET, devices.RAW_IP: RAW_IP}
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from sonde.machine import event_sources
+from sonde.machine.event_sources import EventSourceError
 from sonde.model.errors import DError
 from sonde.model.probe import PerfEvent
 from sonde.probes.counted import SOFTWARE, counted, too_short
 from sonde.probes.pattern import Pattern, matcher, plain
-from sonde.target import event_sources
-from sonde.target.event_sources import EventSourceError
 
 _FORM = re.compile(r"(.+?)(?:-([uk]))?-([0-9]+)")
 _MODES = {"u": "user", "k": "kernel", None: "all"}

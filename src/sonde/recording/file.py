@@ -18,13 +18,13 @@ from sonde.formats import perf_features as features
 from sonde.formats import perf_made_records as made
 from sonde.formats.perf_data import Event
 from sonde.formats.perf_data_reader import PerfDataReader
+from sonde.machine.system import online_cpus, possible_cpus
 from sonde.model import spec
 from sonde.model.samples import SAMPLE_TYPE, SampledEvent
+from sonde.private_files import create, empty
 from sonde.recording import build_ids, hardware, running
 from sonde.recording.summary import Summary
 from sonde.recording.unseen import parts
-from sonde.target.machine import online_cpus, possible_cpus
-from sonde.target.private_files import create, empty
 
 DESCRIPTION, RING, MAP = 1, 2, 3
 """Kinds of blocks, those of raw files (`consume/raw.py`). The content of RING is how many bytes of records, as they

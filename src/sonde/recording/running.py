@@ -8,9 +8,9 @@ import os
 from collections.abc import Iterator
 
 from sonde.formats import perf_made_records as made
+from sonde.machine import proc
 from sonde.symbols.kallsyms import Kallsyms
 from sonde.symbols.mappings import DELETED, Mapping, parse_maps
-from sonde.target import proc
 from sonde.typed import NamedTuple
 from sonde.untrusted import kernel_lines, kernel_text, read_kernel
 

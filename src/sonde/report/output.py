@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 
-from sonde.target.private_files import create
+from sonde.private_files import create
 
 _CHUNK = 1 << 18
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 import signal
 
-from sonde.target import launch, proc, ptrace
+from sonde.machine import proc
+from sonde.target import launch, ptrace
 from sonde.target.launch import CommandError as CommandError
 
 EVALUATION_TIMES = ("exec", "preinit", "postinit", "main")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 
+from sonde.machine import tracefs
+from sonde.machine.system import current_target, portable_target
 from sonde.session.engines import EMBEDDED, KERNEL
 from sonde.session.errors import SessionError
 from sonde.session.registry import Registry
-from sonde.target import tracefs
-from sonde.target.machine import current_target, portable_target
 
 _NOWHERE = os.devnull
 """Stands for a directory that is not there."""

@@ -11,13 +11,13 @@ from sonde.bpf import maps, programs
 from sonde.engines.kernel.engine import KernelEngine
 from sonde.engines.kernel.perf_outputs import PerfOutput
 from sonde.engines.kernel.tracing import KernelTracing
+from sonde.machine.system import possible_cpus
 from sonde.objects import printk
 from sonde.objects.frame import LOST
 from sonde.objects.front_end import Loadable
 from sonde.report.object_text import ObjectReport
 from sonde.session.signals import Signals
 from sonde.session.traced import Traced
-from sonde.target.machine import possible_cpus
 from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sonde.target.machine import capabilities
+from sonde.machine.system import capabilities
 
 
 def refusal() -> str:

@@ -363,7 +363,7 @@ class Registry:
 
     @cached_property
     def _tracefs(self) -> str:
-        from sonde.target.tracefs import find_tracefs
+        from sonde.machine.tracefs import find_tracefs
 
         return self._tracefs_path or find_tracefs()
 

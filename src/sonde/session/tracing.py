@@ -48,13 +48,13 @@ if TYPE_CHECKING:
     from sonde.consume.store import Key
     from sonde.consume.words import Words
     from sonde.everywhere.following import Everywhere
+    from sonde.machine.device_watch import DeviceWatch
     from sonde.model.probe import Probe
     from sonde.model.samples import Samples, SampleSink
     from sonde.report.commands import Act
     from sonde.report.samples import SampleLines
     from sonde.symbols.following import Following, Names
     from sonde.symbols.unwind_tables import UnwindTables
-    from sonde.target.device_watch import DeviceWatch
 
 BATCH = 0.01
 """Seconds between a wake-up's draining and the next: records gather meanwhile, and no line is late."""
@@ -349,7 +349,7 @@ class Session:
     def _watch_devices(self) -> None:
         names = devices(self._spec)
         if names:
-            from sonde.target.device_watch import DeviceWatch  # an import that most runs do without
+            from sonde.machine.device_watch import DeviceWatch  # an import that most runs do without
 
             self._devices = DeviceWatch(names)
 

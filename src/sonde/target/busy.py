@@ -6,7 +6,7 @@ import math
 import os
 import time
 
-from sonde.target import proc
+from sonde.machine import proc
 from sonde.untrusted import read_kernel
 
 _SHARE = 0.1

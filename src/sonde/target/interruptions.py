@@ -12,7 +12,8 @@ from __future__ import annotations
 import errno
 from contextlib import suppress
 
-from sonde.target import proc, ptrace
+from sonde.machine import proc
+from sonde.target import ptrace
 from sonde.target.threads import Threads
 
 _RESTARTNOHAND = 514

@@ -9,7 +9,7 @@ from __future__ import annotations
 import errno
 import os
 
-from sonde.target import proc
+from sonde.machine import proc
 from sonde.untrusted import read_kernel
 
 _SYS_PTRACE = 1 << 19

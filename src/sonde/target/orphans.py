@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import time
 
-from sonde.target import proc, ptrace, stepping
+from sonde.machine import proc
+from sonde.target import ptrace, stepping
 from sonde.target.threads import Threads
 
 _FIRST, _LAST = 50e-6, 5e-3

@@ -16,7 +16,8 @@ import os
 import struct
 from contextlib import suppress
 
-from sonde.target import proc, ptrace, seccomp, stepping
+from sonde.machine import proc
+from sonde.target import ptrace, seccomp, stepping
 from sonde.target.threads import Threads
 
 _NUMBER, _DATA = 3, 10

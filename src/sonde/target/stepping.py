@@ -13,7 +13,8 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 
-from sonde.target import proc, ptrace, seccomp
+from sonde.machine import proc
+from sonde.target import ptrace, seccomp
 from sonde.target.threads import Installation, Threads
 
 _NUMBER = 3

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from mmap import mmap
 
+from sonde.machine import proc
 from sonde.target import (
     commands,
     guardian,
@@ -18,7 +19,6 @@ from sonde.target import (
     obstacles,
     own_filters,
     plan,
-    proc,
     seccomp,
     slices,
     stops,

@@ -17,7 +17,8 @@ import struct
 import termios
 from contextlib import suppress
 
-from sonde.target import notifications, proc, ptrace
+from sonde.machine import proc
+from sonde.target import notifications, ptrace
 
 _RESTARTSYS, _RESTARTNOINTR = 512, 513
 

@@ -15,8 +15,8 @@ from sonde.engines.embedded.environment import Environment, Task
 from sonde.engines.embedded.kernel_types import layout
 from sonde.engines.embedded.maps.slots import Slots
 from sonde.engines.embedded.standing import require_standing
-from sonde.target.mounts import Mounts
-from sonde.target.open_files import OpenFile, directory, open_file
+from sonde.machine.mounts import Mounts
+from sonde.machine.open_files import OpenFile, directory, open_file
 
 _FILE = layout("struct file")
 _PATH = layout("struct path")

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from sonde.engines.embedded.remarks import Remarks
-from sonde.target import proc
+from sonde.machine import proc
 from sonde.target.tracees import Tracees
 
 _HANDED_ON = 0.2

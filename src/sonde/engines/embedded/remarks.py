@@ -7,9 +7,9 @@ import stat
 import time
 from collections.abc import Iterable
 
-from sonde.target import facts, machine
+from sonde.machine import facts, system
+from sonde.machine.program_files import is_32_bit
 from sonde.target.executables import Executables
-from sonde.target.program_files import is_32_bit
 from sonde.visible import visible
 
 _PATIENCE = 0.1
@@ -29,7 +29,7 @@ class Remarks:
     def __init__(self) -> None:
         self.texts: list[str] = []
         self.calls = False
-        self._privileged = "sys_ptrace" in machine.capabilities()
+        self._privileged = "sys_ptrace" in system.capabilities()
         self._seen = Executables()
 
     def executed(self, tid: int, name: bytes) -> None:

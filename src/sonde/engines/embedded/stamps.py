@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from sonde.machine import system
 from sonde.model.errors import EngineError
 from sonde.model.spec import Stamp
-from sonde.target import machine
 
 
 class StampValues:
@@ -17,7 +17,7 @@ class StampValues:
         """64 bits. Raises EngineError for what only a kernel has."""
         match stamp.kind:
             case "realtime_offset":
-                return machine.realtime_offset()
+                return system.realtime_offset()
             case "namespace_device" | "namespace_inode":
                 return 0
             case "target":

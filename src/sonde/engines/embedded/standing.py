@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from errno import EBUSY
 
-from sonde.target.facts import state
+from sonde.machine.facts import state
 
 _TRACED = "t"
 

@@ -7,7 +7,8 @@ import signal
 import time
 
 from sonde.engines.kernel.survey import Row
-from sonde.target import machine, ptrace
+from sonde.machine import system
+from sonde.target import ptrace
 from sonde.target.memory import ProcessMemory
 from sonde.untrusted import kernel_text
 
@@ -80,10 +81,10 @@ def _samples() -> Row:
 
 
 def _yama() -> Row:
-    scope = machine.setting("kernel/yama/ptrace_scope")
+    scope = system.setting("kernel/yama/ptrace_scope")
     if scope is None:
         return Row("ptrace_scope", "yes", "no Yama: processes of one's own can be traced, by -p and -c")
-    able = "sys_ptrace" in machine.capabilities()
+    able = "sys_ptrace" in system.capabilities()
     state = "yes" if scope == 0 or (able and scope < 3) else "refused"
     setting = f"kernel.yama.ptrace_scope = {scope}: {_YAMA.get(scope, '')}"
     if state == "yes":

@@ -11,8 +11,8 @@ from collections.abc import Callable
 
 from sonde.engines.embedded.structures import Structures
 from sonde.engines.embedded.task import Access, Process, Task
-from sonde.target import facts as proc
-from sonde.target.facts import Facts
+from sonde.machine import facts as proc
+from sonde.machine.facts import Facts
 
 _REMEMBERED = 64
 """Processes that have ended and are still known: their parents hear of it later."""

@@ -33,6 +33,8 @@ from sonde.engines.embedded.structures import Structures
 from sonde.engines.embedded.task import Access, Task
 from sonde.engines.embedded.threads import Threads
 from sonde.engines.kernel.ring import KernelRing
+from sonde.machine import proc
+from sonde.machine.program_files import is_32_bit
 from sonde.model.errors import AbortedError, EngineError
 from sonde.model.spec import (
     LOST_SWITCHES,
@@ -45,11 +47,9 @@ from sonde.model.spec import (
     has_samples,
     has_user_addresses,
 )
-from sonde.target import proc
 from sonde.target.address_space import own_address_space
 from sonde.target.launch import GuardianError
 from sonde.target.memory import ProcessMemory
-from sonde.target.program_files import is_32_bit
 from sonde.target.stops import EXEC, FORK, HELD
 from sonde.typed import TYPE_CHECKING
 

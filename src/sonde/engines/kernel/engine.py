@@ -5,9 +5,9 @@ from __future__ import annotations
 from sonde.engines.kernel.stamps import StampValues
 from sonde.engines.kernel.syscalls import UnsupportedMachineError
 from sonde.engines.kernel.tracing import KernelTracing
+from sonde.machine.system import online_cpus
 from sonde.model.errors import EngineError
 from sonde.model.spec import TracingSpec
-from sonde.target.machine import online_cpus
 from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:

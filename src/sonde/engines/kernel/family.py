@@ -9,9 +9,9 @@ from contextlib import suppress
 
 from sonde.engines.kernel import commands
 from sonde.engines.kernel.maps import KernelMap
+from sonde.machine import proc
+from sonde.machine.descendants import descendants
 from sonde.model.errors import EngineError
-from sonde.target import proc
-from sonde.target.descendants import descendants
 
 _PIDFD_THREAD = os.O_EXCL
 """A descriptor of any thread (include/uapi/linux/pidfd.h), from Linux 6.9 on; before, of a process's first only."""

@@ -18,9 +18,9 @@ from sonde.engines.kernel.btf_ids import TypeFinder
 from sonde.engines.kernel.commands import Code
 from sonde.engines.kernel.failures import NOT_SUPPORTED
 from sonde.engines.kernel.maps import create
+from sonde.machine.system import online_cpus
 from sonde.model.errors import EngineError
 from sonde.model.spec import MapSpec
-from sonde.target.machine import online_cpus
 from sonde.typed import NamedTuple
 from sonde.untrusted import lines, open_regular, read_kernel
 

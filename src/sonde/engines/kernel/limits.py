@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from sonde.machine.system import online_cpus
 from sonde.model.spec import TracingSpec
-from sonde.target.machine import online_cpus
 
 _USUAL = 1024
 """What may be open where nobody has lowered the limit (INR_OPEN_CUR, include/uapi/linux/fs.h)."""

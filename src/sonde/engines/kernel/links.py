@@ -13,6 +13,8 @@ from sonde.bpf import programs
 from sonde.engines.kernel import commands, perf_events
 from sonde.engines.kernel.failures import NOT_SUPPORTED, explain
 from sonde.engines.kernel.programs import LoadedProgram
+from sonde.machine.system import online_cpus
+from sonde.machine.tracefs import find_tracefs
 from sonde.model.errors import EngineError
 from sonde.model.probe import (
     General,
@@ -28,8 +30,6 @@ from sonde.model.probe import (
     Tracepoint,
     Uprobe,
 )
-from sonde.target.machine import online_cpus
-from sonde.target.tracefs import find_tracefs
 from sonde.typed import TYPE_CHECKING, NamedTuple, TypeAlias
 from sonde.untrusted import read_kernel
 

@@ -160,7 +160,7 @@ def _of_named_maps(spec: MapSpec, inner: MapSpec, cpus: int) -> KernelMap:
 def _by_cpu(spec: MapSpec, cpus: int) -> MapSpec:
     """The map with an element for each CPU, filled as `MapSpec.by_cpu` says."""
     if spec.by_cpu == "chip":
-        from sonde.target.machine import chips  # an import that most runs do without
+        from sonde.machine.system import chips  # an import that most runs do without
 
         contents = tuple((_native(n), _native(chip).ljust(spec.value_size, b"\0")) for n, chip in enumerate(chips()))
         spec = spec._replace(contents=contents)

@@ -16,12 +16,12 @@ from sonde.engines.kernel.limits import allow_more_descriptors
 from sonde.engines.kernel.perf_events import Opening
 from sonde.engines.kernel.programs import LoadedProgram
 from sonde.formats import perf_events as perf
+from sonde.machine import event_sources, proc
+from sonde.machine.system import online_cpus
 from sonde.model.errors import EngineError
 from sonde.model.probe import PerfEvent, Probe, Timer
 from sonde.model.samples import SAMPLE_TYPE, SampledEvent, SampleRequest, Take
 from sonde.model.spec import ProgramSpec
-from sonde.target import event_sources, proc
-from sonde.target.machine import online_cpus
 from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from time import CLOCK_MONOTONIC
 
 from sonde.engines.kernel.syscalls import address_of, perf_event_open
 from sonde.formats.perf_events import ATTRIBUTES_SIZE, SAMPLE_RAW, SAMPLE_TIME, SOFTWARE_BPF_OUTPUT, SOFTWARE_DUMMY
-from sonde.target.machine import online_cpus
+from sonde.machine.system import online_cpus
 from sonde.typed import NamedTuple
 from sonde.untrusted import read_kernel
 

@@ -15,9 +15,9 @@ from sonde.engines.kernel.failures import explain
 from sonde.engines.kernel.maps import KernelMap
 from sonde.engines.merged_ring import MergedRing
 from sonde.formats.perf_ring import PerfRingReader
+from sonde.machine.system import online_cpus
 from sonde.model.errors import EngineError
 from sonde.model.samples import SAMPLE_TYPE, SampledEvent, Take
-from sonde.target.machine import online_cpus
 
 _WAKEUPS = 4
 """A reader is woken when a ring is filled by one part in so many. Waking it for each record would cost the programs ten

@@ -12,8 +12,8 @@ from sonde.engines.kernel.process_records import SAMPLE_TYPE, decode
 from sonde.engines.kernel.syscalls import perf_event_open
 from sonde.formats import perf_events as perf
 from sonde.formats.perf_ring import BrokenRingError
+from sonde.machine.system import online_cpus
 from sonde.symbols.process_events import ProcessEvent
-from sonde.target.machine import online_cpus
 
 _EXCLUDE_KERNEL, _EXCLUDE_HYPERVISOR = 1 << 5, 1 << 6
 _MMAP, _COMM, _TASK, _WATERMARK, _SAMPLE_ID_ALL = 1 << 8, 1 << 9, 1 << 13, 1 << 14, 1 << 18

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
+from sonde.machine import system
 from sonde.model.errors import EngineError
 from sonde.model.spec import Stamp
-from sonde.target import machine
 
 FindSymbol = Callable[[str, str], int | None]
 """(module, name) -> the address of a kernel symbol, None if it is not known."""
@@ -39,9 +39,9 @@ class StampValues:
     def _find(self, stamp: Stamp) -> int:
         match stamp.kind:
             case "realtime_offset":
-                return machine.realtime_offset()
+                return system.realtime_offset()
             case "namespace_device" | "namespace_inode":
-                device, inode = machine.pid_namespace() or (0, 0)
+                device, inode = system.pid_namespace() or (0, 0)
                 return device if stamp.kind == "namespace_device" else inode
             case "target":
                 return self._target

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 
 from sonde.engines.kernel.failures import reason
 from sonde.engines.kernel.features import FEATURES, Feature, HiddenError, MissingError
+from sonde.machine import system
 from sonde.model.errors import EngineError
-from sonde.target import machine
 from sonde.typed import NamedTuple
 
 
@@ -42,7 +42,7 @@ def survey() -> list[Row]:
 
 def _lacking() -> str:
     """The capabilities that programs need and this user has not."""
-    held = machine.capabilities()
+    held = system.capabilities()
     return " and ".join(f"CAP_{name.upper()}" for name in ("bpf", "perfmon") if not held & {name, "sys_admin"})
 
 
@@ -86,8 +86,8 @@ def _since(text: str, feature: Feature) -> str:
 
 
 def _settings() -> Iterator[Row]:
-    yield Row("kernel", "yes", f"Linux {os.uname().release} on {os.uname().machine}, {machine.possible_cpus()} CPUs")
-    held = machine.capabilities()
+    yield Row("kernel", "yes", f"Linux {os.uname().release} on {os.uname().machine}, {system.possible_cpus()} CPUs")
+    held = system.capabilities()
     yield from _capabilities(held)
     yield _lockdown()
     able = {name for name in ("bpf", "perfmon") if name in held or "sys_admin" in held}
@@ -101,7 +101,7 @@ def _settings() -> Iterator[Row]:
     )  # fmt: skip
     yield _setting("kptr_restrict", "kernel", lambda value: value < 2, "kernel addresses for root", "1")
     yield _setting("bpf_jit_enable", "net/core", lambda value: value > 0, "programs as machine code", "1")
-    namespace = machine.pid_namespace()
+    namespace = system.pid_namespace()
     where = (
         "sonde is in the initial one" if namespace is None else "sonde is in a container; pids are shown as seen there"
     )
@@ -123,7 +123,7 @@ def _capabilities(held: frozenset[str]) -> Iterator[Row]:
 
 
 def _setting(name: str, area: str, good: Callable[[int], bool], purpose: str, better: str) -> Row:
-    value = machine.setting(f"{area}/{name}")
+    value = system.setting(f"{area}/{name}")
     path = f"{area.replace('/', '.')}.{name}"
     if value is None:
         return Row(name, "no", purpose, f"{path} is not there or not readable")
@@ -133,7 +133,7 @@ def _setting(name: str, area: str, good: Callable[[int], bool], purpose: str, be
 
 
 def _lockdown() -> Row:
-    mode = machine.lockdown()
+    mode = system.lockdown()
     if mode == "confidentiality":
         return Row(
             "lockdown",

@@ -21,10 +21,10 @@ from sonde.engines.kernel.programs import NO_TYPE, LoadedProgram, TypeReference,
 from sonde.engines.kernel.rings import Rings
 from sonde.engines.kernel.stamps import StampValues
 from sonde.engines.kernel.syscalls import PollSet, current_cpu
+from sonde.machine.system import possible_cpus
 from sonde.model.errors import EngineError
 from sonde.model.probe import Probe
 from sonde.model.spec import FAMILY, SKIPPED, ProgramSpec, TracingSpec, element_name
-from sonde.target.machine import possible_cpus
 from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:

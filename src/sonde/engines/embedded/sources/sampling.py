@@ -24,9 +24,9 @@ from sonde.engines.embedded.sources.task_events import ClockSample, TaskEvents, 
 from sonde.engines.embedded.sources.timers import TimerSource
 from sonde.engines.embedded.sources.wishes import STACK, USER
 from sonde.engines.embedded.task import Task
+from sonde.machine.facts import facts
 from sonde.model.errors import EngineError
 from sonde.model.spec import ProgramSpec
-from sonde.target.facts import facts
 
 _BEYOND = 1 << 20
 """Bytes above what came of a stack in which there may be more of it."""

@@ -13,7 +13,7 @@ from sonde.engines.embedded.sources.buffers import Buffers
 from sonde.engines.embedded.sources.wishes import KILL, TGKILL, TGQUEUE, TKILL
 from sonde.engines.embedded.task import Task
 from sonde.engines.embedded.threads import Threads
-from sonde.target.facts import is_signal_ignored, is_told_of_children
+from sonde.machine.facts import is_signal_ignored, is_told_of_children
 
 _INFORMATION = struct.Struct("=IIQQq6QI4x")
 """The record's bytes from struct ptrace_syscall_info on, where a signal has the beginning of its siginfo_t."""

@@ -15,7 +15,7 @@ from sonde.engines.embedded.sources.inherited_events import RING, InheritedEvent
 from sonde.engines.kernel import perf_events
 from sonde.engines.kernel.syscalls import perf_event_open
 from sonde.formats import perf_events as perf
-from sonde.target.machine import online_cpus
+from sonde.machine.system import online_cpus
 from sonde.typed import NamedTuple
 
 _DISABLED, _INHERIT, _EXCLUDE_KERNEL, _EXCLUDE_HYPERVISOR = 1 << 0, 1 << 1, 1 << 5, 1 << 6

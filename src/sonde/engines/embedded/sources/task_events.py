@@ -17,7 +17,7 @@ from sonde.engines.kernel import perf_events
 from sonde.engines.kernel.syscalls import perf_event_open
 from sonde.formats import perf_events as perf
 from sonde.formats.perf_ring import PerfRecord
-from sonde.target.machine import online_cpus
+from sonde.machine.system import online_cpus
 from sonde.typed import NamedTuple
 
 STACK_SIZE = 16 << 10

@@ -14,7 +14,7 @@ from sonde.engines.embedded.environment import Environment, Task
 from sonde.engines.embedded.sources.buffers import Buffers
 from sonde.engines.embedded.sources.firings import Clock
 from sonde.engines.embedded.threads import Threads
-from sonde.target.facts import state
+from sonde.machine.facts import state
 from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from contextlib import suppress
 
-from sonde.target import proc
+from sonde.machine import proc
 
 
 def descendants(pid: int, root: str = "/proc") -> Iterator[int]:

@@ -10,8 +10,8 @@ import errno
 import os
 from contextlib import suppress
 
-from sonde.target import nameless
-from sonde.target.mounts import Mount, Mounts
+from sonde.machine import nameless
+from sonde.machine.mounts import Mount, Mounts
 from sonde.typed import NamedTuple
 from sonde.untrusted import read_kernel
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 
-from sonde.target.machine import parse_cpus
+from sonde.machine.system import parse_cpus
 from sonde.untrusted import kernel_text
 
 DEVICES = "/sys/bus/event_source/devices"

@@ -1,0 +1,1 @@
+"""Facts about this computer, as the kernel tells them."""
