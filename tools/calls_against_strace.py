@@ -23,7 +23,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "src"))
 
-from sonde.probes.syscalls_x86_64 import CALLS  # noqa: E402 - of the checkout
+from sonde.arch.x86_64.syscalls import CALLS  # noqa: E402 - of the checkout
 
 PATIENCE = 120
 WANTED = 50_000

@@ -1,5 +1,5 @@
 # ruff: noqa: E501
-"""Write src/sonde/probes/syscalls_x86_64.py and syscalls_i386.py from the facts of the running kernel and the uapi
+"""Write src/sonde/arch/x86_64/syscalls.py and syscalls_i386.py from the facts of the running kernel and the uapi
 headers.
 
     python3 tools/make_syscall_table.py src/sonde/probes
@@ -201,7 +201,7 @@ def compat_table(native: list[str]) -> list[str]:
 def previous() -> dict[str, str]:
     sys.path.insert(0, str(Path(__file__).parent.parent / "src"))
     try:
-        from sonde.probes.syscalls_x86_64 import CALLS
+        from sonde.arch.x86_64.syscalls import CALLS
     except ImportError:
         return {}
     rows = re.findall(r"^\d+ (\w+)[^(\n]*\((.*)\)$", CALLS, re.MULTILINE)

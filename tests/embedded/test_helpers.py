@@ -7,12 +7,12 @@ from errno import E2BIG, EEXIST, EFAULT, EINVAL, ENOENT, EOPNOTSUPP, EPERM, ERAN
 import pytest
 from embedded_world import World
 
+from sonde.arch.x86_64.address_space import FIVE_LEVELS, FOUR_LEVELS
 from sonde.bpf import maps
 from sonde.bpf.helpers import NUMBERS
 from sonde.engines.embedded.helpers import table
 from sonde.engines.embedded.perf.packets import SkbPacket, XdpPacket
 from sonde.model.errors import EngineError
-from sonde.target.address_space import FIVE_LEVELS, FOUR_LEVELS
 
 U64 = (1 << 64) - 1
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sonde.target.address_space import FIVE_LEVELS, FOUR_LEVELS, address_space
+from sonde.arch.x86_64.address_space import FIVE_LEVELS, FOUR_LEVELS, address_space
 
 PROCESSOR = """processor	: 0
 flags		: fpu vme {} avx512_vpopcntdq rdpid

@@ -13,10 +13,10 @@ from example_counts import long_run
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sonde.arch.x86_64.registers import BY_DWARF_NUMBER, SIZE
 from sonde.bpf import instructions as bpf
 from sonde.bpf.helpers import NUMBERS
 from sonde.codegen.compiler import Compilation
-from sonde.codegen.context.registers import BY_DWARF_NUMBER, SIZE
 from sonde.codegen.settings import Settings
 from sonde.model.catalog import Located
 from sonde.model.errors import DError

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sonde.arch.x86_64.instruction_lengths import LONGEST, decode, starts
 from sonde.symbols.elf import ElfFile
-from sonde.symbols.instruction_lengths import LONGEST, decode, starts
 
 ENCODINGS = {
     "55": "push %rbp",

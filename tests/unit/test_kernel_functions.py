@@ -2,13 +2,13 @@
 
 import pytest
 
+from sonde.arch.x86_64 import convention
+from sonde.arch.x86_64 import registers as r
+from sonde.arch.x86_64.convention import Parameter
 from sonde.bpf import programs
 from sonde.bpf.btf_writer import INT_SIGNED, BtfBuilder, Member
 from sonde.cli.attachments import attachments
-from sonde.codegen import convention
 from sonde.codegen.compiler import Compilation
-from sonde.codegen.context import registers as r
-from sonde.codegen.convention import Parameter
 from sonde.codegen.settings import Settings
 from sonde.frontends.d.check.checker import compile_sources
 from sonde.frontends.d.check.options import CheckOptions

@@ -7,7 +7,7 @@ from bpf_objects import BOTH, compiled
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sonde.codegen.context import registers
+from sonde.arch.x86_64 import registers
 from sonde.model.spec import Fetch, FetchStep
 from sonde.model.types import CHAR, INT, LONG, Array, Function, Member, Pointer, Struct
 from sonde.objects.arguments import arrival

@@ -5,8 +5,8 @@ import struct
 
 import pytest
 
+from sonde.arch.x86_64.operands import parse
 from sonde.model.location import MASK, Binary, Constant, Load, Register, ThreadPointer
-from sonde.probes.static_arguments import parse
 from sonde.symbols.elf import ElfError, ElfFile
 from sonde.symbols.stapsdt import Note, StapsdtError, code_offset, counter_offset, notes, notes_of
 

@@ -2,14 +2,14 @@
 
 import pytest
 
+from sonde.arch.x86_64.syscalls import CALLS
+from sonde.arch.x86_64.syscalls_i386 import CALLS as COMPAT_CALLS
 from sonde.model import types
 from sonde.model.probe import CHANGES_NOTHING, Syscall
 from sonde.model.types import Pointer, Struct, name_of, resolve
 from sonde.probes import syscall_inputs
 from sonde.probes.pattern import Pattern
 from sonde.probes.syscall import SyscallProvider
-from sonde.probes.syscalls_i386 import CALLS as COMPAT_CALLS
-from sonde.probes.syscalls_x86_64 import CALLS
 
 FUNCTIONS = {
     "__x64_sys_": ["openat", "newstat", "read", "kexec_load"],

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sonde.arch.x86_64.convention import Parameter, is_simple, parameters
 from sonde.codegen.context.function import FunctionContext, KprobeContext, Signature
-from sonde.codegen.convention import Parameter, is_simple, parameters
 from sonde.codegen.generation import Context
 from sonde.codegen.uses import typed_arguments
 from sonde.model.probe import KernelFunction, Probe

@@ -73,7 +73,7 @@ def user_stack(g: Generation, memory: Memory, size: int, flags: int) -> Operand:
     if g.caller_at is None or g.caller_at < 0:
         return g.call(HELPER, g.ctx, g.argument_of(memory.base, memory.offset), Imm(size), Imm(flags))
     distance = g.caller_at
-    from sonde.codegen.context import registers  # most programs look at no stack
+    from sonde.arch.x86_64 import registers  # most programs look at no stack
 
     result, missing, added, end = g.b.register(), g.b.label(), g.b.label(), g.b.label()
     stack = g.b.load(g.ctx, registers.SP, 8, invariant=True)

@@ -6,9 +6,9 @@ The context is struct pt_regs as the process had it, and memory is the process's
 
 from __future__ import annotations
 
+from sonde.arch.x86_64.registers import BY_DWARF_NUMBER
 from sonde.codegen.access import fetch, load_bits, load_bytes, zero
 from sonde.codegen.arithmetic import signed
-from sonde.codegen.context.registers import BY_DWARF_NUMBER
 from sonde.codegen.faults import BAD_ADDRESS, fault
 from sonde.codegen.generation import Generation
 from sonde.codegen.integers import from_place

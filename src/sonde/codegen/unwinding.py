@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from sonde.arch.x86_64 import registers
 from sonde.bpf import maps as kinds
 from sonde.codegen import callers
 from sonde.codegen.access import zero
-from sonde.codegen.context import registers
 from sonde.codegen.generation import Generation
 from sonde.codegen.identity import process
 from sonde.codegen.ir import Imm, MapDescriptor, Operand, Reg, SlotAddress

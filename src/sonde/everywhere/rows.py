@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 
-from sonde.codegen.context.registers import BY_DWARF_NUMBER
+from sonde.arch.x86_64.registers import BY_DWARF_NUMBER
 from sonde.model.location import Binary, Constant, Extend, Load, Register, Value, lowest, signed
 from sonde.model.probe import StaticArgument
 from sonde.model.spec import ABSENT, IN_MEMORY, IS_VALUE, NO_REGISTER, SITE_ARGUMENT, UNKNOWN

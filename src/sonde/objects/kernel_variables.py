@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sonde.codegen.context import registers
-from sonde.codegen.convention import parameters
+from sonde.arch.x86_64 import registers
+from sonde.arch.x86_64.convention import parameters
 from sonde.model.spec import FetchStep
 from sonde.model.types import Function, Struct, name_of, resolve
 from sonde.objects.errors import ObjectError

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sonde.codegen.context import registers
+from sonde.arch.x86_64 import registers
 from sonde.model.location import Address, InMemory, InRegister, IsValue, Piece
 from sonde.model.probe import Firing, Uprobe
 from sonde.model.spec import FetchStep

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from sonde.arch.x86_64 import operands
 from sonde.model import types
 from sonde.model.probe import StaticSite
 from sonde.model.types import Type, Typedef
-from sonde.probes import static_arguments
 from sonde.symbols.functions import CodeObject
 from sonde.symbols.stapsdt import code_offset, counter_offset, data_address
 from sonde.symbols.static_note import Note
@@ -39,7 +39,7 @@ def site_of(code: CodeObject, note: Note) -> StaticSite:
             raise SiteError(f"what counts its users, at 0x{note.semaphore:x}, is in no data of the file")
         semaphore = found
     arguments = tuple(
-        static_arguments.parse(text, note.location, lambda name: data_address(code.symbol_files, name))
+        operands.parse(text, note.location, lambda name: data_address(code.symbol_files, name))
         for text in note.arguments.split()
     )
     return StaticSite(offset, semaphore, arguments)

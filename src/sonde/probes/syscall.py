@@ -182,9 +182,9 @@ class SyscallProvider:
 
 def _rows(module: str) -> str:
     if module == NATIVE:
-        from sonde.probes.syscalls_x86_64 import CALLS
+        from sonde.arch.x86_64.syscalls import CALLS
     else:
-        from sonde.probes.syscalls_i386 import CALLS
+        from sonde.arch.x86_64.syscalls_i386 import CALLS
     return CALLS
 
 

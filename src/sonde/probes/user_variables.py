@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from sonde.arch.x86_64.classification import result
 from sonde.model.catalog import Located
 from sonde.model.errors import DError
 from sonde.model.location import Piece, UnreadableError
@@ -14,7 +15,6 @@ from sonde.probes.placement import Surroundings, placed, surroundings
 from sonde.probes.source_lines import source_line
 from sonde.probes.unavailable import listed, not_there, unknown
 from sonde.symbols.code_objects import CodeObjects
-from sonde.symbols.dwarf.convention import result
 from sonde.symbols.dwarf.errors import DebugInfoError, damaged
 from sonde.symbols.dwarf.expressions import UnsupportedError
 from sonde.symbols.dwarf.information import DebugInformation

@@ -7,10 +7,10 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 
+from sonde.arch.x86_64.instruction_lengths import LONGEST, Instruction, decode, starts
 from sonde.symbols.elf import ElfError, ElfFile
 from sonde.symbols.errors import CostError
 from sonde.symbols.indirect import Loaded
-from sonde.symbols.instruction_lengths import LONGEST, Instruction, decode, starts
 from sonde.symbols.symbol_table import STT_FUNC, STT_GNU_IFUNC, ElfSymbol, SymbolTable
 from sonde.symbols.unwound import UNWOUND, unwound
 from sonde.typed import TYPE_CHECKING, NamedTuple

@@ -12,8 +12,8 @@ import struct
 from collections.abc import Callable
 from mmap import mmap
 
+from sonde.arch.x86_64.address_space import own_address_space
 from sonde.target import plan, stops
-from sonde.target.address_space import own_address_space
 from sonde.target.memory import ProcessMemory
 from sonde.target.plan import Fetch
 from sonde.typed import Any

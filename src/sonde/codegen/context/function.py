@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Set
 
+from sonde.arch.x86_64 import registers
+from sonde.arch.x86_64.convention import REGISTERS, Parameter
 from sonde.bpf import programs
 from sonde.codegen.access import load_bytes
-from sonde.codegen.context import registers
 from sonde.codegen.context.cookies import index_by_cookie, numbered
 from sonde.codegen.context.plain import no_errno, trusts_nothing
-from sonde.codegen.convention import REGISTERS, Parameter
 from sonde.codegen.generation import Generation, Unsupported
 from sonde.codegen.ir import Imm, Operand
 from sonde.codegen.places import Memory, Place, Remote

@@ -5,8 +5,8 @@ The context is struct bpf_perf_event_data: pt_regs, then sample_period and addr.
 
 from __future__ import annotations
 
+from sonde.arch.x86_64 import registers
 from sonde.bpf import programs
-from sonde.codegen.context import registers
 from sonde.codegen.context.cookies import index_by_cookie, numbered
 from sonde.codegen.context.plain import no_errno
 from sonde.codegen.generation import Generation

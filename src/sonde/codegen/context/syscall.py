@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from errno import EINTR
 
+from sonde.arch.x86_64 import registers
 from sonde.bpf import programs
-from sonde.codegen.context import registers
 from sonde.codegen.context.cookies import numbered
 from sonde.codegen.context.plain import trusts_nothing
 from sonde.codegen.generation import Generation, ProbeIndex

@@ -5,9 +5,9 @@ Arguments are where the calling convention of x86-64 puts them (System V ABI, AM
 
 from __future__ import annotations
 
+from sonde.arch.x86_64 import registers
 from sonde.bpf import programs
 from sonde.codegen.access import load_bytes
-from sonde.codegen.context import registers
 from sonde.codegen.context.cookies import index_in_process, numbered
 from sonde.codegen.context.plain import no_errno, trusts_nothing
 from sonde.codegen.generation import Generation, Unsupported

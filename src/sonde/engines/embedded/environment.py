@@ -10,9 +10,9 @@ import os
 from collections.abc import Callable, Sequence
 from errno import ENOSYS
 
+from sonde.arch.x86_64.address_space import AddressSpace, own_address_space
 from sonde.engines.embedded.machine.memory import Memory
 from sonde.engines.embedded.maps.base import MapTable
-from sonde.target.address_space import AddressSpace, own_address_space
 from sonde.typed import Any, Protocol
 
 

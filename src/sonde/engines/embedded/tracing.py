@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
+from sonde.arch.x86_64.address_space import own_address_space
 from sonde.bpf.helpers import CPU_TIME
 from sonde.engines.base import SiteOfFile
 from sonde.engines.embedded.environment import Environment
@@ -47,7 +48,6 @@ from sonde.model.spec import (
     has_samples,
     has_user_addresses,
 )
-from sonde.target.address_space import own_address_space
 from sonde.target.launch import GuardianError
 from sonde.target.memory import ProcessMemory
 from sonde.target.stops import EXEC, FORK, HELD

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sonde.arch.x86_64.classification import ARGUMENTS, Parameter, parameters
+from sonde.arch.x86_64.rust_convention import rust_parameters
 from sonde.model.location import (
     Binary,
     Chosen,
@@ -29,10 +31,8 @@ from sonde.model.location import (
 )
 from sonde.model.types import Type
 from sonde.symbols.dwarf.attributes import inherited, number, referred, text
-from sonde.symbols.dwarf.convention import ARGUMENTS, Parameter, parameters
 from sonde.symbols.dwarf.expressions import UnsupportedError
 from sonde.symbols.dwarf.lists import EVERYWHERE
-from sonde.symbols.dwarf.rust_convention import rust_parameters
 from sonde.symbols.dwarf.scopes import Variable, frame_base
 from sonde.typed import Any
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import errno
 
-from sonde.engines.embedded.perf.registers import REGISTERS
+from sonde.arch.x86_64.perf_registers import REGISTERS
 from sonde.formats import perf_events as perf
 from sonde.typed import NamedTuple
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import struct
 
+from sonde.arch.x86_64.perf_registers import user_registers
 from sonde.engines.embedded.perf.layout import Layout
 from sonde.engines.embedded.perf.raw import SIZE_FIELD, Fragment, RawRecord, prepare
-from sonde.engines.embedded.perf.registers import user_registers
 from sonde.engines.embedded.perf.ring import Slot
 from sonde.formats import perf_events as perf
 

@@ -6,10 +6,10 @@ from __future__ import annotations
 import errno
 from collections.abc import Callable, Sequence
 
+from sonde.arch.x86_64.address_space import AddressSpace, own_address_space
 from sonde.engines.embedded.environment import Task
 from sonde.model.errors import EngineError
 from sonde.model.spec import Fetch, FetchStep
-from sonde.target.address_space import AddressSpace, own_address_space
 
 _REGISTERS_SIZE = 168
 """sizeof(struct pt_regs) on x86-64."""

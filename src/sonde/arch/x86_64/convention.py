@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from sonde.codegen.context import registers
+from sonde.arch.x86_64 import registers
 from sonde.model.types import Enum, Function, Int, Pointer, Struct, Type, Void, align_of, resolve, size_of
 from sonde.typed import NamedTuple
 

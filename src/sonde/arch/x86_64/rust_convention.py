@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sonde.arch.x86_64.classification import ARGUMENTS, IN_VECTOR
 from sonde.model.location import Binary, Constant, InMemory, InRegister, Load, Nowhere, Piece, Register, UnreadableError
 from sonde.model.types import Array, Enum, Float, Int, Pointer, Struct, Type, resolve, size_of
-from sonde.symbols.dwarf.convention import ARGUMENTS, IN_VECTOR
 from sonde.typed import NamedTuple
 
 _LARGEST = 16

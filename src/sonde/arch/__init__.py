@@ -1,0 +1,1 @@
+"""Facts about processors, a folder each; nothing outside names a processor's register."""

@@ -1,0 +1,1 @@
+"""x86-64: registers, calling convention, system calls, instructions, addresses."""
