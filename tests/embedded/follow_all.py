@@ -1,7 +1,7 @@
 """A program that traces a command or a process and does nothing with what it hears: `follow_all.py SPEC`, JSON.
 
-command or pid; calls: what is wanted of all system calls (sonde.target.plan); held: kinds of stops held; seccomp;
-busy: seconds to do nothing after each batch; slots of the ring. It ends with the first target's status.
+command or pid; calls: what is wanted of all system calls (sonde.engines.embedded.tracer.plan); held: kinds of stops
+held; seccomp; busy: seconds to do nothing after each batch; slots of the ring. It ends with the first target's status.
 """
 
 import json
@@ -10,8 +10,8 @@ import select
 import sys
 import time
 
-from sonde.target import plan, stops
-from sonde.target.tracees import Tracees
+from sonde.engines.embedded.tracer import plan, stops
+from sonde.engines.embedded.tracer.tracees import Tracees
 
 CALLS = range(460)
 

@@ -6,9 +6,9 @@ import select
 import time
 from pathlib import Path
 
+from sonde.engines.embedded.tracer import plan, stops
+from sonde.engines.embedded.tracer.tracees import Tracees
 from sonde.machine import proc
-from sonde.target import plan, stops
-from sonde.target.tracees import Tracees
 
 PATIENCE = 30
 ALL = range(plan.NUMBERS)

@@ -13,7 +13,7 @@ import warnings  # noqa: F401
 
 import guarded  # noqa: F401
 
-from sonde.target import obstacles, seccomp  # noqa: F401
+from sonde.engines.embedded.tracer import obstacles, seccomp  # noqa: F401
 
 _ERRNO_EPERM = 0x00050001
 

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from sonde.engines.embedded.machine.memory import AccessError
 from sonde.engines.embedded.sources.fetched import FetchedMemory
-from sonde.target import plan, stops
-from sonde.target.memory import ProcessMemory
-from sonde.target.plan import ENTRY, HOLD_ENTRY, Fetch, Plan
-from sonde.target.tracees import Tracees
+from sonde.engines.embedded.tracer import plan, stops
+from sonde.engines.embedded.tracer.memory import ProcessMemory
+from sonde.engines.embedded.tracer.plan import ENTRY, HOLD_ENTRY, Fetch, Plan
+from sonde.engines.embedded.tracer.tracees import Tracees
 
 GETPGID = 121
 SIZES = (257, 16, 700)

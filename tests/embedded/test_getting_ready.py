@@ -10,9 +10,9 @@ from guarded import comes
 from targets import program
 
 from sonde.engines.embedded.followed import FollowedGroup
-from sonde.target import stops
-from sonde.target.plan import ENTRY, Plan
-from sonde.target.tracees import Tracees
+from sonde.engines.embedded.tracer import stops
+from sonde.engines.embedded.tracer.plan import ENTRY, Plan
+from sonde.engines.embedded.tracer.tracees import Tracees
 
 GETPID = Plan({39: ENTRY})
 

@@ -8,9 +8,9 @@ import pytest
 from guarded import ALL, calls, command, of_kind
 from targets import program
 
+from sonde.engines.embedded.tracer import stops
+from sonde.engines.embedded.tracer.plan import ENTRY, HOLD_ENTRY, HOLD_RETURN, RETURN, Plan
 from sonde.machine import proc
-from sonde.target import stops
-from sonde.target.plan import ENTRY, HOLD_ENTRY, HOLD_RETURN, RETURN, Plan
 
 OPENAT, READ, GETPID, GETPPID, CLOSE = 257, 0, 39, 110, 3
 
@@ -138,7 +138,7 @@ def test_evaluation_at_exec_sees_the_dynamic_linker():
 def test_a_small_ring_loses_nothing():
     import guarded
 
-    from sonde.target.tracees import Tracees
+    from sonde.engines.embedded.tracer.tracees import Tracees
 
     tracees = Tracees(slots=4)
     pid = tracees.start(program(CALLER))

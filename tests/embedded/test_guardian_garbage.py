@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from sonde.target import commands, obeying, ptrace
+from sonde.engines.embedded.tracer import commands, obeying, ptrace
 
 TIMES = 20
 

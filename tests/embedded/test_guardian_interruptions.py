@@ -9,10 +9,10 @@ import pytest
 from guarded import ALL, comes, comes_to, follow
 from targets import program
 
+from sonde.engines.embedded.tracer import stops
+from sonde.engines.embedded.tracer.plan import ENTRY, RETURN, Plan
+from sonde.engines.embedded.tracer.tracees import Tracees
 from sonde.machine import proc
-from sonde.target import stops
-from sonde.target.plan import ENTRY, RETURN, Plan
-from sonde.target.tracees import Tracees
 
 WAITING = r"""
 #include <errno.h>

@@ -10,10 +10,10 @@ import pytest
 from guarded import ALL, comes_to, command, follow, of_kind, process, untraced
 from targets import FOREST, forest_output, program
 
+from sonde.engines.embedded.tracer import plan, stops
+from sonde.engines.embedded.tracer.plan import ENTRY, HOLD_ENTRY, HOLD_RETURN, RETURN, Plan
+from sonde.engines.embedded.tracer.tracees import Tracees
 from sonde.machine import proc
-from sonde.target import plan, stops
-from sonde.target.plan import ENTRY, HOLD_ENTRY, HOLD_RETURN, RETURN, Plan
-from sonde.target.tracees import Tracees
 
 LIFE = frozenset({stops.FORK, stops.START, stops.EXEC, stops.EXIT})
 GETPID = 39

@@ -9,9 +9,9 @@ import pytest
 from guarded import ALL, comes_to, command, of_kind, process, untraced
 from targets import program
 
+from sonde.engines.embedded.tracer import stops
+from sonde.engines.embedded.tracer.plan import ENTRY, HOLD_ENTRY, RETURN, Plan
 from sonde.machine import proc
-from sonde.target import stops
-from sonde.target.plan import ENTRY, HOLD_ENTRY, RETURN, Plan
 
 SIGNALS = frozenset({stops.SIGNAL, stops.GROUP_STOP})
 PLANS = [
@@ -168,7 +168,7 @@ def test_a_stopped_process_is_traced_and_stays_stopped():
 
 
 def test_a_process_stopped_and_let_go_stays_stopped():
-    from sonde.target.tracees import Tracees
+    from sonde.engines.embedded.tracer.tracees import Tracees
 
     child = subprocess.Popen([program(SLEEPER)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     child.stdout.readline()
@@ -193,7 +193,7 @@ def test_a_process_stopped_and_let_go_stays_stopped():
 def test_the_guardian_is_not_ended_by_signals_that_ask(number):
     from guarded import follow
 
-    from sonde.target.tracees import Tracees
+    from sonde.engines.embedded.tracer.tracees import Tracees
 
     tracees = Tracees()
     pid = tracees.start("sleep 0.05")

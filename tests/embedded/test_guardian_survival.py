@@ -14,11 +14,11 @@ from guarded import ALL, calls, child_of, follow, of_kind, untraced
 from targets import program
 from test_guardian_signals import SLEEPER
 
+from sonde.engines.embedded.tracer import stops
+from sonde.engines.embedded.tracer.launch import GuardianError
+from sonde.engines.embedded.tracer.plan import ENTRY, HOLD_ENTRY, RETURN, Plan
+from sonde.engines.embedded.tracer.tracees import Tracees
 from sonde.machine import proc
-from sonde.target import stops
-from sonde.target.launch import GuardianError
-from sonde.target.plan import ENTRY, HOLD_ENTRY, RETURN, Plan
-from sonde.target.tracees import Tracees
 
 RUNS = os.environ.get("SONDE_SURVIVAL_RUNS", "15")
 TOOL = Path(__file__).parent.parent.parent / "tools" / "survival.py"

@@ -11,12 +11,12 @@ import pytest
 from guarded import ALL, calls, child_of, command, follow, of_kind
 from targets import program
 
+from sonde.engines.embedded.tracer import notifications, plan, stops
+from sonde.engines.embedded.tracer.held_command import HeldCommand
+from sonde.engines.embedded.tracer.notifications import notified
+from sonde.engines.embedded.tracer.plan import ENTRY, HOLD_ENTRY, RETURN, Fetch, Plan
+from sonde.engines.embedded.tracer.tracees import Tracees
 from sonde.machine import proc
-from sonde.target import notifications, plan, stops
-from sonde.target.held_command import HeldCommand
-from sonde.target.notifications import notified
-from sonde.target.plan import ENTRY, HOLD_ENTRY, RETURN, Fetch, Plan
-from sonde.target.tracees import Tracees
 
 GETPPID, GETPID, READ, CLOSE = 110, 39, 0, 3
 pytestmark = pytest.mark.skipif(not notified(Plan({GETPPID: ENTRY})), reason="the kernel does not notify so")

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from targets import program
 
-from sonde.target.launch import CommandError
-from sonde.target.plan import Plan
-from sonde.target.tracees import Tracees
+from sonde.engines.embedded.tracer.launch import CommandError
+from sonde.engines.embedded.tracer.plan import Plan
+from sonde.engines.embedded.tracer.tracees import Tracees
 
 HERE = Path(__file__).parent
 SOURCE = HERE.parent.parent / "src"
@@ -23,8 +23,8 @@ PTRACE, VM_READ, VM_WRITE, PREADV, PREADV2 = 101, 310, 311, 295, 327
 
 GRAB = """
 import sys
-from sonde.target.launch import CommandError
-from sonde.target.tracees import Tracees
+from sonde.engines.embedded.tracer.launch import CommandError
+from sonde.engines.embedded.tracer.tracees import Tracees
 tracees = Tracees()
 try:
     tracees.grab(%d)
@@ -33,9 +33,9 @@ except CommandError as error:
 """
 
 START = """
-from sonde.target.launch import CommandError
-from sonde.target.plan import Plan
-from sonde.target.tracees import Tracees
+from sonde.engines.embedded.tracer.launch import CommandError
+from sonde.engines.embedded.tracer.plan import Plan
+from sonde.engines.embedded.tracer.tracees import Tracees
 tracees = Tracees()
 try:
     tracees.start("true")
@@ -47,8 +47,8 @@ except CommandError as error:
 READ = """
 import os
 import guarded
-from sonde.target import stops
-from sonde.target.plan import ENTRY, HOLD_ENTRY, Plan
+from sonde.engines.embedded.tracer import stops
+from sonde.engines.embedded.tracer.plan import ENTRY, HOLD_ENTRY, Plan
 found = []
 def held(tracees, stop):
     text = tracees.memory.read_string(stop.tid, stop.arg1, 64)

@@ -13,8 +13,8 @@ import pytest
 from guarded import calls, command, of_kind
 from targets import program
 
-from sonde.target import stops
-from sonde.target.plan import ENTRY, RETURN, Plan
+from sonde.engines.embedded.tracer import stops
+from sonde.engines.embedded.tracer.plan import ENTRY, RETURN, Plan
 
 GETPPID, GETPID, GETUID, TIMES = 110, 39, 102, 100
 FOLLOW = Path(__file__).parent / "follow_all.py"

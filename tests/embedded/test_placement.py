@@ -12,10 +12,10 @@ from guarded import PATIENCE, process
 from targets import program
 from unprivileged import without_privileges
 
+from sonde.engines.embedded.tracer import ptrace, slices, stops, turns
+from sonde.engines.embedded.tracer.placement import Placement
+from sonde.engines.embedded.tracer.plan import ENTRY, Plan
 from sonde.machine import proc
-from sonde.target import ptrace, slices, stops, turns
-from sonde.target.placement import Placement
-from sonde.target.plan import ENTRY, Plan
 
 GETPPID = 110
 

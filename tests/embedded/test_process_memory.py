@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sonde.target.memory import ProcessMemory
+from sonde.engines.embedded.tracer.memory import ProcessMemory
 
 PAGE = 4096
 PAGES = 70

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from sonde.engines.embedded.events import Events
 from sonde.engines.embedded.sources.sampling import SampledMemory, Sampling
 from sonde.engines.embedded.sources.task_events import ClockSample
-from sonde.target import stops
+from sonde.engines.embedded.tracer import stops
 
 
 class Stopped:

@@ -7,9 +7,9 @@ import pytest
 from guarded import comes
 from targets import program
 
-from sonde.target import slices
-from sonde.target.plan import ENTRY, Plan
-from sonde.target.tracees import Tracees
+from sonde.engines.embedded.tracer import slices
+from sonde.engines.embedded.tracer.plan import ENTRY, Plan
+from sonde.engines.embedded.tracer.tracees import Tracees
 
 OWN = "int main(void) { return 0; }"
 

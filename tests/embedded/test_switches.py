@@ -15,7 +15,7 @@ from unprivileged import SONDE, sonde, without_privileges
 from sonde.engines.embedded.sources.stops import SWITCHED
 from sonde.engines.embedded.sources.switch_events import Switch, SwitchEvents
 from sonde.engines.embedded.sources.switching import IN, OUT, Switching
-from sonde.target import stops
+from sonde.engines.embedded.tracer import stops
 
 ENGINE = ["--engine", "embedded"]
 

@@ -8,8 +8,8 @@ import pytest
 from guarded import follow, process
 from targets import program
 
-from sonde.target.plan import ENTRY, HOLD_ENTRY, RETURN, Plan
-from sonde.target.tracees import Tracees
+from sonde.engines.embedded.tracer.plan import ENTRY, HOLD_ENTRY, RETURN, Plan
+from sonde.engines.embedded.tracer.tracees import Tracees
 
 WRITES = r"""
 #define _GNU_SOURCE

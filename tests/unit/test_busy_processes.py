@@ -5,7 +5,7 @@ import subprocess
 import sys
 import time
 
-from sonde.target.busy import busy_processes
+from sonde.engines.embedded.tracer.busy import busy_processes
 
 KERNEL_THREAD = 0x00200000
 

@@ -8,10 +8,10 @@ from sonde.bpf.helpers import NUMBERS
 from sonde.engines.embedded.sources.registers import needs_all_registers
 from sonde.engines.embedded.sources.task_reads import looks_at_task
 from sonde.engines.embedded.sources.wishes import PRCTL, plan_of
+from sonde.engines.embedded.tracer import stops
+from sonde.engines.embedded.tracer.plan import ENTRY, HOLD_ENTRY, HOLD_RETURN, RETURN
 from sonde.model.probe import Internal, Probe, RawTracepoint, Syscall, Timer
 from sonde.model.spec import ProbeSpec, ProgramSpec, TracingSpec
-from sonde.target import stops
-from sonde.target.plan import ENTRY, HOLD_ENTRY, HOLD_RETURN, RETURN
 
 RETURN_ZERO = [i.mov_imm(i.R0, 0), i.exit_()]
 

@@ -4,8 +4,8 @@ import os
 
 import pytest
 
-from sonde.target import executables
-from sonde.target.executables import Executables
+from sonde.engines.embedded.tracer import executables
+from sonde.engines.embedded.tracer.executables import Executables
 
 
 def test_a_file_is_new_once():

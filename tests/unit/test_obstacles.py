@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from sonde.target import obstacles
+from sonde.engines.embedded.tracer import obstacles
 
 PTRACE = 1 << 19
 OTHER = 424242

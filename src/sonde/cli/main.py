@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from sonde.cli.arguments import LONG_OPTIONS, Arguments, parse
 from sonde.cli.messages import FatalError, Messages, UsageError, ValueOfOptionError, refused
 from sonde.cli.output import show
+from sonde.engines.embedded.tracer.launch import open_nothing
 from sonde.model.errors import ProgramError
 from sonde.session.errors import SessionError
-from sonde.target.launch import open_nothing
 
 # What a command does not need it does not import: the start of a one-liner is short because of that. So the modules
 # that trace, list, explain or show are imported where the command line has asked for them.

@@ -16,6 +16,7 @@ from sonde.cli.object_choices import choices
 from sonde.cli.output import show
 from sonde.cli.run import opened
 from sonde.cli.settings import option_table
+from sonde.engines.embedded.tracer.launch import CommandError
 from sonde.engines.kernel.engine import KernelEngine
 from sonde.engines.kernel.stamps import StampValues
 from sonde.model.errors import EngineError
@@ -32,7 +33,6 @@ from sonde.session.names import Names
 from sonde.session.objects import ObjectSession
 from sonde.session.processes import processes
 from sonde.session.traced import Traced
-from sonde.target.launch import CommandError
 from sonde.untrusted import read_regular
 
 _PROBE = re.compile(r"object::([^\s:]+):(\S+?)(?=: |$)")

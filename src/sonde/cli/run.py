@@ -12,6 +12,7 @@ from sonde.cli.destructive import require_allowed
 from sonde.cli.endings import require_command, status_of
 from sonde.cli.errors import engine_error
 from sonde.cli.messages import FatalError, Messages
+from sonde.engines.embedded.tracer.launch import CommandError, GuardianError
 from sonde.model.errors import EngineError
 from sonde.model.options import OptionTable
 from sonde.model.spec import PERF_RINGS, TracingSpec, has_open_sites
@@ -19,7 +20,6 @@ from sonde.private_files import STANDARD_OUTPUT, create_named
 from sonde.session.engines import EMBEDDED, has_filter, make
 from sonde.session.names import Names
 from sonde.session.tracing import Session, Traced
-from sonde.target.launch import CommandError, GuardianError
 from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ _MOST_TOLD = 10
 
 def _of_filter() -> str:
     """What -v says of the filter that a command gets or does not get."""
-    from sonde.target.own_filters import are_any  # of the embedded engine alone
+    from sonde.engines.embedded.tracer.own_filters import are_any  # of the embedded engine alone
 
     if are_any():
         return (

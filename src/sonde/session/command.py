@@ -9,9 +9,9 @@ from __future__ import annotations
 import os
 import signal
 
+from sonde.engines.embedded.tracer import launch, ptrace
+from sonde.engines.embedded.tracer.launch import CommandError as CommandError
 from sonde.machine import proc
-from sonde.target import launch, ptrace
-from sonde.target.launch import CommandError as CommandError
 
 EVALUATION_TIMES = ("exec", "preinit", "postinit", "main")
 

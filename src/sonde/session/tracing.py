@@ -401,7 +401,7 @@ class Session:
             if self._tables.is_by_process:
                 self._tracing.answer(self._tables.answer)
             elif not self._traced:
-                from sonde.target.busy import busy_processes  # likewise
+                from sonde.engines.embedded.tracer.busy import busy_processes  # likewise
 
                 self._tables.prepare(busy_processes(), _PREPARATION)
 

@@ -10,9 +10,9 @@ from sonde.engines.embedded.followed import FollowedGroup
 from sonde.engines.embedded.machine.memory import AccessError
 from sonde.engines.embedded.sources.stops import Handler, Record
 from sonde.engines.embedded.sources.timers import TimerSource
+from sonde.engines.embedded.tracer import stops
+from sonde.engines.embedded.tracer.launch import GuardianError
 from sonde.model.errors import AbortedError
-from sonde.target import stops
-from sonde.target.launch import GuardianError
 from sonde.typed import Protocol
 
 _BATCH = 256

@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from sonde.engines.embedded.remarks import Remarks
+from sonde.engines.embedded.tracer.tracees import Tracees
 from sonde.machine import proc
-from sonde.target.tracees import Tracees
 
 _HANDED_ON = 0.2
 """Seconds: a tracer's child is its parent's to wait for as soon as the tracer has."""

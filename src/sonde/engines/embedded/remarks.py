@@ -7,9 +7,9 @@ import stat
 import time
 from collections.abc import Iterable
 
+from sonde.engines.embedded.tracer.executables import Executables
 from sonde.machine import facts, system
 from sonde.machine.program_files import is_32_bit
-from sonde.target.executables import Executables
 from sonde.visible import visible
 
 _PATIENCE = 0.1

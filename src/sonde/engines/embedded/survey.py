@@ -6,10 +6,10 @@ import os
 import signal
 import time
 
+from sonde.engines.embedded.tracer import ptrace
+from sonde.engines.embedded.tracer.memory import ProcessMemory
 from sonde.engines.kernel.survey import Row
 from sonde.machine import system
-from sonde.target import ptrace
-from sonde.target.memory import ProcessMemory
 from sonde.untrusted import kernel_text
 
 _ACTIONS = "/proc/sys/kernel/seccomp/actions_avail"

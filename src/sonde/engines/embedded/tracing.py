@@ -33,6 +33,9 @@ from sonde.engines.embedded.stamps import StampValues
 from sonde.engines.embedded.structures import Structures
 from sonde.engines.embedded.task import Access, Task
 from sonde.engines.embedded.threads import Threads
+from sonde.engines.embedded.tracer.launch import GuardianError
+from sonde.engines.embedded.tracer.memory import ProcessMemory
+from sonde.engines.embedded.tracer.stops import EXEC, FORK, HELD
 from sonde.engines.kernel.ring import KernelRing
 from sonde.machine import proc
 from sonde.machine.program_files import is_32_bit
@@ -48,9 +51,6 @@ from sonde.model.spec import (
     has_samples,
     has_user_addresses,
 )
-from sonde.target.launch import GuardianError
-from sonde.target.memory import ProcessMemory
-from sonde.target.stops import EXEC, FORK, HELD
 from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:

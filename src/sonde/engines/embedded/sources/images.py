@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 
 from sonde.engines.embedded.sources.stops import Handler, Record
 from sonde.engines.embedded.task import Task
+from sonde.engines.embedded.tracer import stops
+from sonde.engines.embedded.tracer.plan import ENTRY, HOLD_ENTRY, Plan
 from sonde.symbols.images import mark_in
 from sonde.symbols.mappings import parse_maps
 from sonde.symbols.process_events import ProcessEvent, Snapshot
-from sonde.target import stops
-from sonde.target.plan import ENTRY, HOLD_ENTRY, Plan
 from sonde.untrusted import kernel_text
 
 _EXEC = (59, 322)

@@ -18,8 +18,8 @@ from sonde.engines.embedded.sources.signals import SignalSource
 from sonde.engines.embedded.sources.wishes import PRCTL, SENDING, SET_IDENTITY, SIGRETURN
 from sonde.engines.embedded.task import Task
 from sonde.engines.embedded.threads import Threads
-from sonde.target import stops
-from sonde.target.stops import BEFORE
+from sonde.engines.embedded.tracer import stops
+from sonde.engines.embedded.tracer.stops import BEFORE
 from sonde.typed import NamedTuple
 
 _SIZE = layout("struct pt_regs").size
@@ -184,7 +184,8 @@ class StopSource:
                     registers, _FIRST_TOLD, 0, 0, 0, value, ip, 0, 0, 0, number, ip, _USER_CS, _FLAGS, sp, _USER_SS
                 )
             elif number != SIGRETURN:
-                # The guardian has put -1 there where another filter's TRACE has the call skipped (own_filters.py).
+                # The guardian has put -1 there where another filter's TRACE has the call skipped
+                # (engines/embedded/tracer/own_filters.py).
                 pack_number(registers, _NUMBER, number)
             pack_two(arguments, 0, registers_at, value)
             if not value and number in SET_IDENTITY:

@@ -19,10 +19,10 @@ from sonde.engines.embedded.sources.stops import SWITCHED, Handler, Record
 from sonde.engines.embedded.sources.switch_events import Switch, SwitchEvents
 from sonde.engines.embedded.sources.wishes import USER
 from sonde.engines.embedded.task import Task
+from sonde.engines.embedded.tracer import stops
 from sonde.model.errors import EngineError
 from sonde.model.probe import RawTracepoint
 from sonde.model.spec import ProgramSpec, TracingSpec
-from sonde.target import stops
 
 OUT, IN = SWITCHES
 

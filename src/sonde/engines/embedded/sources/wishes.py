@@ -15,11 +15,11 @@ from sonde.engines.embedded.programs import called_helpers
 from sonde.engines.embedded.sources.pointers import READING, pointers_read
 from sonde.engines.embedded.sources.registers import needs_all_registers, needs_stack_pointer
 from sonde.engines.embedded.sources.task_reads import looks_at_task
+from sonde.engines.embedded.tracer import plan as plans
+from sonde.engines.embedded.tracer import stops
+from sonde.engines.embedded.tracer.plan import ENTRY, HOLD_ENTRY, HOLD_RETURN, RETURN, Fetch, Plan
 from sonde.model.probe import Internal, Probe, RawTracepoint, Syscall, Timer
 from sonde.model.spec import ProgramSpec, TracingSpec
-from sonde.target import plan as plans
-from sonde.target import stops
-from sonde.target.plan import ENTRY, HOLD_ENTRY, HOLD_RETURN, RETURN, Fetch, Plan
 
 USER = frozenset(
     NUMBERS[name]

@@ -16,9 +16,9 @@ import os
 import struct
 from contextlib import suppress
 
+from sonde.engines.embedded.tracer import ptrace, seccomp, stepping
+from sonde.engines.embedded.tracer.threads import Threads
 from sonde.machine import proc
-from sonde.target import ptrace, seccomp, stepping
-from sonde.target.threads import Threads
 
 _NUMBER, _DATA = 3, 10
 """Words of struct ptrace_syscall_info: a call's number, then its arguments; a filter's data."""

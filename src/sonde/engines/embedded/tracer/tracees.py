@@ -10,8 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from mmap import mmap
 
-from sonde.machine import proc
-from sonde.target import (
+from sonde.engines.embedded.tracer import (
     commands,
     guardian,
     merging,
@@ -23,11 +22,12 @@ from sonde.target import (
     slices,
     stops,
 )
-from sonde.target.held_command import HeldCommand
-from sonde.target.launch import CommandError, GuardianError
-from sonde.target.memory import ProcessMemory
-from sonde.target.plan import Plan
-from sonde.target.ring import RecordReader
+from sonde.engines.embedded.tracer.held_command import HeldCommand
+from sonde.engines.embedded.tracer.launch import CommandError, GuardianError
+from sonde.engines.embedded.tracer.memory import ProcessMemory
+from sonde.engines.embedded.tracer.plan import Plan
+from sonde.engines.embedded.tracer.ring import RecordReader
+from sonde.machine import proc
 
 _NAP = 0.005
 """Seconds: how long sonde waits while records keep coming, not to be woken for each."""

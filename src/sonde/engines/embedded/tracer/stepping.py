@@ -13,9 +13,9 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 
+from sonde.engines.embedded.tracer import ptrace, seccomp
+from sonde.engines.embedded.tracer.threads import Installation, Threads
 from sonde.machine import proc
-from sonde.target import ptrace, seccomp
-from sonde.target.threads import Installation, Threads
 
 _NUMBER = 3
 """The word of struct ptrace_syscall_info with a call's number, before its arguments."""

@@ -13,9 +13,9 @@ import time
 from collections.abc import Callable
 from mmap import mmap
 
-from sonde.target import calls, ptrace, seccomp, stops
-from sonde.target.plan import ENTRY, HOLD_ENTRY, HOLD_RETURN, RETURN
-from sonde.target.threads import Threads
+from sonde.engines.embedded.tracer import calls, ptrace, seccomp, stops
+from sonde.engines.embedded.tracer.plan import ENTRY, HOLD_ENTRY, HOLD_RETURN, RETURN
+from sonde.engines.embedded.tracer.threads import Threads
 from sonde.typed import NamedTuple
 
 _HEADER_WORDS = stops.INFO_OFFSET // 8

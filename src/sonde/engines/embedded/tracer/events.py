@@ -7,8 +7,8 @@ import signal
 import time
 from contextlib import suppress
 
-from sonde.target import commands, interruptions, orphans, ptrace, stepping, stops, unbegun
-from sonde.target.threads import Threads
+from sonde.engines.embedded.tracer import commands, interruptions, orphans, ptrace, stepping, stops, unbegun
+from sonde.engines.embedded.tracer.threads import Threads
 
 GROUP_STOPS = (signal.SIGSTOP, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU)
 FORKS = (ptrace.EVENT_FORK, ptrace.EVENT_VFORK, ptrace.EVENT_CLONE)

@@ -6,10 +6,10 @@ import errno
 import os
 from functools import cache
 
-from sonde.target import commands, plan, ptrace, stops
-from sonde.target.events import wait_for_go
-from sonde.target.memory import ProcessMemory
-from sonde.target.threads import Threads
+from sonde.engines.embedded.tracer import commands, plan, ptrace, stops
+from sonde.engines.embedded.tracer.events import wait_for_go
+from sonde.engines.embedded.tracer.memory import ProcessMemory
+from sonde.engines.embedded.tracer.threads import Threads
 
 _FOLLOW = ptrace.O_SYSGOOD | ptrace.O_FORK | ptrace.O_VFORK | ptrace.O_CLONE | ptrace.O_EXEC
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from sonde.target import interruptions, own_filters, ptrace, seccomp, stops
-from sonde.target.plan import ENTRY, HOLD_ENTRY, HOLD_RETURN, RETURN
-from sonde.target.threads import Threads
+from sonde.engines.embedded.tracer import interruptions, own_filters, ptrace, seccomp, stops
+from sonde.engines.embedded.tracer.plan import ENTRY, HOLD_ENTRY, HOLD_RETURN, RETURN
+from sonde.engines.embedded.tracer.threads import Threads
 
 NATIVE = 0xC000003E
 """AUDIT_ARCH_X86_64 (include/uapi/linux/audit.h)."""

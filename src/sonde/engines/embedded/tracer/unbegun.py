@@ -17,8 +17,8 @@ import struct
 import termios
 from contextlib import suppress
 
+from sonde.engines.embedded.tracer import notifications, ptrace
 from sonde.machine import proc
-from sonde.target import notifications, ptrace
 
 _RESTARTSYS, _RESTARTNOINTR = 512, 513
 

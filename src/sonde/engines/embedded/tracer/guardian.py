@@ -14,11 +14,11 @@ import os
 import signal
 from mmap import mmap
 
-from sonde.target import launch, notifier, quick, slices, watch
-from sonde.target.following import Follower
-from sonde.target.notifications import Notifications
-from sonde.target.outliving import outlive
-from sonde.target.threads import Threads
+from sonde.engines.embedded.tracer import launch, notifier, quick, slices, watch
+from sonde.engines.embedded.tracer.following import Follower
+from sonde.engines.embedded.tracer.notifications import Notifications
+from sonde.engines.embedded.tracer.outliving import outlive
+from sonde.engines.embedded.tracer.threads import Threads
 from sonde.typed import NamedTuple
 
 _HEEDED = {

@@ -12,9 +12,9 @@ from __future__ import annotations
 import errno
 from contextlib import suppress
 
+from sonde.engines.embedded.tracer import ptrace
+from sonde.engines.embedded.tracer.threads import Threads
 from sonde.machine import proc
-from sonde.target import ptrace
-from sonde.target.threads import Threads
 
 _RESTARTNOHAND = 514
 

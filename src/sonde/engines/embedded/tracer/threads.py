@@ -8,12 +8,12 @@ import time
 from collections.abc import Callable
 from mmap import mmap
 
-from sonde.target import commands, ptrace, stops
-from sonde.target.executables import Executables
-from sonde.target.fetching import Fetcher
-from sonde.target.notifications import Notifications
-from sonde.target.plan import Plan
-from sonde.target.ring import RecordWriter
+from sonde.engines.embedded.tracer import commands, ptrace, stops
+from sonde.engines.embedded.tracer.executables import Executables
+from sonde.engines.embedded.tracer.fetching import Fetcher
+from sonde.engines.embedded.tracer.notifications import Notifications
+from sonde.engines.embedded.tracer.plan import Plan
+from sonde.engines.embedded.tracer.ring import RecordWriter
 from sonde.typed import NamedTuple
 
 _NUMBER = 3

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import time
 
+from sonde.engines.embedded.tracer import ptrace, stepping
+from sonde.engines.embedded.tracer.threads import Threads
 from sonde.machine import proc
-from sonde.target import ptrace, stepping
-from sonde.target.threads import Threads
 
 _FIRST, _LAST = 50e-6, 5e-3
 """Seconds: how long to wait between looks, at first and at most."""

@@ -12,8 +12,8 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from operator import itemgetter
 
-from sonde.target import stops
-from sonde.target.ring import RecordReader
+from sonde.engines.embedded.tracer import stops
+from sonde.engines.embedded.tracer.ring import RecordReader
 
 _time = itemgetter(3)
 

@@ -18,8 +18,8 @@ import time
 from contextlib import suppress
 from mmap import mmap
 
-from sonde.target import commands, stops
-from sonde.target.ring import RecordWriter
+from sonde.engines.embedded.tracer import commands, stops
+from sonde.engines.embedded.tracer.ring import RecordWriter
 
 _RECEIVE, _SEND, _SET_FLAGS = 0xC0502100, 0xC0182101, 0x40082104
 """SECCOMP_IOCTL_NOTIF_RECV, _SEND and _SET_FLAGS."""

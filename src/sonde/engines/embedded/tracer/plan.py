@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 
-from sonde.target import stops
+from sonde.engines.embedded.tracer import stops
 from sonde.typed import NamedTuple
 
 ENTRY, RETURN, HOLD_ENTRY, HOLD_RETURN = 1, 2, 4, 8

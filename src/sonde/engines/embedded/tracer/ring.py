@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable
 from mmap import mmap
 
-from sonde.target import stops
+from sonde.engines.embedded.tracer import stops
 
 
 def _slots(memory: mmap) -> int:

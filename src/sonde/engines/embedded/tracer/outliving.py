@@ -12,9 +12,9 @@ import signal
 from collections.abc import Callable
 from contextlib import suppress
 
-from sonde.target import events, interruptions, own_filters, ptrace, seccomp, unbegun
-from sonde.target.placement import Placement
-from sonde.target.threads import Threads
+from sonde.engines.embedded.tracer import events, interruptions, own_filters, ptrace, seccomp, unbegun
+from sonde.engines.embedded.tracer.placement import Placement
+from sonde.engines.embedded.tracer.threads import Threads
 
 
 def outlive(threads: Threads, tid: int, status: int) -> None:

@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 
-from sonde.target import ptrace, slices, turns
+from sonde.engines.embedded.tracer import ptrace, slices, turns
 from sonde.typed import NamedTuple
 
 WAIT = 0x40000000 | os.WUNTRACED

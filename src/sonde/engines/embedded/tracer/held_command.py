@@ -6,7 +6,7 @@ import ctypes
 import os
 import struct
 
-from sonde.target import launch, seccomp
+from sonde.engines.embedded.tracer import launch, seccomp
 
 _PR_SET_PTRACER = 0x59616D61
 _LENGTHS = struct.Struct("=II")

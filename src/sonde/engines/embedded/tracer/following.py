@@ -6,10 +6,10 @@ import os
 import select
 import signal
 
-from sonde.target import commands, events, obeying, orphans, ptrace, stops
-from sonde.target.placement import WAIT, Placement
-from sonde.target.quick import Quick
-from sonde.target.threads import Threads
+from sonde.engines.embedded.tracer import commands, events, obeying, orphans, ptrace, stops
+from sonde.engines.embedded.tracer.placement import WAIT, Placement
+from sonde.engines.embedded.tracer.quick import Quick
+from sonde.engines.embedded.tracer.threads import Threads
 
 _PATIENCE = 2
 """Milliseconds in which threads that stop may have to wait because another is held."""

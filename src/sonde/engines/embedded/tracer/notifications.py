@@ -16,8 +16,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 
-from sonde.target import notifier, ptrace, seccomp
-from sonde.target.plan import ENTRY, Plan
+from sonde.engines.embedded.tracer import notifier, ptrace, seccomp
+from sonde.engines.embedded.tracer.plan import ENTRY, Plan
 from sonde.typed import Any
 
 _RELEASE = (6, 17)

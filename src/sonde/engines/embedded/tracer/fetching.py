@@ -13,9 +13,9 @@ from collections.abc import Callable
 from mmap import mmap
 
 from sonde.arch.x86_64.address_space import own_address_space
-from sonde.target import plan, stops
-from sonde.target.memory import ProcessMemory
-from sonde.target.plan import Fetch
+from sonde.engines.embedded.tracer import plan, stops
+from sonde.engines.embedded.tracer.memory import ProcessMemory
+from sonde.engines.embedded.tracer.plan import Fetch
 from sonde.typed import Any
 
 _ONE, _TWO = struct.Struct("=4Q"), struct.Struct("=6Q")
