@@ -13,10 +13,10 @@ from collections.abc import Callable
 from common import Table, median, ratio, show
 
 from sonde.bpf.assembler import assemble
-from sonde.engines.embedded.machine.interpreter import Interpreter
-from sonde.engines.embedded.machine.linking import bare
-from sonde.engines.embedded.machine.memory import Memory
-from sonde.engines.embedded.machine.translator import translate
+from sonde.runtime.machine.interpreter import Interpreter
+from sonde.runtime.machine.linking import bare
+from sonde.runtime.machine.memory import Memory
+from sonde.runtime.machine.translation.translator import translate
 
 ITERATIONS = 1_000_000
 REPEATS = 5

@@ -8,17 +8,17 @@ from outcomes import Outcome, elements, is_shown, records_of
 
 from sonde.bpf import instructions as i
 from sonde.bpf import maps, programs
-from sonde.engines.embedded.environment import Environment
-from sonde.engines.embedded.helpers.table import SUPPORTED, make_helpers
-from sonde.engines.embedded.machine.interpreter import Interpreter
-from sonde.engines.embedded.machine.linking import link
-from sonde.engines.embedded.machine.memory import Memory
-from sonde.engines.embedded.machine.translator import translate
-from sonde.engines.embedded.maps.base import MapTable
-from sonde.engines.embedded.maps.creation import create
-from sonde.engines.embedded.perf.packets import SkbPacket, XdpPacket
-from sonde.engines.embedded.verifier.contexts import CONTEXTS, field_named, find
 from sonde.engines.kernel.ring import KernelRing
+from sonde.runtime.environment import Environment
+from sonde.runtime.helpers.table import SUPPORTED, make_helpers
+from sonde.runtime.machine.interpreter import Interpreter
+from sonde.runtime.machine.linking import link
+from sonde.runtime.machine.memory import Memory
+from sonde.runtime.machine.translation.translator import translate
+from sonde.runtime.maps.base import MapTable
+from sonde.runtime.maps.creation import create
+from sonde.runtime.perf.packets import SkbPacket, XdpPacket
+from sonde.runtime.verifier.contexts import CONTEXTS, field_named, find
 
 MAPS = frozenset({
     maps.HASH, maps.ARRAY, maps.PERCPU_HASH, maps.PERCPU_ARRAY, maps.LRU_HASH, maps.RINGBUF, maps.ARRAY_OF_MAPS,

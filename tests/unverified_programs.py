@@ -1,7 +1,7 @@
 """Programs that no verifier has seen: any valid instructions, any control flow, any addresses."""
 
 from sonde.bpf import instructions as i
-from sonde.engines.embedded.machine import structure
+from sonde.runtime.machine import structure
 
 ARITHMETIC = (i.ADD, i.SUB, i.MUL, i.DIV, i.OR, i.AND, i.LSH, i.RSH, i.MOD, i.XOR, i.MOV, i.ARSH)
 CONDITIONS = (i.JEQ, i.JGT, i.JGE, i.JSET, i.JNE, i.JSGT, i.JSGE, i.JLT, i.JLE, i.JSLT, i.JSLE)

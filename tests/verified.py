@@ -7,9 +7,9 @@ from sonde.bpf import instructions as i
 from sonde.bpf import maps, programs
 from sonde.bpf.assembler import assemble
 from sonde.bpf.instructions import encode
-from sonde.engines.embedded.verifier.rules import STRICT
-from sonde.engines.embedded.verifier.verify import Refusal, verify
 from sonde.model.spec import MapSpec, ProgramSpec
+from sonde.runtime.verifier.rules import STRICT
+from sonde.runtime.verifier.verify import Refusal, verify
 
 TEXT = b"text\0"
 

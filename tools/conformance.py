@@ -24,13 +24,13 @@ from typing import NamedTuple
 from ubpf_assembly import AssemblyError, assemble
 
 from sonde.bpf.instructions import Instruction, decode
-from sonde.engines.embedded.machine.execution import Execution
-from sonde.engines.embedded.machine.faults import AccessError, RunError
-from sonde.engines.embedded.machine.interpreter import Interpreter
-from sonde.engines.embedded.machine.linking import bare
-from sonde.engines.embedded.machine.memory import Memory
-from sonde.engines.embedded.machine.structure import StructureError
-from sonde.engines.embedded.machine.translator import translate
+from sonde.runtime.machine.execution import Execution
+from sonde.runtime.machine.faults import AccessError, RunError
+from sonde.runtime.machine.interpreter import Interpreter
+from sonde.runtime.machine.linking import bare
+from sonde.runtime.machine.memory import Memory
+from sonde.runtime.machine.structure import StructureError
+from sonde.runtime.machine.translation.translator import translate
 
 EXECUTIONS: dict[str, Callable[..., Execution]] = {"interpreter": Interpreter, "translator": translate}
 BUDGET = 1_000_000

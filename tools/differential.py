@@ -83,7 +83,7 @@ def verifier(first: int, count: int, verbose: bool) -> int:
     from bpf_programs import from_seed
     from verifier_differential import WRONG, compare_by
 
-    from sonde.engines.embedded.verifier.rules import KERNEL, USUAL
+    from sonde.runtime.verifier.rules import KERNEL, USUAL
 
     every = {rules: Verdicts(Counter(), {}) for rules in (USUAL, KERNEL)}
     apart = {(rules, title): Verdicts(Counter(), {}) for rules in every for title in ("random", "changed")}
@@ -115,7 +115,7 @@ def _tried(compare: Callable[[], list[tuple[str, str]]], count: int) -> list[tup
 def _accepted_by_kernel(one: Compiled) -> list[tuple[str, str]]:
     from verifier_differential import judge, refusal
 
-    from sonde.engines.embedded.verifier.rules import STRICT
+    from sonde.runtime.verifier.rules import STRICT
 
     return [judge(None, refusal(one.program, one.maps, STRICT))]
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from prevail_cases import Case, read_cases
 from prevail_programs import InexpressibleError, Translated, translate
 
-from sonde.engines.embedded.verifier.verify import Refusal, verify
+from sonde.runtime.verifier.verify import Refusal, verify
 
 TESTS = Path(__file__).parent.parent / "tests"
 

@@ -6,9 +6,9 @@ from sonde.bpf import programs
 from sonde.bpf.assembler import assemble
 from sonde.bpf.instructions import encode
 from sonde.cli.verify import listing
-from sonde.engines.embedded.verifier.merging import Merged
-from sonde.engines.embedded.verifier.verify import verify
 from sonde.model.spec import ProgramSpec
+from sonde.runtime.verifier.merging import Merged
+from sonde.runtime.verifier.verify import verify
 
 
 def test_a_script_is_accepted(tmp_path):

@@ -3,12 +3,12 @@
 import errno
 
 from sonde.bpf.helpers import NUMBERS
-from sonde.engines.embedded.environment import Environment
-from sonde.engines.embedded.helpers.table import make_helpers
-from sonde.engines.embedded.machine.memory import Memory
-from sonde.engines.embedded.maps.base import MapTable
-from sonde.engines.embedded.maps.creation import create
 from sonde.model.spec import MapSpec
+from sonde.runtime.environment import Environment
+from sonde.runtime.helpers.table import make_helpers
+from sonde.runtime.machine.memory import Memory
+from sonde.runtime.maps.base import MapTable
+from sonde.runtime.maps.creation import create
 
 
 class FakeTask:

@@ -5,13 +5,13 @@ from embedded_world import World
 
 from sonde.bpf.assembler import assemble
 from sonde.bpf.instructions import encode
-from sonde.engines.embedded.helpers.table import SUPPORTED, make_helpers
-from sonde.engines.embedded.machine.interpreter import Interpreter
-from sonde.engines.embedded.machine.linking import link
-from sonde.engines.embedded.machine.translator import translate
-from sonde.engines.embedded.perf.loaded import LoadedProgram
-from sonde.engines.embedded.verifier.verify import verify
 from sonde.model.spec import ProgramSpec
+from sonde.runtime.helpers.table import SUPPORTED, make_helpers
+from sonde.runtime.machine.interpreter import Interpreter
+from sonde.runtime.machine.linking import link
+from sonde.runtime.machine.translation.translator import translate
+from sonde.runtime.programs.loaded import LoadedProgram
+from sonde.runtime.verifier.verify import verify
 
 
 def program(kind, text, variables=()):

@@ -2,11 +2,11 @@
 
 import errno
 
-from sonde.engines.embedded.perf.attributes import Attributes
-from sonde.engines.embedded.perf.events import PerfEvent
-from sonde.engines.embedded.perf.ring import PAGE
-from sonde.engines.embedded.perf.sample import Sample
 from sonde.formats.perf_ring import PerfRingReader
+from sonde.runtime.perf.attributes import Attributes
+from sonde.runtime.perf.events import PerfEvent
+from sonde.runtime.perf.ring import PAGE
+from sonde.runtime.perf.sample import Sample
 
 
 def event_with_ring(pages=1, **attributes):

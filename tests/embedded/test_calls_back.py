@@ -5,11 +5,11 @@ from embedded_runs import EXECUTIONS
 
 from sonde.bpf import instructions as i
 from sonde.bpf.assembler import assemble
-from sonde.engines.embedded.machine.execution import NO_TAIL_CALL
-from sonde.engines.embedded.machine.faults import AccessError, CallError, DepthError
-from sonde.engines.embedded.machine.linking import bare, link
-from sonde.engines.embedded.machine.memory import Memory
 from sonde.model.spec import ProgramSpec
+from sonde.runtime.machine.execution import NO_TAIL_CALL
+from sonde.runtime.machine.faults import AccessError, CallError, DepthError
+from sonde.runtime.machine.linking import bare, link
+from sonde.runtime.machine.memory import Memory
 
 LOOP = 181
 TAIL_CALL = 12
@@ -182,6 +182,6 @@ def test_loads_from_a_packet(execute):
 @both
 def test_may_goto_ends_a_loop(execute, monkeypatch):
     for module in ("interpreter", "translation.function"):
-        monkeypatch.setattr(f"sonde.engines.embedded.machine.{module}.MAXIMUM_LOOPS", 100)
+        monkeypatch.setattr(f"sonde.runtime.machine.{module}.MAXIMUM_LOOPS", 100)
     code = [i.mov_imm(0, 0), i.Instruction(i.JMP | i.JCOND, 0, 0, 2), i.alu64_imm(i.ADD, 0, 1), i.jump(-3), i.exit_()]
     assert execute(bare(code), Memory(), {}, {}).run() == 100

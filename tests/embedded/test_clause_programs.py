@@ -11,13 +11,13 @@ from sonde.bpf.instructions import decode
 from sonde.codegen.compiler import Compilation
 from sonde.codegen.settings import Settings
 from sonde.engines.embedded.offer import FEATURES, Offer
-from sonde.engines.embedded.verification import verify_here
-from sonde.engines.embedded.verifier.scalar import Scalar
-from sonde.engines.embedded.verifier.values import Pointer
 from sonde.frontends.d.check.checker import compile_sources
 from sonde.frontends.d.check.options import CheckOptions
 from sonde.frontends.d.source import Source
 from sonde.machine.system import current_target
+from sonde.runtime.programs.verification import verify_here
+from sonde.runtime.verifier.scalar import Scalar
+from sonde.runtime.verifier.values import Pointer
 from sonde.session.registry import Registry
 
 MOST_STEPS = 100_000

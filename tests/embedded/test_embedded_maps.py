@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sonde.bpf import maps
-from sonde.engines.embedded.machine.memory import OFFSET_BITS, AccessError
 from sonde.model.errors import EngineError
 from sonde.model.spec import MapSpec
+from sonde.runtime.machine.memory import OFFSET_BITS, AccessError
 
 HASHES = [maps.HASH, maps.PERCPU_HASH, maps.LRU_HASH, maps.LRU_PERCPU_HASH]
 ARRAYS = [maps.ARRAY, maps.PERCPU_ARRAY]
@@ -307,7 +307,7 @@ def test_a_stack_trace_map_keeps_each_stack_once():
     ],
 )
 def test_a_map_that_cannot_be_is_refused_in_one_sentence(spec, text):
-    from sonde.engines.embedded.maps.creation import create
+    from sonde.runtime.maps.creation import create
 
     world = World()
     with pytest.raises(EngineError, match=text):

@@ -8,8 +8,8 @@ import pytest
 from embedded_world import World
 
 from sonde.bpf import maps
-from sonde.engines.embedded.maps.ring_buffer import FORCE_WAKEUP, NO_WAKEUP
 from sonde.engines.kernel.ring import KernelRing
+from sonde.runtime.maps.ring_buffer import FORCE_WAKEUP, NO_WAKEUP
 
 SIZE = 4096
 DISCARD = 1 << 30

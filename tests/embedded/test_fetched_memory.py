@@ -12,12 +12,12 @@ import targets
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sonde.engines.embedded.machine.memory import AccessError
 from sonde.engines.embedded.sources.fetched import FetchedMemory
 from sonde.engines.embedded.tracer import plan, stops
 from sonde.engines.embedded.tracer.memory import ProcessMemory
 from sonde.engines.embedded.tracer.plan import ENTRY, HOLD_ENTRY, Fetch, Plan
 from sonde.engines.embedded.tracer.tracees import Tracees
+from sonde.runtime.machine.memory import AccessError
 
 GETPGID = 121
 SIZES = (257, 16, 700)

@@ -5,8 +5,8 @@ import struct
 import pytest
 
 from sonde.arch.x86_64.address_space import FIVE_LEVELS, FOUR_LEVELS
-from sonde.engines.embedded.kernel_types import layout
 from sonde.engines.embedded.sources.stack import walker
+from sonde.runtime.kernel_types import layout
 
 OFFSETS = layout("struct pt_regs").offsets
 

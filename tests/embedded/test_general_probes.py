@@ -8,19 +8,19 @@ from embedded_world import World
 from perf_programs import execution, load, program
 
 from sonde.bpf import maps, probe_context, programs
-from sonde.engines.embedded.maps.creation import create
-from sonde.engines.embedded.perf.attributes import Attributes
-from sonde.engines.embedded.perf.events import PerfEvent
-from sonde.engines.embedded.perf.overflow import Overflows
-from sonde.engines.embedded.perf.packets import SkbPacket, XdpPacket
-from sonde.engines.embedded.perf.program_types import CALLERS, may_call
-from sonde.engines.embedded.perf.sample import Sample
-from sonde.engines.embedded.structures import COMPAT_BIT, THREAD_STATUS
-from sonde.engines.embedded.verifier.contexts import CONTEXTS, field_named, find
 from sonde.formats import perf_events as perf
 from sonde.formats.perf_ring import PerfRingReader
 from sonde.formats.perf_samples import decode_sample
 from sonde.model.spec import ACTIVE
+from sonde.runtime.maps.creation import create
+from sonde.runtime.perf.attributes import Attributes
+from sonde.runtime.perf.events import PerfEvent
+from sonde.runtime.perf.packets import SkbPacket, XdpPacket
+from sonde.runtime.perf.sample import Sample
+from sonde.runtime.programs.overflow import Overflows
+from sonde.runtime.programs.program_types import CALLERS, may_call
+from sonde.runtime.structures import COMPAT_BIT, THREAD_STATUS
+from sonde.runtime.verifier.contexts import CONTEXTS, field_named, find
 
 __all__ = ["execution"]
 

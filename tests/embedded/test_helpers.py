@@ -10,9 +10,9 @@ from embedded_world import World
 from sonde.arch.x86_64.address_space import FIVE_LEVELS, FOUR_LEVELS
 from sonde.bpf import maps
 from sonde.bpf.helpers import NUMBERS
-from sonde.engines.embedded.helpers import table
-from sonde.engines.embedded.perf.packets import SkbPacket, XdpPacket
 from sonde.model.errors import EngineError
+from sonde.runtime.helpers import table
+from sonde.runtime.perf.packets import SkbPacket, XdpPacket
 
 U64 = (1 << 64) - 1
 
@@ -26,13 +26,13 @@ def test_every_file_makes_the_helpers_that_the_table_says(world):
     from importlib import import_module
 
     for subject, names in table.SUBJECTS.items():
-        made = import_module(f"sonde.engines.embedded.helpers.{subject}").make(world.environment)
+        made = import_module(f"sonde.runtime.helpers.{subject}").make(world.environment)
         assert set(made) == set(names.split())
 
 
 def test_every_helper_takes_the_arguments_of_its_signature(world):
     from sonde.bpf.signatures import SIGNATURES
-    from sonde.engines.embedded.machine.execution import arity
+    from sonde.runtime.machine.execution import arity
 
     made = table.make_helpers(table.SUPPORTED, world.environment)
     arities = {number: len(SIGNATURES[number].arguments) for number in made if number in SIGNATURES}
@@ -235,8 +235,8 @@ def test_bytes_of_packets_are_taken_out_of_all_pieces(world):
 
 
 def test_an_event_array_writes_to_its_event(world):
-    from sonde.engines.embedded.perf.attributes import Attributes
-    from sonde.engines.embedded.perf.events import PerfEvent
+    from sonde.runtime.perf.attributes import Attributes
+    from sonde.runtime.perf.events import PerfEvent
 
     made = world.map(maps.PERF_EVENT_ARRAY, 4, 4, 2)
     event = PerfEvent(Attributes())

@@ -6,8 +6,8 @@ import pytest
 from embedded_runs import EXECUTIONS
 from instruction_cases import CASES, PAIRS, program
 
-from sonde.engines.embedded.machine.linking import bare
-from sonde.engines.embedded.machine.memory import Memory
+from sonde.runtime.machine.linking import bare
+from sonde.runtime.machine.memory import Memory
 
 STEP = {"interpreter": 7, "translator": 1}
 """The reference is slow: it takes every seventh pair of values."""

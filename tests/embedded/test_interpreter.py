@@ -3,10 +3,10 @@
 import pytest
 
 from sonde.bpf import instructions as i
-from sonde.engines.embedded.machine.faults import AccessError, BudgetError, DepthError
-from sonde.engines.embedded.machine.interpreter import Interpreter
-from sonde.engines.embedded.machine.linking import bare
-from sonde.engines.embedded.machine.memory import Memory
+from sonde.runtime.machine.faults import AccessError, BudgetError, DepthError
+from sonde.runtime.machine.interpreter import Interpreter
+from sonde.runtime.machine.linking import bare
+from sonde.runtime.machine.memory import Memory
 
 NOTHING: dict = {}
 

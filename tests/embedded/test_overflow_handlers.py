@@ -9,15 +9,15 @@ from perf_programs import load, program
 from perf_rings import reader_of
 
 from sonde.bpf import maps, programs
-from sonde.engines.embedded.perf.attributes import Attributes
-from sonde.engines.embedded.perf.events import PerfEvent, open_event
-from sonde.engines.embedded.perf.overflow import Overflows
-from sonde.engines.embedded.perf.raw import linear
-from sonde.engines.embedded.perf.sample import Sample
-from sonde.engines.embedded.verifier.contexts import CONTEXTS, find
-from sonde.engines.embedded.verifier.verify import Refusal
 from sonde.formats import perf_events as perf
 from sonde.formats.perf_samples import decode_sample
+from sonde.runtime.perf.attributes import Attributes
+from sonde.runtime.perf.events import PerfEvent, open_event
+from sonde.runtime.perf.raw import linear
+from sonde.runtime.perf.sample import Sample
+from sonde.runtime.programs.overflow import Overflows
+from sonde.runtime.verifier.contexts import CONTEXTS, find
+from sonde.runtime.verifier.verify import Refusal
 
 CLOCK = Attributes(config=perf.SOFTWARE_CPU_CLOCK, sample_period=4000, sample_type=perf.SAMPLE_PERIOD, inherit=True)
 

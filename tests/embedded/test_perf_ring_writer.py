@@ -8,16 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from perf_rings import event_with_ring, moved_to, put, reader_of
 
-from sonde.engines.embedded.perf.attributes import Attributes
-from sonde.engines.embedded.perf.events import PerfEvent
-from sonde.engines.embedded.perf.output import perf_event_output
-from sonde.engines.embedded.perf.packets import XdpPacket
-from sonde.engines.embedded.perf.raw import Fragment, RawRecord, linear
-from sonde.engines.embedded.perf.ring import PerfRing
-from sonde.engines.embedded.perf.sample import Sample
 from sonde.formats import perf_events as perf
 from sonde.formats.perf_ring import BrokenRingError
 from sonde.formats.perf_samples import Lost, decode_lost, decode_sample
+from sonde.runtime.perf.attributes import Attributes
+from sonde.runtime.perf.events import PerfEvent
+from sonde.runtime.perf.output import perf_event_output
+from sonde.runtime.perf.packets import XdpPacket
+from sonde.runtime.perf.raw import Fragment, RawRecord, linear
+from sonde.runtime.perf.ring import PerfRing
+from sonde.runtime.perf.sample import Sample
 
 CURRENT_CPU = 0xFFFFFFFF
 

@@ -6,13 +6,13 @@ from hypothesis import strategies as st
 
 from sonde.bpf import instructions as i
 from sonde.bpf.helpers import NUMBERS
-from sonde.engines.embedded.kernel_types import layout
-from sonde.engines.embedded.machine.faults import AccessError
-from sonde.engines.embedded.machine.interpreter import Interpreter
-from sonde.engines.embedded.machine.linking import bare
-from sonde.engines.embedded.machine.memory import Memory
 from sonde.engines.embedded.sources.pointers import pointers_read
 from sonde.model.spec import ProgramSpec
+from sonde.runtime.kernel_types import layout
+from sonde.runtime.machine.faults import AccessError
+from sonde.runtime.machine.interpreter import Interpreter
+from sonde.runtime.machine.linking import bare
+from sonde.runtime.machine.memory import Memory
 
 READ, TASK, REGS = NUMBERS["probe_read_user"], NUMBERS["get_current_task_btf"], NUMBERS["task_pt_regs"]
 NAMES = ("di", "si", "dx", "r10", "r8", "r9")

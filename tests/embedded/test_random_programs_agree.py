@@ -9,7 +9,7 @@ from hypothesis import assume, given, reject
 
 from sonde.bpf import programs
 from sonde.bpf.assembler import assemble
-from sonde.engines.embedded.verifier.verify import Refusal, verify
+from sonde.runtime.verifier.verify import Refusal, verify
 
 REFERENCE = "interpreter"
 OTHERS = sorted(set(EXECUTIONS) - {REFERENCE})

@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from perf_rings import event_with_ring, moved_to, put, reader_of
 
-from sonde.engines.embedded.perf.packets import SkbPacket, XdpPacket, flat
-from sonde.engines.embedded.perf.raw import Fragment, RawRecord, linear, prepare
-from sonde.engines.embedded.perf.sample import Sample
 from sonde.formats import perf_events as perf
 from sonde.formats.perf_samples import decode_sample
+from sonde.runtime.perf.packets import SkbPacket, XdpPacket, flat
+from sonde.runtime.perf.raw import Fragment, RawRecord, linear, prepare
+from sonde.runtime.perf.sample import Sample
 
 PIECE = st.binary(max_size=90).map(memoryview)
 

@@ -4,10 +4,10 @@ import pytest
 from embedded_runs import EXECUTIONS
 
 from sonde.bpf import instructions as i
-from sonde.engines.embedded.machine.faults import AccessError
-from sonde.engines.embedded.machine.linking import bare
-from sonde.engines.embedded.machine.memory import Memory
-from sonde.engines.embedded.machine.translator import translate
+from sonde.runtime.machine.faults import AccessError
+from sonde.runtime.machine.linking import bare
+from sonde.runtime.machine.memory import Memory
+from sonde.runtime.machine.translation.translator import translate
 
 both = pytest.mark.parametrize("execute", EXECUTIONS.values(), ids=EXECUTIONS)
 

@@ -8,12 +8,12 @@ import pytest
 from embedded_world import World
 from unprivileged import sonde
 
-from sonde.engines.embedded.perf.attributes import Attributes
-from sonde.engines.embedded.perf.sample import Sample
 from sonde.engines.embedded.sources.sample_ring import SampleRing
 from sonde.formats import perf_events as perf
 from sonde.formats.perf_samples import decode_lost, decode_sample
 from sonde.model.samples import SAMPLE_TYPE
+from sonde.runtime.perf.attributes import Attributes
+from sonde.runtime.perf.sample import Sample
 
 ENGINE = ("--engine", "embedded", "-q")
 REGISTERS = bytes(128) + struct.pack("=Q", 0x401000) + bytes(32)

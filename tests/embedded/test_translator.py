@@ -4,11 +4,11 @@ import pytest
 
 from sonde.bpf import instructions as i
 from sonde.bpf.assembler import assemble
-from sonde.engines.embedded.machine.faults import AccessError
-from sonde.engines.embedded.machine.interpreter import Interpreter
-from sonde.engines.embedded.machine.linking import LinkedProgram, bare
-from sonde.engines.embedded.machine.memory import Memory
-from sonde.engines.embedded.machine.translator import translate
+from sonde.runtime.machine.faults import AccessError
+from sonde.runtime.machine.interpreter import Interpreter
+from sonde.runtime.machine.linking import LinkedProgram, bare
+from sonde.runtime.machine.memory import Memory
+from sonde.runtime.machine.translation.translator import translate
 
 LOOP = """
 r0 = 0

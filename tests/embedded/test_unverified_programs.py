@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from unverified_programs import control_flow, program
 
-from sonde.engines.embedded.machine.faults import RunError
-from sonde.engines.embedded.machine.interpreter import Interpreter
-from sonde.engines.embedded.machine.linking import LinkedProgram, bare, immediate
-from sonde.engines.embedded.machine.memory import Memory
-from sonde.engines.embedded.machine.structure import second_slots
-from sonde.engines.embedded.machine.translator import translate
+from sonde.runtime.machine.faults import RunError
+from sonde.runtime.machine.interpreter import Interpreter
+from sonde.runtime.machine.linking import LinkedProgram, bare, immediate
+from sonde.runtime.machine.memory import Memory
+from sonde.runtime.machine.structure import second_slots
+from sonde.runtime.machine.translation.translator import translate
 
 BUDGET = 3000
 

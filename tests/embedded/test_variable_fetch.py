@@ -14,11 +14,11 @@ from sonde.bpf import maps, programs
 from sonde.bpf.assembler import assemble
 from sonde.bpf.disassembler import disassemble
 from sonde.bpf.helpers import FETCH_VARIABLES, NAMES
-from sonde.engines.embedded.perf.variables import ProbeVariables
-from sonde.engines.embedded.verifier.rules import STRICT
-from sonde.engines.embedded.verifier.verify import Refusal, verify
 from sonde.model.errors import EngineError
 from sonde.model.spec import Fetch, FetchStep, VariablesSpec, buffer_size
+from sonde.runtime.programs.variables import ProbeVariables
+from sonde.runtime.verifier.rules import STRICT
+from sonde.runtime.verifier.verify import Refusal, verify
 
 DI, SI, SP = 112, 104, 152
 STRUCT, TEXT, STACK = 0x5000_0000, 0x5000_1FF8, 0x7FFD_0000_0000

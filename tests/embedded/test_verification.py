@@ -5,12 +5,12 @@ from verified import outcome, program
 
 from sonde.bpf import maps, programs
 from sonde.bpf.signatures import SIGNATURES
-from sonde.engines.embedded.helpers.table import SUPPORTED
-from sonde.engines.embedded.kernel_types import size_of
-from sonde.engines.embedded.verification import verify_here
-from sonde.engines.embedded.verifier.verify import Refusal
 from sonde.model.errors import EngineError
 from sonde.model.spec import MapSpec
+from sonde.runtime.helpers.table import SUPPORTED
+from sonde.runtime.kernel_types import size_of
+from sonde.runtime.programs.verification import verify_here
+from sonde.runtime.verifier.verify import Refusal
 
 READ = "r2 = *(u64 *)(r1 +{argument})\nr0 = *(u64 *)(r2 +{offset})\nr0 = 0\nexit"
 END = size_of("task_struct")

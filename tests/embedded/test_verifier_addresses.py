@@ -3,7 +3,7 @@
 import pytest
 from verified import outcome
 
-from sonde.engines.embedded.verifier.rules import KERNEL, USUAL
+from sonde.runtime.verifier.rules import KERNEL, USUAL
 
 REFUSED = {
     "w2 = w10": "r10 is fp, an address",

@@ -13,12 +13,12 @@ from watched_execution import WatchedInterpreter
 from sonde.bpf import programs
 from sonde.bpf.assembler import assemble
 from sonde.bpf.helpers import NUMBERS
-from sonde.engines.embedded.machine.structure import StructureError, check
-from sonde.engines.embedded.verifier import exploration
-from sonde.engines.embedded.verifier.liveness import Liveness
-from sonde.engines.embedded.verifier.state import Frame, State
-from sonde.engines.embedded.verifier.structure import structure
-from sonde.engines.embedded.verifier.verify import Refusal, verify
+from sonde.runtime.machine.structure import StructureError, check
+from sonde.runtime.verifier import exploration
+from sonde.runtime.verifier.liveness import Liveness
+from sonde.runtime.verifier.state import Frame, State
+from sonde.runtime.verifier.structure import structure
+from sonde.runtime.verifier.verify import Refusal, verify
 
 FIRST = 800_000
 REGISTERS = (1 << 10) - 1

@@ -6,9 +6,9 @@ from verified import MAPS, outcome, program, states
 
 from sonde.bpf import instructions as i
 from sonde.bpf.assembler import assemble
-from sonde.engines.embedded.verifier.contexts import CONTEXTS, field_named
-from sonde.engines.embedded.verifier.rules import KERNEL, STRICT, USUAL
-from sonde.engines.embedded.verifier.verify import Refusal, verify
+from sonde.runtime.verifier.contexts import CONTEXTS, field_named
+from sonde.runtime.verifier.rules import KERNEL, STRICT, USUAL
+from sonde.runtime.verifier.verify import Refusal, verify
 
 LOOKUP = """
     *(u64 *)(r10 -8) = 0

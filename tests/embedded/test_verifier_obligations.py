@@ -5,9 +5,9 @@ from verified import MAPS, program
 
 from sonde.bpf import instructions as i
 from sonde.bpf import programs
-from sonde.engines.embedded.verifier import obligations
-from sonde.engines.embedded.verifier.checks import check_of
-from sonde.engines.embedded.verifier.obligations import (
+from sonde.runtime.verifier import obligations
+from sonde.runtime.verifier.checks import check_of
+from sonde.runtime.verifier.obligations import (
     Addable,
     Balanced,
     Comparable,
@@ -20,11 +20,11 @@ from sonde.engines.embedded.verifier.obligations import (
     Storable,
     Unsupported,
 )
-from sonde.engines.embedded.verifier.rules import STRICT
-from sonde.engines.embedded.verifier.scalar import UNKNOWN, between, constant
-from sonde.engines.embedded.verifier.state import Frame, State
-from sonde.engines.embedded.verifier.subject import Subject
-from sonde.engines.embedded.verifier.values import CONTEXT, MEMORY, PACKET, PACKET_END, RECORD, STACK, VALUE, Pointer
+from sonde.runtime.verifier.rules import STRICT
+from sonde.runtime.verifier.scalar import UNKNOWN, between, constant
+from sonde.runtime.verifier.state import Frame, State
+from sonde.runtime.verifier.subject import Subject
+from sonde.runtime.verifier.values import CONTEXT, MEMORY, PACKET, PACKET_END, RECORD, STACK, VALUE, Pointer
 
 SUBJECT = Subject(program("r0 = 0\nexit"), MAPS, None, STRICT)
 

@@ -5,9 +5,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from verified import MAPS, outcome, program
 
-from sonde.engines.embedded.verifier import meeting
-from sonde.engines.embedded.verifier.relevance import EVERYTHING, FRAME_BITS, Effect, Segment, bit, slot_bits
-from sonde.engines.embedded.verifier.verify import Refusal, verify
+from sonde.runtime.verifier import meeting
+from sonde.runtime.verifier.relevance import EVERYTHING, FRAME_BITS, Effect, Segment, bit, slot_bits
+from sonde.runtime.verifier.verify import Refusal, verify
 
 REGISTERS = st.integers(2, 7)
 SLOTS = st.sampled_from([-8, -16, -24])
@@ -147,7 +147,7 @@ def test_dead_slots_of_the_callers_of_a_loop_do_not_multiply_the_paths():
 
 
 def matters(effects, live, precise):
-    from sonde.engines.embedded.verifier.relevance import _before
+    from sonde.runtime.verifier.relevance import _before
 
     return _before(effects, live, precise)
 
@@ -172,8 +172,8 @@ def test_what_matters_before(effects, after, before):
 
 
 def test_a_segment_is_done_when_all_its_ways_are():
-    from sonde.engines.embedded.verifier.relevance import Checkpoint
-    from sonde.engines.embedded.verifier.state import Frame, State
+    from sonde.runtime.verifier.relevance import Checkpoint
+    from sonde.runtime.verifier.state import Frame, State
 
     segment = Segment()
     segment.checkpoint = Checkpoint(State(Frame(0, -1, 0)), 0)

@@ -5,11 +5,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sonde.bpf import instructions as i
-from sonde.engines.embedded.verifier import tnum
-from sonde.engines.embedded.verifier.arithmetic import compute, low_bytes, negated, sign_extended, swapped
-from sonde.engines.embedded.verifier.comparison import not_taken, taken
-from sonde.engines.embedded.verifier.merging import joined
-from sonde.engines.embedded.verifier.scalar import (
+from sonde.runtime.verifier import tnum
+from sonde.runtime.verifier.arithmetic import compute, low_bytes, negated, sign_extended, swapped
+from sonde.runtime.verifier.comparison import not_taken, taken
+from sonde.runtime.verifier.merging import joined
+from sonde.runtime.verifier.scalar import (
     MASK32,
     MASK64,
     MAX32,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from sonde.engines.embedded.verifier import stack
-from sonde.engines.embedded.verifier.stack import MISC, NOTHING, NULL, SPILL, Slot
+from sonde.runtime.verifier import stack
+from sonde.runtime.verifier.stack import MISC, NOTHING, NULL, SPILL, Slot
 
 
 def disturbed(kinds: bytes, low: int, high: int) -> bytes:

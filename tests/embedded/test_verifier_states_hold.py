@@ -10,11 +10,11 @@ from example_counts import count_of
 from watched_execution import WatchedInterpreter
 
 from sonde.bpf import programs
-from sonde.engines.embedded.machine import structure
-from sonde.engines.embedded.verifier import meeting, pruning
-from sonde.engines.embedded.verifier.relevance import EVERYTHING
-from sonde.engines.embedded.verifier.scalar import Scalar, constant, within
-from sonde.engines.embedded.verifier.verify import Refusal, verify
+from sonde.runtime.machine import structure
+from sonde.runtime.verifier import meeting, pruning
+from sonde.runtime.verifier.relevance import EVERYTHING
+from sonde.runtime.verifier.scalar import Scalar, constant, within
+from sonde.runtime.verifier.verify import Refusal, verify
 
 FIRST = 700_000
 

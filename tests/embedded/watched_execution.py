@@ -1,6 +1,6 @@
 """The interpreter, watched: what was in the registers before each instruction of a run."""
 
-from sonde.engines.embedded.machine.interpreter import Interpreter
+from sonde.runtime.machine.interpreter import Interpreter
 
 
 class _Code(tuple):

@@ -10,17 +10,17 @@ from kernel_machine import SLEEPABLE
 
 from sonde.bpf import programs
 from sonde.bpf.instructions import decode
-from sonde.engines.embedded.environment import Environment
-from sonde.engines.embedded.helpers.table import make_helpers
-from sonde.engines.embedded.machine.interpreter import Interpreter
-from sonde.engines.embedded.machine.linking import link
-from sonde.engines.embedded.machine.memory import Memory
-from sonde.engines.embedded.maps.base import MapTable
-from sonde.engines.embedded.maps.creation import create as embedded_map
 from sonde.engines.kernel import commands
 from sonde.engines.kernel import maps as kernel_maps
 from sonde.engines.kernel.commands import Code
 from sonde.machine.system import possible_cpus
+from sonde.runtime.environment import Environment
+from sonde.runtime.helpers.table import make_helpers
+from sonde.runtime.machine.interpreter import Interpreter
+from sonde.runtime.machine.linking import link
+from sonde.runtime.machine.memory import Memory
+from sonde.runtime.maps.base import MapTable
+from sonde.runtime.maps.creation import create as embedded_map
 
 CONTEXT = 64
 """Bytes that a run takes and gives back."""

@@ -6,9 +6,9 @@ import pytest
 
 from sonde.bpf import instructions as i
 from sonde.bpf import programs
-from sonde.engines.embedded.verifier.contexts import CONTEXTS, ContextError, find
 from sonde.engines.kernel import commands
 from sonde.engines.kernel.commands import Code
+from sonde.runtime.verifier.contexts import CONTEXTS, ContextError, find
 
 ABSENT = {"flow_keys": range(144, 152), "sk": range(168, 176)}
 """Members of struct __sk_buff that point to what the embedded engine has none of."""

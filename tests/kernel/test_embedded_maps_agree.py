@@ -10,16 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sonde.bpf import maps
-from sonde.engines.embedded.machine.memory import Memory
-from sonde.engines.embedded.maps.base import MapTable
-from sonde.engines.embedded.maps.creation import create
-from sonde.engines.embedded.maps.limits import check
 from sonde.engines.kernel import commands
 from sonde.engines.kernel import maps as kernel_maps
 from sonde.engines.kernel.syscalls import address_of, bpf
 from sonde.machine.system import possible_cpus
 from sonde.model.errors import EngineError
 from sonde.model.spec import MapSpec
+from sonde.runtime.machine.memory import Memory
+from sonde.runtime.maps.base import MapTable
+from sonde.runtime.maps.creation import create
+from sonde.runtime.maps.limits import check
 
 LOOKUP, DELETE, LOOKUP_AND_DELETE = 1, 3, 21
 EXAMPLES = int(os.environ.get("SONDE_MAP_EXAMPLES", "40"))

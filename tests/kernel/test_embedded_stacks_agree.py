@@ -8,15 +8,15 @@ import pytest
 from handwritten import raw_tracepoint
 
 from sonde.bpf import maps
-from sonde.engines.embedded.machine.memory import Memory
-from sonde.engines.embedded.maps.base import MapTable
-from sonde.engines.embedded.maps.creation import create
 from sonde.engines.kernel import commands
 from sonde.engines.kernel import maps as kernel_maps
 from sonde.engines.kernel.commands import Code
 from sonde.engines.kernel.syscalls import current_cpu
 from sonde.machine.system import possible_cpus
 from sonde.model.spec import MapSpec
+from sonde.runtime.machine.memory import Memory
+from sonde.runtime.maps.base import MapTable
+from sonde.runtime.maps.creation import create
 
 FAST_COMPARE, REUSE, USER = 1 << 9, 1 << 10, 1 << 8
 

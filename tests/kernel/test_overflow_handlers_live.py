@@ -13,19 +13,6 @@ from kernel_perf import KernelRing, load
 from sonde.bpf import maps, programs
 from sonde.bpf.assembler import assemble
 from sonde.bpf.instructions import encode
-from sonde.engines.embedded.environment import Environment
-from sonde.engines.embedded.helpers.table import make_helpers
-from sonde.engines.embedded.machine.interpreter import Interpreter
-from sonde.engines.embedded.machine.linking import link
-from sonde.engines.embedded.machine.memory import Memory
-from sonde.engines.embedded.maps.base import MapTable
-from sonde.engines.embedded.maps.creation import create
-from sonde.engines.embedded.perf.attributes import Attributes
-from sonde.engines.embedded.perf.events import PerfEvent
-from sonde.engines.embedded.perf.loaded import LoadedProgram
-from sonde.engines.embedded.perf.overflow import Overflows
-from sonde.engines.embedded.perf.sample import Sample
-from sonde.engines.embedded.verifier.verify import verify
 from sonde.engines.kernel import commands
 from sonde.engines.kernel.perf_events import enable, set_program
 from sonde.engines.kernel.syscalls import perf_event_open
@@ -33,6 +20,19 @@ from sonde.formats import perf_events as perf
 from sonde.formats.perf_ring import PerfRingReader
 from sonde.formats.perf_samples import decode_sample
 from sonde.model.spec import MapSpec, ProgramSpec
+from sonde.runtime.environment import Environment
+from sonde.runtime.helpers.table import make_helpers
+from sonde.runtime.machine.interpreter import Interpreter
+from sonde.runtime.machine.linking import link
+from sonde.runtime.machine.memory import Memory
+from sonde.runtime.maps.base import MapTable
+from sonde.runtime.maps.creation import create
+from sonde.runtime.perf.attributes import Attributes
+from sonde.runtime.perf.events import PerfEvent
+from sonde.runtime.perf.sample import Sample
+from sonde.runtime.programs.loaded import LoadedProgram
+from sonde.runtime.programs.overflow import Overflows
+from sonde.runtime.verifier.verify import verify
 
 _IOC_DISABLE = 0x2401
 PERIOD = 200_000

@@ -15,22 +15,22 @@ from sonde.bpf import maps, programs
 from sonde.bpf.assembler import assemble
 from sonde.bpf.helpers import NUMBERS
 from sonde.bpf.instructions import encode
-from sonde.engines.embedded.environment import Environment
-from sonde.engines.embedded.helpers.table import make_helpers
-from sonde.engines.embedded.machine.interpreter import Interpreter
-from sonde.engines.embedded.machine.linking import link
-from sonde.engines.embedded.machine.memory import Memory
-from sonde.engines.embedded.maps.base import MapTable
-from sonde.engines.embedded.maps.creation import create
-from sonde.engines.embedded.perf.attributes import Attributes
-from sonde.engines.embedded.perf.events import PerfEvent
-from sonde.engines.embedded.perf.loaded import LoadedProgram
-from sonde.engines.embedded.perf.packets import SkbPacket, XdpPacket
-from sonde.engines.embedded.perf.ring import PAGE
 from sonde.formats import perf_events as perf
 from sonde.formats.perf_ring import PerfRingReader
 from sonde.formats.perf_samples import decode_lost, decode_sample
 from sonde.model.spec import MapSpec, ProgramSpec
+from sonde.runtime.environment import Environment
+from sonde.runtime.helpers.table import make_helpers
+from sonde.runtime.machine.interpreter import Interpreter
+from sonde.runtime.machine.linking import link
+from sonde.runtime.machine.memory import Memory
+from sonde.runtime.maps.base import MapTable
+from sonde.runtime.maps.creation import create
+from sonde.runtime.perf.attributes import Attributes
+from sonde.runtime.perf.events import PerfEvent
+from sonde.runtime.perf.packets import SkbPacket, XdpPacket
+from sonde.runtime.perf.ring import PAGE
+from sonde.runtime.programs.loaded import LoadedProgram
 
 EXAMPLES = int(os.environ.get("SONDE_PERF_EXAMPLES", "40"))
 

@@ -8,7 +8,7 @@ from bpf_programs import from_seed
 from compiled_programs import distinct, examples
 from verifier_differential import BOTH_ACCEPT, OVER_REFUSAL, WRONG, compare_by, refusal
 
-from sonde.engines.embedded.verifier.rules import KERNEL, STRICT, USUAL
+from sonde.runtime.verifier.rules import KERNEL, STRICT, USUAL
 
 COUNT = 250
 FIRST = 1_000

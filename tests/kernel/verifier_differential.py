@@ -5,8 +5,8 @@ import re
 from kernel_machine import RefusedError, loaded, log_of
 from refusal_classes import SAFETY, classify, kind_of
 
-from sonde.engines.embedded.verifier.rules import USUAL
-from sonde.engines.embedded.verifier.verify import Refusal, verify
+from sonde.runtime.verifier.rules import USUAL
+from sonde.runtime.verifier.verify import Refusal, verify
 
 BOTH_ACCEPT, BOTH_REFUSE, OVER_REFUSAL, WRONG, FORM_ONLY = (
     "both accept", "both refuse", "only the engine refuses", "only the kernel refuses, for safety",

@@ -13,11 +13,11 @@ from sonde.bpf.assembler import assemble
 from sonde.bpf.conduct import CONTEXT, PACKET, STACK, conduct, known_values
 from sonde.bpf.helpers import NAMES, NUMBERS
 from sonde.bpf.instructions import call, call_kfunc, encode, exit_, mov_imm
-from sonde.engines.embedded.machine import structure
-from sonde.engines.embedded.verifier.scalar import Scalar
-from sonde.engines.embedded.verifier.values import Pointer
-from sonde.engines.embedded.verifier.verify import Refusal, verify
 from sonde.model.spec import CommandAction, MapSpec, ProgramSpec, RecordLayout, Stamp, TracingSpec
+from sonde.runtime.machine import structure
+from sonde.runtime.verifier.scalar import Scalar
+from sonde.runtime.verifier.values import Pointer
+from sonde.runtime.verifier.verify import Refusal, verify
 from sonde.session.harm import harm
 
 PASS, DROP = 2, 1

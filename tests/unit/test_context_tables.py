@@ -3,7 +3,7 @@
 import pytest
 
 from sonde.bpf import programs
-from sonde.engines.embedded.verifier.contexts import CONTEXTS, ContextError, field_named, find, tracing
+from sonde.runtime.verifier.contexts import CONTEXTS, ContextError, field_named, find, tracing
 
 
 @pytest.mark.parametrize("kind", CONTEXTS, ids=programs.name_of)

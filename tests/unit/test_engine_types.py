@@ -4,10 +4,10 @@ import pytest
 
 from sonde.bpf import btf
 from sonde.bpf.btf import Btf
-from sonde.engines.embedded.kernel_types import TRACEPOINTS, description, layout, pointed_to
 from sonde.engines.embedded.offer import Offer, needs_processes
 from sonde.model.probe import Internal, Probe, RawTracepoint, Syscall, Timer, Tracepoint
 from sonde.model.target import Target
+from sonde.runtime.kernel_types import TRACEPOINTS, description, layout, pointed_to
 from sonde.session.registry import Registry
 
 TARGET = Target("x86_64", "6.18.0")

@@ -18,10 +18,10 @@ from sonde.codegen.builder import Builder
 from sonde.codegen.link import link as linked_code
 from sonde.codegen.routines import catalog
 from sonde.codegen.routines import unwinding as state
-from sonde.engines.embedded.machine.linking import link
-from sonde.engines.embedded.machine.memory import Memory
 from sonde.model.errors import Position
 from sonde.model.spec import UNWIND_PAGE, UNWIND_ROWS
+from sonde.runtime.machine.linking import link
+from sonde.runtime.machine.memory import Memory
 from sonde.symbols.dwarf.frame_rules import AT_FRAME, AT_STACK, BY_RBP, LINKAGE, NONE, UNKNOWN, Rule
 from sonde.symbols.dwarf.plain_descriptions import plain_descriptions, special
 from sonde.symbols.dwarf.unwind_rows import RULE, unwind_rows

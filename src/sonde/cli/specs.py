@@ -121,7 +121,7 @@ def _options(arguments: Arguments, content: SpecFile) -> OptionTable:
 def _engine(made_for: CompiledFor, options: OptionTable, messages: Messages, only_shows: bool) -> str:
     """A program compiled for the embedded engine runs there wherever it is."""
     from sonde.bpf.btf import Btf
-    from sonde.engines.embedded.kernel_types import description
+    from sonde.runtime.kernel_types import description
 
     if options.text("engine", "auto") == "auto" and made_for.btf == Btf(description()).digest():
         return EMBEDDED

@@ -14,13 +14,13 @@ from sonde.cli.object_choices import choices, refuse_choices
 from sonde.cli.output import show
 from sonde.cli.settings import option_table
 from sonde.cli.tracing import generate
-from sonde.engines.embedded.verification import verify_here
-from sonde.engines.embedded.verifier.merging import Merged
-from sonde.engines.embedded.verifier.verify import Refusal, Verified, verify
 from sonde.frontends.d.programs.compiling import compile_programs, macros, read
 from sonde.model.errors import EngineError
 from sonde.model.options import OptionTable
 from sonde.model.spec import MapSpec, ProgramSpec, TracingSpec
+from sonde.runtime.programs.verification import verify_here
+from sonde.runtime.verifier.merging import Merged
+from sonde.runtime.verifier.verify import Refusal, Verified, verify
 from sonde.session.engines import EMBEDDED, KERNEL
 from sonde.session.kernels import registry_of
 from sonde.session.permission import refusal

@@ -11,9 +11,9 @@ import os
 import time
 from collections.abc import Callable
 
-from sonde.engines.embedded.environment import Task
-from sonde.engines.embedded.standing import require_standing
 from sonde.model.errors import EngineError
+from sonde.runtime.environment import Task
+from sonde.runtime.standing import require_standing
 from sonde.untrusted import read_kernel
 
 _LONGEST = 256

@@ -7,12 +7,12 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 
 from sonde.engines.embedded.followed import FollowedGroup
-from sonde.engines.embedded.machine.memory import AccessError
 from sonde.engines.embedded.sources.stops import Handler, Record
 from sonde.engines.embedded.sources.timers import TimerSource
 from sonde.engines.embedded.tracer import stops
 from sonde.engines.embedded.tracer.launch import GuardianError
 from sonde.model.errors import AbortedError
+from sonde.runtime.machine.memory import AccessError
 from sonde.typed import Protocol
 
 _BATCH = 256

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from sonde.engines.embedded.kernel_types import TRACEPOINTS, description
 from sonde.model.probe import Internal, PerfEvent, Probe, RawTracepoint, Syscall, Timer
+from sonde.runtime.kernel_types import TRACEPOINTS, description
 
 _PROVIDERS = ("dtrace", "syscall", "profile", "rawtp", "proc", "sched", "cpc", "perf")
 

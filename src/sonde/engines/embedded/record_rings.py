@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from sonde.engines.embedded.maps.object_array import ObjectArray
-from sonde.engines.embedded.perf.attributes import Attributes
-from sonde.engines.embedded.perf.events import PerfEvent
-from sonde.engines.embedded.perf.output import CPU
-from sonde.engines.embedded.perf.ring import PAGE
 from sonde.engines.merged_ring import MergedRing
 from sonde.formats import perf_events as perf
 from sonde.formats.perf_ring import PerfRingReader
 from sonde.model.errors import EngineError
+from sonde.runtime.maps.object_array import ObjectArray
+from sonde.runtime.perf.attributes import Attributes
+from sonde.runtime.perf.events import PerfEvent
+from sonde.runtime.perf.output import CPU
+from sonde.runtime.perf.ring import PAGE
 
 
 class RecordRing:

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 
-from sonde.engines.embedded.structures import Structures
 from sonde.engines.embedded.task import Access, Process, Task
 from sonde.machine import facts as proc
 from sonde.machine.facts import Facts
+from sonde.runtime.structures import Structures
 
 _REMEMBERED = 64
 """Processes that have ended and are still known: their parents hear of it later."""

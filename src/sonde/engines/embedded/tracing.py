@@ -11,16 +11,8 @@ from contextlib import suppress
 from sonde.arch.x86_64.address_space import own_address_space
 from sonde.bpf.helpers import CPU_TIME
 from sonde.engines.base import SiteOfFile
-from sonde.engines.embedded.environment import Environment
 from sonde.engines.embedded.events import Events
 from sonde.engines.embedded.followed import FollowedGroup
-from sonde.engines.embedded.machine.memory import Memory
-from sonde.engines.embedded.maps.base import Map, MapTable
-from sonde.engines.embedded.maps.creation import create
-from sonde.engines.embedded.maps.map_array import MapArray
-from sonde.engines.embedded.maps.ring_buffer import AVAIL_DATA, RingBuffer
-from sonde.engines.embedded.maps.task_storage import TaskStorage
-from sonde.engines.embedded.programs import called_helpers, prepare
 from sonde.engines.embedded.sources import firings
 from sonde.engines.embedded.sources.buffers import Buffers
 from sonde.engines.embedded.sources.fetched import FetchedMemory
@@ -30,7 +22,6 @@ from sonde.engines.embedded.sources.stops import Handler, Hooks, Record, StopSou
 from sonde.engines.embedded.sources.timers import TimerSource
 from sonde.engines.embedded.sources.wishes import plan_of
 from sonde.engines.embedded.stamps import StampValues
-from sonde.engines.embedded.structures import Structures
 from sonde.engines.embedded.task import Access, Task
 from sonde.engines.embedded.threads import Threads
 from sonde.engines.embedded.tracer.launch import GuardianError
@@ -51,6 +42,15 @@ from sonde.model.spec import (
     has_samples,
     has_user_addresses,
 )
+from sonde.runtime.environment import Environment
+from sonde.runtime.machine.memory import Memory
+from sonde.runtime.maps.base import Map, MapTable
+from sonde.runtime.maps.creation import create
+from sonde.runtime.maps.map_array import MapArray
+from sonde.runtime.maps.ring_buffer import AVAIL_DATA, RingBuffer
+from sonde.runtime.maps.task_storage import TaskStorage
+from sonde.runtime.programs.ready import called_helpers, prepare
+from sonde.runtime.structures import Structures
 from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -127,8 +127,8 @@ class EmbeddedTracing:
                 self.rings.append(KernelRing(element.descriptor, element.spec.max_entries))
 
     def _open_record_ring(self, spec: TracingSpec) -> None:
-        from sonde.engines.embedded.maps.object_array import ObjectArray  # imports that most runs do without
         from sonde.engines.embedded.record_rings import RecordRing
+        from sonde.runtime.maps.object_array import ObjectArray  # imports that most runs do without
 
         array = self._maps[PERF_RINGS]
         assert isinstance(array, ObjectArray)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from sonde.engines.embedded.kernel_types import layout
-from sonde.engines.embedded.machine.memory import Memory
-from sonde.engines.embedded.verifier.contexts import RAW_ARGUMENTS
+from sonde.runtime.kernel_types import layout
+from sonde.runtime.machine.memory import Memory
+from sonde.runtime.verifier.contexts import RAW_ARGUMENTS
 
 _INFORMATION_SIZE = 128
 """sizeof(siginfo_t), of which a record has the beginning."""

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sonde.engines.embedded.environment import Environment
-from sonde.engines.embedded.perf.attributes import Attributes
-from sonde.engines.embedded.perf.events import PerfEvent
-from sonde.engines.embedded.perf.loaded import LoadedProgram
-from sonde.engines.embedded.perf.overflow import Overflows
-from sonde.engines.embedded.perf.sample import Sample
 from sonde.engines.embedded.sources.buffers import Buffers
 from sonde.engines.embedded.sources.firings import Clock
 from sonde.formats.perf_events import MISC_USER, SAMPLE_PERIOD
+from sonde.runtime.environment import Environment
+from sonde.runtime.perf.attributes import Attributes
+from sonde.runtime.perf.events import PerfEvent
+from sonde.runtime.perf.sample import Sample
+from sonde.runtime.programs.loaded import LoadedProgram
+from sonde.runtime.programs.overflow import Overflows
 from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from errno import EFAULT
 
-from sonde.engines.embedded.machine.memory import AccessError
 from sonde.engines.embedded.tracer import plan, stops
 from sonde.engines.embedded.tracer.plan import Fetch
+from sonde.runtime.machine.memory import AccessError
 from sonde.typed import TypeAlias
 
 _U64 = 0xFFFF_FFFF_FFFF_FFFF

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from sonde.engines.embedded.programs import ReadyProgram, Run
 from sonde.formats.perf_events import SOFTWARE_CPU_CLOCK
 from sonde.model.probe import Firing, PerfEvent, RawTracepoint, Syscall, Timer
 from sonde.model.spec import TracingSpec
+from sonde.runtime.programs.ready import ReadyProgram, Run
 from sonde.typed import NamedTuple
 
 

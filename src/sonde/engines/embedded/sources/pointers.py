@@ -11,9 +11,9 @@ from __future__ import annotations
 from sonde.bpf import instructions as i
 from sonde.bpf.helpers import NUMBERS
 from sonde.bpf.instructions import Instruction, decode
-from sonde.engines.embedded.kernel_types import layout
 from sonde.engines.embedded.sources.registers import following
 from sonde.model.spec import ProgramSpec
+from sonde.runtime.kernel_types import layout
 
 READING = frozenset(
     NUMBERS[name] for name in ("probe_read", "probe_read_str", "probe_read_user", "probe_read_user_str")

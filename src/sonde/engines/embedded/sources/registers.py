@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from sonde.bpf import instructions as i
 from sonde.bpf.helpers import NUMBERS
 from sonde.bpf.instructions import Instruction, decode
-from sonde.engines.embedded.kernel_types import layout
 from sonde.model.spec import ProgramSpec
+from sonde.runtime.kernel_types import layout
 
 _TOLD = frozenset(
     layout("struct pt_regs").offsets[name]

@@ -7,15 +7,15 @@ import struct
 from collections.abc import Sequence
 from time import CLOCK_MONOTONIC, clock_gettime_ns
 
-from sonde.engines.embedded.environment import Environment
-from sonde.engines.embedded.perf.attributes import Attributes
-from sonde.engines.embedded.perf.events import PerfEvent
-from sonde.engines.embedded.perf.layout import Fields
-from sonde.engines.embedded.perf.ring import PAGE
-from sonde.engines.embedded.perf.sample import Sample
 from sonde.formats import perf_events as perf
 from sonde.formats.perf_ring import PerfRingReader
 from sonde.model.samples import SAMPLE_TYPE, SampledEvent, Take
+from sonde.runtime.environment import Environment
+from sonde.runtime.perf.attributes import Attributes
+from sonde.runtime.perf.events import PerfEvent
+from sonde.runtime.perf.layout import Fields
+from sonde.runtime.perf.ring import PAGE
+from sonde.runtime.perf.sample import Sample
 
 _OWNER = 1
 """The number of the event that the ring belongs to, and whose records tell of threads."""

@@ -12,8 +12,6 @@ from collections.abc import Callable, Iterable, Sequence
 from errno import EFAULT
 
 from sonde.bpf.helpers import CPU_TIME, OPEN_FILE, PATH_TEXT
-from sonde.engines.embedded.environment import Environment
-from sonde.engines.embedded.programs import called_helpers
 from sonde.engines.embedded.sources.buffers import Buffers
 from sonde.engines.embedded.sources.firings import Clock
 from sonde.engines.embedded.sources.inherited_events import why_not
@@ -27,6 +25,8 @@ from sonde.engines.embedded.task import Task
 from sonde.machine.facts import facts
 from sonde.model.errors import EngineError
 from sonde.model.spec import ProgramSpec
+from sonde.runtime.environment import Environment
+from sonde.runtime.programs.ready import called_helpers
 
 _BEYOND = 1 << 20
 """Bytes above what came of a stack in which there may be more of it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 
-from sonde.engines.embedded import environment
+from sonde.runtime import environment
 
 _TGKILL = 234
 """The number of the system call on x86-64; libc's function came late."""

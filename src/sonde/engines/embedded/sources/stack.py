@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Sequence
 
-from sonde.engines.embedded.kernel_types import layout
+from sonde.runtime.kernel_types import layout
 
 _OFFSETS = layout("struct pt_regs").offsets
 _WORD = struct.Struct("=Q")

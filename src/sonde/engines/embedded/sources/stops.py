@@ -9,8 +9,6 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Sequence
 
-from sonde.engines.embedded.environment import Environment
-from sonde.engines.embedded.kernel_types import layout
 from sonde.engines.embedded.sources.buffers import Buffers
 from sonde.engines.embedded.sources.fetched import FetchedMemory
 from sonde.engines.embedded.sources.firings import Shot, Shots
@@ -20,6 +18,8 @@ from sonde.engines.embedded.task import Task
 from sonde.engines.embedded.threads import Threads
 from sonde.engines.embedded.tracer import stops
 from sonde.engines.embedded.tracer.stops import BEFORE
+from sonde.runtime.environment import Environment
+from sonde.runtime.kernel_types import layout
 from sonde.typed import NamedTuple
 
 _SIZE = layout("struct pt_regs").size

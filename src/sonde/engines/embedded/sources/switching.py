@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from sonde.bpf.helpers import NUMBERS
-from sonde.engines.embedded.programs import called_helpers
 from sonde.engines.embedded.sources.firings import SWITCHES
 from sonde.engines.embedded.sources.inherited_events import why_not
 from sonde.engines.embedded.sources.interleaving import Interleaving
@@ -23,6 +22,7 @@ from sonde.engines.embedded.tracer import stops
 from sonde.model.errors import EngineError
 from sonde.model.probe import RawTracepoint
 from sonde.model.spec import ProgramSpec, TracingSpec
+from sonde.runtime.programs.ready import called_helpers
 
 OUT, IN = SWITCHES
 

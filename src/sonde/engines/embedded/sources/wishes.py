@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from sonde.bpf.helpers import NUMBERS
 from sonde.bpf.programs import TRACING
-from sonde.engines.embedded.programs import called_helpers
 from sonde.engines.embedded.sources.pointers import READING, pointers_read
 from sonde.engines.embedded.sources.registers import needs_all_registers, needs_stack_pointer
 from sonde.engines.embedded.sources.task_reads import looks_at_task
@@ -20,6 +19,7 @@ from sonde.engines.embedded.tracer import stops
 from sonde.engines.embedded.tracer.plan import ENTRY, HOLD_ENTRY, HOLD_RETURN, RETURN, Fetch, Plan
 from sonde.model.probe import Internal, Probe, RawTracepoint, Syscall, Timer
 from sonde.model.spec import ProgramSpec, TracingSpec
+from sonde.runtime.programs.ready import called_helpers
 
 USER = frozenset(
     NUMBERS[name]

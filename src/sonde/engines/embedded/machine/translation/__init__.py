@@ -1,1 +1,0 @@
-"""eBPF functions to Python source, for translator.py: control flow, values, statements."""

@@ -1,0 +1,60 @@
+"""Helpers that call a function of the program (kernel/bpf/bpf_iter.c)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from errno import E2BIG, EINVAL
+
+from sonde.runtime.environment import Environment
+from sonde.runtime.maps.array import Array
+from sonde.runtime.maps.hash import Hash
+
+_MOST = 1 << 23
+"""BPF_MAX_LOOPS (include/linux/bpf_verifier.h)."""
+
+
+def make(environment: Environment) -> dict[str, Callable[..., int]]:
+    functions, maps, memory = environment.functions, environment.table.maps, environment.memory
+    places: dict[tuple[int, int], int] = {}
+    depth = 0
+
+    def loop(count: int, function: int, context: int, flags: int) -> int:
+        count &= 0xFFFF_FFFF
+        if flags:
+            return -EINVAL
+        if count > _MOST:
+            return -E2BIG
+        call = functions[function]
+        for index in range(count):
+            if call(index, context):
+                return index + 1
+        return count
+
+    def place(handle: int) -> int:
+        """Where a function finds the key of the element it is called for; one for each depth of calls."""
+        found = places.get((handle, depth))
+        if found is None:
+            found = places[handle, depth] = memory.add(bytearray(maps[handle].spec.key_size))
+        return found
+
+    def for_each_map_elem(handle: int, function: int, context: int, flags: int) -> int:
+        nonlocal depth
+        if flags:
+            return -EINVAL
+        visits = maps[handle]
+        assert isinstance(visits, Array | Hash)
+        call, at, lookup, keys, visited = functions[function], place(handle), visits.lookup, visits.keys(), 0
+        depth += 1
+        try:
+            for key in keys:
+                # An element may be gone by the time its turn comes.
+                if value := lookup(key):
+                    memory.write(at, key)
+                    visited += 1
+                    if call(handle, at, value, context):
+                        break
+        finally:
+            depth -= 1
+        return visited
+
+    return {"loop": loop, "for_each_map_elem": for_each_map_elem}

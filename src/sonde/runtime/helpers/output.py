@@ -1,0 +1,57 @@
+"""Records into perf rings (bpf_perf_event_output in kernel/trace/bpf_trace.c, and net/core/filter.c for packets)."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from errno import EINVAL, ENOENT
+from time import monotonic_ns
+
+from sonde.bpf import programs
+from sonde.formats.perf_events import MISC_KERNEL, MISC_USER
+from sonde.runtime.environment import Environment
+from sonde.runtime.maps.object_array import ObjectArray
+from sonde.runtime.perf.output import perf_event_output as write
+from sonde.runtime.perf.sample import Sample
+
+_REGISTERS, _IP = 168, 128
+"""Size of struct pt_regs on x86-64, and the place of the program counter, before that of the code segment."""
+
+_ONLY_THEIR_SIZE = 1
+"""BPF_F_GET_BRANCH_RECORDS_SIZE."""
+
+_COUNTER = struct.Struct("=QQ")
+
+
+def make(environment: Environment) -> dict[str, Callable[..., int]]:
+    maps, view = environment.table.maps, environment.memory.view
+
+    def sample() -> Sample:
+        task = environment.task
+        time = environment.now or monotonic_ns()
+        values = {"pid": task.pid, "tid": task.tid, "time": time}
+        if not task.registers:
+            return Sample(values)
+        registers = environment.memory.read(task.registers, _REGISTERS)
+        values["ip"], segment = _COUNTER.unpack_from(registers, _IP)
+        # A program that handles an overflow speaks of what was interrupted, any other of the kernel that runs it.
+        in_process = environment.kind == programs.PERF_EVENT and segment & 3
+        return Sample(values, misc=MISC_USER if in_process else MISC_KERNEL, registers=registers)
+
+    def perf_event_output(context: int, handle: int, flags: int, data: int, size: int) -> int:
+        events = maps[handle]
+        assert isinstance(events, ObjectArray)
+        record = view(data, size & 0xFFFF_FFFF)
+        return write(events.elements, flags, record, environment.packet, sample)
+
+    return {
+        "perf_event_output": perf_event_output,
+        "skb_output": perf_event_output,
+        "xdp_output": perf_event_output,
+        "read_branch_records": _read_branch_records,
+    }
+
+
+def _read_branch_records(context: int, buffer: int, size: int, flags: int) -> int:
+    """The events there are, clocks, have no records of branches."""
+    return -EINVAL if flags & ~_ONLY_THEIR_SIZE else -ENOENT

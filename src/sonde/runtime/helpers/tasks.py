@@ -1,0 +1,81 @@
+"""Who runs, where, and signals to it (kernel/bpf/helpers.c, kernel/trace/bpf_trace.c)."""
+
+from __future__ import annotations
+
+import os
+from _random import Random
+from collections.abc import Callable
+from errno import EINVAL, EPERM
+from struct import Struct
+
+from sonde.runtime.environment import Environment
+
+_PIDS = Struct("=II")
+_LAST_SIGNAL = 64
+_MASK = 0xFFFF_FFFF
+
+
+def make(environment: Environment) -> dict[str, Callable[..., int]]:
+    write = environment.memory.write
+    bits = Random(int.from_bytes(os.urandom(8), "little")).getrandbits
+
+    def get_current_pid_tgid() -> int:
+        task = environment.task
+        return task.pid << 32 | task.tid
+
+    def get_current_uid_gid() -> int:
+        task = environment.task
+        return task.gid << 32 | task.uid
+
+    def get_current_comm(destination: int, size: int) -> int:
+        size &= _MASK
+        write(destination, environment.task.comm[: size - 1].ljust(size, b"\0"))
+        return 0
+
+    def get_current_task() -> int:
+        return environment.task.address
+
+    def task_pt_regs(task: int) -> int:
+        return environment.task.registers
+
+    def get_ns_current_pid_tgid(device: int, inode: int, destination: int, size: int) -> int:
+        size &= _MASK
+        if size != _PIDS.size or (device, inode) != environment.namespace:
+            write(destination, bytes(size))
+            return -EINVAL
+        task = environment.task
+        write(destination, _PIDS.pack(task.tid, task.pid))
+        return 0
+
+    def zero() -> int:
+        return 0
+
+    def get_attach_cookie(context: int) -> int:
+        return environment.cookie
+
+    def get_prandom_u32() -> int:
+        return bits(32)
+
+    def send(number: int, thread: bool) -> int:
+        task, number = environment.task, number & _MASK
+        if task.pid == 1:
+            return -EPERM
+        if number > _LAST_SIGNAL:
+            return -EINVAL
+        return environment.send_signal(task, number, thread)
+
+    return {
+        "get_current_pid_tgid": get_current_pid_tgid,
+        "get_current_uid_gid": get_current_uid_gid,
+        "get_current_comm": get_current_comm,
+        "get_current_task": get_current_task,
+        "get_current_task_btf": get_current_task,
+        "task_pt_regs": task_pt_regs,
+        "get_ns_current_pid_tgid": get_ns_current_pid_tgid,
+        "get_smp_processor_id": zero,
+        "get_numa_node_id": zero,
+        "get_attach_cookie": get_attach_cookie,
+        "get_prandom_u32": get_prandom_u32,
+        "send_signal": lambda number: send(number, False),
+        "send_signal_thread": lambda number: send(number, True),
+    }

@@ -1,0 +1,1 @@
+"""Programs made ready to run, and what one type of program calls another by."""

@@ -1,0 +1,84 @@
+"""Programs made ready to run: verified, linked with the session's maps, translated, their helpers bound."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
+
+from sonde.bpf.instructions import CALL, JMP, decode, encode
+from sonde.model.errors import EngineError
+from sonde.model.spec import ProbeSpec, ProgramSpec, Stamp
+from sonde.runtime.environment import Environment
+from sonde.runtime.helpers.table import helpers_by_map, make_helpers
+from sonde.runtime.machine.linking import LinkError, link
+from sonde.runtime.machine.translation.translator import translate
+from sonde.runtime.maps.base import Map
+from sonde.runtime.programs.verification import verify_here
+from sonde.runtime.verifier.verify import Refusal
+from sonde.typed import NamedTuple
+
+Run = Callable[[int], int]
+"""Runs a program with the address of its context."""
+
+
+class ReadyProgram(NamedTuple):
+    """A program, the probes that this copy of it serves, and how to run it."""
+
+    spec: ProgramSpec
+    probes: tuple[ProbeSpec, ...]
+    run: Run
+
+
+def called_helpers(spec: ProgramSpec) -> frozenset[int]:
+    """The numbers of the helpers that a program calls."""
+    return _called(spec.code)
+
+
+@lru_cache(maxsize=64)
+def _called(code: bytes) -> frozenset[int]:
+    return frozenset(each.imm for each in decode(code) if each.opcode == JMP | CALL and each.src == 0)
+
+
+def prepare(
+    specs: Iterable[ProgramSpec], maps: Mapping[str, Map], environment: Environment, values: Callable[[Stamp], int]
+) -> list[ReadyProgram]:
+    """Make each ready once or, if cookies are stamped in, once for each probe. Raises EngineError."""
+    ready = []
+    for spec in specs:
+        is_stamped = any(stamp.kind == "cookie" for stamp in spec.stamps)
+        for served in [(probe,) for probe in spec.probes] if is_stamped else [spec.probes]:
+            cookie = served[0].cookie if served else 0
+
+            def value(stamp: Stamp, cookie: int = cookie) -> int:
+                return cookie if stamp.kind == "cookie" else values(stamp)
+
+            ready.append(ReadyProgram(spec, served, _run(spec, maps, environment, value)))
+    return ready
+
+
+def _verified(spec: ProgramSpec, maps: Mapping[str, Map]) -> ProgramSpec:
+    """The program, proved harmless, with its accesses to the context made the engine's. Raises EngineError."""
+    try:
+        verified = verify_here(spec, {name: made.spec for name, made in maps.items()})
+    except Refusal as error:
+        raise EngineError(f"the verifier refuses program {spec.name}: {error}") from None
+    return spec._replace(code=encode(verified.code))
+
+
+def _run(
+    given: ProgramSpec, maps: Mapping[str, Map], environment: Environment, value: Callable[[Stamp], int]
+) -> Run:  # fmt: skip
+    spec = _verified(given, maps)
+    try:
+        linked = link(spec, maps, value, environment.functions)
+    except LinkError as error:
+        raise EngineError(f"cannot load program {spec.name}: {error}") from None
+    helpers = make_helpers(called_helpers(spec), environment)
+    by_map = helpers_by_map(environment)
+    execution = translate(linked, environment.memory, helpers, environment.functions, by_map=by_map)
+    if not spec.variables:
+        return execution.run
+    from sonde.runtime.programs.loaded import LoadedProgram  # an import that most runs do without
+
+    loaded = LoadedProgram(environment, spec.kind, execution, spec.variables)
+    return lambda context: loaded.run(context, environment.cookie)
