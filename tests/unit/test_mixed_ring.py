@@ -7,8 +7,8 @@ import struct
 import pytest
 from test_merged_rings import Writer, image, sample
 
+from sonde.engines.kernel.mixed_ring import MixedRing
 from sonde.engines.merged_ring import MergedRing
-from sonde.engines.mixed_ring import MixedRing
 from sonde.formats.perf_ring import PerfRingReader
 
 CPUS = 3

@@ -19,11 +19,11 @@ from sonde.engines.embedded.sources.fetched import FetchedMemory
 from sonde.engines.embedded.sources.signalling import send_signal
 from sonde.engines.embedded.sources.stack import walker
 from sonde.engines.embedded.sources.stops import Handler, Hooks, Record, StopSource
+from sonde.engines.embedded.sources.task import Access, Task
+from sonde.engines.embedded.sources.threads import Threads
 from sonde.engines.embedded.sources.timers import TimerSource
 from sonde.engines.embedded.sources.wishes import plan_of
 from sonde.engines.embedded.stamps import StampValues
-from sonde.engines.embedded.task import Access, Task
-from sonde.engines.embedded.threads import Threads
 from sonde.engines.embedded.tracer.launch import GuardianError
 from sonde.engines.embedded.tracer.memory import ProcessMemory
 from sonde.engines.embedded.tracer.stops import EXEC, FORK, HELD

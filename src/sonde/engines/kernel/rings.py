@@ -12,9 +12,9 @@ from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from sonde.engines.base import Ring
+    from sonde.engines.kernel.mixed_ring import MixedRing
     from sonde.engines.kernel.perf_rings import RecordRings
     from sonde.engines.merged_ring import MergedRing
-    from sonde.engines.mixed_ring import MixedRing
     from sonde.model.samples import SampledEvent, Take
 
 
@@ -58,7 +58,7 @@ class Rings:
         self._perf = RecordRings(array, writing, size, take)
         self.awaited = (*self.awaited, *self._perf.descriptors)
         if len(self._buffers) == 1:
-            from sonde.engines.mixed_ring import MixedRing
+            from sonde.engines.kernel.mixed_ring import MixedRing
 
             self._looked_at = MixedRing(self._buffers[0], self._perf.ring)
             self.rings = [self._looked_at]

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from sonde.engines.embedded.sources.stops import Handler, Record
-from sonde.engines.embedded.task import Task
+from sonde.engines.embedded.sources.task import Task
 from sonde.engines.embedded.tracer import stops
 from sonde.engines.embedded.tracer.plan import ENTRY, HOLD_ENTRY, Plan
 from sonde.symbols.images import mark_in

@@ -18,10 +18,10 @@ from sonde.engines.embedded.sources.inherited_events import why_not
 from sonde.engines.embedded.sources.interleaving import Interleaving
 from sonde.engines.embedded.sources.registers import samples_registers
 from sonde.engines.embedded.sources.stops import SAMPLED, Record
+from sonde.engines.embedded.sources.task import Task
 from sonde.engines.embedded.sources.task_events import ClockSample, TaskEvents, Wanted
 from sonde.engines.embedded.sources.timers import TimerSource
 from sonde.engines.embedded.sources.wishes import STACK, USER
-from sonde.engines.embedded.task import Task
 from sonde.machine.facts import facts
 from sonde.model.errors import EngineError
 from sonde.model.spec import ProgramSpec

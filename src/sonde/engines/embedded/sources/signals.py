@@ -10,9 +10,9 @@ from collections import deque
 from collections.abc import Callable, Sequence
 
 from sonde.engines.embedded.sources.buffers import Buffers
+from sonde.engines.embedded.sources.task import Task
+from sonde.engines.embedded.sources.threads import Threads
 from sonde.engines.embedded.sources.wishes import KILL, TGKILL, TGQUEUE, TKILL
-from sonde.engines.embedded.task import Task
-from sonde.engines.embedded.threads import Threads
 from sonde.machine.facts import is_signal_ignored, is_told_of_children
 
 _INFORMATION = struct.Struct("=IIQQq6QI4x")

@@ -13,9 +13,9 @@ from sonde.engines.embedded.sources.buffers import Buffers
 from sonde.engines.embedded.sources.fetched import FetchedMemory
 from sonde.engines.embedded.sources.firings import Shot, Shots
 from sonde.engines.embedded.sources.signals import SignalSource
+from sonde.engines.embedded.sources.task import Task
+from sonde.engines.embedded.sources.threads import Threads
 from sonde.engines.embedded.sources.wishes import PRCTL, SENDING, SET_IDENTITY, SIGRETURN
-from sonde.engines.embedded.task import Task
-from sonde.engines.embedded.threads import Threads
 from sonde.engines.embedded.tracer import stops
 from sonde.engines.embedded.tracer.stops import BEFORE
 from sonde.runtime.environment import Environment

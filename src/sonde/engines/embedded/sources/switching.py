@@ -16,8 +16,8 @@ from sonde.engines.embedded.sources.interleaving import Interleaving
 from sonde.engines.embedded.sources.registers import may_load_state
 from sonde.engines.embedded.sources.stops import SWITCHED, Handler, Record
 from sonde.engines.embedded.sources.switch_events import Switch, SwitchEvents
+from sonde.engines.embedded.sources.task import Task
 from sonde.engines.embedded.sources.wishes import USER
-from sonde.engines.embedded.task import Task
 from sonde.engines.embedded.tracer import stops
 from sonde.model.errors import EngineError
 from sonde.model.probe import RawTracepoint

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 
 from sonde.engines.embedded.sources.buffers import Buffers
 from sonde.engines.embedded.sources.firings import Clock
-from sonde.engines.embedded.threads import Threads
+from sonde.engines.embedded.sources.threads import Threads
 from sonde.machine.facts import state
 from sonde.runtime.environment import Environment, Task
 from sonde.typed import TYPE_CHECKING

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 
-from sonde.engines.embedded.task import Access, Process, Task
+from sonde.engines.embedded.sources.task import Access, Process, Task
 from sonde.machine import facts as proc
 from sonde.machine.facts import Facts
 from sonde.runtime.structures import Structures
