@@ -164,7 +164,9 @@ def test_pictures_have_their_scripts(command, tmp_path, name):
 
 def test_names_of_cpp_are_shown(zipped):
     """By a process of its own, which has its program from the zip file."""
-    here = "from sonde.symbols.demangle import Demangler; print(Demangler().name('_ZN4shop6Basket5totalEi'))"
+    here = (
+        "from sonde.symbols.source_names.demangle import Demangler; print(Demangler().name('_ZN4shop6Basket5totalEi'))"
+    )
     code = f"import sys; sys.path.insert(0, {str(zipped)!r}); {here}"
     done = subprocess.run(isolated("-c", code), capture_output=True, text=True, timeout=60)
     expected = subprocess.run([sys.executable, "-c", here], capture_output=True, text=True, timeout=60)

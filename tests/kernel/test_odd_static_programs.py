@@ -13,7 +13,7 @@ from static_programs import assembler
 from test_static_probes_everywhere import COUNTED, SITES, Held, Tracer
 
 from sonde.model.spec import SITES as ROOM
-from sonde.symbols.elf import ElfFile
+from sonde.symbols.elf.file import ElfFile
 
 COUNT = "tally*:::unit-done { @[probeprov] = count(); }"
 

@@ -10,7 +10,7 @@ import pytest
 from access import needs
 from command import build, start
 
-from sonde.symbols.elf import ElfFile
+from sonde.symbols.elf.file import ElfFile
 
 pytestmark = [
     needs("CAP_SYS_ADMIN"),

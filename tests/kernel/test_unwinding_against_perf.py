@@ -9,7 +9,7 @@ import packages
 import pytest
 from command import sonde
 
-from sonde.symbols.elf import ET_EXEC, ElfFile
+from sonde.symbols.elf.file import ET_EXEC, ElfFile
 
 COMMANDS = {
     "ls": ["/bin/ls", "-l", "/"],

@@ -16,9 +16,9 @@ from sonde.model.probe import Probe, Uprobe
 from sonde.probes.user_variables import UserVariables
 from sonde.symbols.dwarf.points import Points
 from sonde.symbols.dwarf.scopes import nameable
-from sonde.symbols.elf import ElfFile
+from sonde.symbols.elf.file import ElfFile
+from sonde.symbols.elf.indirect import Loaded
 from sonde.symbols.functions import CodeObject
-from sonde.symbols.indirect import Loaded
 
 HERE = Path(__file__).resolve().parent
 sys.path.append(str(HERE.parent / "unit"))

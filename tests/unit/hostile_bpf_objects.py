@@ -15,7 +15,7 @@ import traceback
 from damage import damaged
 
 from sonde.cli.main import main
-from sonde.symbols.elf import ElfFile
+from sonde.symbols.elf.file import ElfFile
 
 SECONDS = 5
 

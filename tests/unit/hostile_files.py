@@ -11,7 +11,7 @@ import zlib
 
 from damage import damaged
 
-from sonde.symbols.elf import ElfFile
+from sonde.symbols.elf.file import ElfFile
 
 SPARSE = 512 << 30
 SIZES = (SPARSE, (1 << 32) - 16, (1 << 64) - 1, 1 << 63, 300 << 20, 1)

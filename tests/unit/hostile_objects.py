@@ -23,9 +23,9 @@ from sonde.model.errors import DError
 from sonde.model.probe import Probe, Uprobe
 from sonde.probes.source_lines import addresses, source_line
 from sonde.probes.user_variables import UserVariables
-from sonde.symbols.elf import ElfError, ElfFile
+from sonde.symbols.elf.file import ElfError, ElfFile
+from sonde.symbols.elf.indirect import Loaded
 from sonde.symbols.functions import PROGRAM, CodeObject
-from sonde.symbols.indirect import Loaded
 
 SECONDS = 5
 PLACES = ("loop", "twice", "main", "program.c@38", "program.c@25", "largest", "shop::total", "program.cc@17")

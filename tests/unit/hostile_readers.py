@@ -22,20 +22,20 @@ from sonde.pictures.saved import read_profile
 from sonde.probes.kernel_types import open_btf
 from sonde.recording.build_ids import of_files
 from sonde.symbols.code_objects import CodeObjects
-from sonde.symbols.costs import Costs
-from sonde.symbols.debug_files import find_debug_file
 from sonde.symbols.dwarf.errors import DebugInfoError, damaged
 from sonde.symbols.dwarf.information import open_information
 from sonde.symbols.dwarf.points import Points
-from sonde.symbols.elf import ElfError, ElfFile
+from sonde.symbols.elf.costs import Costs
+from sonde.symbols.elf.debug_files import find_debug_file
+from sonde.symbols.elf.file import ElfError, ElfFile
+from sonde.symbols.elf.library_search import in_directories, run_paths
+from sonde.symbols.elf.stapsdt import notes_of
+from sonde.symbols.elf.symbol_files import with_symbols
 from sonde.symbols.kallsyms import Kallsyms
-from sonde.symbols.kept_rows import kept_rows
-from sonde.symbols.library_search import in_directories, run_paths
 from sonde.symbols.mappings import Mapping, parse_maps
 from sonde.symbols.objects import Objects
 from sonde.symbols.perf_map import Home, PerfMap
-from sonde.symbols.stapsdt import notes_of
-from sonde.symbols.symbol_files import with_symbols
+from sonde.symbols.unwinding.kept_rows import kept_rows
 from sonde.untrusted import kernel_lines, kernel_text, read_named, read_regular, text_of, unpacked
 
 EXPECTED = (ElfError, DebugInfoError, OSError, ObjectError, BtfError, ProfileError)

@@ -11,7 +11,7 @@ from pathlib import Path
 from compiled_objects import compiled
 
 from sonde.cli.main import main
-from sonde.symbols.elf import ElfFile
+from sonde.symbols.elf.file import ElfFile
 
 FUNCTION = "main"
 PROGRAM = 'BEGIN { @a["key"] = count(); @b = quantize(7); printf("%d %s\\n", pid, execname); trace(1); exit(0); }'

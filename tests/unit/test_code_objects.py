@@ -7,9 +7,9 @@ import subprocess
 import packages
 import pytest
 
-from sonde.symbols.elf import ElfError, ElfFile
+from sonde.symbols.elf.file import ElfError, ElfFile
+from sonde.symbols.elf.indirect import Loaded, Slots, bias_of, chosen
 from sonde.symbols.functions import PROGRAM, CodeObject
-from sonde.symbols.indirect import Loaded, Slots, bias_of, chosen
 
 SOURCE = """
 static int one(int n) { return n + 1; }

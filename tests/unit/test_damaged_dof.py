@@ -11,8 +11,8 @@ import pytest
 from command import build
 from test_dof_probes import NATIVE, dof, program_text
 
-from sonde.symbols.elf import ElfError, ElfFile
-from sonde.symbols.static_notes import notes_of
+from sonde.symbols.elf.file import ElfError, ElfFile
+from sonde.symbols.elf.static_notes import notes_of
 
 DAMAGES = 1500
 

@@ -15,13 +15,13 @@ import packages
 import pytest
 from compiled_objects import compiled, needs_gcc, output
 
-from sonde.symbols.costs import Costs
-from sonde.symbols.debug_files import find_debug_file
 from sonde.symbols.dwarf.attributes import name_of, ranges_of
 from sonde.symbols.dwarf.compression import LARGEST, debug_sections
 from sonde.symbols.dwarf.errors import DebugInfoError
 from sonde.symbols.dwarf.information import open_information
-from sonde.symbols.elf import ElfFile, Section
+from sonde.symbols.elf.costs import Costs
+from sonde.symbols.elf.debug_files import find_debug_file
+from sonde.symbols.elf.file import ElfFile, Section
 
 pytestmark = needs_gcc
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sonde.symbols.demangle import Demangler
-from sonde.symbols.rust_names import demangle
+from sonde.symbols.source_names.demangle import Demangler
+from sonde.symbols.source_names.rust_names import demangle
 
 RUST = {
     "_RNvC6_123foo3bar": "123foo::bar",

@@ -14,12 +14,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from sonde.symbols.elf import ElfError, ElfFile
+from sonde.symbols.elf.file import ElfError, ElfFile
+from sonde.symbols.elf.symbol_table import STT_FUNC
 from sonde.symbols.mappings import Mapping, parse_maps
 from sonde.symbols.object_names import ObjectNames
 from sonde.symbols.objects import Objects
 from sonde.symbols.process import ProcessNames
-from sonde.symbols.symbol_table import STT_FUNC
 from sonde.symbols.symbolizer import SystemSymbolizer
 
 SOURCE = """

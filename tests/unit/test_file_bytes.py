@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sonde.symbols.elf import ElfError, ElfFile
-from sonde.symbols.file_bytes import FileBytes
+from sonde.symbols.elf.file import ElfError, ElfFile
+from sonde.symbols.elf.file_bytes import FileBytes
 
 SIZE = 300_000
 CONTENT = b"".join(n.to_bytes(4, "big") for n in range(SIZE // 4))

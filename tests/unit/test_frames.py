@@ -5,7 +5,7 @@ from compiled_objects import compiled, needs_gcc
 
 from sonde.symbols.dwarf.errors import DebugInfoError
 from sonde.symbols.dwarf.frames import Frames
-from sonde.symbols.elf import ElfFile
+from sonde.symbols.elf.file import ElfFile
 
 pytestmark = needs_gcc
 

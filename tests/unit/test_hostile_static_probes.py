@@ -11,7 +11,7 @@ from sonde.model.errors import DError
 from sonde.probes.pattern import Pattern
 from sonde.probes.usdt import StaticProbes
 from sonde.symbols.code_objects import CodeObjects
-from sonde.symbols.elf import ElfFile
+from sonde.symbols.elf.file import ElfFile
 
 NUMBER = Parameter("integer", 4, True)
 PROBES = [Provided("store", "start", ()), Provided("store", "look-up", (NUMBER, Parameter("pointer", 8), NUMBER))]

@@ -18,7 +18,7 @@ from sonde.symbols.dwarf.gdb_index import indexed_ranges
 from sonde.symbols.dwarf.information import open_information
 from sonde.symbols.dwarf.name_index import NameIndex
 from sonde.symbols.dwarf.unit_addresses import UnitAddresses
-from sonde.symbols.elf import ElfFile
+from sonde.symbols.elf.file import ElfFile
 
 pytestmark = needs_gcc
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sonde.arch.x86_64.instruction_lengths import LONGEST, decode, starts
-from sonde.symbols.elf import ElfFile
+from sonde.symbols.elf.file import ElfFile
 
 ENCODINGS = {
     "55": "push %rbp",

@@ -7,9 +7,9 @@ import subprocess
 import pytest
 from compiled_objects import needs_gcc
 
-from sonde.symbols import kept_rows
 from sonde.symbols.dwarf.unwind_rows import make_rows, unwind_rows
-from sonde.symbols.elf import ElfFile
+from sonde.symbols.elf.file import ElfFile
+from sonde.symbols.unwinding import kept_rows
 
 pytestmark = needs_gcc
 

@@ -5,8 +5,8 @@ import subprocess
 import pytest
 from compiled_objects import needs_gcc
 
-from sonde.symbols.elf import ElfFile
-from sonde.symbols.library_search import in_directories, needed, of_process, run_paths, spellings
+from sonde.symbols.elf.file import ElfFile
+from sonde.symbols.elf.library_search import in_directories, needed, of_process, run_paths, spellings
 
 pytestmark = needs_gcc
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from sonde.model.types import INT, LONG, Member, Pointer, Struct, resolve
 from sonde.symbols.dwarf.information import open_information
 from sonde.symbols.dwarf.points import Points
-from sonde.symbols.elf import ElfFile
-from sonde.symbols.source_names import candidates, named
+from sonde.symbols.elf.file import ElfFile
+from sonde.symbols.source_names.functions import candidates, named
 
 SOURCE = """
 #include <memory>

@@ -7,7 +7,7 @@ import pytest
 from compiled_objects import compiled, needs_gcc
 
 from sonde.symbols import objects, perf_map
-from sonde.symbols.elf import ElfFile
+from sonde.symbols.elf.file import ElfFile
 from sonde.symbols.mappings import Mapping
 from sonde.symbols.objects import Objects
 from sonde.symbols.perf_map import CompiledCode, Home, PerfMap

@@ -25,7 +25,7 @@ from sonde.runtime.machine.memory import Memory
 from sonde.symbols.dwarf.frame_rules import AT_FRAME, AT_STACK, BY_RBP, LINKAGE, NONE, UNKNOWN, Rule
 from sonde.symbols.dwarf.plain_descriptions import plain_descriptions, special
 from sonde.symbols.dwarf.unwind_rows import RULE, unwind_rows
-from sonde.symbols.elf import ElfFile
+from sonde.symbols.elf.file import ElfFile
 from sonde.symbols.mappings import parse_maps
 
 SELDOM = (AT_FRAME, AT_STACK, LINKAGE)

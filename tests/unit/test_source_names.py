@@ -4,10 +4,10 @@ import subprocess
 
 import pytest
 
-from sonde.symbols.demangle import Demangler
-from sonde.symbols.elf import ElfFile
-from sonde.symbols.nested_names import scopes
-from sonde.symbols.source_names import candidates, components, matching, named
+from sonde.symbols.elf.file import ElfFile
+from sonde.symbols.source_names.demangle import Demangler
+from sonde.symbols.source_names.functions import candidates, components, matching, named
+from sonde.symbols.source_names.nested_names import scopes
 
 FUNCTIONS = 2, 10
 

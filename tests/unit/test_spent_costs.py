@@ -12,7 +12,7 @@ from sonde.model.errors import DError
 from sonde.objects.errors import ObjectError
 from sonde.probes.pattern import Pattern, parse
 from sonde.probes.user_functions import UserFunctions
-from sonde.symbols.costs import Costs
+from sonde.symbols.elf.costs import Costs
 
 SOURCE = """namespace inner { struct Thing { int number; int method(int more) { return number + more; } }; }
 extern "C" __attribute__((noinline)) int plain(int n) { if (n > 2) throw n; return n * 2; }

@@ -7,8 +7,8 @@ import pytest
 
 from sonde.arch.x86_64.operands import parse
 from sonde.model.location import MASK, Binary, Constant, Load, Register, ThreadPointer
-from sonde.symbols.elf import ElfError, ElfFile
-from sonde.symbols.stapsdt import Note, StapsdtError, code_offset, counter_offset, notes, notes_of
+from sonde.symbols.elf.file import ElfError, ElfFile
+from sonde.symbols.elf.stapsdt import Note, StapsdtError, code_offset, counter_offset, notes, notes_of
 
 TEXTS = (("prov", "one", "-4@%eax 8@8(%rbx)"), ("prov", "two__three", ""), ("other", "four", "8f@%xmm0"))
 

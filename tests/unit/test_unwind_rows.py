@@ -29,7 +29,7 @@ from sonde.symbols.dwarf.frame_rules import (
 )
 from sonde.symbols.dwarf.frames import Frames
 from sonde.symbols.dwarf.unwind_rows import NO_ROWS, RULE, Rows, unwind_rows
-from sonde.symbols.elf import ElfFile
+from sonde.symbols.elf.file import ElfFile
 
 SOURCE = r"""
 #include <stdio.h>

@@ -22,11 +22,11 @@ from sonde.model.spec import (
     UNWIND_WANTED,
 )
 from sonde.symbols.dwarf.unwind_rows import unwind_rows
-from sonde.symbols.elf import ElfFile
+from sonde.symbols.elf.file import ElfFile
 from sonde.symbols.mappings import parse_maps
 from sonde.symbols.process_events import Forked, Mapped
-from sonde.symbols.unwind_objects import Pages
-from sonde.symbols.unwind_tables import UnwindTables
+from sonde.symbols.unwinding.unwind_objects import Pages
+from sonde.symbols.unwinding.unwind_tables import UnwindTables
 
 BY_FILE = {UNWIND_OBJECTS: 256, UNWIND_ROWS: 4096, UNWIND_BLOCKS: 64, UNWIND_RULES: 256, UNWIND_FILES: 64}
 BY_PROCESS = {**BY_FILE, UNWIND_PROCESSES: 10, UNWIND_MAPPINGS: 64}

@@ -10,7 +10,7 @@ from sonde.model.errors import DError
 from sonde.model.probe import Uprobe
 from sonde.probes.pattern import parse
 from sonde.probes.user_functions import UserFunctions
-from sonde.symbols.elf import ElfFile
+from sonde.symbols.elf.file import ElfFile
 
 
 @pytest.fixture(scope="module")

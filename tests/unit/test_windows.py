@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sonde.symbols import file_bytes
-from sonde.symbols.costs import Costs
-from sonde.symbols.errors import CostError
-from sonde.symbols.file_bytes import FileBytes
+from sonde.symbols.elf import file_bytes
+from sonde.symbols.elf.costs import Costs
+from sonde.symbols.elf.errors import CostError
+from sonde.symbols.elf.file_bytes import FileBytes
 
 FEW = st.binary(max_size=3).map(lambda data: bytes(each & 1 for each in data))
 DATA = st.binary(max_size=200).map(lambda data: bytes(each & 1 for each in data))

@@ -15,7 +15,7 @@ from sonde.symbols.dwarf.information import open_information
 from sonde.symbols.dwarf.points import Point, Points, live_ranges
 from sonde.symbols.dwarf.scopes import Variable
 from sonde.symbols.dwarf.structure import structure
-from sonde.symbols.elf import ElfError, ElfFile
+from sonde.symbols.elf.file import ElfError, ElfFile
 from sonde.visible import visible
 
 _USAGE = "vars takes an object and a function or FILE@LINE, and the option --struct, with it variables"

@@ -12,7 +12,7 @@ from sonde.model.errors import EngineError
 from sonde.model.probe import StaticPattern
 from sonde.model.spec import SITES, ProgramSpec, SitesSpec, TracingSpec
 from sonde.probes.static_files import NamedSite, StaticFile
-from sonde.symbols.errors import CostError
+from sonde.symbols.elf.errors import CostError
 
 _ONLY_KEY = struct.pack("<I", 0)
 

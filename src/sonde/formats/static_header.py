@@ -1,5 +1,5 @@
 """A header for C and C++ that gives a program static probes: inline functions that leave a `nop` in the code and a note
-in section .note.stapsdt that says where it is and where the arguments are (see `symbols/stapsdt.py`).
+in section .note.stapsdt that says where it is and where the arguments are (see `symbols/elf/stapsdt.py`).
 
 For each probe it defines PROVIDER_NAME(), to be called with the arguments, and PROVIDER_NAME_ENABLED(), which tells
 whether anybody listens. It is for gcc and clang on x86-64, and needs no other header and no library.

@@ -102,7 +102,8 @@ do COMMITTED and DISCARDED, of which no record tells: the ring had no room for i
 UNWIND_PROCESSES, UNWIND_MAPPINGS, UNWIND_FILES, UNWIND_WANTED, UNWIND_CUT = (
     "unwind_process", "unwind_mapping", "unwind_file", "unwind_wanted", "unwind_cut"
 )  # fmt: skip
-"""Maps by which user stacks are walked without frame pointers, which the session fills (`symbols/unwind_tables.py`).
+"""Maps by which user stacks are walked without frame pointers, which the session fills
+(`symbols/unwinding/unwind_tables.py`).
 
 Where programs can look at a process's mappings themselves, the third has the u32 number of an object for each file, by
 u64 inode, u64 and u32 seconds and nanoseconds of its last change, u32 device in between (`UNWIND_FILE`). Elsewhere the

@@ -17,7 +17,7 @@ from sonde.objects.errors import ObjectError
 from sonde.objects.frame import MOST_ARGUMENTS
 from sonde.objects.paths import Found
 from sonde.objects.types import size_of, stripped
-from sonde.symbols.declaration import Field, declaration
+from sonde.symbols.dwarf.declaration import Field, declaration
 from sonde.typed import NamedTuple
 
 _LARGEST = 1 << 14

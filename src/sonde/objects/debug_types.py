@@ -15,8 +15,8 @@ from sonde.symbols.dwarf.compression import debug_sections
 from sonde.symbols.dwarf.errors import DebugInfoError, damaged
 from sonde.symbols.dwarf.source import Source
 from sonde.symbols.dwarf.types import Types
-from sonde.symbols.elf import ElfError
-from sonde.symbols.errors import CostError
+from sonde.symbols.elf.errors import CostError
+from sonde.symbols.elf.file import ElfError
 
 _WHERE = "the object"
 _SECONDS = 8.0

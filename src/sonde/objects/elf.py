@@ -8,7 +8,7 @@ from __future__ import annotations
 import struct
 
 from sonde.objects.errors import ObjectError
-from sonde.symbols.elf import ElfError, ElfFile, Section
+from sonde.symbols.elf.file import ElfError, ElfFile, Section
 from sonde.typed import NamedTuple
 
 EM_BPF = 247

@@ -26,7 +26,7 @@ from sonde.objects.reading import BpfObject, damaged
 from sonde.objects.sections import Request, is_fired, request
 from sonde.objects.static_arguments import MAP, StaticArguments
 from sonde.objects.targets import Targets
-from sonde.symbols.errors import CostError
+from sonde.symbols.elf.errors import CostError
 from sonde.typed import NamedTuple
 
 

@@ -14,8 +14,8 @@ from sonde.objects.user import EVERY_PROCESS, found_file
 from sonde.probes.static_sites import ARGUMENT_TYPES, SiteError, site_of
 from sonde.symbols.dwarf.expressions import UnsupportedError
 from sonde.symbols.dwarf.fetching import steps
-from sonde.symbols.elf import ElfError
-from sonde.symbols.static_notes import notes_of
+from sonde.symbols.elf.file import ElfError
+from sonde.symbols.elf.static_notes import notes_of
 
 
 def static_sites(path: str, provider: str, name: str, section: str, targets: Targets) -> tuple[StaticSite, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sonde.machine.tracefs import find_tracefs
 from sonde.objects.errors import ObjectError
 from sonde.probes.functions import TraceableFunctions
-from sonde.symbols.elf import ElfError, ElfFile
+from sonde.symbols.elf.file import ElfError, ElfFile
 from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -44,9 +44,9 @@ class Targets:
 
 def _read(path: str) -> CodeObject:
     # What a uprobe alone needs.
-    from sonde.symbols.debug_files import find_debug_file
+    from sonde.symbols.elf.debug_files import find_debug_file
+    from sonde.symbols.elf.indirect import Loaded
     from sonde.symbols.functions import CodeObject
-    from sonde.symbols.indirect import Loaded
 
     file = ElfFile.open(path)
     debug, _ = find_debug_file(path, file)

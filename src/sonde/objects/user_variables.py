@@ -17,7 +17,7 @@ from sonde.symbols.dwarf.errors import DebugInfoError, damaged
 from sonde.symbols.dwarf.fetching import fetches, steps
 from sonde.symbols.dwarf.information import open_information
 from sonde.symbols.dwarf.points import Point, Points
-from sonde.symbols.elf import ElfError, ElfFile
+from sonde.symbols.elf.file import ElfError, ElfFile
 
 
 def user_line(line: ProbeLine, targets: Targets) -> list[tuple[tuple[Firing, ...], tuple[Found, ...]]]:

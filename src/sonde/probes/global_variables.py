@@ -13,9 +13,9 @@ from sonde.probes.placement import Surroundings, placed, surroundings
 from sonde.symbols.dwarf.errors import DebugInfoError
 from sonde.symbols.dwarf.points import Point, Points
 from sonde.symbols.dwarf.scopes import Variable
-from sonde.symbols.elf import ElfError
+from sonde.symbols.elf.file import ElfError
+from sonde.symbols.elf.indirect import relocations
 from sonde.symbols.functions import PROGRAM, CodeObject
-from sonde.symbols.indirect import relocations
 
 _COPY = 5
 """R_X86_64_COPY: the program has a library's data in its own place, where the library finds them too."""

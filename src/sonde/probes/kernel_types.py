@@ -217,7 +217,7 @@ def open_btf(path: str, base: Btf | None = None) -> Btf:
         is_elf = file.read(4) == b"\x7fELF"
     if not is_elf:
         return Btf.open(path, base)
-    from sonde.symbols.elf import ElfError, ElfFile  # an import that most runs do without
+    from sonde.symbols.elf.file import ElfError, ElfFile  # an import that most runs do without
 
     try:
         section = ElfFile.open(path).section(".BTF")

@@ -30,9 +30,9 @@ from sonde.model.location import (
 )
 from sonde.model.probe import Uprobe
 from sonde.symbols.dwarf.expressions import UnsupportedError
-from sonde.symbols.elf import ElfFile
+from sonde.symbols.elf.file import ElfFile
+from sonde.symbols.elf.thread_data import thread_data
 from sonde.symbols.functions import PROGRAM, CodeObject
-from sonde.symbols.thread_data import thread_data
 from sonde.typed import NamedTuple
 
 _GENERAL_REGISTERS, _PROGRAM_COUNTER = 17, 16

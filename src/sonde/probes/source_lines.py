@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from sonde.model.errors import DError
 from sonde.probes.pattern import plain
-from sonde.symbols.elf import ElfError
+from sonde.symbols.elf.file import ElfError
 from sonde.symbols.functions import CodeObject
 from sonde.typed import NamedTuple
 

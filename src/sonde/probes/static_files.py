@@ -10,15 +10,15 @@ from sonde.model.probe import StaticPattern, StaticSite
 from sonde.probes.installed_files import has_section, with_sections
 from sonde.probes.pattern import matcher
 from sonde.probes.static_sites import SiteError, site_of
-from sonde.symbols.elf import ElfError, ElfFile
-from sonde.symbols.errors import CostError
+from sonde.symbols.elf.errors import CostError
+from sonde.symbols.elf.file import ElfError, ElfFile
+from sonde.symbols.elf.indirect import Loaded
+from sonde.symbols.elf.static_note import Note
+from sonde.symbols.elf.static_notes import SECTIONS, notes_of
+from sonde.symbols.elf.symbol_files import with_symbols
 from sonde.symbols.functions import CodeObject
-from sonde.symbols.indirect import Loaded
 from sonde.symbols.mappings import DELETED, Mapping, parse_maps
 from sonde.symbols.objects import is_inode, root_of
-from sonde.symbols.static_note import Note
-from sonde.symbols.static_notes import SECTIONS, notes_of
-from sonde.symbols.symbol_files import with_symbols
 from sonde.typed import NamedTuple, TypeAlias
 from sonde.untrusted import kernel_text, lines, open_regular
 

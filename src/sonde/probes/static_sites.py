@@ -6,9 +6,9 @@ from sonde.arch.x86_64 import operands
 from sonde.model import types
 from sonde.model.probe import StaticSite
 from sonde.model.types import Type, Typedef
+from sonde.symbols.elf.stapsdt import code_offset, counter_offset, data_address
+from sonde.symbols.elf.static_note import Note
 from sonde.symbols.functions import CodeObject
-from sonde.symbols.stapsdt import code_offset, counter_offset, data_address
-from sonde.symbols.static_note import Note
 
 ARGUMENT_TYPES: dict[tuple[int, bool], Type] = {
     (size, signed): Typedef(f"{'' if signed else 'u'}int{8 * size}_t", base)

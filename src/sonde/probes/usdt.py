@@ -22,12 +22,12 @@ from sonde.probes.static_files import NamedSite, StaticFile, StaticFiles, is_eve
 from sonde.probes.static_sites import ARGUMENT_TYPES, SiteError, site_of
 from sonde.probes.user_functions import objects_called
 from sonde.symbols.code_objects import CodeObjects
-from sonde.symbols.elf import ElfError
-from sonde.symbols.errors import CostError
+from sonde.symbols.elf.errors import CostError
+from sonde.symbols.elf.file import ElfError
+from sonde.symbols.elf.stapsdt import SECTION
+from sonde.symbols.elf.static_note import Note
+from sonde.symbols.elf.static_notes import notes_of
 from sonde.symbols.functions import CodeObject
-from sonde.symbols.stapsdt import SECTION
-from sonde.symbols.static_note import Note
-from sonde.symbols.static_notes import notes_of
 from sonde.typed import NamedTuple
 
 _ANY = ARGUMENT_TYPES[8, True]

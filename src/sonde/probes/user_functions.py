@@ -23,10 +23,10 @@ from sonde.probes.provider import FILES, PID
 from sonde.probes.source_lines import SourceLine, addresses, source_line
 from sonde.probes.user_places import Place, is_left_out, named, obstacle, places, places_in_source, without
 from sonde.symbols.code_objects import CodeObjects
-from sonde.symbols.elf import ElfError
-from sonde.symbols.errors import CostError
+from sonde.symbols.elf.errors import CostError
+from sonde.symbols.elf.file import ElfError
+from sonde.symbols.elf.library_search import spellings
 from sonde.symbols.functions import PROGRAM, CodeObject, Function
-from sonde.symbols.library_search import spellings
 from sonde.typed import NamedTuple
 
 _ABSOLUTE = "-"

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 from sonde.model.errors import DError
 from sonde.probes.pattern import matcher, plain
 from sonde.symbols.functions import CodeObject, Function
-from sonde.symbols.nested_names import SEPARATOR
+from sonde.symbols.source_names.nested_names import SEPARATOR
 from sonde.typed import NamedTuple
 
 

@@ -20,7 +20,7 @@ from sonde.symbols.dwarf.expressions import UnsupportedError
 from sonde.symbols.dwarf.information import DebugInformation
 from sonde.symbols.dwarf.points import Point, Points
 from sonde.symbols.dwarf.scopes import Variable
-from sonde.symbols.elf import ElfError
+from sonde.symbols.elf.file import ElfError
 from sonde.symbols.functions import CodeObject
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 
 from sonde.formats.perf_features import BuildId
 from sonde.recording.running import KERNEL, modules
-from sonde.symbols.elf import ElfError, ElfFile
+from sonde.symbols.elf.file import ElfError, ElfFile
 from sonde.untrusted import read_kernel
 
 _NOTE = struct.Struct("=III")

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from sonde.report.commands import Act
     from sonde.report.samples import SampleLines
     from sonde.symbols.following import Following, Names
-    from sonde.symbols.unwind_tables import UnwindTables
+    from sonde.symbols.unwinding.unwind_tables import UnwindTables
 
 BATCH = 0.01
 """Seconds between a wake-up's draining and the next: records gather meanwhile, and no line is late."""
@@ -394,7 +394,7 @@ class Session:
         """Where stacks are walked by tables, have those of the traced processes ready before anything fires."""
         pages = {each.name: each.max_entries for each in self._spec.maps}
         if UNWIND_ROWS in pages:
-            from sonde.symbols.unwind_tables import UnwindTables  # an import that most runs do without
+            from sonde.symbols.unwinding.unwind_tables import UnwindTables  # an import that most runs do without
 
             self._tables = UnwindTables(pages, self._tracing.read_map, self._tracing.write_map)
             self._tables.poll(each.pid for each in self._traced)

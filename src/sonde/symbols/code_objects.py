@@ -6,13 +6,13 @@ import os
 import re
 from collections.abc import Callable, Iterable
 
-from sonde.symbols.debug_files import open_regular
-from sonde.symbols.elf import ElfError
+from sonde.symbols.elf.debug_files import open_regular
+from sonde.symbols.elf.file import ElfError
+from sonde.symbols.elf.indirect import Loaded, Slots, bias_of, chosen
+from sonde.symbols.elf.symbol_files import with_symbols
 from sonde.symbols.functions import PROGRAM, CodeObject, Function
-from sonde.symbols.indirect import Loaded, Slots, bias_of, chosen
 from sonde.symbols.mappings import Mapping, parse_maps
 from sonde.symbols.objects import Objects, is_inode, root_of
-from sonde.symbols.symbol_files import with_symbols
 from sonde.typed import BinaryIO
 from sonde.untrusted import kernel_text
 
@@ -55,7 +55,7 @@ class CodeObjects:
 
         Raises OSError if it may not be looked at.
         """
-        from sonde.symbols import library_search  # an import that most runs do without
+        from sonde.symbols.elf import library_search  # an import that most runs do without
 
         root = root_of(pid, self._proc)
         if name.startswith("/"):
@@ -73,7 +73,7 @@ class CodeObjects:
         if "/" in name:
             found = _ROOT.match(name)
             return self._unmapped([os.path.abspath(name)], str, found[0] if found else "")
-        from sonde.symbols import library_search  # an import that most runs do without
+        from sonde.symbols.elf import library_search  # an import that most runs do without
 
         program = _program(name)
         return self._unmapped(

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 
 from sonde.arch.x86_64.instruction_lengths import LONGEST, Instruction, decode, starts
-from sonde.symbols.elf import ElfError, ElfFile
-from sonde.symbols.errors import CostError
-from sonde.symbols.indirect import Loaded
-from sonde.symbols.symbol_table import STT_FUNC, STT_GNU_IFUNC, ElfSymbol, SymbolTable
-from sonde.symbols.unwound import UNWOUND, unwound
+from sonde.symbols.elf.errors import CostError
+from sonde.symbols.elf.file import ElfError, ElfFile
+from sonde.symbols.elf.indirect import Loaded
+from sonde.symbols.elf.symbol_table import STT_FUNC, STT_GNU_IFUNC, ElfSymbol, SymbolTable
+from sonde.symbols.elf.unwound import UNWOUND, unwound
 from sonde.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -112,13 +112,13 @@ class CodeObject:
 
     def named_in_source(self, name: str) -> tuple[Function, ...]:
         """Those that the source calls by a name of C++ or Rust, `scope::name` or the name alone, by address."""
-        from sonde.symbols.source_names import candidates, named  # an import that most runs do without
+        from sonde.symbols.source_names.functions import candidates, named  # an import that most runs do without
 
         return self._of_symbols(named(candidates(self._symbols_once, name), name))
 
     def matching_in_source(self, pattern: str, test: Callable[[str], bool]) -> tuple[Function, ...]:
         """Those whose names in the source, with all scopes, pass the test of a pattern, by address."""
-        from sonde.symbols.source_names import candidates, matching  # an import that most runs do without
+        from sonde.symbols.source_names.functions import candidates, matching  # an import that most runs do without
 
         return self._of_symbols(matching(candidates(self._symbols_once, pattern), test))
 

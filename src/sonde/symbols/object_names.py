@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from sonde.symbols.costs import Costs
-from sonde.symbols.elf import ElfError, ElfFile
-from sonde.symbols.plt import Linkage
+from sonde.symbols.elf.costs import Costs
+from sonde.symbols.elf.file import ElfError, ElfFile
+from sonde.symbols.elf.plt import Linkage
 
 _MOST = 1 << 16
 """Answers kept of one object."""

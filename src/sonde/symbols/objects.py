@@ -6,10 +6,10 @@ import os
 import stat
 from collections import OrderedDict
 
-from sonde.symbols.elf import ElfError, ElfFile
+from sonde.symbols.elf.file import ElfError, ElfFile
+from sonde.symbols.elf.symbol_files import with_symbols
 from sonde.symbols.mappings import DELETED, VDSO, Mapping
 from sonde.symbols.object_names import ObjectNames
-from sonde.symbols.symbol_files import with_symbols
 from sonde.typed import NamedTuple
 from sonde.untrusted import kernel_text
 

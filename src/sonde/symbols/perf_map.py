@@ -15,8 +15,8 @@ from array import array
 from bisect import bisect_right
 from collections import OrderedDict
 
-from sonde.symbols.costs import Costs
-from sonde.symbols.errors import CostError
+from sonde.symbols.elf.costs import Costs
+from sonde.symbols.elf.errors import CostError
 from sonde.symbols.images import split
 from sonde.symbols.objects import root_of
 from sonde.typed import NamedTuple

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 
-from sonde.symbols.elf import ElfError
+from sonde.symbols.elf.file import ElfError
 from sonde.symbols.images import Image, Images, mark_in, split
 from sonde.symbols.mappings import DELETED, Mapping, parse_maps
 from sonde.symbols.objects import Objects

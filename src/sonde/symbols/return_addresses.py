@@ -6,7 +6,7 @@ from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from sonde.symbols.dwarf.frames import Frames
-    from sonde.symbols.elf import ElfFile
+    from sonde.symbols.elf.file import ElfFile
 
 _RSP, _RBP = 7, 6
 """DWARF's numbers."""
@@ -24,7 +24,7 @@ class ReturnAddresses:
         """Bytes from the stack pointer up to the return address, at the instruction at an offset in the file;
         BY_FRAME_POINTER if rbp is that function's frame pointer there, None if it is not known."""
         from sonde.symbols.dwarf.errors import DebugInfoError  # imports that most runs do without
-        from sonde.symbols.elf import ElfError
+        from sonde.symbols.elf.file import ElfError
 
         try:
             if path not in self._files:
@@ -45,7 +45,7 @@ def _opened(path: str) -> tuple[ElfFile, Frames] | None:
     from sonde.symbols.dwarf import frame_table
     from sonde.symbols.dwarf.frames import Frames
     from sonde.symbols.dwarf.unwind_rows import LARGEST, SECTION
-    from sonde.symbols.elf import ElfFile
+    from sonde.symbols.elf.file import ElfFile
 
     file = ElfFile.open(path)
     section = next((each for each in file.sections if each.name == SECTION and each.kind != 8), None)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 
-from sonde.symbols.demangle import Demangler
 from sonde.symbols.kallsyms import Kallsyms
 from sonde.symbols.mappings import Mapping
 from sonde.symbols.process import ProcessNames
 from sonde.symbols.process_events import ProcessEvent
+from sonde.symbols.source_names.demangle import Demangler
 
 _SIGNAL_RETURN = b"\x48\xc7\xc0\x0f\x00\x00\x00\x0f\x05"
 """mov $15, %rax; syscall: what every C library has a handler return to (SA_RESTORER), and debuggers know it by."""

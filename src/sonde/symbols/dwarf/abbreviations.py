@@ -5,7 +5,7 @@ from __future__ import annotations
 from sonde.symbols.dwarf import forms
 from sonde.symbols.dwarf.errors import DebugInfoError
 from sonde.symbols.dwarf.forms import Sizes, fixed_size, sleb128, uleb128
-from sonde.symbols.file_bytes import Part
+from sonde.symbols.elf.file_bytes import Part
 from sonde.typed import NamedTuple
 
 (

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from importlib import import_module
 
 from sonde.symbols.dwarf.errors import DebugInfoError
-from sonde.symbols.elf import ElfFile
-from sonde.symbols.file_bytes import Part
+from sonde.symbols.elf.file import ElfFile
+from sonde.symbols.elf.file_bytes import Part
 
 _SHF_COMPRESSED = 0x800
 _ZLIB, _ZSTD = 1, 2

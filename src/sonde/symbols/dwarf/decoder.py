@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from types import ModuleType
 
-from sonde.symbols.file_bytes import Part, Window
+from sonde.symbols.elf.file_bytes import Part, Window
 from sonde.typed import Any
 
 _PARAMETERS = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from sonde.symbols.errors import DebugInfoError as DebugInfoError
+from sonde.symbols.elf.errors import DebugInfoError as DebugInfoError
 
 
 @contextmanager

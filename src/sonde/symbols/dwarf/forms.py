@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sonde.symbols.dwarf.errors import DebugInfoError
-from sonde.symbols.file_bytes import Part
+from sonde.symbols.elf.file_bytes import Part
 from sonde.typed import NamedTuple
 
 ADDR, BLOCK2, BLOCK4, DATA2, DATA4, DATA8, STRING, BLOCK, BLOCK1, DATA1, FLAG, SDATA, STRP, UDATA = (

@@ -6,11 +6,11 @@ from bisect import bisect_right
 from collections.abc import Iterator
 
 from sonde.model.location import MASK, Constant, Register, Value, binary
-from sonde.symbols.costs import Costs
 from sonde.symbols.dwarf.errors import DebugInfoError
 from sonde.symbols.dwarf.forms import sleb128, uleb128
 from sonde.symbols.dwarf.frame_table import FrameTable
-from sonde.symbols.file_bytes import Part
+from sonde.symbols.elf.costs import Costs
+from sonde.symbols.elf.file_bytes import Part
 from sonde.typed import NamedTuple, TypeAlias
 
 _FOUND_SIZE = 300

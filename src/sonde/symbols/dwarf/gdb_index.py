@@ -10,7 +10,7 @@ import struct
 from collections.abc import Iterator
 
 from sonde.symbols.dwarf.unit_addresses import Range
-from sonde.symbols.file_bytes import Part
+from sonde.symbols.elf.file_bytes import Part
 
 SECTION = ".gdb_index"
 

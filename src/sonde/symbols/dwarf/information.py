@@ -6,8 +6,6 @@ import os
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 
-from sonde.symbols.costs import Costs
-from sonde.symbols.debug_files import DIRECTORIES, find_debug_file
 from sonde.symbols.dwarf.aranges import told_ranges
 from sonde.symbols.dwarf.attributes import ranges_of
 from sonde.symbols.dwarf.compression import debug_sections
@@ -20,7 +18,9 @@ from sonde.symbols.dwarf.source_lines import SourceLines
 from sonde.symbols.dwarf.split import SplitUnits, is_skeleton
 from sonde.symbols.dwarf.unit_addresses import Range, UnitAddresses
 from sonde.symbols.dwarf.units import Unit
-from sonde.symbols.elf import ElfError, ElfFile
+from sonde.symbols.elf.costs import Costs
+from sonde.symbols.elf.debug_files import DIRECTORIES, find_debug_file
+from sonde.symbols.elf.file import ElfError, ElfFile
 from sonde.typed import Any
 
 _EXECUTABLE = 1

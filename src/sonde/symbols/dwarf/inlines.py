@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from sonde.symbols.costs import Costs
 from sonde.symbols.dwarf.attributes import chain, name_of, ranges_of, source_of, text
 from sonde.symbols.dwarf.errors import DebugInfoError, damaged
 from sonde.symbols.dwarf.information import DebugInformation, open_information
-from sonde.symbols.elf import ElfError
+from sonde.symbols.elf.costs import Costs
+from sonde.symbols.elf.file import ElfError
 from sonde.typed import Any
 
 _INLINED, _BLOCK = "DW_TAG_inlined_subroutine", "DW_TAG_lexical_block"

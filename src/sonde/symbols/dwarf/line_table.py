@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from sonde.symbols.costs import Costs
 from sonde.symbols.dwarf import forms
 from sonde.symbols.dwarf.errors import DebugInfoError
 from sonde.symbols.dwarf.forms import Sizes, sleb128, uleb128
-from sonde.symbols.file_bytes import Part
+from sonde.symbols.elf.costs import Costs
+from sonde.symbols.elf.file_bytes import Part
 from sonde.typed import NamedTuple
 
 _PATH, _DIRECTORY = 1, 2

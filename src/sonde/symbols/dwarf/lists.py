@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 from sonde.symbols.dwarf.errors import DebugInfoError
 from sonde.symbols.dwarf.forms import uleb128
-from sonde.symbols.file_bytes import Part
+from sonde.symbols.elf.file_bytes import Part
 from sonde.typed import NamedTuple
 
 EVERYWHERE = (0, 1 << 64)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from sonde.symbols.dwarf import forms
 from sonde.symbols.dwarf.errors import DebugInfoError
 from sonde.symbols.dwarf.forms import Sizes, uleb128
-from sonde.symbols.file_bytes import Part
+from sonde.symbols.elf.file_bytes import Part
 from sonde.typed import NamedTuple
 
 SECTION = ".debug_names"

@@ -148,9 +148,9 @@ def _is_implementation(source: Source, unit: Unit, attributes: Attributes, parts
     if len(parts) < 2 or not symbol.startswith(("_R", "_ZN")) or (symbol[1] == "Z" and "$LT$" not in symbol):
         return False
     # What few names need.
-    from sonde.symbols.rust_names import demangle
-    from sonde.symbols.source_names import components as scopes_of
-    from sonde.symbols.source_names import of_implementation
+    from sonde.symbols.source_names.functions import components as scopes_of
+    from sonde.symbols.source_names.functions import of_implementation
+    from sonde.symbols.source_names.rust_names import demangle
 
     return any(each[-len(parts) :] == parts for each in of_implementation(scopes_of(demangle(symbol) or symbol)))
 

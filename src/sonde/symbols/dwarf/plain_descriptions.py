@@ -10,7 +10,7 @@ from sonde.symbols.dwarf import frame_table
 from sonde.symbols.dwarf.errors import DebugInfoError
 from sonde.symbols.dwarf.forms import sleb128, uleb128
 from sonde.symbols.dwarf.unwind_rows import LARGEST, SECTION
-from sonde.symbols.elf import ElfFile
+from sonde.symbols.elf.file import ElfFile
 from sonde.typed import NamedTuple
 
 _HEADER = 12

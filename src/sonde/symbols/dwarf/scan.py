@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from sonde.symbols.costs import Costs
 from sonde.symbols.dwarf import abbreviations as at
 from sonde.symbols.dwarf import forms
 from sonde.symbols.dwarf.abbreviations import Abbreviation
 from sonde.symbols.dwarf.errors import DebugInfoError
 from sonde.symbols.dwarf.units import Unit
-from sonde.symbols.file_bytes import Part
+from sonde.symbols.elf.costs import Costs
+from sonde.symbols.elf.file_bytes import Part
 from sonde.typed import NamedTuple, TypeAlias
 
 TAG_MEMBER, TAG_INLINED, TAG_SUBPROGRAM, TAG_VARIABLE, TAG_NAMESPACE, TAG_PARTIAL_UNIT = (

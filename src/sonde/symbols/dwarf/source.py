@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from operator import itemgetter
 
-from sonde.symbols.costs import Costs
 from sonde.symbols.dwarf import abbreviations as at
 from sonde.symbols.dwarf import forms
 from sonde.symbols.dwarf.abbreviations import Abbreviation, one_abbreviation, read_abbreviations
@@ -38,7 +37,8 @@ from sonde.symbols.dwarf.scan import (
     scan,
 )
 from sonde.symbols.dwarf.units import UT_SPLIT_TYPE, UT_TYPE, Unit, read_units, unit_at
-from sonde.symbols.file_bytes import Part
+from sonde.symbols.elf.costs import Costs
+from sonde.symbols.elf.file_bytes import Part
 from sonde.typed import Any
 
 _FEW = 4

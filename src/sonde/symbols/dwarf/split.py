@@ -8,13 +8,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping
 
-from sonde.symbols.costs import Costs
-from sonde.symbols.debug_files import open_regular
 from sonde.symbols.dwarf.compression import debug_sections
 from sonde.symbols.dwarf.errors import DebugInfoError
 from sonde.symbols.dwarf.source import Source
 from sonde.symbols.dwarf.units import UT_SKELETON, Unit
-from sonde.symbols.file_bytes import Part
+from sonde.symbols.elf.costs import Costs
+from sonde.symbols.elf.debug_files import open_regular
+from sonde.symbols.elf.file_bytes import Part
 
 _LISTS_HEADERS = {4: 12, 8: 20}
 """The size of the header before the offsets of a split unit's .debug_loclists and .debug_rnglists."""

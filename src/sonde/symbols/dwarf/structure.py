@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sonde.symbols.declaration import Declaration, Field, declaration
+from sonde.symbols.dwarf.declaration import Declaration, Field, declaration
 from sonde.symbols.dwarf.points import Named
 
 

@@ -40,7 +40,7 @@ from sonde.model.types import (
 from sonde.symbols.dwarf.attributes import name_of, number, referred, source_of
 from sonde.symbols.dwarf.errors import DebugInfoError, damaged
 from sonde.symbols.dwarf.forms import uleb128
-from sonde.symbols.errors import ElfError
+from sonde.symbols.elf.errors import ElfError
 from sonde.typed import Any
 
 _ATE_BOOLEAN, _ATE_COMPLEX, _ATE_FLOAT, _ATE_SIGNED, _ATE_SIGNED_CHAR = 2, 3, 4, 5, 6

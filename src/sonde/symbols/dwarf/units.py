@@ -5,10 +5,10 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 
-from sonde.symbols.costs import Costs
 from sonde.symbols.dwarf.errors import DebugInfoError
 from sonde.symbols.dwarf.forms import Sizes
-from sonde.symbols.file_bytes import Part
+from sonde.symbols.elf.costs import Costs
+from sonde.symbols.elf.file_bytes import Part
 from sonde.typed import NamedTuple
 
 UT_COMPILE, UT_TYPE, UT_PARTIAL, UT_SKELETON, UT_SPLIT_COMPILE, UT_SPLIT_TYPE = 1, 2, 3, 4, 5, 6

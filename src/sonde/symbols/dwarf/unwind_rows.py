@@ -14,8 +14,8 @@ from collections.abc import Generator
 from sonde.symbols.dwarf.errors import DebugInfoError
 from sonde.symbols.dwarf.frame_rules import BEGINNING, NOT_KNOWN, NOTHING, SIGNAL, Rule, State, rule, run
 from sonde.symbols.dwarf.frames import Description, Frames
-from sonde.symbols.elf import ElfFile, Segment
-from sonde.symbols.errors import CostError
+from sonde.symbols.elf.errors import CostError
+from sonde.symbols.elf.file import ElfFile, Segment
 from sonde.typed import NamedTuple
 
 SECTION = ".eh_frame"

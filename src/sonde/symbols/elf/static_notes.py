@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from sonde.symbols import dof, stapsdt
-from sonde.symbols.elf import ElfFile
-from sonde.symbols.static_note import Note
+from sonde.symbols.elf import dof, stapsdt
+from sonde.symbols.elf.file import ElfFile
+from sonde.symbols.elf.static_note import Note
 
 SECTIONS = (stapsdt.SECTION, dof.SECTION)
 """A file without any of these has none."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections import OrderedDict
 
-from sonde.symbols.costs import Costs
+from sonde.symbols.elf.costs import Costs
 from sonde.typed import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:

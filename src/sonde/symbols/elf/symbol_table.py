@@ -11,8 +11,8 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterator
 from functools import cached_property
 
-from sonde.symbols.costs import Costs
-from sonde.symbols.file_bytes import Part
+from sonde.symbols.elf.costs import Costs
+from sonde.symbols.elf.file_bytes import Part
 from sonde.typed import NamedTuple
 
 STT_NOTYPE, STT_OBJECT, STT_FUNC, STT_GNU_IFUNC = 0, 1, 2, 10

@@ -8,7 +8,7 @@ import re
 import struct
 from collections.abc import Iterable, Iterator
 
-from sonde.symbols.elf import ElfError, ElfFile
+from sonde.symbols.elf.file import ElfError, ElfFile
 from sonde.untrusted import read_start
 
 USUAL = tuple(

@@ -12,7 +12,7 @@ from sonde.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from sonde.symbols.dwarf.unwind_rows import Rows
-    from sonde.symbols.elf import ElfFile
+    from sonde.symbols.elf.file import ElfFile
 
 Write = Callable[[str, bytes, bytes], None]
 """Sets an element of a map, by the map's name, the key and the value."""
@@ -105,8 +105,8 @@ class UnwindObjects:
     def add(self, file: ElfFile) -> Generator[int, None, int]:
         """Make an object's tables and let programs know them, some milliseconds at a time; its number. Until then it
         may have another number, by its descriptions, which is what is yielded."""
-        from sonde.symbols.elf import ElfError  # imports that sessions of an instant do without
-        from sonde.symbols.kept_rows import kept_rows, made_rows
+        from sonde.symbols.elf.file import ElfError  # imports that sessions of an instant do without
+        from sonde.symbols.unwinding.kept_rows import kept_rows, made_rows
 
         early = NONE
         try:

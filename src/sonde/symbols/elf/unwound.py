@@ -11,8 +11,8 @@ import struct
 from bisect import bisect_right
 from collections.abc import Callable, Iterable
 
-from sonde.symbols.elf import ElfFile
-from sonde.symbols.plt import Linkage
+from sonde.symbols.elf.file import ElfFile
+from sonde.symbols.elf.plt import Linkage
 
 UNWOUND = re.compile(
     r"_Unwind_(Resume|RaiseException|ForcedUnwind|Backtrace)|__cxa_(throw|rethrow|bad_cast|bad_typeid|call_unexpected)"

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 
-from sonde.symbols.demangle import Demangler
-from sonde.symbols.nested_names import SEPARATOR, scopes
+from sonde.symbols.source_names.demangle import Demangler
+from sonde.symbols.source_names.nested_names import SEPARATOR, scopes
 
 ANONYMOUS = "(anonymous namespace)"
 _MANGLED = ("_Z", "_R")

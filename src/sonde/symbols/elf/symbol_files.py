@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from sonde.symbols.debug_files import find_debug_file
-from sonde.symbols.elf import ElfError, ElfFile
-from sonde.symbols.errors import CostError
+from sonde.symbols.elf.debug_files import find_debug_file
+from sonde.symbols.elf.errors import CostError
+from sonde.symbols.elf.file import ElfError, ElfFile
 
 _PIECE = 1 << 20
 _LARGEST = 64 << 20

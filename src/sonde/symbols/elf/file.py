@@ -9,10 +9,10 @@ from __future__ import annotations
 import struct
 from functools import cached_property
 
-from sonde.symbols.costs import Costs
-from sonde.symbols.errors import ElfError as ElfError
-from sonde.symbols.file_bytes import FileBytes, Part
-from sonde.symbols.symbol_table import ElfSymbol, SymbolTable
+from sonde.symbols.elf.costs import Costs
+from sonde.symbols.elf.errors import ElfError as ElfError
+from sonde.symbols.elf.file_bytes import FileBytes, Part
+from sonde.symbols.elf.symbol_table import ElfSymbol, SymbolTable
 from sonde.typed import NamedTuple
 from sonde.untrusted import open_regular
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Iterable, Iterator
 
-from sonde.symbols.elf import ElfError, ElfFile
+from sonde.symbols.elf.file import ElfError, ElfFile
 from sonde.typed import NamedTuple
 
 _RELOCATION = struct.Struct("<QQq")

@@ -10,8 +10,8 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator, Sequence
 
-from sonde.symbols.elf import ElfFile, Section
-from sonde.symbols.static_note import Note
+from sonde.symbols.elf.file import ElfFile, Section
+from sonde.symbols.elf.static_note import Note
 from sonde.typed import NamedTuple
 
 SECTION = ".SUNW_dof"

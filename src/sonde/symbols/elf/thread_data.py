@@ -3,8 +3,8 @@ writes for relocations (ELF Handling For Thread-Local Storage; x86-64 psABI, tab
 
 from __future__ import annotations
 
-from sonde.symbols.elf import ElfFile
-from sonde.symbols.indirect import relocations
+from sonde.symbols.elf.file import ElfFile
+from sonde.symbols.elf.indirect import relocations
 from sonde.typed import NamedTuple
 
 _MODULE, _OFFSET = 16, 18

@@ -6,8 +6,8 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable, Iterator
 
-from sonde.symbols.elf import ElfError, ElfFile
-from sonde.symbols.static_note import Note
+from sonde.symbols.elf.file import ElfError, ElfFile
+from sonde.symbols.elf.static_note import Note
 
 SECTION = ".note.stapsdt"
 BASE_SECTION = ".stapsdt.base"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 
-from sonde.symbols.errors import CostError
+from sonde.symbols.elf.errors import CostError
 from sonde.typed import Any
 
 SECONDS = 2.0

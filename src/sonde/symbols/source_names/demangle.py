@@ -7,7 +7,7 @@ import sys
 from signal import SIGINT
 
 from sonde.resources import text as resource
-from sonde.symbols.rust_names import demangle as rust_name
+from sonde.symbols.source_names.rust_names import demangle as rust_name
 
 _LONGEST = 2048
 """Longer names are left as they are; compilers write such ones for deeply nested templates."""
@@ -62,7 +62,7 @@ class _Worker:
     def __init__(self) -> None:
         """Raises OSError."""
         # As text: in a zip file it is no file that Python could run.
-        script = resource("symbols", "cxx_worker.py")
+        script = resource("symbols", "source_names", "cxx_worker.py")
         theirs_in, self._requests = os.pipe2(os.O_CLOEXEC)
         self._answers, theirs_out = os.pipe2(os.O_CLOEXEC)
         self._rest = b""

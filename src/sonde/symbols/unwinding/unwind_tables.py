@@ -29,12 +29,12 @@ from sonde.model.spec import (
 from sonde.symbols.mappings import VDSO, Mapping, parse_maps
 from sonde.symbols.objects import Objects, root_of
 from sonde.symbols.process_events import Exited, Forked, Mapped, ProcessEvent
-from sonde.symbols.unwind_objects import NONE, Room, UnwindObjects, Write
+from sonde.symbols.unwinding.unwind_objects import NONE, Room, UnwindObjects, Write
 from sonde.typed import TYPE_CHECKING, NamedTuple
 from sonde.untrusted import kernel_text
 
 if TYPE_CHECKING:
-    from sonde.symbols.elf import ElfFile
+    from sonde.symbols.elf.file import ElfFile
 
 Read = Callable[[str], list[tuple[bytes, bytes]]]
 
@@ -227,7 +227,7 @@ class UnwindTables:
         program = next((each for each in mappings if each.path.startswith("/")), None)
         if program is None or program == self._programs.get(pid):
             return []
-        from sonde.symbols.library_search import needed  # an import that most runs do without
+        from sonde.symbols.elf.library_search import needed  # an import that most runs do without
 
         self._programs[pid] = program
         root = root_of(pid, self._proc)

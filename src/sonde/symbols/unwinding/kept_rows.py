@@ -15,7 +15,7 @@ import zlib
 from collections.abc import Generator
 
 from sonde.symbols.dwarf.unwind_rows import LARGEST, SECTION, Rows, make_rows
-from sonde.symbols.elf import ElfFile
+from sonde.symbols.elf.file import ElfFile
 from sonde.typed import NamedTuple
 from sonde.untrusted import open_file
 

@@ -10,9 +10,9 @@ import os
 from collections.abc import Iterator, Sequence
 
 from sonde.private_files import is_trusted
-from sonde.symbols.costs import Costs
-from sonde.symbols.elf import ElfError, ElfFile
-from sonde.symbols.errors import CostError
+from sonde.symbols.elf.costs import Costs
+from sonde.symbols.elf.errors import CostError
+from sonde.symbols.elf.file import ElfError, ElfFile
 from sonde.typed import NamedTuple
 
 DIRECTORIES = ("/usr/lib/debug",)

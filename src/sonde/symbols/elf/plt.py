@@ -6,8 +6,8 @@ from __future__ import annotations
 import struct
 from functools import cached_property
 
-from sonde.symbols.elf import ElfError, ElfFile
-from sonde.symbols.indirect import relocations
+from sonde.symbols.elf.file import ElfError, ElfFile
+from sonde.symbols.elf.indirect import relocations
 
 _JUMP = b"\xff\x25"
 """jmp *displacement(%rip), perhaps behind endbr64 or bnd."""

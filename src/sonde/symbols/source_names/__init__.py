@@ -1,0 +1,1 @@
+"""Names of symbols as the source of C++ and Rust has them."""

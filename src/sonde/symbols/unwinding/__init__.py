@@ -1,0 +1,1 @@
+"""Tables by which programs walk user stacks."""
