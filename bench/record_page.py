@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from common import HERE, SONDE, Table
 
-from sonde.codegen.outputs import LARGEST_RECORD
+from sonde.codegen.basis.outputs import LARGEST_RECORD
 
 TARGET = HERE.parent / "docs" / "records-cost.md"
 

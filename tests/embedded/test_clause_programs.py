@@ -8,8 +8,8 @@ from clause_programs import DECLARED, program
 
 from sonde.bpf import instructions as i
 from sonde.bpf.instructions import decode
+from sonde.codegen.basis.settings import Settings
 from sonde.codegen.compiler import Compilation
-from sonde.codegen.settings import Settings
 from sonde.engines.embedded.offer import FEATURES, Offer
 from sonde.frontends.d.check.checker import compile_sources
 from sonde.frontends.d.check.options import CheckOptions

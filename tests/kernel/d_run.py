@@ -4,8 +4,8 @@ import struct
 from typing import NamedTuple
 
 from sonde.bpf import maps as kinds
+from sonde.codegen.basis.settings import Settings
 from sonde.codegen.compiler import Compilation
-from sonde.codegen.settings import Settings
 from sonde.consume.words import merged
 from sonde.engines.kernel.engine import KernelEngine
 from sonde.engines.kernel.features import detect

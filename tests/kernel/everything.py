@@ -5,7 +5,7 @@ What the compiler does not know yet it says itself; that is left out.
 
 from d_run import compilation
 
-from sonde.codegen.generation import Unsupported
+from sonde.codegen.basis.generation import Unsupported
 from sonde.frontends.d.check import builtins, prototypes
 from sonde.model.errors import DError
 

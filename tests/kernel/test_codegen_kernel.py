@@ -10,10 +10,10 @@ from ir_recipes import MEMORY_SIZE, Maker, duplicate, inputs, kept, memory_of, p
 
 from sonde.bpf import maps, programs
 from sonde.bpf.instructions import encode
-from sonde.codegen import flow
-from sonde.codegen.allocate import allocate
-from sonde.codegen.emit import emit
-from sonde.codegen.link import Linked, optimize
+from sonde.codegen.intermediate import flow
+from sonde.codegen.intermediate.allocate import allocate
+from sonde.codegen.intermediate.emit import emit
+from sonde.codegen.intermediate.link import Linked, optimize
 from sonde.engines.kernel.engine import KernelEngine
 from sonde.engines.kernel.features import detect
 from sonde.model.probe import Internal, Probe

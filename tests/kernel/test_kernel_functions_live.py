@@ -9,8 +9,8 @@ import pytest
 from command import sonde
 
 from sonde.bpf import programs
+from sonde.codegen.basis.settings import Settings
 from sonde.codegen.compiler import Compilation
-from sonde.codegen.settings import Settings
 from sonde.engines.kernel.engine import KernelEngine
 from sonde.engines.kernel.features import FEATURES, detect, is_available
 from sonde.frontends.d.check.checker import compile_sources

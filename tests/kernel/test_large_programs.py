@@ -7,7 +7,7 @@ from clause_programs import program as clause_program
 from command import sonde
 from d_run import Run
 
-from sonde.codegen.uses import MAPS_FOR_ARRAYS
+from sonde.codegen.basis.uses import MAPS_FOR_ARRAYS
 
 
 def test_more_arrays_than_a_program_may_have_maps():

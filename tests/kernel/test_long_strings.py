@@ -4,7 +4,7 @@ import pytest
 from access import needs
 from d_run import Run
 
-from sonde.codegen.plan import IN_PLACE_STRING
+from sonde.codegen.records.plan import IN_PLACE_STRING
 
 LENGTHS = (0, 1, 7, 8, 9, 255, 511, 512, 513, 1023, 2001, 4095, 4096)
 pytestmark = needs("CAP_BPF", "CAP_PERFMON")

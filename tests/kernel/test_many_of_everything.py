@@ -7,7 +7,7 @@ import pytest
 from access import needs
 from d_run import Run, compilation
 
-from sonde.codegen import numbering
+from sonde.codegen.intermediate import numbering
 from sonde.engines.kernel import commands, syscalls
 
 pytestmark = needs("CAP_BPF", "CAP_PERFMON")

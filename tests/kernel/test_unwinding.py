@@ -338,9 +338,9 @@ def test_processes_that_begin_and_end(tmp_path):
 
 WITHOUT_TREE = """
 import sys
-import sonde.codegen.unwinding
+import sonde.codegen.expressions.unwinding
 from sonde.cli.start import main
-sonde.codegen.unwinding._offsets = lambda g: None
+sonde.codegen.expressions.unwinding._offsets = lambda g: None
 sys.argv[0] = "sonde"
 main()
 """

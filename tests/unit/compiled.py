@@ -4,8 +4,8 @@ from catalog import TAGGED, check
 
 from sonde.bpf import instructions as bpf
 from sonde.bpf.helpers import NUMBERS
+from sonde.codegen.basis.settings import Settings
 from sonde.codegen.compiler import Compilation
-from sonde.codegen.settings import Settings
 from sonde.model.target import Target
 
 TARGET = Target("x86_64", "6.18.0", frozenset(("raw_tp_cookie", "perf_cookie")))

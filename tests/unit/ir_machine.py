@@ -2,7 +2,7 @@
 
 from bpf_machine import MASK64, MachineError, arithmetic, holds, signed
 
-from sonde.codegen import ir
+from sonde.codegen.intermediate import ir
 
 
 class IrMachine:

@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 from hypothesis import strategies as st
 
-from sonde.codegen import ir
-from sonde.codegen.builder import Builder
-from sonde.codegen.ir import Imm
+from sonde.codegen.intermediate import ir
+from sonde.codegen.intermediate.builder import Builder
+from sonde.codegen.intermediate.ir import Imm
 
 INPUTS = 6
 ATOMICS = 8 * INPUTS

@@ -3,11 +3,11 @@
 from bpf_machine import Machine
 
 from sonde.bpf import instructions as bpf
-from sonde.codegen import ir
-from sonde.codegen.allocate import CALLEE_SAVED, SCRATCH, allocate
-from sonde.codegen.builder import Builder
-from sonde.codegen.emit import emit
-from sonde.codegen.ir import Imm, Reg
+from sonde.codegen.intermediate import ir
+from sonde.codegen.intermediate.allocate import CALLEE_SAVED, SCRATCH, allocate
+from sonde.codegen.intermediate.builder import Builder
+from sonde.codegen.intermediate.emit import emit
+from sonde.codegen.intermediate.ir import Imm, Reg
 
 
 def run(builder, *arguments, helpers=None):

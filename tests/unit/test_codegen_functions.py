@@ -7,10 +7,10 @@ from ir_machine import IrMachine
 from ir_recipes import HELPER, Maker, duplicate, inputs, kept, memory_of, part, recipes
 
 from sonde.bpf.instructions import decode
-from sonde.codegen import flow
-from sonde.codegen.allocate import allocate
-from sonde.codegen.emit import emit
-from sonde.codegen.link import Linked, optimize
+from sonde.codegen.intermediate import flow
+from sonde.codegen.intermediate.allocate import allocate
+from sonde.codegen.intermediate.emit import emit
+from sonde.codegen.intermediate.link import Linked, optimize
 
 
 def interpreted(function, values):

@@ -2,10 +2,10 @@
 
 import pytest
 
-from sonde.codegen import ir
-from sonde.codegen.builder import Builder
-from sonde.codegen.ir import Imm, Reg
-from sonde.codegen.link import optimize
+from sonde.codegen.intermediate import ir
+from sonde.codegen.intermediate.builder import Builder
+from sonde.codegen.intermediate.ir import Imm, Reg
+from sonde.codegen.intermediate.link import optimize
 
 
 def instructions(builder):

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from sonde.arch.x86_64.registers import BY_DWARF_NUMBER, SIZE
 from sonde.bpf import instructions as bpf
 from sonde.bpf.helpers import NUMBERS
+from sonde.codegen.basis.settings import Settings
 from sonde.codegen.compiler import Compilation
-from sonde.codegen.settings import Settings
 from sonde.model.catalog import Located
 from sonde.model.errors import DError
 from sonde.model.location import (

@@ -8,8 +8,8 @@ from sonde.arch.x86_64.convention import Parameter
 from sonde.bpf import programs
 from sonde.bpf.btf_writer import INT_SIGNED, BtfBuilder, Member
 from sonde.cli.attachments import attachments
+from sonde.codegen.basis.settings import Settings
 from sonde.codegen.compiler import Compilation
-from sonde.codegen.settings import Settings
 from sonde.frontends.d.check.checker import compile_sources
 from sonde.frontends.d.check.options import CheckOptions
 from sonde.frontends.d.source import Source

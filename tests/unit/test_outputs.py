@@ -6,9 +6,9 @@ from compiled import TARGET, calls, code, compilation, spec
 from sonde.bpf import instructions as bpf
 from sonde.bpf import maps
 from sonde.cli.transports import transports
+from sonde.codegen.basis.outputs import AUTO, LARGEST_RECORD, MIXED, PERF, RINGBUF, chosen
+from sonde.codegen.basis.settings import Settings
 from sonde.codegen.compiler import Compilation
-from sonde.codegen.outputs import AUTO, LARGEST_RECORD, MIXED, PERF, RINGBUF, chosen
-from sonde.codegen.settings import Settings
 from sonde.frontends.d.check.checker import compile_sources
 from sonde.frontends.d.check.options import CheckOptions
 from sonde.frontends.d.source import Source

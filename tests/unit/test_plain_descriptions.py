@@ -14,8 +14,8 @@ from compiled_objects import needs_gcc
 from embedded_runs import EXECUTIONS
 
 from sonde.bpf.helpers import NUMBERS
-from sonde.codegen.builder import Builder
-from sonde.codegen.link import link as linked_code
+from sonde.codegen.intermediate.builder import Builder
+from sonde.codegen.intermediate.link import link as linked_code
 from sonde.codegen.routines import catalog
 from sonde.codegen.routines import unwinding as state
 from sonde.model.errors import Position

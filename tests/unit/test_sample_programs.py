@@ -7,8 +7,8 @@ import pytest
 
 from sonde import frontends
 from sonde.bpf import instructions as bpf
+from sonde.codegen.basis.settings import Settings
 from sonde.codegen.compiler import Compilation
-from sonde.codegen.settings import Settings
 from sonde.frontends.d.check.checker import compile_sources
 from sonde.frontends.d.source import Source
 from sonde.model.errors import DError

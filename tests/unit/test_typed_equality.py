@@ -49,7 +49,7 @@ def test_all_classes_are_looked_at():
     assert {
         "sonde.frontends.d.syntax",
         "sonde.model.program",
-        "sonde.codegen.ir",
+        "sonde.codegen.intermediate.ir",
         "sonde.model.location",
         "sonde.model.probe",
     } <= found

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sonde.codegen.value_names import arguments
+from sonde.codegen.records.value_names import arguments
 from sonde.model.errors import Position
 
 

@@ -8,7 +8,7 @@ from sonde.bpf.disassembler import disassemble, listing
 from sonde.bpf.instructions import decode
 from sonde.bpf.programs import name_of
 from sonde.codegen.compiler import Compilation
-from sonde.codegen.ir import show
+from sonde.codegen.intermediate.ir import show
 from sonde.model.spec import ProgramSpec, TracingSpec
 from sonde.visible import single_line
 

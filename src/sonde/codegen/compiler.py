@@ -9,26 +9,28 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from sonde.bpf.programs import F_SLEEPABLE, F_XDP_HAS_FRAGS, PERF_EVENT, XDP
-from sonde.codegen import callers, ir, outputs
-from sonde.codegen.aggregation_maps import describe
-from sonde.codegen.callers import ReturnPlace
-from sonde.codegen.clauses import ERROR_ROUTINE, Planned
-from sonde.codegen.context.internal import InternalContext
-from sonde.codegen.emit import TooLargeError
-from sonde.codegen.firings import Group, group
-from sonde.codegen.generation import Generation, Shared
-from sonde.codegen.kernels import has_fragments
-from sonde.codegen.link import Place, link, optimize
-from sonde.codegen.maps import MOST_MAPS, MapPool
-from sonde.codegen.names import fill_names, is_open, name_width
-from sonde.codegen.nullable import gather_nullable
+from sonde.codegen.basis import outputs
+from sonde.codegen.basis.generation import Generation, Shared
+from sonde.codegen.basis.kernels import has_fragments
+from sonde.codegen.basis.maps import MOST_MAPS, MapPool
+from sonde.codegen.basis.names import fill_names, is_open, name_width
+from sonde.codegen.basis.nullable import gather_nullable
+from sonde.codegen.basis.settings import Settings
+from sonde.codegen.basis.uses import captures, gather_keys, gather_replaceable, reads_member, samples
+from sonde.codegen.clauses.bodies import ERROR_ROUTINE, Planned
+from sonde.codegen.clauses.turns import has_loops
+from sonde.codegen.expressions import callers
+from sonde.codegen.expressions.callers import ReturnPlace
+from sonde.codegen.expressions.variables import assign_storage
+from sonde.codegen.firings.groups import Group, group
+from sonde.codegen.firings.internal import InternalContext
+from sonde.codegen.intermediate import ir
+from sonde.codegen.intermediate.emit import TooLargeError
+from sonde.codegen.intermediate.link import Place, link, optimize
 from sonde.codegen.partial import require_parts
-from sonde.codegen.parts import Divider, records
 from sonde.codegen.program import frames_of, generate, generate_error_routine
-from sonde.codegen.settings import Settings
-from sonde.codegen.turns import has_loops
-from sonde.codegen.uses import captures, gather_keys, gather_replaceable, reads_member, samples
-from sonde.codegen.variables import assign_storage
+from sonde.codegen.records.aggregation_maps import describe
+from sonde.codegen.records.parts import Divider, records
 from sonde.model.errors import DError, Position
 from sonde.model.probe import Internal, KernelFunction, Probe, StaticPattern
 from sonde.model.program import Aggregation, Clause, Program
@@ -39,8 +41,8 @@ from sonde.model.types import Type
 from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from sonde.codegen.context.function import Signature
-    from sonde.codegen.context.tracepoint import Fields
+    from sonde.codegen.firings.function import Signature
+    from sonde.codegen.firings.tracepoint import Fields
 
 ERROR = Probe(3, "dtrace", "", "", "ERROR", Internal("ERROR"))
 """The probe that a fault fires."""
@@ -124,7 +126,7 @@ class Compilation:
     def _layouts(self) -> tuple[RecordLayout, ...]:
         if not captures(self.program.clauses):
             return tuple(record.layout for _, parts in self.planned for record in records(parts))
-        from sonde.codegen.value_names import named_layouts  # an import that most programs do without
+        from sonde.codegen.records.value_names import named_layouts  # an import that most programs do without
 
         return tuple(layout for _, parts in self.planned for layout in named_layouts(parts, self.sources))
 
@@ -195,7 +197,7 @@ class Compilation:
 
 def _reads_address(clauses: Sequence[Clause]) -> bool:
     """Whether clauses at an overflow look at the address that it is about."""
-    from sonde.codegen.context.overflow import ADDR  # most programs have no overflows
+    from sonde.codegen.firings.overflow import ADDR  # most programs have no overflows
 
     return reads_member(clauses, ADDR)
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from sonde.codegen import actions, assignments, builtins, conditions, integers, strings, variables
-from sonde.codegen.access import plain
-from sonde.codegen.generation import Generation, Handlers
-from sonde.codegen.ir import Operand
-from sonde.codegen.places import Memory, Place, Remote, Trusted
+from sonde.codegen.basis.generation import Generation, Handlers
+from sonde.codegen.basis.places import Memory, Place, Remote, Trusted
+from sonde.codegen.expressions import assignments, builtins, conditions, integers, strings, variables
+from sonde.codegen.expressions.access import plain
+from sonde.codegen.intermediate.ir import Operand
+from sonde.codegen.records import actions
 from sonde.model import program as tree
 from sonde.typed import Any
 
@@ -24,31 +25,31 @@ def _argument(g: Generation, e: tree.Argument) -> Operand:
 
 
 def _call(g: Generation, e: tree.Call) -> Operand:
-    from sonde.codegen.calls import value  # the subroutines, which many programs do without
+    from sonde.codegen.subroutines.calls import value  # the subroutines, which many programs do without
 
     return value(g, e)
 
 
 def _stack(g: Generation, e: tree.StackTrace) -> Operand:
-    from sonde.codegen.calls import stack
+    from sonde.codegen.subroutines.calls import stack
 
     return stack(g, e)
 
 
 def _string_call(g: Generation, e: tree.Expr, into: Memory, size: int) -> None:
-    from sonde.codegen.calls import string
+    from sonde.codegen.subroutines.calls import string
 
     string(g, e, into, size)
 
 
 def _probe_variable(g: Generation, e: tree.ProbeVariable) -> Operand:
-    from sonde.codegen.locations import value
+    from sonde.codegen.expressions.locations import value
 
     return value(g, e)
 
 
 def _probe_variable_place(g: Generation, e: tree.ProbeVariable) -> Place:
-    from sonde.codegen.locations import place
+    from sonde.codegen.expressions.locations import place
 
     return place(g, e)
 

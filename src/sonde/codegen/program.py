@@ -10,18 +10,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from sonde.bpf import maps as kinds
-from sonde.codegen import carried, clauses, deferral, kernels, loops, records, tokens, turns
-from sonde.codegen.access import zero
-from sonde.codegen.clauses import ERROR_ROUTINE, Planned
-from sonde.codegen.faults import unpacked
-from sonde.codegen.generation import Context, Generation, Shared
+from sonde.codegen.basis import kernels
+from sonde.codegen.basis.faults import unpacked
+from sonde.codegen.basis.generation import Context, Generation, Shared
+from sonde.codegen.basis.names import MASK_BITS, build_table, is_open, masks, open_table
+from sonde.codegen.basis.places import Held, Memory
+from sonde.codegen.basis.uses import samples
+from sonde.codegen.clauses import bodies, carried, deferral, loops, tokens, turns
+from sonde.codegen.clauses.bodies import ERROR_ROUTINE, Planned
+from sonde.codegen.expressions.access import zero
+from sonde.codegen.expressions.resident import may_sleep
+from sonde.codegen.expressions.variables import local_place, object_size
 from sonde.codegen.handlers import HANDLERS
-from sonde.codegen.ir import Atomic, Imm, MapDescriptor, Operand, Reg, SlotAddress
-from sonde.codegen.names import MASK_BITS, build_table, is_open, masks, open_table
-from sonde.codegen.places import Held, Memory
-from sonde.codegen.resident import may_sleep
-from sonde.codegen.uses import samples
-from sonde.codegen.variables import local_place, object_size
+from sonde.codegen.intermediate.ir import Atomic, Imm, MapDescriptor, Operand, Reg, SlotAddress
+from sonde.codegen.records import writing
 from sonde.model.probe import KernelFunction, Probe, StaticPattern, StaticProbe, Uprobe
 from sonde.model.program import Clause, Var, Variable
 from sonde.model.spec import ACTIVE, DRAINING, INACTIVE, MapSpec
@@ -47,7 +49,7 @@ def generate(
     caller_at: int | None = None,
 ) -> Generation:
     """The program that runs these clauses for the context's probes; `may_defer` if it is one of two that share a firing
-    (`deferral.py`); `caller_at` as `callers.place_of` says."""
+    (`codegen/clauses/deferral.py`); `caller_at` as `callers.place_of` says."""
     g = Generation(name, context, shared, HANDLERS)
     g.caller_at = caller_at
     own = [clause for clause, _ in planned]
@@ -68,7 +70,7 @@ def generate(
     variables = _local_variables(g, planned)
     deferral.restore(g)
     for item in planned:
-        clauses.generate(g, item, bits.get(item[0].id))
+        bodies.generate(g, item, bits.get(item[0].id))
     if g.deferral is not None and g.resumed is None:
         g.subprograms[deferral.ROUTINE] = deferral.generate_routine(g)
     g.b.place(g.exit)
@@ -90,9 +92,9 @@ def generate_error_routine(context: Context, planned: Sequence[Planned], shared:
     g.b.place(body)
     variables = _local_variables(g, planned)
     for item in planned:
-        clauses.generate(g, item, None)
+        bodies.generate(g, item, None)
     g.b.place(g.exit)
-    records.submit_fault(g, g.parameters[1], unpacked(g))
+    writing.submit_fault(g, g.parameters[1], unpacked(g))
     _leave(g)
     _set_up(g, setup, body, variables)
     _place_leave(g)

@@ -24,7 +24,7 @@ class _Timed(NamedTuple):
 
 
 class MergedRing:
-    """The Ring of programs that write images (`codegen/outputs.py`) into perf rings.
+    """The Ring of programs that write images (`codegen/basis/outputs.py`) into perf rings.
 
     `settled` is asked before the rings are looked at; it gives a time up to which all records are in them. Those that
     are later wait for the next look, since there may be some between them. One ring alone is in order as it is.

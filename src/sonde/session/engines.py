@@ -70,7 +70,7 @@ def features(engine: str, program: Program, target: Target) -> frozenset[str]:
 
     if all(isinstance(probe.firing, Internal) for clause in program.clauses for probe in clause.probes):
         return frozenset()
-    from sonde.codegen.outputs import RING_BUFFERS_SINCE
+    from sonde.codegen.basis.outputs import RING_BUFFERS_SINCE
     from sonde.engines.kernel.features import FOR_FUNCTIONS, FOR_PACKETS, FOR_PROGRAMS, FOR_RECORDS, FOR_UPROBES, detect
     from sonde.model.target import is_older
 
@@ -87,7 +87,7 @@ def features(engine: str, program: Program, target: Target) -> frozenset[str]:
 
 def refused_functions(program: Program) -> frozenset[str]:
     """Functions of the kernel, among those that would have a program each, for which the kernel takes none."""
-    from sonde.codegen.attachment import by_entry
+    from sonde.codegen.firings.attachment import by_entry
     from sonde.engines.kernel.features import takes_function
     from sonde.model.probe import KernelFunction
 

@@ -6,8 +6,8 @@ import os
 import time
 from collections.abc import Callable, Iterable, Sequence
 
+from sonde.codegen.basis.settings import Settings
 from sonde.codegen.compiler import Compilation
-from sonde.codegen.settings import Settings
 from sonde.consume.consumer import Consumer
 from sonde.consume.events import Drop
 from sonde.consume.options import Options

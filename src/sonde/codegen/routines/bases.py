@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from sonde.codegen.builder import Builder
-from sonde.codegen.ir import Function, Imm, Operand, Reg
+from sonde.codegen.intermediate.builder import Builder
+from sonde.codegen.intermediate.ir import Function, Imm, Operand, Reg
 from sonde.codegen.routines.work import WORDS, at, get, put, repeat, step_of_loop, stop_if
 
 LENGTH, _VALUE, _BASE = range(0, 24, 8)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sonde.codegen.ir import Function
+from sonde.codegen.intermediate.ir import Function
 from sonde.codegen.routines import (
     bases,
     buckets,

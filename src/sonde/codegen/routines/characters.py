@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from sonde.codegen.builder import Builder
-from sonde.codegen.ir import Function, Imm, Reg
+from sonde.codegen.intermediate.builder import Builder
+from sonde.codegen.intermediate.ir import Function, Imm, Reg
 from sonde.codegen.routines.work import Work, at, get, put, repeat, step_of_loop, stop_if
 
 LENGTH, BASE, VALUE, DIGITS, NEGATIVE, BEGUN = range(0, 48, 8)

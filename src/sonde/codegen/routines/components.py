@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from sonde.codegen.builder import Builder
-from sonde.codegen.ir import Function, Imm, Operand, Reg
+from sonde.codegen.intermediate.builder import Builder
+from sonde.codegen.intermediate.ir import Function, Imm, Operand, Reg
 from sonde.codegen.routines.work import Work, at, get, put, repeat, step_of_loop, stop_if
 
 LENGTH, START, END, BEFORE = range(0, 32, 8)

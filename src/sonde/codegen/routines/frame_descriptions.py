@@ -9,8 +9,8 @@ a frame is followed by its frame pointer, and counts as one without a table.
 from __future__ import annotations
 
 from sonde.bpf.helpers import NUMBERS
-from sonde.codegen.builder import Builder
-from sonde.codegen.ir import Function, Imm, Operand, Reg
+from sonde.codegen.intermediate.builder import Builder
+from sonde.codegen.intermediate.ir import Function, Imm, Operand, Reg
 from sonde.codegen.routines.unwinding import (
     ADDRESS,
     BIAS,

@@ -6,8 +6,8 @@ without being understood: only strings and brackets are told apart there.
 
 from __future__ import annotations
 
-from sonde.codegen.builder import Builder
-from sonde.codegen.ir import Function, Imm, Operand, Reg
+from sonde.codegen.intermediate.builder import Builder
+from sonde.codegen.intermediate.ir import Function, Imm, Operand, Reg
 from sonde.codegen.routines.work import OVERLAP, at, get, put, repeat, step_of_loop, stop_if
 
 LENGTH, PATH_LENGTH, START, END, _STATE, _PART, _NEXT = range(0, 56, 8)

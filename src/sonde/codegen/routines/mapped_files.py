@@ -8,8 +8,8 @@ but one, and the slots, which are the next nodes or, in leaves, the mappings. It
 from __future__ import annotations
 
 from sonde.bpf.helpers import NUMBERS
-from sonde.codegen.builder import Builder
-from sonde.codegen.ir import Function, Imm, MapDescriptor, Operand, Reg, SlotAddress
+from sonde.codegen.intermediate.builder import Builder
+from sonde.codegen.intermediate.ir import Function, Imm, MapDescriptor, Operand, Reg, SlotAddress
 from sonde.codegen.routines import unwinding
 from sonde.codegen.routines.unwinding import BIAS, END, LOOK, NODE, NODE_SIZE, PROCESS, RETURNS, SPACE, START
 from sonde.codegen.routines.work import get, put

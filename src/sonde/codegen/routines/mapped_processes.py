@@ -6,8 +6,8 @@ address."""
 
 from __future__ import annotations
 
-from sonde.codegen.builder import Builder
-from sonde.codegen.ir import Function, Imm
+from sonde.codegen.intermediate.builder import Builder
+from sonde.codegen.intermediate.ir import Function, Imm
 from sonde.codegen.routines import unwinding
 from sonde.codegen.routines.unwinding import BIAS, END, LOOK, MAPPINGS, SPACE, START
 from sonde.codegen.routines.work import get, put

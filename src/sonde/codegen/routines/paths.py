@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from sonde.bpf.helpers import NUMBERS
-from sonde.codegen.builder import Builder
-from sonde.codegen.ir import Function, Imm, Operand, Reg
+from sonde.codegen.intermediate.builder import Builder
+from sonde.codegen.intermediate.ir import Function, Imm, Operand, Reg
 from sonde.codegen.routines.reading import read
 from sonde.codegen.routines.work import repeat, step_of_loop
 from sonde.typed import NamedTuple

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from sonde.bpf.helpers import NUMBERS
-from sonde.codegen.builder import Builder
-from sonde.codegen.ir import Function, Imm, Operand, Reg, SlotAddress
+from sonde.codegen.intermediate.builder import Builder
+from sonde.codegen.intermediate.ir import Function, Imm, Operand, Reg, SlotAddress
 from sonde.codegen.routines.reading import read
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from sonde.bpf.helpers import NUMBERS
-from sonde.codegen.builder import Builder
-from sonde.codegen.ir import Imm, Operand, SlotAddress
+from sonde.codegen.intermediate.builder import Builder
+from sonde.codegen.intermediate.ir import Imm, Operand, SlotAddress
 
 
 def read(b: Builder, address: Operand, offset: int, size: int, bad: int) -> Operand:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from sonde.bpf.helpers import NUMBERS
-from sonde.codegen.builder import Builder
-from sonde.codegen.ir import Function, Imm, Operand, Reg, SlotAddress
+from sonde.codegen.intermediate.builder import Builder
+from sonde.codegen.intermediate.ir import Function, Imm, Operand, Reg, SlotAddress
 from sonde.model.spec import NO_REGISTER
 
 HOW, LAST, ABOVE, SIGNED, SCALE, BELOW, FIRST, SECOND, ADDED = 0, 1, 2, 3, 4, 5, 6, 8, 16

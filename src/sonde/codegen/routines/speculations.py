@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from sonde.bpf.helpers import NUMBERS
-from sonde.codegen.builder import Builder
-from sonde.codegen.ir import Atomic, Function, Imm, MapDescriptor, Reg, SlotAddress
+from sonde.codegen.intermediate.builder import Builder
+from sonde.codegen.intermediate.ir import Atomic, Function, Imm, MapDescriptor, Reg, SlotAddress
 from sonde.model.spec import CLAIMED, CLOSED, FREE, SPECULATING, SPECULATION_COUNTS, SPECULATIONS
 
 BUSY = 0xFFFF

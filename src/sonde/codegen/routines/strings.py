@@ -1,10 +1,10 @@
-"""Comparing padded strings word by word (`codegen/strings.py` says how strings are kept)."""
+"""Comparing padded strings word by word (`codegen/expressions/strings.py` says how strings are kept)."""
 
 from __future__ import annotations
 
 from sonde.bpf.helpers import NUMBERS
-from sonde.codegen.builder import Builder
-from sonde.codegen.ir import Function, FunctionAddress, Imm, Operand, SlotAddress
+from sonde.codegen.intermediate.builder import Builder
+from sonde.codegen.intermediate.ir import Function, FunctionAddress, Imm, Operand, SlotAddress
 
 
 def compare_strings() -> Function:

@@ -5,8 +5,8 @@ Their working memory has words of state, then room for the text, then the bytes 
 
 from __future__ import annotations
 
-from sonde.codegen.builder import Builder
-from sonde.codegen.ir import Function, Imm, Operand, Reg
+from sonde.codegen.intermediate.builder import Builder
+from sonde.codegen.intermediate.ir import Function, Imm, Operand, Reg
 from sonde.codegen.routines.work import WORDS, at, get, put, repeat, step_of_loop, stop_if
 
 LENGTH = 0

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from sonde.codegen.builder import Builder
-from sonde.codegen.ir import Function, Imm
+from sonde.codegen.intermediate.builder import Builder
+from sonde.codegen.intermediate.ir import Function, Imm
 from sonde.codegen.routines.work import Work, at, get, put, repeat, step_of_loop, stop_if
 
 STATE, LENGTH, POSITION, START, END = range(0, 40, 8)

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from sonde.bpf.helpers import NUMBERS
-from sonde.codegen.builder import Builder
-from sonde.codegen.ir import Function, Imm, MapDescriptor, Operand, Reg, SlotAddress
+from sonde.codegen.intermediate.builder import Builder
+from sonde.codegen.intermediate.ir import Function, Imm, MapDescriptor, Operand, Reg, SlotAddress
 from sonde.codegen.routines.work import at, get, put, repeat, step_of_loop, stop_if
 from sonde.model.spec import UNWIND_BLOCKS, UNWIND_OBJECTS, UNWIND_PAGE, UNWIND_ROWS, UNWIND_RULES
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from sonde.bpf.helpers import NUMBERS
-from sonde.codegen.builder import Builder
-from sonde.codegen.ir import Function, FunctionAddress, Imm, MapDescriptor, Reg, SlotAddress
+from sonde.codegen.intermediate.builder import Builder
+from sonde.codegen.intermediate.ir import Function, FunctionAddress, Imm, MapDescriptor, Reg, SlotAddress
 from sonde.codegen.routines.work import step_of_loop, stop_if
 
 CHILLED = "chilled"

@@ -8,8 +8,8 @@ knows nothing about, so it goes through the loop's body once or twice, however l
 from __future__ import annotations
 
 from sonde.bpf.helpers import NUMBERS
-from sonde.codegen.builder import Builder
-from sonde.codegen.ir import FunctionAddress, Imm, Operand, Reg, SlotAddress
+from sonde.codegen.intermediate.builder import Builder
+from sonde.codegen.intermediate.ir import FunctionAddress, Imm, Operand, Reg, SlotAddress
 from sonde.typed import NamedTuple
 
 WORDS = 64

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from sonde.codegen.access import copy
-from sonde.codegen.faults import ILLEGAL_OPERATION, fault
-from sonde.codegen.generation import Generation
-from sonde.codegen.integers import pointer_place
-from sonde.codegen.ir import Imm, Operand
-from sonde.codegen.kernels import require_loops
-from sonde.codegen.places import Memory
+from sonde.codegen.basis.faults import ILLEGAL_OPERATION, fault
+from sonde.codegen.basis.generation import Generation
+from sonde.codegen.basis.kernels import require_loops
+from sonde.codegen.basis.places import Memory
+from sonde.codegen.expressions.access import copy
+from sonde.codegen.expressions.integers import pointer_place
+from sonde.codegen.intermediate.ir import Imm, Operand
 from sonde.codegen.routines.texts import BYTES, INPUT, LENGTH, MAPPED_ALONE, SIZE, TEXT
 from sonde.codegen.subroutines.results import get, moved, part_into, put
 from sonde.model import program as tree

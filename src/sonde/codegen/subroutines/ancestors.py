@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from sonde.codegen.generation import Generation
-from sonde.codegen.ir import Operand
-from sonde.codegen.structures import offset_of
+from sonde.codegen.basis.generation import Generation
+from sonde.codegen.expressions.structures import offset_of
+from sonde.codegen.intermediate.ir import Operand
 from sonde.model import program as tree
 from sonde.model.types import Struct
 

@@ -7,9 +7,9 @@ What is known of a thread goes with it, so no number of a process that has ended
 from __future__ import annotations
 
 from sonde.bpf import maps as kinds
-from sonde.codegen.generation import Generation
-from sonde.codegen.integers import trusted_argument
-from sonde.codegen.ir import Imm, MapDescriptor, Operand
+from sonde.codegen.basis.generation import Generation
+from sonde.codegen.expressions.integers import trusted_argument
+from sonde.codegen.intermediate.ir import Imm, MapDescriptor, Operand
 from sonde.model import program as tree
 from sonde.model.spec import FAMILY, MapSpec
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from sonde.codegen.generation import Generation
-from sonde.codegen.ir import Imm
-from sonde.codegen.kernels import require_loops
-from sonde.codegen.places import Memory
+from sonde.codegen.basis.generation import Generation
+from sonde.codegen.basis.kernels import require_loops
+from sonde.codegen.basis.places import Memory
+from sonde.codegen.expressions.strings import store_null
+from sonde.codegen.intermediate.ir import Imm
 from sonde.codegen.routines import json_values as routine
-from sonde.codegen.strings import store_null
 from sonde.codegen.subroutines.results import argument_in, get, layout, moved, part_into, put, routine_name
 from sonde.model import program as tree
 

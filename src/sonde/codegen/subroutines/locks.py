@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sonde.codegen.generation import Generation
-from sonde.codegen.integers import object_address
-from sonde.codegen.ir import Imm, Operand
-from sonde.codegen.structures import offset_of, read_member
+from sonde.codegen.basis.generation import Generation
+from sonde.codegen.expressions.integers import object_address
+from sonde.codegen.expressions.structures import offset_of, read_member
+from sonde.codegen.intermediate.ir import Imm, Operand
 from sonde.model import program as tree
 from sonde.model.types import Pointer, Struct, resolve
 

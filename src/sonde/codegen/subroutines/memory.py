@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from sonde.codegen.access import fetch_unchecked, zero
-from sonde.codegen.faults import BAD_ADDRESS, BAD_SIZE, fault_if
-from sonde.codegen.generation import Generation
-from sonde.codegen.integers import pointer_place, source_of
-from sonde.codegen.ir import Imm, Operand
-from sonde.codegen.places import Memory, Remote
-from sonde.codegen.region import allocate, bounded, size_of_region, span
-from sonde.codegen.strings import characters, characters_into
+from sonde.codegen.basis.faults import BAD_ADDRESS, BAD_SIZE, fault_if
+from sonde.codegen.basis.generation import Generation
+from sonde.codegen.basis.places import Memory, Remote
+from sonde.codegen.expressions.access import fetch_unchecked, zero
+from sonde.codegen.expressions.integers import pointer_place, source_of
+from sonde.codegen.expressions.region import allocate, bounded, size_of_region, span
+from sonde.codegen.expressions.strings import characters, characters_into
+from sonde.codegen.intermediate.ir import Imm, Operand
 from sonde.model import program as tree
 from sonde.model.types import String, resolve
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sonde.codegen.faults import ILLEGAL_OPERATION, fault_if
-from sonde.codegen.generation import Generation
-from sonde.codegen.ir import Imm, Operand
-from sonde.codegen.kernels import require_loops
-from sonde.codegen.places import Memory
+from sonde.codegen.basis.faults import ILLEGAL_OPERATION, fault_if
+from sonde.codegen.basis.generation import Generation
+from sonde.codegen.basis.kernels import require_loops
+from sonde.codegen.basis.places import Memory
+from sonde.codegen.intermediate.ir import Imm, Operand
 from sonde.codegen.routines import bases, characters
 from sonde.codegen.routines.texts import DIGITS, LENGTH, SIZE, TEXT
 from sonde.codegen.subroutines.results import argument_in, get, layout, moved, part_into, put, routine_name

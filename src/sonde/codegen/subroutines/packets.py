@@ -7,11 +7,11 @@ for the versions of IP, 1 for Ethernet. What is behind the end of the packet is 
 
 from __future__ import annotations
 
-from sonde.codegen.generation import Generation
-from sonde.codegen.ir import Imm, Operand
-from sonde.codegen.kernels import require_loops
-from sonde.codegen.packet_access import passing_packet
-from sonde.codegen.places import Memory
+from sonde.codegen.basis.generation import Generation
+from sonde.codegen.basis.kernels import require_loops
+from sonde.codegen.basis.places import Memory
+from sonde.codegen.expressions.packet_access import passing_packet
+from sonde.codegen.intermediate.ir import Imm, Operand
 from sonde.codegen.routines.texts import INPUT, SIZE
 from sonde.codegen.subroutines import addresses
 from sonde.codegen.subroutines.results import moved

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from sonde.codegen.access import zero
-from sonde.codegen.faults import BAD_ADDRESS, USER_ACCESS, fault_if
-from sonde.codegen.generation import Generation
-from sonde.codegen.integers import object_address
-from sonde.codegen.ir import Imm, Operand
-from sonde.codegen.kernels import has_loops
-from sonde.codegen.places import Memory
+from sonde.codegen.basis.faults import BAD_ADDRESS, USER_ACCESS, fault_if
+from sonde.codegen.basis.generation import Generation
+from sonde.codegen.basis.kernels import has_loops
+from sonde.codegen.basis.places import Memory
+from sonde.codegen.expressions.access import zero
+from sonde.codegen.expressions.integers import object_address
+from sonde.codegen.expressions.strings import limit
+from sonde.codegen.expressions.structures import offset_of
+from sonde.codegen.intermediate.ir import Imm, Operand
 from sonde.codegen.routines.paths import BUFFER_SIZE, PATH_MAX, Offsets
-from sonde.codegen.strings import limit
-from sonde.codegen.structures import offset_of
 from sonde.model import program as tree
 
 _TOLD = "paths"

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from sonde.codegen.access import zero
-from sonde.codegen.arithmetic import signed
-from sonde.codegen.faults import BAD_ADDRESS, USER_ACCESS, fault_if
-from sonde.codegen.generation import Generation
-from sonde.codegen.ir import Imm, Operand
-from sonde.codegen.places import Memory
-from sonde.codegen.resident import read_user
-from sonde.codegen.strings import limit
+from sonde.codegen.basis.faults import BAD_ADDRESS, USER_ACCESS, fault_if
+from sonde.codegen.basis.generation import Generation
+from sonde.codegen.basis.places import Memory
+from sonde.codegen.expressions.access import zero
+from sonde.codegen.expressions.resident import read_user
+from sonde.codegen.expressions.strings import limit
+from sonde.codegen.intermediate.arithmetic import signed
+from sonde.codegen.intermediate.ir import Imm, Operand
 from sonde.model import program as tree
 
 _LOW_SEVEN = 0x7F7F7F7F7F7F7F7F

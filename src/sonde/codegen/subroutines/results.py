@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from sonde.codegen.access import as_number, zero
-from sonde.codegen.generation import Generation
-from sonde.codegen.ir import Imm, Operand
-from sonde.codegen.places import Memory
+from sonde.codegen.basis.generation import Generation
+from sonde.codegen.basis.places import Memory
+from sonde.codegen.expressions.access import as_number, zero
+from sonde.codegen.expressions.strings import characters, copy_characters, limit
+from sonde.codegen.intermediate.ir import Imm, Operand
 from sonde.codegen.routines.work import Work
-from sonde.codegen.strings import characters, copy_characters, limit
 from sonde.model import program as tree
 
 

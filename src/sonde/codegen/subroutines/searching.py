@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sonde.codegen.faults import BAD_ADDRESS, fault_if
-from sonde.codegen.generation import Generation
-from sonde.codegen.ir import Imm, Operand
-from sonde.codegen.kernels import require_loops
-from sonde.codegen.places import Memory
+from sonde.codegen.basis.faults import BAD_ADDRESS, fault_if
+from sonde.codegen.basis.generation import Generation
+from sonde.codegen.basis.kernels import require_loops
+from sonde.codegen.basis.places import Memory
+from sonde.codegen.expressions.strings import characters, copy_characters, store_null
+from sonde.codegen.intermediate.ir import Imm, Operand
 from sonde.codegen.routines import tokens
 from sonde.codegen.routines.searching import FOUND, LENGTH, SOUGHT_LENGTH, START, STEP
-from sonde.codegen.strings import characters, copy_characters, store_null
 from sonde.codegen.subroutines.results import argument_in, get, layout, moved, part_into, put, routine_name
 from sonde.model import program as tree
 from sonde.model.walk import is_zero

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from sonde.codegen.access import zero
-from sonde.codegen.faults import BAD_INDEX, fault_if
-from sonde.codegen.generation import Generation
-from sonde.codegen.ir import Imm, Operand
-from sonde.codegen.kernels import require_loops
-from sonde.codegen.places import Memory, Remote
-from sonde.codegen.resident import read_user, require_read
+from sonde.codegen.basis.faults import BAD_INDEX, fault_if
+from sonde.codegen.basis.generation import Generation
+from sonde.codegen.basis.kernels import require_loops
+from sonde.codegen.basis.places import Memory, Remote
+from sonde.codegen.expressions.access import zero
+from sonde.codegen.expressions.resident import read_user, require_read
+from sonde.codegen.expressions.strings import characters, copy_characters, limit, read, string_length
+from sonde.codegen.intermediate.ir import Imm, Operand
 from sonde.codegen.routines.characters import LENGTH as CASE_LENGTH
-from sonde.codegen.strings import characters, copy_characters, limit, read, string_length
 from sonde.codegen.subroutines.results import argument_in, get, layout, moved, part_into, put, routine_name
 from sonde.model import program as tree
 

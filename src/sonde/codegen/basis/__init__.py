@@ -1,0 +1,1 @@
+"""What the files that generate a program's parts stand on."""

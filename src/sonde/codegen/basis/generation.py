@@ -1,0 +1,435 @@
+"""One BPF program while it is generated: what the files that generate its parts share.
+
+Expressions are evaluated through `value` (into a register or constant), `place` (an lvalue's whereabouts),
+`string_into` (a string straight into memory) and `branch` (a condition, into jumps), each of which looks up the
+function for the kind of node in a table that `codegen/handlers.py` puts together. So the parts import this file, not
+each other.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+
+from sonde.bpf.helpers import NUMBERS
+from sonde.codegen.basis.maps import MapPool
+from sonde.codegen.basis.places import Memory, Place
+from sonde.codegen.basis.repeating import Repeating
+from sonde.codegen.basis.settings import Settings
+from sonde.codegen.intermediate.builder import Builder
+from sonde.codegen.intermediate.ir import Base, CallArgument, Imm, MapDescriptor, Operand, Reg, Slot, SlotAddress
+from sonde.model.errors import DError, Position
+from sonde.model.probe import Probe
+from sonde.model.program import Aggregation, Clause, Expr, Statement, Variable
+from sonde.model.spec import ACTIVE, COUNTERS, Field
+from sonde.model.target import Target
+from sonde.model.type_table import TypeTable
+from sonde.model.types import Type
+from sonde.typed import NamedTuple, Protocol
+
+
+class Unsupported(DError):  # noqa: N818 - it is a DError with a fixed tag
+    """The program is right, but this part of the language is not compiled."""
+
+    def __init__(self, what: str, position: Position) -> None:
+        super().__init__("D_UNKNOWN", f"{what} is not supported by this engine", position)
+
+
+class ProbeIndex(NamedTuple):
+    """How a program numbers its probes: `places` by probe identifier, all less than `size`.
+
+    `attachments` are the probes to attach to, each with its cookie. `arguments` is how many arguments of each the
+    program's own table has the places of.
+    """
+
+    size: int
+    places: dict[int, int]
+    attachments: tuple[tuple[Probe, int], ...]
+    arguments: int = 0
+
+
+class Context(Protocol):
+    """How a kind of firing becomes a probe's arguments: one for each file in `codegen/firings/`."""
+
+    kind: int
+    attach_type: int
+    attach_to: str | None
+    has_kernel_stack: bool
+    own_frames: int
+    """Frames of a kernel stack that are the program's and its caller's, not the probed code's; -1 where that of the
+    probed function is missing."""
+    is_user: bool
+    """Whether the probed code is that of a process, so that a program may wait for its pages."""
+    probes: tuple[Probe, ...]
+    index: ProbeIndex
+
+    def enter(self, g: Generation) -> Operand:
+        """Code at the start: leave if the firing is not for us; return the index into `probes`."""
+
+    def argument(self, g: Generation, number: int) -> Operand:
+        """arg0 ... arg9, 64 bits."""
+
+    def typed_argument(self, g: Generation, number: int, type_: Type) -> Operand | Place:
+        """args[number] as the probe has it: a value, or the place of an object."""
+
+    def errno(self, g: Generation) -> Operand:
+        """The error number of a system call that is returning, else 0."""
+
+    def is_trusted(self, number: int) -> bool:
+        """Whether args[number] is a pointer that programs may load through directly."""
+
+
+class Handlers(NamedTuple):
+    """Functions by the type of the node they are for."""
+
+    values: dict[type, Callable[[Generation, Expr], Operand]]
+    places: dict[type, Callable[[Generation, Expr], Place]]
+    strings: dict[type, Callable[[Generation, Expr, Memory, int], None]]
+    conditions: dict[type, Callable[[Generation, Expr, int, int], None]]
+    statements: dict[type, Callable[[Generation, Statement], None]]
+
+
+class Shared(NamedTuple):
+    """What all programs of one compilation have in common. `scratch` has the ids of variables that hold pointers into
+    scratch memory. `variables` has the map and offset of each, `aggregations` the map of each and, if that is an array
+    of maps, the index there. `frames` is how many scratch frames a CPU has.
+    `has_functions`: there are probes of kernel functions, and other programs that may call those. `error_loops`: there
+    are loops in clauses of ERROR. `has_open`: some probes are found while tracing."""
+
+    target: Target
+    settings: Settings
+    maps: MapPool
+    variables: dict[Variable, tuple[str, int]]
+    aggregations: dict[Aggregation, tuple[str, int | None]]
+    keys: dict[Variable | Aggregation, tuple[tuple[Field, ...], int]]
+    replaceable: frozenset[Aggregation]
+    nullable: frozenset[Variable]
+    scratch: Mapping[int, bool]
+    strings: dict[bytes, int]
+    kernel_type: Callable[[str, str], Type | None]
+    name_width: int
+    types: TypeTable
+    frames: int
+    has_functions: bool
+    error_loops: bool
+    has_open: bool = False
+
+
+class Generation:
+    """The state of one program's generation."""
+
+    def __init__(self, name: str, context: Context, shared: Shared, handlers: Handlers, parameters: int = 1) -> None:
+        self.b = Builder(name, parameters)
+        self.context = context
+        self.shared = shared
+        self.handlers = handlers
+        self.positions: list[Position | None] = [None]
+        self.locals: dict[Variable, Place] = {}
+        self.element_keys: dict[int, tuple[str, Memory]] = {}
+        self.subscripts: dict[int, Operand] = {}
+        self.writable: dict[int, Memory] = {}
+        self.clause: Clause | None = None
+        self.probe_index: Operand = Imm(0)
+        self.mask_words = 0
+        self.site_masks: tuple[tuple[int, ...], ...] = ()
+        """The words of the mask that a site has of each of the probes, where sites are not known yet."""
+        self.table = f"probes_{name}"[:15]
+        self.in_memory: set[Variable] = set()
+        self.leave = self.b.label()
+        self.exit = self.b.label()
+        self.record: Record | None = None
+        self.scratch = Scratch(reserved=IN_USE)
+        self.region_memory: Memory | None = None
+        self.region: Region | None = None
+        self.carrying: Carrying | None = None
+        self.tokens: Memory | None = None
+        self.token_start: Reg | None = None
+        """Where strtok() went on when the clause last could not be begun again from before
+        (`codegen/clauses/deferral.py`)."""
+        self.storage_version = 0
+        self.fault: Fault | None = None
+        self.fields: deque[Field] = deque()
+        self.is_error_routine = False
+        self.may_sleep = False
+        self.sleeps = False
+        self.activity = ACTIVE
+        self.parameters: tuple[Reg, ...] = self.b.function.parameters
+        self.finish = 0
+        self.loop: Loop | None = None
+        self.turns: Memory | None = None
+        self.subprograms: dict[str, Generation] = {}
+        self.caller_at: int | None = None
+        """Where the address of a process's function's caller is (`codegen/expressions/callers.py`)."""
+        self.shares_clock = False
+        self.clock: Reg | None = None
+        self.speculation: Reg | None = None
+        self.has_exited: Reg | None = None
+        self.sampled: Reg | None = None
+        self.result: Operand = Imm(0)
+        self.deferral: Deferral | None = None
+        self.resumed: Reg | None = None
+        """Where a firing that was broken off goes on (`deferral.WHERE`), in the program that does so."""
+        self.done: Reg | None = None
+        """How far the clause has got, or, where it goes on, had got."""
+        self.firing_time: Reg | None = None
+        """When the firing happened, in ns, where that is not when its program runs."""
+        self.lacks: Mapping[str, str] = {}
+        """Helpers that programs of this kind may not call, and what that denies to D."""
+
+    @property
+    def ctx(self) -> Reg:
+        return self.parameters[0]
+
+    # Nodes
+
+    def value(self, expression: Expr) -> Operand:
+        """The expression in a register, extended to 64 bits as its type says."""
+        return self.handlers.values[type(expression)](self, expression)
+
+    def place(self, expression: Expr) -> Place:
+        """Where the object that an lvalue denotes is."""
+        handler = self.handlers.places.get(type(expression))
+        if handler is None:
+            raise Unsupported("the address of this expression", expression.position)
+        return handler(self, expression)
+
+    def string_into(self, expression: Expr, memory: Memory, capacity: int) -> None:
+        """The string at `memory`: its characters, then zeros up to `capacity` bytes, at least one."""
+        self.handlers.strings[type(expression)](self, expression, memory, capacity)
+
+    def branch(self, expression: Expr, then: int, otherwise: int) -> None:
+        """Go to `then` if the expression is true, else to `otherwise`."""
+        handler = self.handlers.conditions.get(type(expression))
+        if handler is not None:
+            handler(self, expression, then, otherwise)
+        else:
+            self.b.branch("ne", self.value(expression), Imm(0), then, otherwise)
+
+    def statement(self, statement: Statement) -> None:
+        self.at(statement.position)
+        self.handlers.statements[type(statement)](self, statement)
+
+    def at(self, position: Position) -> None:
+        """Code from here on is for this source position."""
+        if self.positions[-1] != position:
+            self.positions.append(position)
+        self.b.position = len(self.positions) - 1
+
+    # Helpers and maps
+
+    def call(self, name: str, *arguments: CallArgument, pure: str = "") -> Reg:
+        """Call a BPF helper by its name without `bpf_`. Raises DError where the program may not."""
+        if name in self.lacks:
+            text = f"{self.lacks[name]} at {self.context.probes[0]}: the kernel has no bpf_{name} for such programs"
+            raise DError("D_UNKNOWN", text, self.positions[-1] or Position(None, 1, 1))
+        return self.b.call(NUMBERS[name], *arguments, pure=pure)
+
+    def routine(self, name: str, *arguments: CallArgument, pure: str = "") -> Reg:
+        """Call a subprogram of `routines/`, which is then linked in."""
+        return self.b.call_local(name, *arguments, pure=pure)
+
+    def count(self, counter: str) -> None:
+        """Add one to a loss counter of this CPU."""
+        slot = self.b.slot(8)
+        # A whole word, though keys have half of one: what a slot held before matters no more, to the verifier either.
+        self.b.store(slot, 0, 8, Imm(0))
+        counters = MapDescriptor(self.shared.maps.counters())
+        value = self.call("map_lookup_elem", counters, SlotAddress(slot))
+        with self.b.when("ne", value, Imm(0)):
+            self.b.atomic_add(value, 8 * COUNTERS.index(counter), Imm(1))
+        self.b.release(slot)
+
+    def current_task(self) -> Reg:
+        """The current thread's task_struct, a trusted pointer."""
+        return self.call("get_current_task_btf", pure="task")
+
+    def argument_of(self, base: Base, offset: int) -> CallArgument:
+        """The address base + offset, as an argument of a call."""
+        if isinstance(base, Slot):
+            return SlotAddress(base, offset)
+        moved = self.b.alu("add", base, Imm(offset))
+        assert isinstance(moved, Reg)
+        return moved
+
+    def address(self, memory: Memory) -> Reg:
+        """The address of memory in a register."""
+        if isinstance(memory.base, Slot):
+            return self.b.address(memory.base, memory.offset)
+        moved = self.b.alu("add", memory.base, Imm(memory.offset))
+        assert isinstance(moved, Reg)
+        return moved
+
+    # Temporary memory
+
+    def temporary(self, size: int) -> Memory:
+        """Memory until the end of the statement: on the stack if small, else in this firing's scratch frame."""
+        if size <= STACK_OBJECT and sum(s.size for s in self.scratch.slots) + size <= STACK_TEMPORARIES:
+            slot = self.b.slot(size)
+            self.scratch.slots.append(slot)
+            return Memory(slot, 0)
+        return self.framed(size)
+
+    def framed(self, size: int) -> Memory:
+        """Temporary memory that is never on the stack: programs may write at offsets known only when they run."""
+        if self.scratch.base is None:
+            self.scratch.base = self.b.register()
+        return Memory(self.scratch.base, self.scratch.take(size))
+
+    @contextmanager
+    def released(self) -> Iterator[None]:
+        """Temporaries that are taken within the `with` block are free behind it."""
+        kept, offset = len(self.scratch.slots), self.scratch.mark()
+        yield
+        for slot in self.scratch.slots[kept:]:
+            self.b.release(slot)
+        del self.scratch.slots[kept:]
+        self.scratch.back_to(offset)
+
+    def lasting(self, size: int) -> Memory:
+        """Scratch memory until the end of the firing, for clause-local objects."""
+        if self.scratch.base is None:
+            self.scratch.base = self.b.register()
+        return Memory(self.scratch.base, self.scratch.keep(size))
+
+    def number_box(self) -> Memory:
+        """Eight bytes of scratch memory: what is stored there comes back as a plain number."""
+        return self.framed(8)
+
+    def release_temporaries(self) -> None:
+        for slot in self.scratch.slots:
+            self.b.release(slot)
+        self.scratch.slots.clear()
+        self.scratch.reset()
+
+    def intern(self, text: bytes) -> int:
+        """The number of a string that records name by number."""
+        return self.shared.strings.setdefault(text, len(self.shared.strings))
+
+
+class Deferral(NamedTuple):
+    """The clauses of a program whose firings may be broken off (`codegen/clauses/deferral.py`): their numbers by id,
+    from 1; what of a clause that reads the process's memory may be repeated, by id; and where the clause-local
+    variables are kept that more than one clause uses, the state of strtok(), and the scratch memory that clauses leave
+    to others."""
+
+    numbers: Mapping[int, int]
+    repeats: Mapping[int, Repeating]
+    kept: Mapping[Variable, int]
+    tokens: int | None
+    region: int | None
+
+
+STACK_OBJECT = 64
+"""Larger temporaries go to scratch memory: 512 bytes of stack are soon gone."""
+
+STACK_TEMPORARIES = 160
+"""What all temporaries of one statement may take of the stack, the rest goes to scratch memory."""
+
+
+IN_USE = 8
+"""The bytes at the beginning of a frame that say whether a firing holds it."""
+
+
+class Scratch:
+    """The layout of this firing's frame of per-CPU scratch memory; `base` points to it once somebody needs it."""
+
+    def __init__(self, base: Reg | None = None, reserved: int = 0) -> None:
+        self.base = base
+        self.slots: list[Slot] = []
+        self.size = reserved
+        self._lasting = reserved
+        self._next = reserved
+
+    @property
+    def reserved(self) -> int:
+        """The bytes that `reset` does not give back."""
+        return self._lasting
+
+    def take(self, size: int) -> int:
+        offset = self._next
+        self._next += (size + 7) & ~7
+        self.size = max(self.size, self._next)
+        return offset
+
+    def keep(self, size: int) -> int:
+        """Memory behind everything in use now that `reset` will not give back."""
+        offset = self.take(size)
+        self._lasting = self._next
+        return offset
+
+    def mark(self) -> int:
+        """Where free memory begins."""
+        return self._next
+
+    def back_to(self, mark: int) -> None:
+        """Give back what was taken since `mark`, but for lasting memory."""
+        self._next = max(mark, self._lasting)
+
+    def reset(self) -> None:
+        self._next = self._lasting
+
+
+class Record(NamedTuple):
+    """The record being written: where it begins, whether that is the ring (1) or a spare (0), and the bytes of its
+    fixed part.
+
+    One that is built in scratch memory instead has None for `reserved`. If it has long strings, `tail` counts the bytes
+    that they take behind the fixed part, at most `most_tail`. If it ends in a packet, `appended` counts the bytes that
+    the kernel is to put behind all that, and `packet` is the field for it; they are of the packet that the program is
+    run for, or of `skb`, a struct sk_buff that the verifier knows as one.
+    """
+
+    base: Reg
+    reserved: Reg | None
+    fixed: int
+    tail: Reg | None = None
+    most_tail: int = 0
+    appended: Reg | None = None
+    packet: Field | None = None
+    skb: Operand | None = None
+
+
+class Carrying(NamedTuple):
+    """The scratch memory that clauses of a firing leave to those behind (`codegen/expressions/region.py`): the
+    clause-local variables that point there, the clauses that set these, the bytes of all, and a word of the frame with
+    how many are taken."""
+
+    variables: frozenset[Variable]
+    givers: frozenset[int]
+    size: int
+    taken: Memory
+
+
+class Region(NamedTuple):
+    """A clause's scratch memory (`codegen/expressions/region.py`): `memory` is where it begins, `address` the same as a
+    number, `top` how many bytes are allocated."""
+
+    memory: Memory
+    address: Operand
+    top: Reg
+    size: int
+
+    @property
+    def mask(self) -> int:
+        """2**n - 1, at least `size`: what can be masked out of an offset within the region."""
+        return (1 << self.size.bit_length()) - 1
+
+
+class Loop(NamedTuple):
+    """The function of a loop's body (`codegen/clauses/loops.py`): where `continue` and `break` go, and what it shares
+    with the function whose loop it is: a stack slot of that, and memory in the scratch frame."""
+
+    step: int
+    stop: int
+    environment: Reg
+    memory: Memory
+
+
+class Fault(NamedTuple):
+    """Where a fault in the clause goes, with the registers that say what happened."""
+
+    label: int
+    code: Reg
+    value: Reg
+    pc: Reg

@@ -1,0 +1,123 @@
+"""What a program does with its aggregations and arrays, gathered before code is generated."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from sonde.codegen.basis.settings import Settings
+from sonde.codegen.basis.shapes import Use, key_fields
+from sonde.model import program as tree
+from sonde.model.probe import Probe, RawTracepoint
+from sonde.model.program import Aggregation, Clause, Variable
+from sonde.model.spec import Field
+from sonde.model.types import Pointer, Struct, resolve
+from sonde.model.walk import nodes
+
+Keys = dict[Variable | Aggregation, tuple[tuple[Field, ...], int]]
+
+
+def gather_keys(clauses: Sequence[Clause], settings: Settings) -> Keys:
+    """The key layout of every associative array and aggregation, wide enough for all its uses."""
+    uses: dict[Variable | Aggregation, list[Use]] = {}
+    for clause in clauses:
+        for node in nodes(clause):
+            if isinstance(node, tree.Aggregate):
+                uses.setdefault(node.aggregation, []).append((node.keys, clause.probes))
+            elif isinstance(node, tree.Element):
+                uses.setdefault(node.variable, []).append((node.keys, clause.probes))
+    shared = shares_map(what for what in uses if isinstance(what, Variable))
+    keys = {what: key_fields(found, settings, _start(what, shared)) for what, found in uses.items()}
+    if shared:
+        size = max(size for what, (_, size) in keys.items() if isinstance(what, Variable))
+        keys |= {what: (fields, size) for what, (fields, _) in keys.items() if isinstance(what, Variable)}
+    return keys
+
+
+def shares_map(arrays: Iterable[Variable]) -> bool:
+    """Whether the associative arrays are too many for a hash map each: they are then in one, told apart by a number
+    that their keys begin with."""
+    return len(set(arrays)) > MAPS_FOR_ARRAYS
+
+
+MAPS_FOR_ARRAYS = 32
+"""A program may use 64 maps (MAX_USED_MAPS, include/linux/bpf_verifier.h), aggregations and its own included."""
+
+
+def _start(what: Variable | Aggregation, shared: bool) -> int:
+    """Where the elements of the tuple begin in a key: behind the array's number and the thread's."""
+    if not isinstance(what, Variable):
+        return 0
+    return (8 if shared else 0) + (8 if what.scope == "self" else 0)
+
+
+def gather_replaceable(clauses: Sequence[Clause]) -> frozenset[Aggregation]:
+    """Aggregations whose map must be replaceable: keys are removed, or a value is cleared that is no sum."""
+    found = set()
+    for clause in clauses:
+        for node in nodes(clause):
+            if isinstance(node, tree.Trunc) or (
+                isinstance(node, tree.Clear) and node.aggregation.function in ("min", "max")
+            ):
+                found.add(node.aggregation)
+    return frozenset(found)
+
+
+def captures(clauses: Sequence[Clause]) -> bool:
+    """Whether bytes of packets are to follow any of the records."""
+    acts = ((node, each.probes) for each in clauses for node in nodes(each) if isinstance(node, tree.Act))
+    return any(act.name == "capture" or known_packet(act, probes) is not None for act, probes in acts)
+
+
+def known_packet(act: tree.Act, probes: Sequence[Probe]) -> int | None:
+    """Which of the probe's arguments a pcap() records, where the kernel knows that it is a packet: at tracepoints that
+    have it as an argument."""
+    if act.name != "pcap" or not all(isinstance(probe.firing, RawTracepoint) for probe in probes):
+        return None
+    packet = act.arguments[0]
+    while isinstance(packet, tree.Cast):
+        packet = packet.operand
+    if not isinstance(packet, tree.Argument):
+        return None
+    pointer = resolve(packet.type)
+    target = resolve(pointer.to) if isinstance(pointer, Pointer) else None
+    return packet.number if isinstance(target, Struct) and target.name == "sk_buff" else None
+
+
+def uses_arguments(clauses: Sequence[Clause]) -> bool:
+    """Whether any of the clauses looks at the probe's arguments."""
+    return bool(arguments_used(clauses))
+
+
+def arguments_used(clauses: Sequence[Clause]) -> frozenset[int]:
+    """The numbers of the arguments that any of the clauses looks at."""
+    found = set()
+    for clause in clauses:
+        for node in nodes(clause):
+            if isinstance(node, tree.Argument):
+                found.add(node.number)
+            elif isinstance(node, tree.Builtin) and node.name.startswith("arg") and node.name[3:].isdigit():
+                found.add(int(node.name[3:]))
+    return frozenset(found)
+
+
+def typed_arguments(clauses: Sequence[Clause]) -> int:
+    """How many of the probe's typed arguments the clauses look at, from the first to the last that they do."""
+    used = (node.number for clause in clauses for node in nodes(clause) if isinstance(node, tree.Argument))
+    return max(used, default=-1) + 1
+
+
+def samples(clauses: Iterable[Clause]) -> bool:
+    """Whether any of the clauses may let a perf event's own sample through."""
+    return any(isinstance(node, tree.Act) and node.name == "sample" for clause in clauses for node in nodes(clause))
+
+
+def reads_member(clauses: Iterable[Clause], offset: int) -> bool:
+    """Whether any of the clauses looks at what is at that offset of the object that `args[0]` points to."""
+    return any(
+        isinstance(node, tree.MemberOf)
+        and isinstance(node.object, tree.Deref)
+        and isinstance(node.object.pointer, tree.Argument)
+        and node.member.offset == 8 * offset
+        for clause in clauses
+        for node in nodes(clause)
+    )

@@ -1,0 +1,1 @@
+"""Clauses: their statements in order, loops, and firings that go on later."""

@@ -1,0 +1,205 @@
+"""A clause as code: predicate, statements with their records, and what happens when one of them faults."""
+
+from __future__ import annotations
+
+from sonde.codegen.basis.faults import packed
+from sonde.codegen.basis.generation import Fault, Generation
+from sonde.codegen.basis.names import MASK_BITS, clause_mask, probe_id
+from sonde.codegen.basis.places import Held
+from sonde.codegen.clauses import carried, deferral, loops
+from sonde.codegen.expressions import clock, region
+from sonde.codegen.expressions.integers import can_be_forgotten, forgotten
+from sonde.codegen.intermediate.ir import Imm, Operand
+from sonde.codegen.records import writing
+from sonde.codegen.records.parts import Branching, Leaving, Looping, Part, Parts, Straight, is_speculating
+from sonde.codegen.records.plan import CLOSING
+from sonde.model import program as tree
+from sonde.model.program import Clause, Variable
+from sonde.model.types import is_signed
+from sonde.model.walk import below, nodes
+
+ERROR_ROUTINE = "error_clauses"
+
+Planned = tuple[Clause, Parts]
+
+
+def generate(g: Generation, planned: Planned, bit: int | None) -> None:
+    """The clause's code; where `bit` is given, only for probes whose mask has it."""
+    clause, parts = planned
+    g.clause = clause
+    g.at(clause.position)
+    end = g.b.label()
+    if bit is not None:
+        wanted = g.b.label()
+        word, place = divmod(bit, MASK_BITS)
+        g.b.branch("set", clause_mask(g, word), Imm(1 << place), wanted, end)
+        g.b.place(wanted)
+    deferral.begin_clause(g, clause, end)
+    failed = g.b.label()
+    g.finish = g.b.label()
+    g.fault = Fault(failed, g.b.register(), g.b.register(), g.b.register())
+    g.shares_clock = clock.is_shared(clause)
+    g.clock = None
+    g.region = None
+    scratch_first = region.is_used_first(g, clause)
+    if scratch_first:
+        region.begin(g)
+    if clause.predicate is not None:
+        body = g.b.label()
+        deferral.begin_predicate(g, body)
+        if g.shares_clock:
+            clock.prepare_predicate(g, clause.predicate)
+        g.branch(clause.predicate, body, end)
+        g.b.place(body)
+        g.release_temporaries()
+    if not scratch_first and region.is_used(g, clause):
+        region.begin(g)
+    deferral.begin_body(g)
+    g.speculation = g.b.copy(Imm(0)) if is_speculating(clause) else None
+    g.has_exited = g.b.copy(Imm(0)) if _may_exit(clause) else None
+    _parts(g, parts)
+    g.at(clause.position)
+    g.b.place(g.finish)
+    carried.end(g, clause)
+    if g.has_exited is not None:
+        # No later clause of the firing runs after exit().
+        g.b.branch("ne", g.has_exited, Imm(0), g.exit)
+    g.b.jump(end)
+    g.b.place(failed)
+    deferral.defer(g, clause)
+    carried.end(g, clause)
+    _report(g, clause)
+    g.b.place(end)
+
+
+def _parts(g: Generation, parts: Parts) -> None:
+    for part in parts:
+        _PARTS[type(part)](g, part)
+
+
+def _straight(g: Generation, part: Part) -> None:
+    """Statements one after the other, written into their record if they have one."""
+    assert isinstance(part, Straight)
+    assert g.fault is not None
+    first = part.statements[0] if part.statements else None
+    if isinstance(first, tree.Act) and first.name in CLOSING:
+        assert part.record is not None
+        _prepare(g, first)
+        from sonde.codegen.records import commits  # few programs have it
+
+        commits.close(g, first, part.record)
+        g.release_temporaries()
+        return
+    if part.record is None:
+        _statements(g, part)
+        return
+    before, abandon, end = g.fault, g.b.label(), g.b.label()
+    writing.begin(g, part.record)
+    g.fault = before._replace(label=abandon)
+    _statements(g, part)
+    writing.submit(g)
+    g.b.jump(end)
+    g.b.place(abandon)
+    writing.discard(g)
+    g.b.jump(before.label)
+    g.b.place(end)
+    g.fault = before
+    g.record = None
+
+
+def _statements(g: Generation, part: Straight) -> None:
+    for statement in part.statements:
+        with deferral.once(g, statement):
+            _prepare(g, statement)
+            g.statement(statement)
+            g.release_temporaries()
+
+
+def _prepare(g: Generation, statement: tree.Statement) -> None:
+    g.at(statement.position)
+    deferral.reach(g, statement)
+    if g.shares_clock:
+        clock.prepare(g, statement)
+
+
+def _branching(g: Generation, part: Part) -> None:
+    assert isinstance(part, Branching)
+    _prepare(g, part.statement)
+    then, otherwise, end = g.b.label(), g.b.label(), g.b.label()
+    g.branch(part.statement.test, then, otherwise)
+    g.release_temporaries()
+    g.b.place(then)
+    _parts(g, part.then)
+    g.b.jump(end)
+    g.b.place(otherwise)
+    _parts(g, part.otherwise)
+    g.b.place(end)
+    _forget_assigned(g, part.statement)
+
+
+def _forget_assigned(g: Generation, statement: tree.If) -> None:
+    """The clause-local integers that are set on one of two paths, where these come together (`integers.forgotten`)."""
+    known: dict[Variable, bool] = {}
+    for node in below(statement):
+        if isinstance(node, (tree.Assign, tree.Increment)) and isinstance(node.target, tree.Var):
+            variable = node.target.variable
+            known[variable] = known.get(variable, False) or _is_known(node)
+    for variable, is_known in known.items():
+        place = g.locals.get(variable)
+        if isinstance(place, Held) and can_be_forgotten(variable.type):
+            g.b.move(place.register, forgotten(g, place.register, is_signed(variable.type)))
+        elif isinstance(place, Held) and is_known:
+            # It may be an address that the verifier tracks, which the stack would give back as such or not at all.
+            box = g.number_box()
+            g.b.store(box.base, box.offset, 8, place.register)
+            g.b.move(place.register, g.b.load(box.base, box.offset, 8))
+
+
+def _is_known(node: tree.Assign | tree.Increment) -> bool:
+    """Whether the verifier may know the value: a constant, or one more than what it knows."""
+    if isinstance(node, tree.Increment) or node.op is not None:
+        return True
+    value = node.value
+    while isinstance(value, tree.Cast):
+        value = value.operand
+    return isinstance(value, tree.Const)
+
+
+def _looping(g: Generation, part: Part) -> None:
+    assert isinstance(part, Looping)
+    _prepare(g, part.statement)
+    loops.generate(g, part, _parts)
+
+
+def _leaving(g: Generation, part: Part) -> None:
+    assert isinstance(part, Leaving)
+    assert g.loop is not None
+    g.b.jump(g.loop.stop if part.statement.is_break else g.loop.step)
+
+
+_PARTS = {Straight: _straight, Branching: _branching, Looping: _looping, Leaving: _leaving}
+
+
+def _may_exit(clause: Clause) -> bool:
+    return any(isinstance(node, tree.Exit) for node in nodes(clause))
+
+
+def epid(g: Generation, clause: Clause) -> Operand:
+    """Clause in the lower half, probe in the upper."""
+    return g.b.alu("or", g.b.alu("lsh", probe_id(g), Imm(32)), Imm(clause.id))
+
+
+def _report(g: Generation, clause: Clause) -> None:
+    """Run the ERROR clauses, one of which may call exit(); a fault in one of these is only counted."""
+    assert g.fault is not None
+    if g.is_error_routine:
+        g.count("errors")
+        return
+    if clause.is_hidden:
+        # The program did not write it, and could not make anything of the fault.
+        return
+    which = epid(g, clause)
+    budget = g.address(g.turns) if g.turns is not None else Imm(0)
+    g.b.call_local(ERROR_ROUTINE, g.ctx, g.b.in_register(which), g.b.in_register(packed(g)), g.fault.value, budget)
+    state = g.b.map_value(g.shared.maps.state())
+    g.b.branch("ne", g.b.load(state, 0, 4), Imm(g.activity), g.exit)

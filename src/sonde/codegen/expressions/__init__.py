@@ -1,0 +1,1 @@
+"""Expressions of D: values, strings, places, and the variables that keep them."""

@@ -1,0 +1,157 @@
+"""The direct caller of a process's function where frame pointers do not lead to it.
+
+Before a function has made its frame, and in one that makes none, the frame pointer is that of its caller, and a walk
+along frame pointers has the caller's caller next. But at a function's first instruction the return address is at the
+stack pointer, and at others frame descriptions say how far above it (`ReturnPlace`).
+
+From Linux 6.11 on the kernel itself adds what is at the stack pointer, at an instruction that is `push %rbp` or
+`endbr64` (is_uprobe_at_func_entry, arch/x86/events/core.c); which instruction it is stands in the thread's uprobe_task.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from sonde.codegen.basis.generation import Generation
+from sonde.codegen.basis.places import Memory
+from sonde.codegen.expressions.structures import member_offset, read_member
+from sonde.codegen.intermediate.ir import Imm, Operand, Reg
+from sonde.model import program as tree
+from sonde.model.probe import Probe, StaticProbe, StaticSite, Uprobe
+from sonde.model.program import Clause
+from sonde.model.walk import nodes
+
+ReturnPlace = Callable[[str, int], int | None]
+"""Bytes from the stack pointer to the return address at an offset in a file; None or less than 0 where frame pointers
+are to be followed, or it is not known."""
+
+HELPER = "get_stack"
+
+RETURNED = -2
+"""At a function's return the process is where the function was called."""
+
+_PUSH_RBP, _ENDBR64 = 0x55, 0xFA1E0FF3
+
+
+def unknown(path: str, offset: int) -> int | None:
+    return None
+
+
+def are_wanted(clauses: Sequence[Clause]) -> bool:
+    """Whether any of the clauses looks at the stack of the process."""
+    return any(
+        (isinstance(node, tree.StackTrace) and node.is_user)
+        or (isinstance(node, tree.Builtin) and node.name in ("ucaller", "ustackdepth"))
+        for clause in clauses
+        for node in nodes(clause)
+    )
+
+
+def place_of(probe: Probe, clauses: Sequence[Clause], place: ReturnPlace) -> int | None:
+    """Where the return address is when the probe fires, if the clauses want it: as ReturnPlace says, or RETURNED."""
+    firing = probe.firing
+    if not isinstance(firing, (Uprobe, StaticProbe)) or not are_wanted(clauses):
+        return None
+    if isinstance(firing, StaticProbe):
+        return of_site(firing, firing.sites[0], place)
+    if firing.kind == "entry":
+        return 0
+    return RETURNED if firing.kind == "return" else _known(place(firing.path, firing.offset))
+
+
+def of_site(firing: StaticProbe, site: StaticSite, place: ReturnPlace) -> int | None:
+    return _known(place(firing.path, site.offset))
+
+
+def _known(distance: int | None) -> int | None:
+    return distance if distance is not None and distance >= 0 else None
+
+
+def user_stack(g: Generation, memory: Memory, size: int, flags: int) -> Operand:
+    """At most `size` bytes of addresses, the innermost first, along frame pointers but for the direct caller; how many
+    bytes there are, or a negative error."""
+    if g.caller_at is None or g.caller_at < 0:
+        return g.call(HELPER, g.ctx, g.argument_of(memory.base, memory.offset), Imm(size), Imm(flags))
+    distance = g.caller_at
+    from sonde.arch.x86_64 import registers  # most programs look at no stack
+
+    result, missing, added, end = g.b.register(), g.b.label(), g.b.label(), g.b.label()
+    stack = g.b.load(g.ctx, registers.SP, 8, invariant=True)
+    slot = g.b.slot(8)
+    address = g.b.in_register(g.b.alu("add", stack, Imm(distance)))
+    read = g.call("probe_read_user", g.argument_of(slot, 0), Imm(8), address)
+    caller = g.b.copy(g.b.load(slot, 0, 8))
+    g.b.release(slot)
+    _undo_return_probe(g, address, caller)
+    g.b.branch("slt", read, Imm(0), added)
+    _branch_if_added(g, caller, flags, added, missing)
+    g.b.place(missing)
+    g.b.store(memory.base, memory.offset, 8, g.b.load(g.ctx, registers.IP, 8, invariant=True))
+    if size > 8:
+        g.b.store(memory.base, memory.offset + 8, 8, caller)
+    g.b.move(result, Imm(min(size, 16)))
+    if size > 16:
+        rest = g.argument_of(memory.base, memory.offset + 16)
+        got = g.call(HELPER, g.ctx, rest, Imm(size - 16), Imm(flags + 1))
+        with g.b.when("sgt", got, Imm(0)):
+            g.b.move(result, g.b.alu("add", got, Imm(16)))
+    g.b.jump(end)
+    g.b.place(added)
+    target = g.argument_of(memory.base, memory.offset)
+    g.b.move(result, g.call(HELPER, g.ctx, target, Imm(size), Imm(flags)))
+    if distance and size > 8:
+        # The kernel has added what is at the stack pointer, whatever that is.
+        with g.b.when("eq", read, Imm(0)), g.b.when("sgt", result, Imm(8)):
+            g.b.store(memory.base, memory.offset + 8, 8, caller)
+    g.b.place(end)
+    return result
+
+
+def _undo_return_probe(g: Generation, address: Reg, caller: Reg) -> None:
+    """Where the function's return is probed, its return address is that of a trampoline, and the true one stands in the
+    innermost of the thread's struct return_instance (linux/uprobes.h)."""
+    path = member_offset(g, "task_struct", "utask"), member_offset(g, "uprobe_task", "return_instances")
+    where = member_offset(g, "return_instance", "stack"), member_offset(g, "return_instance", "orig_ret_vaddr")
+    if g.shared.target.portable or path[0] is None or path[1] is None or where[0] is None or where[1] is None:
+        return
+    end = g.b.label()
+    task = g.b.copy(g.b.load(g.current_task(), path[0], 8))
+    g.b.branch("eq", task, Imm(0), end)
+    probed = g.b.copy(read_member(g, task, path[1], 8))
+    g.b.branch("eq", probed, Imm(0), end)
+    with g.b.when("eq", read_member(g, probed, where[0], 8), address):
+        g.b.move(caller, read_member(g, probed, where[1], 8))
+    g.b.jump(end)
+    g.b.place(end)
+
+
+def _branch_if_added(g: Generation, caller: Operand, flags: int, added: int, missing: int) -> None:
+    """Whether the kernel adds an address by itself."""
+    if g.shared.target.portable:
+        _branch_if_there(g, caller, flags, added, missing)
+        return
+    tasks = member_offset(g, "task_struct", "utask")
+    instruction = member_offset(g, "uprobe_task", "auprobe")
+    bytes_ = member_offset(g, "arch_uprobe", "insn")
+    if tasks is None or instruction is None or bytes_ is None:
+        g.b.jump(missing)
+        return
+    task = g.b.copy(g.b.load(g.current_task(), tasks, 8))
+    g.b.branch("eq", task, Imm(0), missing)
+    probe = g.b.copy(read_member(g, task, instruction, 8))
+    g.b.branch("eq", probe, Imm(0), missing)
+    word = g.b.copy(read_member(g, probe, bytes_, 4))
+    g.b.branch("eq", g.b.alu("and", word, Imm(0xFF)), Imm(_PUSH_RBP), added)
+    perhaps = g.b.label()
+    g.b.branch("eq", word, Imm(_ENDBR64), perhaps, missing)
+    # A kernel without indirect branch tracking (CONFIG_X86_KERNEL_IBT) knows no such instruction.
+    g.b.place(perhaps)
+    _branch_if_there(g, caller, flags, added, missing)
+
+
+def _branch_if_there(g: Generation, caller: Operand, flags: int, added: int, missing: int) -> None:
+    """The same on kernels that are not known: the address is the second. It may be so where a function has called
+    itself twice, too."""
+    found = g.temporary(16)
+    g.call(HELPER, g.ctx, g.argument_of(found.base, found.offset), Imm(16), Imm(flags))
+    g.b.branch("eq", g.b.load(found.base, found.offset + 8, 8), caller, added, missing)

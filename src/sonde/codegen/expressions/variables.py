@@ -1,0 +1,275 @@
+"""D variables: where they are kept and how they are found (`assignments.py` sets and frees them).
+
+Globals are one array map with direct access; thread-local variables one structure in task storage, which ends with the
+thread; elements of associative arrays are a hash map for each array. A clause-local integer is a register, other
+clause-locals are in scratch memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from sonde.bpf import maps as kinds
+from sonde.codegen.basis.faults import BAD_ADDRESS, BAD_INDEX, fault_if
+from sonde.codegen.basis.generation import Generation, Shared, Unsupported
+from sonde.codegen.basis.maps import NULL_MARK
+from sonde.codegen.basis.places import Held, Memory, Place, Remote, Trusted, at
+from sonde.codegen.basis.uses import shares_map
+from sonde.codegen.expressions.access import as_number, store, untracked
+from sonde.codegen.expressions.integers import pointer_place
+from sonde.codegen.expressions.layout import key_memory, thread_serial
+from sonde.codegen.expressions.strings import in_memory, is_member, is_nullable, mark
+from sonde.codegen.intermediate.ir import Imm, MapDescriptor, Reg
+from sonde.model import program as tree
+from sonde.model.program import Variable
+from sonde.model.spec import MapSpec
+from sonde.model.types import Array, String, Struct, Type, align_of, resolve, size_of
+
+GLOBALS, THREADS, ARRAYS = "globals", "threads", "arrays"
+_CREATE = 1
+"""BPF_LOCAL_STORAGE_GET_F_CREATE (include/uapi/linux/bpf.h)."""
+
+
+def object_size(shared: Shared, type_: Type) -> int:
+    """Bytes a variable of this type takes."""
+    if isinstance(resolve(type_), String):
+        return shared.settings.string_capacity
+    return size_of(type_) or 8
+
+
+def assign_storage(shared: Shared, variables: tuple[Variable, ...]) -> None:
+    """Give every global and thread-local scalar its map and offset, every associative array its map."""
+    ends = {GLOBALS: 0, THREADS: 8}
+    arrays: list[Variable] = []
+    for variable in variables:
+        if variable.keys is not None:
+            shared.variables[variable] = (f"a{variable.id}_{variable.name}"[:15], 0)
+            if variable in shared.keys:
+                arrays.append(variable)
+        elif variable.scope in ("global", "self"):
+            name = GLOBALS if variable.scope == "global" else THREADS
+            size = object_size(shared, variable.type)
+            align = 8 if size >= 8 else max(1, align_of(variable.type))
+            offset = (ends[name] + align - 1) & -align
+            if has_flag(variable):
+                offset += FLAG
+            shared.variables[variable] = (name, offset)
+            ends[name] = offset + size
+    if shares_map(arrays):
+        _share(shared, arrays)
+    for name, end in ends.items():
+        size = (end + 7) & ~7
+        if name == GLOBALS:
+            shared.maps.add(MapSpec(GLOBALS, kinds.ARRAY, 4, max(size, 8), 1))
+        else:
+            shared.maps.add(MapSpec(THREADS, kinds.TASK_STORAGE, 4, size, 0, kinds.F_NO_PREALLOC, typed=True))
+
+
+FLAG = 8
+"""A thread's string has a word before it that is not 0 where the string was set: a thread's variables begin as zeros,
+but a string that was never set is NULL."""
+
+
+def has_flag(variable: Variable) -> bool:
+    return variable.scope == "self" and isinstance(resolve(variable.type), String)
+
+
+def _share(shared: Shared, arrays: Sequence[Variable]) -> None:
+    """One map for all arrays; each has a number instead of an offset."""
+    key_size = shared.keys[arrays[0]][1]
+    value_size = max(_element_size(shared, variable) for variable in arrays)
+    shared.maps.add(MapSpec(ARRAYS, kinds.HASH, key_size, value_size, _entries(shared, key_size, value_size)))
+    shared.variables.update({variable: (ARRAYS, number) for number, variable in enumerate(arrays)})
+
+
+def _element_size(shared: Shared, variable: Variable) -> int:
+    return max(8, (object_size(shared, variable.type) + 7) & ~7)
+
+
+def _entries(shared: Shared, key_size: int, value_size: int) -> int:
+    """The elements that dynvarsize has room for."""
+    return max(16, shared.settings.dynvarsize // (key_size + value_size + 48))
+
+
+def variable_place(g: Generation, e: tree.Expr) -> Place:
+    assert isinstance(e, tree.Var)
+    variable = e.variable
+    if variable.scope == "this":
+        return local_place(g, variable)
+    if id(e) in g.writable:
+        return g.writable[id(e)]
+    name, offset = g.shared.variables[variable]
+    if variable.scope == "global":
+        return Memory(g.b.map_value(name, offset), 0)
+    storage = thread_storage(g, False)
+    if has_flag(variable):
+        return Memory(_thread_string(g, storage, offset), 0)
+    return Memory(_or_zeros(g, storage, THREADS), offset)
+
+
+def _thread_string(g: Generation, storage: Reg, offset: int) -> Reg:
+    """The address of a thread's string, of a NULL one where it was never set."""
+    result = g.b.register()
+    found, is_set, unset, end = g.b.label(), g.b.label(), g.b.label(), g.b.label()
+    g.b.branch("ne", storage, Imm(0), found, unset)
+    g.b.place(found)
+    g.b.branch("ne", g.b.load(storage, offset - FLAG, 8), Imm(0), is_set, unset)
+    g.b.place(is_set)
+    g.b.move(result, g.b.alu("add", storage, Imm(offset)))
+    g.b.jump(end)
+    g.b.place(unset)
+    g.b.move(result, g.b.map_value(g.shared.maps.null_string(g.shared.settings.string_capacity)))
+    g.b.place(end)
+    return result
+
+
+def local_place(g: Generation, variable: Variable) -> Place:
+    """A clause-local variable; `codegen/clauses/bodies.py` sets them all to zero where the program begins."""
+    if variable not in g.locals:
+        if is_scalar(variable.type) and variable not in g.in_memory:
+            g.locals[variable] = Held(g.b.register())
+        else:
+            g.locals[variable] = g.lasting(object_size(g.shared, variable.type))
+    return g.locals[variable]
+
+
+def is_scalar(type_: Type) -> bool:
+    return not isinstance(resolve(type_), (String, Struct, Array))
+
+
+def thread_storage(g: Generation, create: bool) -> Reg:
+    """The address of this thread's variables, NULL if it has none (or, creating, no memory)."""
+    if create:
+        g.storage_version += 1
+    kind = "create" if create else "find"
+    return g.call(
+        "task_storage_get",
+        MapDescriptor(THREADS),
+        g.current_task(),
+        Imm(0),
+        Imm(_CREATE if create else 0),
+        pure=f"{kind}{g.storage_version}",
+    )
+
+
+def _or_zeros(g: Generation, pointer: Reg, name: str) -> Reg:
+    """The pointer to a value of the map, or that of zeros where it is NULL."""
+    return _or(g, pointer, g.shared.maps.zeros(g.shared.maps.specs[name].value_size))
+
+
+def _or(g: Generation, pointer: Reg, otherwise: str) -> Reg:
+    """The pointer, or that to the value of a map where it is NULL."""
+    return g.b.choose("ne", pointer, Imm(0), lambda: pointer, lambda: g.b.map_value(otherwise))
+
+
+def element_place(g: Generation, e: tree.Expr) -> Place:
+    """An element for reading: zeros, or a NULL string, if it was never set."""
+    assert isinstance(e, tree.Element)
+    if id(e) in g.writable:
+        return g.writable[id(e)]
+    name, key = element_key(g, e)
+    found = g.call("map_lookup_elem", MapDescriptor(name), g.argument_of(key.base, key.offset))
+    if isinstance(resolve(e.type), String):
+        return Memory(_or(g, found, g.shared.maps.null_string(g.shared.settings.string_capacity)), 0)
+    return Memory(_or_zeros(g, found, name), 0)
+
+
+@contextmanager
+def evaluated_once(g: Generation, target: tree.Expr) -> Iterator[None]:
+    """Within the `with` block the keys, subscripts and pointers of `target` are those found at its start: reading and
+    writing it do not evaluate them again."""
+    held = []
+    while isinstance(target, (tree.MemberOf, tree.Index)):
+        if isinstance(target, tree.Index) and id(target.subscript) not in g.subscripts:
+            g.subscripts[id(target.subscript)] = g.value(target.subscript)
+            held.append(id(target.subscript))
+        target = target.object
+    if isinstance(target, tree.Deref) and id(target.pointer) not in g.subscripts:
+        g.subscripts[id(target.pointer)] = g.value(target.pointer)
+        held.append(id(target.pointer))
+    is_new = isinstance(target, tree.Element) and id(target) not in g.element_keys
+    if isinstance(target, tree.Element) and is_new:
+        g.element_keys[id(target)] = element_key(g, target)
+    yield
+    for subscript in held:
+        del g.subscripts[subscript]
+    if is_new:
+        del g.element_keys[id(target)]
+
+
+def element_key(g: Generation, e: tree.Element) -> tuple[str, Memory]:
+    if id(e) in g.element_keys:
+        return g.element_keys[id(e)]
+    name, variable = element_map(g, e), e.variable
+    _, number = g.shared.variables[variable]
+    fields, size = g.shared.keys[variable]
+    key = key_memory(g, e.keys, fields, size)
+    if name == ARRAYS:
+        store(g, key, 8, Imm(number))
+    if variable.scope == "self":
+        store(g, Memory(key.base, key.offset + (8 if name == ARRAYS else 0)), 8, thread_serial(g))
+    return name, key
+
+
+def element_map(g: Generation, e: tree.Element) -> str:
+    """The name of the map that the element is in."""
+    variable = e.variable
+    if variable.scope == "this":
+        raise Unsupported("an associative array of clause-local scope", e.position)
+    name, _ = g.shared.variables[variable]
+    assert variable.keys is not None
+    _, size = g.shared.keys[variable]
+    value_size = _element_size(g.shared, variable)
+    g.shared.maps.add(MapSpec(name, kinds.HASH, size, value_size, _entries(g.shared, size, value_size)))
+    return name
+
+
+def object_place(g: Generation, e: tree.Expr) -> Place:
+    """Deref, MemberOf, Index, KernelObject, Argument objects."""
+    if isinstance(e, tree.KernelObject):
+        return Remote(g.b.stamp("symbol", e.name), 0, False)
+    if isinstance(e, tree.Deref):
+        return pointer_place(g, e.pointer)
+    if isinstance(e, tree.MemberOf):
+        place = g.place(e.object)
+        return place if e.member.bits else at(place, e.member.offset // 8)
+    if isinstance(e, tree.Argument):
+        typed = g.context.typed_argument(g, e.number, e.type)
+        if isinstance(typed, (Memory, Trusted, Remote)):
+            return typed
+        raise Unsupported("this argument as an object", e.position)
+    assert isinstance(e, tree.Index)
+    return _index_place(g, e)
+
+
+def _index_place(g: Generation, e: tree.Index) -> Place:
+    container = resolve(e.object.type)
+    step = 1 if isinstance(container, String) else size_of(e.type)
+    index = g.subscripts[id(e.subscript)] if id(e.subscript) in g.subscripts else g.value(e.subscript)
+    if isinstance(container, String) and is_member(e.object):
+        place: Place = g.place(e.object)
+        bound: int | None = g.shared.settings.strsize
+    elif isinstance(container, String):
+        memory, size = in_memory(g, e.object)
+        if is_nullable(g, e.object):
+            fault_if(g, "eq", mark(g, memory), Imm(NULL_MARK), BAD_ADDRESS, index)
+        place = memory
+        bound = size
+    else:
+        place = g.place(e.object)
+        bound = container.length if isinstance(container, Array) else None
+    # A constant of the program's text is checked there; this one may have become one while code was generated.
+    if isinstance(index, Imm) and (not bound or 0 <= index.value < bound):
+        return at(place, index.value * step)
+    if bound:
+        fault_if(g, "ge", index, Imm(bound), BAD_INDEX, index)
+    offset = g.b.alu("mul", index, Imm(step))
+    if isinstance(place, Remote):
+        place = untracked(g, place)
+        return place._replace(address=g.b.alu("add", place.address, offset))
+    assert isinstance(place, (Memory, Trusted))
+    if isinstance(place, Trusted) or not isinstance(place.base, Reg) or place.base == g.ctx:
+        number = g.b.alu("add", as_number(g, place), offset)
+        return Remote(number, 0, False)
+    return Memory(g.b.in_register(g.b.alu("add", place.base, offset)), place.offset)

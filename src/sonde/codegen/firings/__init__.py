@@ -1,0 +1,1 @@
+"""How each kind of firing becomes a probe's arguments, and which probes share a program."""

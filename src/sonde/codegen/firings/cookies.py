@@ -1,0 +1,36 @@
+"""Which of its probes a program was fired for, where the attachment says so."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sonde.codegen.basis.generation import Generation, ProbeIndex
+from sonde.codegen.basis.identity import process
+from sonde.codegen.intermediate.ir import Imm, Operand
+from sonde.model.probe import Probe
+
+
+def numbered(probes: Sequence[Probe]) -> ProbeIndex:
+    """Probes in their order, each attached on its own with its number as the cookie."""
+    attachments = tuple((probe, number) for number, probe in enumerate(probes))
+    return ProbeIndex(len(probes), {probe.id: number for probe, number in attachments}, attachments)
+
+
+def index_by_cookie(g: Generation, count: int, feature: str) -> Operand:
+    """The attach cookie, or a constant stamped in at loading where the kernel lacks `feature`, the firing's cookie."""
+    if count == 1:
+        return Imm(0)
+    if feature in g.shared.target.features:
+        index: Operand = g.call("get_attach_cookie", g.ctx, pure="cookie")
+    else:
+        index = g.b.stamp("cookie")
+    g.b.branch("ge", index, Imm(count), g.leave)
+    return index
+
+
+def index_in_process(g: Generation, count: int, pid: int) -> Operand:
+    """That of a uprobe, which belongs to process `pid` or, where that is 0, to whoever comes by: a child between vfork
+    and exec runs in its parent's memory, and is another process."""
+    if pid:
+        g.b.branch("ne", process(g), Imm(pid), g.leave)
+    return index_by_cookie(g, count, "uprobe_cookie")

@@ -1,0 +1,247 @@
+"""Which probes one BPF program can serve: those fired alike, with the same clauses."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence, Set
+
+from sonde.codegen.basis.generation import Context
+from sonde.codegen.basis.kernels import has_prepare_exec
+from sonde.codegen.basis.repeating import reads_process
+from sonde.codegen.basis.uses import arguments_used, uses_arguments
+from sonde.codegen.expressions import callers
+from sonde.codegen.expressions.callers import ReturnPlace
+from sonde.codegen.firings.internal import InternalContext
+from sonde.model.errors import DError
+from sonde.model.probe import (
+    EXECS,
+    OVERFLOWS,
+    SOCKET,
+    TCX,
+    XDP_GENERIC,
+    XDP_NATIVE,
+    General,
+    Internal,
+    KernelFunction,
+    Packet,
+    Probe,
+    RawTracepoint,
+    StaticPattern,
+    StaticProbe,
+    StaticSite,
+    Syscall,
+    Tracepoint,
+    Uprobe,
+)
+from sonde.model.program import Clause
+from sonde.model.target import Target
+from sonde.typed import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from sonde.codegen.firings.function import Signature
+    from sonde.codegen.firings.tracepoint import Fields
+
+# Most programs have probes of one kind or two, so the adapters of the kinds are imported where there are such probes.
+
+_APART = "syscalls_apart"
+"""The target's feature that a program attached to system calls is run for no others."""
+
+_NATIVE = "native_calls"
+"""The target's feature that there are no system calls but those of 64-bit programs."""
+
+
+_TCX = "tcx"
+"""The target's feature that programs can be attached to a device's traffic by a link of their own."""
+
+
+class Group(NamedTuple):
+    """The probes and clauses of one program, and its name. `may_defer`: its firings may be broken off, or it is what
+    goes on with those (`codegen/clauses/deferral.py`). `caller_at`: where its probes have the caller's address
+    (`codegen/expressions/callers.py`)."""
+
+    name: str
+    context: Context
+    clauses: tuple[Clause, ...]
+    may_defer: bool = False
+    caller_at: int | None = None
+
+
+def group(
+    clauses: Sequence[Clause], fields: Fields, target: Target, signature: Signature,
+    return_place: ReturnPlace = callers.unknown, xdp: str = "",
+) -> list[Group]:  # fmt: skip
+    """One group for each program; ERROR's clauses are left out, faults call them.
+
+    Programs are attached in this order, and those of one tracepoint run in it: hidden clauses first, then by the
+    probes' identifiers, so that which of two derived probes fires first does not depend on who wrote their clauses.
+    `xdp` is `native` or `generic` where packets that arrive are to be met in XDP.
+    """
+    by_probe: dict[Probe, list[Clause]] = {}
+    for clause in clauses:
+        for probe in clause.probes:
+            found = by_probe.setdefault(probe, [])
+            if not found or found[-1] is not clause:
+                found.append(clause)
+    shapes: dict[tuple[object, ...], list[Probe]] = {}
+    members: dict[tuple[object, ...], set[int]] = {}
+    for probe, own in sorted(by_probe.items(), key=_order):
+        if probe.firing != Internal("ERROR"):
+            for fired in _fired(probe, own, target.features, return_place, xdp):
+                shape = *_shape(fired, own, target.features), callers.place_of(fired, own, return_place)
+                shapes.setdefault(shape, []).append(fired)
+                members.setdefault(shape, set()).update(map(id, own))
+    groups: list[Group] = []
+    for shape, probes in shapes.items():
+        own_clauses = tuple(c for c in clauses if id(c) in members[shape])
+        caller_at = callers.place_of(probes[0], own_clauses, return_place)
+        if isinstance(probes[0].firing, KernelFunction):
+            from sonde.codegen.firings import attachment
+
+            contexts = attachment.contexts(probes, own_clauses, signature, target)
+        elif isinstance(probes[0].firing, StaticPattern):
+            contexts = [_everywhere(probes, own_clauses, target)]
+        else:
+            contexts = [_context(shape, probes, fields, target.features)]
+        groups += [
+            Group(_name(context.probes, len(groups) + n), context, own_clauses, caller_at=caller_at)
+            for n, context in enumerate(contexts)
+        ]
+    return _deferring(groups, target)
+
+
+def _deferring(groups: Sequence[Group], target: Target) -> list[Group]:
+    """With programs that go on with the firings of others, before all others that a call's return fires. An engine that
+    holds a system call while it is looked at needs none."""
+    made: list[Group] = []
+    others: list[Group] = []
+    for each in groups:
+        may_defer = _is_entry(each.context) and any(map(reads_process, each.clauses))
+        if may_defer and _APART not in target.features:
+            from sonde.codegen.firings.resumed import ResumedContext
+
+            probes = each.context.probes
+            execs = any(isinstance(p.firing, Syscall) and p.firing.name in EXECS for p in probes)
+            context = ResumedContext(probes, each.context.index, execs and has_prepare_exec(target))
+            made.append(Group(f"r{each.name}"[:15], context, each.clauses, True))
+            others.append(each._replace(may_defer=True))
+        else:
+            others.append(each)
+    return [*made, *others]
+
+
+def _is_entry(context: Context) -> bool:
+    firing = context.probes[0].firing
+    return isinstance(firing, Syscall) and not firing.is_return
+
+
+def _order(item: tuple[Probe, Sequence[Clause]]) -> tuple[bool, int]:
+    probe, clauses = item
+    return not clauses[0].is_hidden, probe.id
+
+
+def _fired(
+    probe: Probe, clauses: Sequence[Clause], features: Set[str], return_place: ReturnPlace, xdp: str
+) -> list[Probe]:
+    """The probe with the firings to use: a trace event whose record nobody looks at is its raw tracepoint, which is
+    detached at once, where perf takes a grace period for each; of a static probe the sites whose arguments are found
+    alike fire one program; a packet's probe is where there is a hook for it."""
+    firing = probe.firing
+    if isinstance(firing, Packet):
+        return [probe._replace(firing=firing._replace(hook=_hook(firing, features, xdp)))]
+    if isinstance(firing, StaticProbe):
+        from sonde.codegen.firings.static import expanded
+
+        def caller(site: StaticSite) -> int | None:
+            return callers.of_site(firing, site, return_place) if callers.are_wanted(clauses) else None
+
+        return expanded(probe, firing, arguments_used(clauses), caller)
+    if isinstance(firing, Tracepoint) and firing.is_tracepoint and not uses_arguments(clauses):
+        return [probe._replace(firing=RawTracepoint(firing.name))]
+    return [probe]
+
+
+def _hook(firing: Packet, features: Set[str], xdp: str) -> str:
+    if xdp and not firing.is_egress:
+        return XDP_NATIVE if xdp == "native" else XDP_GENERIC
+    return TCX if _TCX in features else SOCKET
+
+
+def _shape(probe: Probe, clauses: Sequence[Clause], features: Set[str]) -> tuple[object, ...]:
+    """Probes with equal shapes share a program."""
+    firing = probe.firing
+    which = tuple(clause.id for clause in clauses)
+    if isinstance(firing, Internal):
+        return ("internal", firing.name)
+    if isinstance(firing, Syscall):
+        return ("syscall", firing.is_return, which if _APART in features else ())
+    if isinstance(firing, OVERFLOWS):
+        return ("overflow", which)
+    if isinstance(firing, General):
+        return ("general", which)
+    if isinstance(firing, Packet):
+        return ("packet", firing.hook, firing.is_egress, firing.link, which)
+    if isinstance(firing, Uprobe):
+        return ("uprobe", firing.pid, firing.kind, firing.is_32_bit, which)
+    if isinstance(firing, StaticPattern):
+        return ("everywhere", firing.pid)
+    if isinstance(firing, StaticProbe):
+        return ("static", firing.pid, firing.sites[0].arguments, which)
+    if isinstance(firing, KernelFunction):
+        return ("function", firing.is_return, firing.is_raw, which)
+    typed = uses_arguments(clauses)
+    kind = "raw" if isinstance(firing, RawTracepoint) else "event"
+    return (kind, probe.provider, typed, probe.id if typed else 0, which)
+
+
+def _name(probes: Sequence[Probe], number: int) -> str:
+    first = probes[0]
+    if isinstance(first.firing, Internal):
+        return first.firing.name
+    text = f"{first.provider}_{first.name}" if len(probes) > 1 else f"{first.function or first.provider}_{first.name}"
+    return "".join(c if c.isalnum() else "_" for c in f"p{number}_{text}")[:15]
+
+
+def _everywhere(probes: Sequence[Probe], clauses: Sequence[Clause], target: Target) -> Context:
+    from sonde.codegen.firings.everywhere import EverywhereContext
+
+    if "uprobe_cookie" not in target.features:
+        text = f"{probes[0]}: this kernel does not tell static probes of all processes apart: Linux has since 5.15"
+        if target.portable:
+            text = f"{probes[0]} is for all processes, and cannot be saved: not every kernel tells their probes apart"
+        raise DError("D_PDESC_ZERO", text, clauses[0].position, "name the process: python$target with -c or -p")
+    return EverywhereContext(tuple(probes), arguments_used(clauses), "uprobe_multi" in target.features)
+
+
+def _context(shape: tuple[object, ...], probes: Sequence[Probe], fields: Fields, features: Set[str]) -> Context:
+    firing = probes[0].firing
+    if isinstance(firing, Internal):
+        return InternalContext(probes[0])
+    if isinstance(firing, Syscall):
+        from sonde.codegen.firings.syscall import SyscallContext
+
+        return SyscallContext(tuple(probes), _APART in features, _NATIVE in features)
+    if isinstance(firing, OVERFLOWS):
+        from sonde.codegen.firings.overflow import OverflowContext
+
+        return OverflowContext(tuple(probes))
+    if isinstance(firing, General):
+        from sonde.codegen.firings.general import GeneralContext
+
+        return GeneralContext(tuple(probes))
+    if isinstance(firing, Packet):
+        from sonde.codegen.firings.packet import PacketContext
+
+        return PacketContext(tuple(probes))
+    if isinstance(firing, Uprobe):
+        from sonde.codegen.firings.uprobe import UprobeContext
+
+        return UprobeContext(tuple(probes), "uprobe_multi" in features)
+    if isinstance(firing, StaticProbe):
+        from sonde.codegen.firings.static import StaticContext
+
+        return StaticContext(tuple(probes), "uprobe_multi" in features)
+    from sonde.codegen.firings.tracepoint import RawTracepointContext, TracepointContext
+
+    if isinstance(firing, RawTracepoint):
+        return RawTracepointContext(tuple(probes), by_btf=bool(shape[2]))
+    assert isinstance(firing, Tracepoint)
+    return TracepointContext(tuple(probes), fields)

@@ -1,0 +1,1 @@
+"""What a program writes for the consumer: records, speculations, packets, aggregations."""

@@ -1,0 +1,77 @@
+"""The maps of aggregations: one for each, or, where they are many, arrays of maps for those of equal shape."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sonde.bpf import maps as kinds
+from sonde.codegen.basis.generation import Shared
+from sonde.model.buckets import words_of
+from sonde.model.program import Aggregation, Variable
+from sonde.model.spec import AggregationSpec, MapSpec, element_name, has_mark
+
+ELEMENT_COST = 128
+"""Bytes of kernel memory that an element takes beside its key and value (struct htab_elem, the per-CPU pointer and
+chunk): part of what aggsize pays for."""
+
+_MOST_ALONE = 40
+"""Maps for aggregations and associative arrays; with those for other things a program may use `maps.MOST_MAPS`."""
+
+
+def words(aggregation: Aggregation) -> int:
+    """The u64 words of one value."""
+    return words_of(aggregation.function, aggregation.parameters)
+
+
+def describe(shared: Shared, aggregations: Sequence[Aggregation]) -> tuple[AggregationSpec, ...]:
+    """The aggregations for the consumer; adds their maps. The variables have theirs already."""
+    arrays = {shared.variables[owner][0] for owner in shared.keys if isinstance(owner, Variable)}
+    most = _MOST_ALONE - len(arrays)
+    if len(aggregations) > most:
+        # They share the memory of as many as could have a map of their own.
+        inner = [_map(shared, a, shared.settings.aggsize * most // len(aggregations)) for a in aggregations]
+        _put_into_arrays(shared, aggregations, inner)
+    else:
+        for aggregation in aggregations:
+            _put_alone(shared, aggregation, _map(shared, aggregation, shared.settings.aggsize))
+    return tuple(_describe(shared, aggregation) for aggregation in aggregations)
+
+
+def _map(shared: Shared, aggregation: Aggregation, memory: int) -> MapSpec:
+    """A map with as many elements as there is room for in `memory` bytes."""
+    fields, key_size = shared.keys[aggregation]
+    name = f"@{aggregation.id}_{aggregation.name}".replace("@", "agg")[:15]
+    value_size = 8 * (words(aggregation) + has_mark(aggregation.function, len(fields)))
+    if not fields:
+        return MapSpec(name, kinds.PERCPU_ARRAY, 4, value_size, 1)
+    entries = max(64, memory // (key_size + value_size + ELEMENT_COST))
+    return MapSpec(name, kinds.PERCPU_HASH, key_size, value_size, entries)
+
+
+def _put_alone(shared: Shared, aggregation: Aggregation, spec: MapSpec) -> None:
+    is_replaceable = aggregation in shared.replaceable
+    shared.maps.add(_array_of(spec.name, 1, spec) if is_replaceable else spec)
+    shared.aggregations[aggregation] = (spec.name, 0 if is_replaceable else None)
+
+
+def _put_into_arrays(shared: Shared, aggregations: Sequence[Aggregation], inner: Sequence[MapSpec]) -> None:
+    """All elements of an array of maps must be alike."""
+    alike: dict[MapSpec, list[Aggregation]] = {}
+    for aggregation, spec in zip(aggregations, inner, strict=True):
+        alike.setdefault(spec._replace(name=""), []).append(aggregation)
+    for number, (spec, members) in enumerate(alike.items()):
+        name = shared.maps.add(_array_of(f"aggs{number}", len(members), spec))
+        shared.aggregations.update((member, (name, index)) for index, member in enumerate(members))
+
+
+def _array_of(name: str, entries: int, inner: MapSpec) -> MapSpec:
+    return MapSpec(name, kinds.ARRAY_OF_MAPS, 4, 4, entries, inner=inner._replace(name=f"in_{name}"[:15]))
+
+
+def _describe(shared: Shared, aggregation: Aggregation) -> AggregationSpec:
+    fields, key_size = shared.keys[aggregation]
+    name, index = shared.aggregations[aggregation]
+    return AggregationSpec(
+        aggregation.name, aggregation.function, aggregation.parameters, fields, key_size if fields else 4,
+        words(aggregation), element_name(name, index or 0), index is not None,
+    )  # fmt: skip

@@ -1,0 +1,64 @@
+"""pcap(): a packet of the network into the record.
+
+A struct sk_buff has its first bytes at `data`; the last `data_len` of its `len` bytes are in pages. Where the kernel
+knows that it is one it puts all of it behind the record. Otherwise what is in pages is left out.
+"""
+
+from __future__ import annotations
+
+from sonde.codegen.basis.faults import BAD_ADDRESS, fault
+from sonde.codegen.basis.generation import Generation, Unsupported
+from sonde.codegen.basis.places import Remote
+from sonde.codegen.basis.uses import known_packet
+from sonde.codegen.expressions.access import load_bytes
+from sonde.codegen.intermediate.ir import Imm, Operand
+from sonde.codegen.records import writing
+from sonde.model import program as tree
+from sonde.model.spec import Field
+from sonde.model.types import LONG, Struct, size_of
+
+
+def record(g: Generation, s: tree.Act) -> None:
+    """The fields of a `PacketAction`, in its order."""
+    packet, link = s.arguments
+    time, length, captured, kind, data = (writing.next_field(g) for _ in range(5))
+    assert g.record is not None
+    base = g.record.base
+    g.b.store(base, time.offset, time.size, g.value(tree.Builtin(LONG, s.position, "walltimestamp")))
+    g.b.store(base, kind.offset, kind.size, g.value(link))
+    address = g.value(packet)
+    whole = _member(g, s, address, "len")
+    if g.record.appended is not None and data.kind == "long_bytes":
+        _append(g, s, whole, length)
+        return
+    start = _member(g, s, address, "data")
+    linear = g.b.copy(g.b.alu("sub", whole, _member(g, s, address, "data_len")))
+    with g.b.when("gt", linear, Imm(data.size)):
+        g.b.move(linear, Imm(data.size))
+    g.b.store(base, length.offset, length.size, whole)
+    g.b.store(base, captured.offset, captured.size, linear)
+    result = g.call("probe_read_kernel", g.argument_of(base, data.offset), linear, start)
+    with g.b.when("slt", result, Imm(0)):
+        fault(g, BAD_ADDRESS, start)
+
+
+def _append(g: Generation, s: tree.Act, whole: Operand, length: Field) -> None:
+    """Have the kernel put the packet behind the record, pages and all (bpf_skb_output)."""
+    assert g.clause is not None
+    assert g.record is not None
+    assert g.record.appended is not None
+    number = known_packet(s, g.clause.probes)
+    assert number is not None
+    g.b.store(g.record.base, length.offset, length.size, whole)
+    g.b.move(g.record.appended, whole)
+    with g.b.when("gt", whole, Imm(g.shared.settings.pcapsize)):
+        g.b.move(g.record.appended, Imm(g.shared.settings.pcapsize))
+    g.record = g.record._replace(skb=g.context.argument(g, number))
+
+
+def _member(g: Generation, s: tree.Act, packet: Operand, name: str) -> Operand:
+    structure = g.shared.kernel_type("struct", "sk_buff")
+    found = structure.find(name) if isinstance(structure, Struct) else None
+    if found is None:
+        raise Unsupported(f"pcap() (this kernel's BTF has no sk_buff.{name})", s.position)
+    return load_bytes(g, Remote(packet, found.offset // 8, False), size_of(found.type), False)

@@ -1,0 +1,173 @@
+"""The record of statements without branches, planned before their code: which field each value takes and what is
+done with it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sonde.codegen.basis.generation import Shared
+from sonde.codegen.basis.outputs import RINGBUF
+from sonde.codegen.basis.settings import Settings
+from sonde.codegen.basis.shapes import end_of, field_of, round_up
+from sonde.codegen.basis.uses import known_packet
+from sonde.model import program as tree
+from sonde.model.program import Aggregation, Clause, Expr
+from sonde.model.spec import (
+    HEADER_SIZE,
+    Action,
+    CaptureAction,
+    ClearAction,
+    CommandAction,
+    ExitAction,
+    Field,
+    NormalizeAction,
+    OtherAction,
+    PacketAction,
+    PrintaAction,
+    PrintAction,
+    PrintfAction,
+    RecordLayout,
+    SetOptionAction,
+    TraceAction,
+    TracememAction,
+    TruncAction,
+)
+from sonde.typed import NamedTuple
+
+
+class Recorded(NamedTuple):
+    """A record: its layout, the fields in the order in which the statements write them, the most bytes of its long
+    strings, and the field of what the kernel puts behind it, if it does."""
+
+    layout: RecordLayout
+    fields: tuple[Field, ...]
+    tail: int
+    packet: Field | None = None
+
+
+class Plan:
+    """Lays out one record of a clause."""
+
+    def __init__(
+        self, clause: Clause, statements: Sequence[tree.Statement], shared: Shared, numbers: dict[Aggregation, int]
+    ) -> None:
+        self._clause = clause
+        self._shared = shared
+        self._numbers = numbers
+        self._end = HEADER_SIZE
+        self._tail = 0
+        self._packet_field: Field | None = None
+        self._order: list[Field] = []
+        self.actions: list[Action] = []
+        for statement in statements:
+            action = self._action(statement)
+            if action is not None:
+                self.actions.append(action)
+
+    def recorded(self, number: int) -> Recorded:
+        """The record, with that number; without actions it is a default one, which only shows its line."""
+        layout = RecordLayout(number, round_up(self._end), tuple(self.actions), not self.actions, self._clause.id)
+        return Recorded(layout, tuple(self._order), self._tail, self._packet_field)
+
+    def _field(self, e: Expr) -> Field:
+        field = field_of(e, self._end, self._clause.probes, self._shared.settings)
+        if field.kind == "string" and field.size > IN_PLACE_STRING:
+            self._tail += round_up(field.size)
+            field = Field(field.offset, 8, "long_string")
+        return self._add(field)
+
+    def _add(self, field: Field) -> Field:
+        self._end = end_of(field)
+        self._order.append(field)
+        return field
+
+    def _optional(self, e: Expr | None) -> Field | None:
+        return None if e is None else self._field(e)
+
+    def _fields(self, values: tuple[Expr, ...]) -> tuple[Field, ...]:
+        return tuple(self._field(v) for v in values)
+
+    def _action(self, s: tree.Statement) -> Action | None:
+        if isinstance(s, tree.Trace):
+            return TraceAction(self._field(s.value))
+        if isinstance(s, tree.Printf):
+            return PrintfAction(s.conversions, self._fields(s.values))
+        if isinstance(s, tree.Print):
+            return self._print(s)
+        if isinstance(s, tree.Printa):
+            return PrintaAction(s.conversions, tuple(self._numbers[a] for a in s.aggregations))
+        if isinstance(s, tree.Tracemem):
+            block = self._add(Field((self._end + 7) & -8, s.size, "bytes"))
+            return TracememAction(block, self._optional(s.dynamic))
+        if isinstance(s, tree.Exit):
+            return ExitAction(self._field(s.status))
+        if isinstance(s, tree.Clear):
+            return ClearAction(self._numbers[s.aggregation])
+        if isinstance(s, tree.Trunc):
+            return TruncAction(self._numbers[s.aggregation], self._optional(s.keep))
+        if isinstance(s, tree.Normalize):
+            return NormalizeAction(self._numbers[s.aggregation], self._optional(s.factor))
+        if isinstance(s, tree.SetOption):
+            return SetOptionAction(self._field(s.name), self._optional(s.value))
+        if isinstance(s, tree.FormattedCommand):
+            return CommandAction(s.name, s.conversions, self._fields(s.values))
+        if isinstance(s, tree.Act) and s.name == "pcap":
+            return self._packet(s)
+        if isinstance(s, tree.Act) and s.name == "capture":
+            return self._capture()
+        if isinstance(s, tree.Act) and s.name in CLOSING:
+            return OtherAction(s.name, (self._add(Field(HEADER_SIZE, 8, "int")), self._add(WRITTEN)))
+        if isinstance(s, tree.Act) and s.name not in ("speculate", "sample"):
+            return OtherAction(s.name, self._fields(s.arguments) if s.name in CONSUMER_ACTIONS else ())
+        return None
+
+    def _print(self, s: tree.Print) -> PrintAction:
+        number = self._shared.types.number(s.type)
+        if s.by_address:
+            address = self._field(s.value)
+            size = min(self._shared.types.specs[number].size, self._shared.settings.printed_size)
+            return PrintAction(number, self._add(Field((self._end + 7) & -8, size, "bytes")), address)
+        field = self._field(s.value)
+        # An integer is written as one, and shown by its type's description as all else.
+        return PrintAction(number, field._replace(kind="bytes", signed=False) if field.kind == "int" else field)
+
+    def _packet(self, s: tree.Act) -> PacketAction:
+        """Time, length, length captured, link type, and as much of the packet as the option says: in a slot, or behind
+        the record, where the kernel puts it."""
+        start = round_up(self._end)
+        if is_appended(s, self._clause, self._shared.settings):
+            time, length, link = Field(start, 8, "int"), Field(start + 8, 4, "int"), Field(start + 12, 4, "int")
+            self._packet_field = data = Field(start + 16, 8, "long_bytes")
+            captured = Field(data.offset + 4, 4, "int")
+            return PacketAction(*(self._add(field) for field in (time, length, captured, link, data)))
+        sizes = (8, 4, 4, 4, self._shared.settings.pcapsize)
+        offsets = (0, 8, 12, 16, 24)
+        kinds = ("int", "int", "int", "int", "bytes")
+        fields = (Field(start + at, size, kind) for at, size, kind in zip(offsets, sizes, kinds, strict=True))
+        return PacketAction(*(self._add(field) for field in fields))
+
+    def _capture(self) -> CaptureAction:
+        """Time, length, and where the packet is behind the record."""
+        start = round_up(self._end)
+        time, length, data = Field(start, 8, "int"), Field(start + 8, 4, "int"), Field(start + 12, 8, "long_bytes")
+        self._packet_field = data
+        return CaptureAction(*(self._add(field) for field in (time, length, data)))
+
+
+def is_appended(s: tree.Statement, clause: Clause, settings: Settings) -> bool:
+    """Whether a statement has the kernel append a packet to its record."""
+    if not isinstance(s, tree.Act) or settings.output == RINGBUF:
+        return False
+    return s.name == "capture" or known_packet(s, clause.probes) is not None
+
+
+IN_PLACE_STRING = 512
+"""Strings that can be longer, NUL included, travel behind the fixed part of their record, as long as they are."""
+
+CLOSING = ("commit", "discard")
+"""What ends a speculation, each with a record of its own: the speculation, and how many records it has."""
+
+WRITTEN = Field(HEADER_SIZE + 8, 8, "int")
+
+CONSUMER_ACTIONS = ("ftruncate",)
+"""Actions without a node of their own that are carried out where the record is read."""
