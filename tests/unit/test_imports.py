@@ -10,60 +10,41 @@ import sonde
 ROOT = Path(sonde.__file__).parent
 
 ALLOWED = {
-    "arch": {"model", "typed", "untrusted"},
-    "bpf": {"untrusted", "typed"},
-    "captures": {"model", "consume", "visible", "machine", "typed", "formats"},
-    "codegen": {"model", "typed", "bpf", "arch"},
-    "consume": {"engines", "typed", "model"},
-    "engines": {
-        "model",
-        "bpf",
-        "runtime",
-        "untrusted",
-        "arch",
-        "symbols",
-        "visible",
-        "machine",
-        "typed",
-        "formats",
-        "inherited",
-    },
-    "everywhere": {"engines", "model", "arch", "symbols", "probes", "typed"},
-    "formats": {"untrusted", "typed", "visible"},
-    "frontends": {"model", "report", "untrusted", "consume", "visible", "typed", "resources"},
-    "inherited": {"untrusted"},
-    "machine": {"model", "typed", "untrusted"},
-    "model": {"typed", "visible", "formats"},
-    "objects": {"model", "bpf", "untrusted", "arch", "symbols", "probes", "machine", "typed"},
-    "pictures": {"model", "report", "private_files", "consume", "visible", "typed", "formats", "resources"},
-    "private_files": set(),
-    "probes": {"model", "bpf", "untrusted", "arch", "symbols", "machine", "typed"},
-    "recording": {"engines", "model", "untrusted", "private_files", "symbols", "machine", "typed", "formats"},
-    "report": {"model", "bpf", "untrusted", "private_files", "consume", "visible", "typed", "formats", "inherited"},
-    "resources": set(),
-    "runtime": {"model", "bpf", "arch", "machine", "typed", "formats"},
-    "session": {
-        "engines",
-        "model",
-        "report",
-        "bpf",
-        "captures",
-        "consume",
-        "symbols",
-        "probes",
-        "machine",
-        "objects",
-        "typed",
-        "formats",
-        "codegen",
-        "everywhere",
-        "frontends",
-    },
-    "symbols": {"model", "untrusted", "arch", "private_files", "visible", "typed", "resources"},
     "typed": set(),
-    "untrusted": {"typed"},
     "visible": set(),
-}
+    "resources": set(),
+    "untrusted": set(),
+    "inherited": set(),
+    "private_files": set(),
+    "formats": set(),
+    "bpf": set(),
+    "model": {"formats"},
+    "machine": {"model"},
+    "arch": {"model"},
+    "symbols": {"model", "arch", "private_files", "resources"},
+    "probes": {"model", "arch", "bpf", "machine", "symbols"},
+    "frontends": {"model"},
+    "frontends.d.programs": {"model", "resources", "untrusted"},
+    "frontends.d.report": {"model", "consume", "report"},
+    "codegen": {"model", "arch", "bpf"},
+    "runtime": {"model", "arch", "bpf", "formats", "machine"},
+    "engines": {"model", "arch", "bpf", "formats", "inherited", "machine", "runtime", "symbols"},
+    "consume": {"model", "engines.base"},
+    "report": {"model", "bpf.maps", "consume", "formats", "inherited", "private_files"},
+    "captures": {"model", "consume", "formats", "machine"},
+    "pictures": {"model", "consume", "formats", "report", "private_files", "resources"},
+    "objects": {"model", "arch", "bpf", "machine", "probes", "symbols"},
+    "recording": {"model", "formats", "machine", "symbols", "private_files", "engines.kernel.process_records"},
+    "everywhere": {"model", "arch", "engines.base", "probes", "symbols"},
+    "session": {
+        "model", "bpf", "captures", "codegen", "consume", "engines", "everywhere", "formats", "frontends", "machine",
+        "objects", "probes", "report", "resources", "runtime", "symbols",
+    },
+    "library": {
+        "model", "bpf", "codegen", "consume", "engines", "everywhere", "formats", "frontends", "machine", "objects",
+        "probes", "report", "session", "symbols",
+    },
+}  # fmt: skip
 """For each package or folder of one what it may import besides itself; only the command line may import everything."""
 
 FREE = {"cli", "__init__", "__main__"}
@@ -71,7 +52,7 @@ FREE = {"cli", "__init__", "__main__"}
 EVERYWHERE = {"typed", "visible"}
 """What every package may import: whoever shows text, or says it in an error, escapes it by the same functions."""
 
-READERS = {"lang", "frontends", "target", "specfile", "object_session",
+READERS = {
     "arch", "bpf", "captures", "consume", "engines", "formats", "inherited", "machine", "objects", "pictures", "probes",
     "recording", "report", "runtime", "session", "symbols",
 }  # fmt: skip
@@ -150,6 +131,11 @@ def test_nothing_imports_the_command_line():
     assert {package_of(name) for name in importers} <= FREE
 
 
+def test_only_the_library_and_the_command_line_import_the_session():
+    importers = {name for name, found in IMPORTS.items() if any(package_of(each) == "session" for each in found)}
+    assert {package_of(name) for name in importers} <= FREE | {"library", "session"}
+
+
 def circle(graph):
     """A path of nodes that lead to each other, [] if there is none."""
     done = set()
@@ -172,6 +158,33 @@ def circle(graph):
 def test_there_are_no_circles_of_modules():
     """A package stands for its __init__ alone."""
     assert circle(IMPORTS) == []
+
+
+def folders():
+    """The folders that the modules of each folder import from."""
+    found = {}
+    for name, imported in IMPORTS.items():
+        if ROOT.joinpath(*name.split(".")).is_dir():
+            continue
+        folder = name.rpartition(".")[0]
+        others = {each.rpartition(".")[0] for each in imported if not ROOT.joinpath(*each.split(".")).is_dir()}
+        found.setdefault(folder, set()).update(others - {folder, ""})
+    return found
+
+
+def test_there_are_no_circles_of_folders():
+    """So no two folders import each other."""
+    assert len(folders()) > 30
+    assert circle(folders()) == []
+
+
+def test_there_are_no_circles_of_packages():
+    graph = {}
+    for name, imported in IMPORTS.items():
+        if package_of(name) not in FREE:
+            others = {package_of(each) for each in imported} - {package_of(name)}
+            graph.setdefault(package_of(name), set()).update(others)
+    assert circle(graph) == []
 
 
 def test_the_standard_library_and_pyelftools_are_enough():

@@ -64,12 +64,12 @@ def _tell_usage(error: UsageError, words: Sequence[str], messages: Messages) -> 
 
         hint = misspelt.hint(error.word, LONG_OPTIONS, words, messages.program)
     if error.option and not hint and messages.has_hints:
-        from sonde.cli.manual.asked import what_it_takes
+        from sonde.cli.help import what_it_takes
 
         hint = what_it_takes(error.option)
     messages.error(error.text, hint)
     if not hint:
-        from sonde.cli.manual.asked import usage
+        from sonde.cli.help import usage
 
         messages.plain(usage(words, messages.program))
 
@@ -95,15 +95,15 @@ def _asks_for_help(words: list[str], messages: Messages) -> bool:
 
 def _command(words: list[str], messages: Messages) -> int:
     if _asks_for_help(words, messages):
-        from sonde.cli.manual.asked import show_manual
+        from sonde.cli.help import show_manual
 
         return show_manual([word for word in words[:1] if word != "-h"], messages.program)
     if words[:1] == ["help"]:
-        from sonde.cli.manual.asked import show_manual
+        from sonde.cli.help import show_manual
 
         return show_manual(words[1:], messages.program)
     if words[:1] == ["completion"]:
-        from sonde.cli.manual.asked import show_completion
+        from sonde.cli.help import show_completion
 
         return show_completion(words[1:])
     if words[:1] == ["doctor"]:
@@ -136,11 +136,11 @@ def _command(words: list[str], messages: Messages) -> int:
         refuse_foreign(words)
     arguments = parse(words)
     if "help" in arguments.flags:
-        from sonde.cli.manual.asked import show_manual
+        from sonde.cli.help import show_manual
 
         return show_manual((), messages.program)
     if arguments.is_empty and not arguments.operands:
-        from sonde.cli.manual.asked import usage
+        from sonde.cli.help import usage
 
         messages.plain(usage(words, messages.program))
         return 2
