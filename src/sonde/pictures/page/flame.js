@@ -1,4 +1,4 @@
-// A flame graph: the tree of stacks in rows. Data: docs/design.md, "Pictures".
+// A flame graph: the tree of stacks in rows. Data: docs/design/pictures.md.
 
 const ROW = 18;
 const CHARACTER = 7.23; // the width of one in 12 pixels of a monospaced font

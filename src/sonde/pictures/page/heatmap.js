@@ -1,4 +1,4 @@
-// A heat map: columns of time, rows of values. Data: docs/design.md, "Pictures".
+// A heat map: columns of time, rows of values. Data: docs/design/pictures.md.
 
 const CHARACTER = 7.23; // the width of one in 12 pixels of a monospaced font
 const LEVELS = 9;
