@@ -2,7 +2,7 @@
 """Write src/sonde/arch/x86_64/syscalls.py and syscalls_i386.py from the facts of the running kernel and the uapi
 headers.
 
-    python3 tools/make_syscall_table.py src/sonde/probes
+    python3 tools/make_syscall_table.py src/sonde/arch/x86_64
 
 Numbers come from asm/unistd_64.h and asm/unistd_32.h, argument types and names from the tracefs formats of the
 sys_enter events. A kernel built without some calls keeps what the table already has about them.

@@ -113,7 +113,7 @@ def _is_of_other_kernels(provider: str, name: str) -> bool:
     if provider not in SIMILAR:
         return False
     try:
-        tables = import_module(f"sonde.probes.derived.{provider}")
+        tables = import_module(f"sonde.providers.derived.{provider}")
     except ModuleNotFoundError:
         return False
     return bool(name) and any(fnmatchcase(each, name) for each in tables.DEFINITIONS)

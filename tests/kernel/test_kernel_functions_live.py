@@ -18,7 +18,7 @@ from sonde.frontends.d.check.options import CheckOptions
 from sonde.frontends.d.source import Source
 from sonde.machine.system import current_target
 from sonde.machine.tracefs import find_tracefs
-from sonde.probes.functions import TraceableFunctions
+from sonde.providers.functions import TraceableFunctions
 from sonde.session.registry import Registry
 from sonde.symbols.kallsyms import Kallsyms
 

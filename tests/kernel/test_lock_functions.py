@@ -5,7 +5,7 @@ from command import build, sonde
 
 from sonde.engines.kernel.features import FEATURES, is_available
 from sonde.machine.tracefs import find_tracefs
-from sonde.probes.functions import TraceableFunctions
+from sonde.providers.functions import TraceableFunctions
 
 pytestmark = pytest.mark.every_kernel
 

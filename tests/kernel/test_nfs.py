@@ -7,9 +7,9 @@ import pytest
 from command import sonde
 
 from sonde.model.probe import RawTracepoint
-from sonde.probes.derived.provider import DerivedProvider
-from sonde.probes.pattern import Pattern
-from sonde.probes.provider import Block
+from sonde.providers.derived.provider import DerivedProvider
+from sonde.providers.pattern import Pattern
+from sonde.providers.provider import Block
 
 TRANSFER, FAILED = ("rqstp", "fhp", "offset", "len"), ("rqstp", "fhp", "offset", "status")
 TRACEPOINTS = {
@@ -41,7 +41,7 @@ class Server:
 
 @pytest.mark.parametrize("version", [3, 4])
 def test_operations_are_those_of_their_version(version):
-    tables = import_module(f"sonde.probes.derived.nfsv{version}")
+    tables = import_module(f"sonde.providers.derived.nfsv{version}")
     provider = DerivedProvider(f"nfsv{version}", Block(100, 199), tables.DEFINITIONS, Server(), absent=tables.ABSENT)
     found = provider.match(Pattern(f"nfsv{version}"))
     assert {each.name for each in found} == set(SOURCES)

@@ -14,7 +14,7 @@ from sonde.bpf.btf import Btf
 from sonde.model.probe import Syscall, Tracepoint
 from sonde.model.target import Target
 from sonde.model.types import name_of, size_of
-from sonde.probes.syscall import SyscallProvider
+from sonde.providers.syscall import SyscallProvider
 from sonde.session.registry import Registry
 from sonde.symbols.kallsyms import Kallsyms
 

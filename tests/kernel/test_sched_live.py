@@ -6,7 +6,7 @@ import pytest
 from access import version
 from command import build, sonde, table
 
-from sonde.probes.kernel_types import KernelTypes
+from sonde.providers.kernel_types import KernelTypes
 
 WORKLOAD = r"""
 #define _GNU_SOURCE

@@ -13,7 +13,7 @@ import pytest
 from sonde.codegen.partial import is_gone
 from sonde.model.errors import DError
 from sonde.model.probe import Probe, Uprobe
-from sonde.probes.user_variables import UserVariables
+from sonde.providers.user_variables import UserVariables
 from sonde.symbols.dwarf.points import Points
 from sonde.symbols.dwarf.scopes import nameable
 from sonde.symbols.elf.file import ElfFile

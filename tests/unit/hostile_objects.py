@@ -21,8 +21,8 @@ from sonde.cli.messages import FatalError
 from sonde.cli.vars import show_variables
 from sonde.model.errors import DError
 from sonde.model.probe import Probe, Uprobe
-from sonde.probes.source_lines import addresses, source_line
-from sonde.probes.user_variables import UserVariables
+from sonde.providers.source_lines import addresses, source_line
+from sonde.providers.user_variables import UserVariables
 from sonde.symbols.elf.file import ElfError, ElfFile
 from sonde.symbols.elf.indirect import Loaded
 from sonde.symbols.functions import PROGRAM, CodeObject

@@ -19,7 +19,7 @@ from sonde.objects.reading import LARGEST as LARGEST_OBJECT
 from sonde.objects.reading import read_object
 from sonde.pictures.saved import LARGEST as LARGEST_PROFILE
 from sonde.pictures.saved import read_profile
-from sonde.probes.kernel_types import open_btf
+from sonde.providers.kernel_types import open_btf
 from sonde.recording.build_ids import of_files
 from sonde.symbols.code_objects import CodeObjects
 from sonde.symbols.dwarf.errors import DebugInfoError, damaged

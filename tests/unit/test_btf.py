@@ -10,7 +10,7 @@ from sonde.model import types
 from sonde.model.probe import RawTracepoint
 from sonde.model.target import Target
 from sonde.model.types import name_of, resolve, size_of
-from sonde.probes.kernel_types import KernelTypes
+from sonde.providers.kernel_types import KernelTypes
 from sonde.session.registry import Registry
 
 

@@ -6,11 +6,11 @@ from sonde.machine import event_sources
 from sonde.machine.event_sources import EventSourceError
 from sonde.model.errors import DError
 from sonde.model.probe import PerfEvent
-from sonde.probes.counted import CountedEvents
-from sonde.probes.cpc import CounterNames
-from sonde.probes.pattern import Pattern
-from sonde.probes.perf_sources import SourceNames
-from sonde.probes.provider import CPC, PERF
+from sonde.providers.counted import CountedEvents
+from sonde.providers.cpc import CounterNames
+from sonde.providers.pattern import Pattern
+from sonde.providers.perf_sources import SourceNames
+from sonde.providers.provider import CPC, PERF
 
 FILES = {
     "software/type": "1",

@@ -7,8 +7,8 @@ import pytest
 from compiled_objects import compiled, needs_gcc
 
 from sonde.model.errors import DError
-from sonde.probes.pattern import parse
-from sonde.probes.user_functions import UserFunctions
+from sonde.providers.pattern import parse
+from sonde.providers.user_functions import UserFunctions
 
 pytestmark = needs_gcc
 

@@ -8,10 +8,10 @@ import pytest
 from sonde.frontends.d.parser import parse_expression
 from sonde.model.probe import KernelFunction, PerfEvent, Probe, RawTracepoint
 from sonde.model.types import INT, Pointer, Struct, name_of
-from sonde.probes.derived.definition import Definition, Shown, Value
-from sonde.probes.derived.provider import DerivedProvider
-from sonde.probes.pattern import Pattern, matches
-from sonde.probes.provider import Block
+from sonde.providers.derived.definition import Definition, Shown, Value
+from sonde.providers.derived.provider import DerivedProvider
+from sonde.providers.pattern import Pattern, matches
+from sonde.providers.provider import Block
 from sonde.session.registry import _BLOCKS, _DERIVED
 
 TASK = Struct("struct", "task_struct", 8, lambda: ())
@@ -138,7 +138,7 @@ def test_what_is_absent_has_a_reason():
 @pytest.mark.parametrize("name", _DERIVED)
 def test_no_probe_is_called_absent(name):
     """But by a pattern that means all others."""
-    tables = import_module(f"sonde.probes.derived.{name}")
+    tables = import_module(f"sonde.providers.derived.{name}")
     patterns = [each for each in getattr(tables, "ABSENT", {}) if each not in ("*", "op-*")]
     assert not [(each, pattern) for each in tables.DEFINITIONS for pattern in patterns if matches(pattern, each)]
 
@@ -157,7 +157,7 @@ def test_strings_of_the_process():
 
 def every_definition():
     for provider_name in _DERIVED:
-        for name, alternatives in import_module(f"sonde.probes.derived.{provider_name}").DEFINITIONS.items():
+        for name, alternatives in import_module(f"sonde.providers.derived.{provider_name}").DEFINITIONS.items():
             for each in alternatives:
                 yield pytest.param(each, id=f"{provider_name}:{name}")
                 for other in each.more:
@@ -175,7 +175,7 @@ def test_definitions_are_d(definition):
 @pytest.mark.parametrize("name", _DERIVED)
 def test_identifiers_suffice(name):
     block = _BLOCKS[name]
-    assert len(import_module(f"sonde.probes.derived.{name}").DEFINITIONS) <= block.last - block.first + 1
+    assert len(import_module(f"sonde.providers.derived.{name}").DEFINITIONS) <= block.last - block.first + 1
 
 
 def test_blocks_do_not_overlap():

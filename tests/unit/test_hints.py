@@ -6,8 +6,8 @@ import pytest
 from catalog import error
 
 from sonde.model.probe import Probe
-from sonde.probes.mismatch import explained
-from sonde.probes.pattern import Pattern, matches
+from sonde.providers.mismatch import explained
+from sonde.providers.pattern import Pattern, matches
 
 NO_DATA = "kernels built without CONFIG_KALLSYMS_ALL name no data there"
 UNITS = "N a rate or a time with a unit, ns to day"

@@ -8,8 +8,8 @@ import pytest
 
 from sonde.formats.static_header import Parameter, Provided, header
 from sonde.model.errors import DError
-from sonde.probes.pattern import Pattern
-from sonde.probes.usdt import StaticProbes
+from sonde.providers.pattern import Pattern
+from sonde.providers.usdt import StaticProbes
 from sonde.symbols.code_objects import CodeObjects
 from sonde.symbols.elf.file import ElfFile
 

@@ -22,7 +22,7 @@ ALLOWED = {
     "machine": {"model"},
     "arch": {"model"},
     "symbols": {"model", "arch", "private_files", "resources"},
-    "probes": {"model", "arch", "bpf", "machine", "symbols"},
+    "providers": {"model", "arch", "bpf", "machine", "symbols"},
     "frontends": {"model"},
     "frontends.d.programs": {"model", "resources", "untrusted"},
     "frontends.d.report": {"model", "consume", "report"},
@@ -33,16 +33,16 @@ ALLOWED = {
     "report": {"model", "bpf.maps", "consume", "formats", "inherited", "private_files"},
     "captures": {"model", "consume", "formats", "machine"},
     "pictures": {"model", "consume", "formats", "report", "private_files", "resources"},
-    "objects": {"model", "arch", "bpf", "machine", "probes", "symbols"},
+    "objects": {"model", "arch", "bpf", "machine", "providers", "symbols"},
     "recording": {"model", "formats", "machine", "symbols", "private_files", "engines.kernel.process_records"},
-    "everywhere": {"model", "arch", "engines.base", "probes", "symbols"},
+    "everywhere": {"model", "arch", "engines.base", "providers", "symbols"},
     "session": {
         "model", "bpf", "captures", "codegen", "consume", "engines", "everywhere", "formats", "frontends", "machine",
-        "objects", "probes", "report", "resources", "runtime", "symbols",
+        "objects", "providers", "report", "resources", "runtime", "symbols",
     },
     "library": {
         "model", "bpf", "codegen", "consume", "engines", "everywhere", "formats", "frontends", "machine", "objects",
-        "probes", "report", "session", "symbols",
+        "providers", "report", "session", "symbols",
     },
 }  # fmt: skip
 """For each package or folder of one what it may import besides itself; only the command line may import everything."""
@@ -53,8 +53,8 @@ EVERYWHERE = {"typed", "visible"}
 """What every package may import: whoever shows text, or says it in an error, escapes it by the same functions."""
 
 READERS = {
-    "arch", "bpf", "captures", "consume", "engines", "formats", "inherited", "machine", "objects", "pictures", "probes",
-    "recording", "report", "runtime", "session", "symbols",
+    "arch", "bpf", "captures", "consume", "engines", "formats", "inherited", "machine", "objects", "pictures",
+    "providers", "recording", "report", "runtime", "session", "symbols",
 }  # fmt: skip
 """What may open files of others; values, the languages and the compiler read nothing."""
 

@@ -18,7 +18,7 @@ from sonde.model.errors import DError
 from sonde.model.probe import KernelFunction
 from sonde.model.target import Target
 from sonde.model.types import Function, Pointer, Struct
-from sonde.probes.functions import TraceableFunctions
+from sonde.providers.functions import TraceableFunctions
 from sonde.session.registry import Registry
 
 MANY = [f"many_{number}" for number in range(20)]

@@ -4,10 +4,10 @@ import pytest
 
 from sonde.machine import devices
 from sonde.model.probe import ETHERNET, RAW_IP, Packet
-from sonde.probes import packet
-from sonde.probes.packet import PacketProvider
-from sonde.probes.pattern import Pattern
-from sonde.probes.provider import PACKET
+from sonde.providers import packet
+from sonde.providers.packet import PacketProvider
+from sonde.providers.pattern import Pattern
+from sonde.providers.provider import PACKET
 
 DEVICES = {"lo": 1, "eth0": 2, "eth0.100": 7, "wg0": 12, "vethABC": 100_001}
 """The last one's number is as many devices later as there are identifiers: they share theirs with `lo`."""

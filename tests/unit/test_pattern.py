@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sonde.model.errors import DError
-from sonde.probes.pattern import Pattern, is_word, matcher, matches, parse, plain
+from sonde.providers.pattern import Pattern, is_word, matcher, matches, parse, plain
 
 
 @pytest.mark.parametrize(

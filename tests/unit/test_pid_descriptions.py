@@ -7,8 +7,8 @@ import pytest
 from sonde.engines.embedded.offer import Offer
 from sonde.model.errors import DError
 from sonde.model.target import Target
-from sonde.probes.pattern import Pattern
-from sonde.probes.pid import check
+from sonde.providers.pattern import Pattern
+from sonde.providers.pid import check
 from sonde.session.registry import Registry
 
 OTHER = 4711

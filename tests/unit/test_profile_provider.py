@@ -3,8 +3,8 @@
 import pytest
 
 from sonde.model.probe import Timer
-from sonde.probes.pattern import Pattern
-from sonde.probes.profile import LISTED, ProfileProvider, period
+from sonde.providers.pattern import Pattern
+from sonde.providers.profile import LISTED, ProfileProvider, period
 
 
 @pytest.mark.parametrize(

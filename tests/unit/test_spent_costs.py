@@ -10,8 +10,8 @@ from test_object_choices import chosen, written
 
 from sonde.model.errors import DError
 from sonde.objects.errors import ObjectError
-from sonde.probes.pattern import Pattern, parse
-from sonde.probes.user_functions import UserFunctions
+from sonde.providers.pattern import Pattern, parse
+from sonde.providers.user_functions import UserFunctions
 from sonde.symbols.elf.costs import Costs
 
 SOURCE = """namespace inner { struct Thing { int number; int method(int more) { return number + more; } }; }

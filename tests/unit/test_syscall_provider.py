@@ -7,9 +7,9 @@ from sonde.arch.x86_64.syscalls_i386 import CALLS as COMPAT_CALLS
 from sonde.model import types
 from sonde.model.probe import CHANGES_NOTHING, Syscall
 from sonde.model.types import Pointer, Struct, name_of, resolve
-from sonde.probes import syscall_inputs
-from sonde.probes.pattern import Pattern
-from sonde.probes.syscall import SyscallProvider
+from sonde.providers import syscall_inputs
+from sonde.providers.pattern import Pattern
+from sonde.providers.syscall import SyscallProvider
 
 FUNCTIONS = {
     "__x64_sys_": ["openat", "newstat", "read", "kexec_load"],

@@ -5,7 +5,7 @@ import pytest
 from sonde.model.probe import RawTracepoint, Tracepoint
 from sonde.model.target import Target
 from sonde.model.types import name_of
-from sonde.probes.tracefs import FormatField, parse_format
+from sonde.providers.tracefs import FormatField, parse_format
 from sonde.session.registry import Registry
 
 COMMON = """\

@@ -8,8 +8,8 @@ import pytest
 
 from sonde.model.errors import DError
 from sonde.model.probe import Uprobe
-from sonde.probes.pattern import parse
-from sonde.probes.user_functions import UserFunctions
+from sonde.providers.pattern import parse
+from sonde.providers.user_functions import UserFunctions
 from sonde.symbols.elf.file import ElfFile
 
 

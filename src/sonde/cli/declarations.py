@@ -11,7 +11,7 @@ from sonde.objects.errors import ObjectError
 from sonde.objects.kernel_variables import kernel_variables
 from sonde.objects.lines import ProbeLine, read_lines, wanted
 from sonde.objects.targets import Targets
-from sonde.probes.kernel_types import KernelTypes
+from sonde.providers.kernel_types import KernelTypes
 
 KERNEL = "kernel"
 

@@ -8,8 +8,8 @@ from sonde.cli.messages import FatalError, UsageError
 from sonde.cli.output import show
 from sonde.codegen.partial import lacks_part
 from sonde.model.types import name_of
-from sonde.probes.placement import Surroundings, is_program
-from sonde.probes.user_variables import fetchable
+from sonde.providers.placement import Surroundings, is_program
+from sonde.providers.user_variables import fetchable
 from sonde.symbols.dwarf.errors import DebugInfoError, damaged
 from sonde.symbols.dwarf.information import open_information
 from sonde.symbols.dwarf.points import Point, Points, live_ranges

@@ -11,7 +11,7 @@ from sonde.engines.base import ProcessEvents, Tracing
 from sonde.everywhere.naming import Learn, Naming
 from sonde.everywhere.table import SiteTable
 from sonde.model.spec import TracingSpec
-from sonde.probes.static_files import StaticFile, StaticFiles
+from sonde.providers.static_files import StaticFile, StaticFiles
 from sonde.symbols.process_events import Mapped
 from sonde.typed import NamedTuple
 

@@ -11,7 +11,7 @@ from sonde.everywhere.rows import Row, packed
 from sonde.model.errors import EngineError
 from sonde.model.probe import StaticPattern
 from sonde.model.spec import SITES, ProgramSpec, SitesSpec, TracingSpec
-from sonde.probes.static_files import NamedSite, StaticFile
+from sonde.providers.static_files import NamedSite, StaticFile
 from sonde.symbols.elf.errors import CostError
 
 _ONLY_KEY = struct.pack("<I", 0)

@@ -36,7 +36,7 @@ def of_line(line: ProbeLine, function: str, types: Btf | None, targets: Targets)
             for here, asked in by_arrival.items()
         ]
     # The kernel's types, likewise.
-    from sonde.probes.kernel_types import KernelTypes
+    from sonde.providers.kernel_types import KernelTypes
 
     text = line.function + (f"+{line.offset}" if line.offset else "")
     firing = one_function(text, line.text, line.is_return, targets)

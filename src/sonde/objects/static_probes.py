@@ -11,7 +11,7 @@ from sonde.objects.lines import ProbeLine, Wanted
 from sonde.objects.paths import Found, Reached, follow
 from sonde.objects.targets import Targets
 from sonde.objects.user import EVERY_PROCESS, found_file
-from sonde.probes.static_sites import ARGUMENT_TYPES, SiteError, site_of
+from sonde.providers.static_sites import ARGUMENT_TYPES, SiteError, site_of
 from sonde.symbols.dwarf.expressions import UnsupportedError
 from sonde.symbols.dwarf.fetching import steps
 from sonde.symbols.elf.file import ElfError

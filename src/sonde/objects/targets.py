@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sonde.machine.tracefs import find_tracefs
 from sonde.objects.errors import ObjectError
-from sonde.probes.functions import TraceableFunctions
+from sonde.providers.functions import TraceableFunctions
 from sonde.symbols.elf.file import ElfError, ElfFile
 from sonde.typed import TYPE_CHECKING
 

@@ -8,7 +8,7 @@ import re
 from sonde.model.probe import Firing, Uprobe
 from sonde.objects.errors import ObjectError
 from sonde.objects.targets import Targets
-from sonde.probes.pattern import matcher
+from sonde.providers.pattern import matcher
 from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:

@@ -46,7 +46,7 @@ def _embedded(path: str | None) -> Registry:
 def _check(path: str) -> None:
     # Read in any case later, and not before the first type is asked for: a wrong file is to be noticed at once.
     from sonde.bpf.btf import BtfError
-    from sonde.probes.kernel_types import open_btf
+    from sonde.providers.kernel_types import open_btf
 
     try:
         open_btf(path)

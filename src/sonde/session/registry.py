@@ -12,26 +12,26 @@ from sonde.model.errors import DError
 from sonde.model.probe import KernelFunction, Probe, RawTracepoint, StaticPattern, StaticProbe, Syscall, Uprobe
 from sonde.model.target import Target
 from sonde.model.types import Function, Type
-from sonde.probes import provider as blocks
-from sonde.probes.offer import Offer
-from sonde.probes.pattern import Pattern, is_word, matcher, matches, plain
-from sonde.probes.provider import FILES, STATIC, Block, Provider, RecordField
+from sonde.providers import provider as blocks
+from sonde.providers.offer import Offer
+from sonde.providers.pattern import Pattern, is_word, matcher, matches, plain
+from sonde.providers.provider import FILES, STATIC, Block, Provider, RecordField
 from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from sonde.model.spec import TracingSpec
-    from sonde.probes.counted import CountedEvents
-    from sonde.probes.derived.provider import DerivedProvider
-    from sonde.probes.fbt import FunctionProvider
-    from sonde.probes.functions import TraceableFunctions
-    from sonde.probes.kernel_types import KernelTypes
-    from sonde.probes.rawtp import Tracepoints
-    from sonde.probes.sdt import SdtProvider
-    from sonde.probes.syscall import SyscallProvider
-    from sonde.probes.tracefs import TraceEvents
-    from sonde.probes.usdt import StaticProbes
-    from sonde.probes.user_functions import UserFunctions
-    from sonde.probes.user_variables import UserVariables
+    from sonde.providers.counted import CountedEvents
+    from sonde.providers.derived.provider import DerivedProvider
+    from sonde.providers.fbt import FunctionProvider
+    from sonde.providers.functions import TraceableFunctions
+    from sonde.providers.kernel_types import KernelTypes
+    from sonde.providers.rawtp import Tracepoints
+    from sonde.providers.sdt import SdtProvider
+    from sonde.providers.syscall import SyscallProvider
+    from sonde.providers.tracefs import TraceEvents
+    from sonde.providers.usdt import StaticProbes
+    from sonde.providers.user_functions import UserFunctions
+    from sonde.providers.user_variables import UserVariables
     from sonde.symbols.code_objects import CodeObjects
     from sonde.symbols.kallsyms import Kallsyms
 
@@ -71,7 +71,7 @@ _DERIVED = (
     "proc", "sched", "io", "lockstat", "ip", "tcp", "udp", "vminfo", "sysinfo", "fsinfo", "mib", "nfsv3",
     "nfsv4",
 )  # fmt: skip
-"""Those whose probes follow from others: each has a module of its name in `probes/derived/`."""
+"""Those whose probes follow from others: each has a module of its name in `providers/derived/`."""
 
 _NEVER_EVENTS = ("BEGIN", "END", "ERROR", "entry", "return")
 
@@ -162,7 +162,7 @@ class Registry:
         if matches(head, "pid"):
             functions = pattern._replace(provider=f"pid{pid}")
             if self._offer is not None:
-                from sonde.probes.pid import check
+                from sonde.providers.pid import check
 
                 check(functions)
                 return ()
@@ -187,7 +187,7 @@ class Registry:
         """Why a description with this provider can match no probe, "" where it could."""
         is_other = provider and not any(map(matcher(provider), _BLOCKS)) and not plain(provider)
         if self._offer is not None and (provider in (FILES, STATIC) or _of_process(provider)[1] or is_other):
-            from sonde.probes.pid import UNAVAILABLE
+            from sonde.providers.pid import UNAVAILABLE
 
             return UNAVAILABLE
         return ""
@@ -228,7 +228,7 @@ class Registry:
             why = derived.absence(name)
             if why and not (derived.is_unknown(name) and self.alike(provider, module, function, name)):
                 return why
-        from sonde.probes.mismatch import explained
+        from sonde.providers.mismatch import explained
 
         return explained(Pattern(provider, module, function, name), tuple(_BLOCKS), self.match)
 
@@ -237,7 +237,7 @@ class Registry:
         if self._offer is None:
             return False
         if provider == "syscall":
-            from sonde.probes.syscall import COMPAT
+            from sonde.providers.syscall import COMPAT
 
             return module == COMPAT
         return provider == "rawtp" or (provider in _DERIVED and self._derived(provider).defines(name))
@@ -246,7 +246,7 @@ class Registry:
         """Descriptions that one which matches no probe may have meant, the likeliest first."""
         if provider in (FILES, STATIC) or _of_process(provider)[1] or self._is_withheld(provider, module, name):
             return ()
-        from sonde.probes.mismatch import alike
+        from sonde.providers.mismatch import alike
 
         return alike(Pattern(provider, module, function, name), tuple(_BLOCKS), self.match)
 
@@ -344,20 +344,20 @@ class Registry:
 
     def facts(self, spec: TracingSpec) -> list[tuple[str, str, str]]:
         """(kind, name, value) of all that compiling `spec` has asked the kernel for."""
-        from sonde.probes.facts import gather
+        from sonde.providers.facts import gather
 
         return gather(self.types, self._events, spec)
 
     def fact(self, kind: str, name: str) -> str:
         """The value of one of the facts on this kernel, "" if there is no such thing."""
-        from sonde.probes.facts import value_of
+        from sonde.providers.facts import value_of
 
         return value_of(kind, name, self.types, self._events)
 
     @cached_property
     def types(self) -> KernelTypes:
         """The kernel's types, for those who need more than the Catalog asks."""
-        from sonde.probes.kernel_types import KernelTypes
+        from sonde.providers.kernel_types import KernelTypes
 
         return KernelTypes(self._btf_path, self._offer.types() if self._offer else None)
 
@@ -369,13 +369,13 @@ class Registry:
 
     @cached_property
     def _events(self) -> TraceEvents:
-        from sonde.probes.tracefs import TraceEvents
+        from sonde.providers.tracefs import TraceEvents
 
         return TraceEvents(self._tracefs)
 
     @cached_property
     def _system_calls(self) -> SyscallProvider:
-        from sonde.probes.syscall import VSYSCALL32, SyscallProvider
+        from sonde.providers.syscall import VSYSCALL32, SyscallProvider
 
         # Who offers less than the kernel sees no 32-bit calls: probes are not made to be left out.
         vsyscall32 = VSYSCALL32 if self._offer is None else ""
@@ -383,7 +383,7 @@ class Registry:
 
     @cached_property
     def _tracepoints(self) -> Tracepoints:
-        from sonde.probes.rawtp import Tracepoints
+        from sonde.providers.rawtp import Tracepoints
 
         return Tracepoints(self.types, self._events)
 
@@ -396,7 +396,7 @@ class Registry:
 
     @cached_property
     def _sdt(self) -> SdtProvider:
-        from sonde.probes.sdt import SdtProvider
+        from sonde.providers.sdt import SdtProvider
 
         return SdtProvider(self._events, lambda: self._tracepoints, self._lookup)
 
@@ -408,19 +408,19 @@ class Registry:
 
     @cached_property
     def _user_functions(self) -> UserFunctions:
-        from sonde.probes.user_functions import UserFunctions
+        from sonde.providers.user_functions import UserFunctions
 
         return UserFunctions(self._code_objects)
 
     @cached_property
     def _static_probes(self) -> StaticProbes:
-        from sonde.probes.usdt import StaticProbes
+        from sonde.providers.usdt import StaticProbes
 
         return StaticProbes(self._code_objects)
 
     @cached_property
     def _user_variables(self) -> UserVariables:
-        from sonde.probes.user_variables import UserVariables
+        from sonde.providers.user_variables import UserVariables
 
         return UserVariables(self._code_objects)
 
@@ -432,21 +432,21 @@ class Registry:
 
     def _make(self, name: str) -> Provider:
         if name == "dtrace":
-            from sonde.probes.dtrace import DtraceProvider
+            from sonde.providers.dtrace import DtraceProvider
 
             return DtraceProvider()
         if name == "profile":
-            from sonde.probes.profile import ProfileProvider
+            from sonde.providers.profile import ProfileProvider
 
             return ProfileProvider()
         if name == "syscall":
             return self._system_calls
         if name == "rawtp":
-            from sonde.probes.rawtp import RawtpProvider
+            from sonde.providers.rawtp import RawtpProvider
 
             return RawtpProvider(self._tracepoints)
         if name == "packet":
-            from sonde.probes.packet import PacketProvider
+            from sonde.providers.packet import PacketProvider
 
             return PacketProvider()
         if name in _FUNCTIONS:
@@ -457,14 +457,14 @@ class Registry:
 
     @cached_property
     def _functions_of_kernel(self) -> TraceableFunctions:
-        from sonde.probes.functions import TraceableFunctions
+        from sonde.providers.functions import TraceableFunctions
 
         return TraceableFunctions(self._tracefs)
 
     def _function_provider(self, name: str) -> FunctionProvider:
         found = self._function_providers.get(name)
         if found is None:
-            from sonde.probes.fbt import FunctionProvider
+            from sonde.providers.fbt import FunctionProvider
 
             found = self._function_providers[name] = FunctionProvider(
                 name, self._functions_of_kernel, self.types, self._kallsyms_path or os.devnull
@@ -474,9 +474,9 @@ class Registry:
     def _counted(self, name: str) -> CountedEvents:
         found = self._counted_providers.get(name)
         if found is None:
-            from sonde.probes.counted import CountedEvents
-            from sonde.probes.cpc import CounterNames
-            from sonde.probes.perf_sources import SourceNames
+            from sonde.providers.counted import CountedEvents
+            from sonde.providers.cpc import CounterNames
+            from sonde.providers.perf_sources import SourceNames
 
             spelling = CounterNames() if name == "cpc" else SourceNames()
             found = self._counted_providers[name] = CountedEvents(name, _BLOCKS[name], spelling)
@@ -485,9 +485,9 @@ class Registry:
     def _derived(self, name: str) -> DerivedProvider:
         found = self._derived_providers.get(name)
         if found is None:
-            from sonde.probes.derived.provider import DerivedProvider
+            from sonde.providers.derived.provider import DerivedProvider
 
-            tables = import_module(f"sonde.probes.derived.{name}")
+            tables = import_module(f"sonde.providers.derived.{name}")
             absent = getattr(tables, "ABSENT", {})
             found = self._derived_providers[name] = DerivedProvider(
                 name, _BLOCKS[name], tables.DEFINITIONS, self.types, self.match, absent

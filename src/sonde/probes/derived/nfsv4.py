@@ -1,9 +1,0 @@
-"""The `nfsv4` provider: what clients ask the kernel's NFS server for in version 4 of the protocol."""
-
-from __future__ import annotations
-
-from sonde.probes.derived import nfs
-from sonde.probes.derived.definition import Definitions
-
-DEFINITIONS: Definitions = nfs.definitions(4)
-ABSENT = nfs.ABSENT

@@ -1,0 +1,9 @@
+"""The `nfsv3` provider: what clients ask the kernel's NFS server for in version 3 of the protocol."""
+
+from __future__ import annotations
+
+from sonde.providers.derived import nfs
+from sonde.providers.derived.definition import Definitions
+
+DEFINITIONS: Definitions = nfs.definitions(3)
+ABSENT = nfs.ABSENT

@@ -1,0 +1,95 @@
+"""`globals->NAME`: static and global data of the object that a probe is in, or what that refers to in others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from sonde.model.catalog import Located
+from sonde.model.errors import DError
+from sonde.model.location import Address, Constant, InMemory, Piece
+from sonde.model.probe import Probe, Uprobe
+from sonde.model.types import size_of
+from sonde.providers.placement import Surroundings, placed, surroundings
+from sonde.symbols.dwarf.errors import DebugInfoError
+from sonde.symbols.dwarf.points import Point, Points
+from sonde.symbols.dwarf.scopes import Variable
+from sonde.symbols.elf.file import ElfError
+from sonde.symbols.elf.indirect import relocations
+from sonde.symbols.functions import PROGRAM, CodeObject
+
+_COPY = 5
+"""R_X86_64_COPY: the program has a library's data in its own place, where the library finds them too."""
+
+Objects = Callable[[], Sequence[CodeObject]]
+"""All that the process has mapped; none if it is not known which process that is."""
+PointsOf = Callable[[CodeObject, Objects], Points]
+
+
+class Globals:
+    """Those of all objects; `points` gives what debug information tells of one, or raises an error of it."""
+
+    def __init__(self, points: PointsOf) -> None:
+        self._points = points
+
+    def find(self, probe: Probe, point: Point, home: CodeObject, around: Surroundings, name: str, mapped: Objects
+             ) -> Located:  # fmt: skip
+        """The variable of that name: of the probe's own source file, of its object, of others. Raises DError."""
+        asked = f"globals->{name} at {probe}"
+        found = self._defined(home, name, mapped)
+        if found:
+            return self._located(_nearest(found, point, asked), home, around, mapped, asked)
+        for other in mapped():
+            found = () if other is home else self._elsewhere(other, name, mapped)
+            if len(found) == 1:
+                assert isinstance(probe.firing, Uprobe)
+                where = surroundings(probe.firing._replace(kind="return"), other, 0)
+                return self._located(found[0], other, where, mapped, asked)
+        text = f"failed to resolve {asked}: Unknown variable name"
+        hint = f"{self._points(home, mapped).path} defines no variable of that name outside of functions"
+        raise DError("D_IDENT_UNDEF", text, hint=hint)
+
+    def _defined(self, home: CodeObject, name: str, mapped: Objects) -> Sequence[Variable]:
+        return [each.variable for each in self._points(home, mapped).globals_named(name)]
+
+    def _elsewhere(self, other: CodeObject, name: str, mapped: Objects) -> Sequence[Variable]:
+        """Those of an object that may have no debug information."""
+        try:
+            return self._defined(other, name, mapped)
+        except (OSError, ElfError, DebugInfoError):
+            return ()
+
+    def _located(
+        self, variable: Variable, home: CodeObject, around: Surroundings, mapped: Objects, asked: str
+    ) -> Located:
+        pieces = self._points(home, mapped).pieces(variable, Point(variable.name, 0, variable.entry, ()))
+        if not around.is_program:
+            pieces = _copied(pieces, home, mapped())
+        fetched = placed(pieces, around, size_of(variable.type))
+        if fetched is None:
+            raise DError("D_IDENT_UNDEF", f"failed to resolve {asked}: it is optimised out")
+        return Located(variable.type, fetched)
+
+
+def _nearest(found: Sequence[Variable], point: Point, asked: str) -> Variable:
+    """The only one, or that of the file that the probe is in."""
+    own = [each for each in found if each.entry.cu.cu_offset == point.function.cu.cu_offset]
+    if len(found) == 1 or len(own) == 1:
+        return (own or found)[0]
+    text = f"failed to resolve {asked}: {len(found)} files have a static variable of that name"
+    raise DError("D_IDENT_UNDEF", text, hint="a probe in a function of its file knows which is meant")
+
+
+def _copied(pieces: tuple[Piece, ...], home: CodeObject, objects: Iterable[CodeObject]) -> tuple[Piece, ...]:
+    """The pieces of a library's variable, which may be in the program instead."""
+    place = pieces[0].place
+    if not isinstance(place, InMemory) or not isinstance(place.address, Address):
+        return pieces
+    named = home.loaded.file.symbolize(place.address.value)
+    program = next((each for each in objects if each.name == PROGRAM), None)
+    if named is None or program is None:
+        return pieces
+    file, bias = program.loaded
+    for slot, kind, symbol, _ in relocations(file):
+        if kind == _COPY and file.dynamic_name(symbol).partition("@")[0] == named[0]:
+            return (Piece(InMemory(Constant(slot + bias + named[1]))),)
+    return pieces

@@ -1,0 +1,60 @@
+"""The `packet` provider: `packet:DEVICE:ingress:` and `packet:DEVICE:egress:`, the packets of network devices.
+
+The devices are those of the network namespace that sonde runs in.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Sequence
+
+from sonde.machine import devices
+from sonde.machine.devices import link_type
+from sonde.model.catalog import ProbeArgument
+from sonde.model.probe import ETHERNET, RAW_IP, Packet, Probe
+from sonde.model.types import UINT, Pointer, Struct, Typedef
+from sonde.providers.pattern import Pattern, matcher, matches
+from sonde.providers.provider import PACKET
+
+_LINKS = {devices.ETHERNET: ETHERNET, devices.RAW_IP: RAW_IP}
+
+_SHOWN = Pointer(Typedef("packetinfo_t", Struct("struct", "", 0)))
+"""args[0] is made from the packet's length and all else that the library packet.d asks for."""
+
+DIRECTIONS = ("ingress", "egress")
+
+
+class PacketProvider:
+    """Two probes for each device, whose identifiers follow from the device's number."""
+
+    def match(self, pattern: Pattern) -> Sequence[Probe]:
+        if not matches(pattern.name, ""):
+            return ()
+        is_device, is_direction = matcher(pattern.module), matcher(pattern.function)
+        return [probe for probe in self._probes().values() if is_device(probe.module) and is_direction(probe.function)]
+
+    def by_id(self, identifier: int) -> Probe | None:
+        return self._probes().get(identifier)
+
+    def arguments(self, probe: Probe) -> tuple[ProbeArgument, ...] | None:
+        return (ProbeArgument(UINT, _SHOWN, 0),)
+
+    def _probes(self) -> dict[int, Probe]:
+        """All there are now, by identifier."""
+        found: dict[int, Probe] = {}
+        for number, device in sorted(socket.if_nameindex()):
+            first, link = _identifier(number, found), _LINKS.get(link_type(device), "")
+            for side, direction in enumerate(DIRECTIONS):
+                firing = Packet(device, direction == "egress", link)
+                found[first + side] = Probe(first + side, "packet", device, direction, "", firing)
+        return found
+
+
+def _identifier(number: int, taken: dict[int, Probe]) -> int:
+    """The first of a device's two. Numbers of devices only grow; those too large share with small ones, if these are
+    gone."""
+    room = (PACKET.last - PACKET.first + 1) // 2
+    place = number % room
+    while PACKET.first + 2 * place in taken:
+        place = (place + 1) % room
+    return PACKET.first + 2 * place
