@@ -249,3 +249,13 @@ def test_what_only_debuggers_of_parsers_need_is_not_imported():
         "assert pdb.Pdb and pprint.pprint and 'main' in str(Container(name='main'))\n"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_a_missing_module_is_no_damage(monkeypatch):
+    """Another Python may run sonde than the one for which its requirements were installed."""
+    from sonde.symbols.dwarf.errors import damaged
+
+    monkeypatch.setitem(sys.modules, "elftools", None)
+    with pytest.raises(DebugInfoError) as caught, damaged("/bin/program"):
+        import elftools  # noqa: F401
+    assert str(caught.value) == "/bin/program: Python's module elftools is not installed"

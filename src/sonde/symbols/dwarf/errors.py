@@ -19,6 +19,8 @@ def damaged(path: str, *others: type[Exception]) -> Iterator[None]:
         yield
     except DebugInfoError:
         raise
+    except ImportError as error:
+        raise DebugInfoError(f"{path}: Python's module {error.name} is not installed") from error
     except Exception as error:
         if isinstance(error, others):
             raise
