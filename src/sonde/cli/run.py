@@ -18,6 +18,7 @@ from sonde.model.options import OptionTable
 from sonde.model.spec import PERF_RINGS, TracingSpec, has_open_sites
 from sonde.private_files import STANDARD_OUTPUT, create_named
 from sonde.session.engines import EMBEDDED, has_filter, make
+from sonde.session.errors import limit_hint
 from sonde.session.names import Names
 from sonde.session.tracing import Session, Traced
 from sonde.typed import TYPE_CHECKING
@@ -89,7 +90,7 @@ def run(
         except GuardianError as error:
             raise FatalError(f"processing aborted: {error}") from None
         except OSError as error:
-            raise FatalError(f"processing aborted: {error.strerror}") from None
+            raise FatalError(f"processing aborted: {error.strerror}", hint=limit_hint(error)) from None
         finally:
             _tell_refused(names, messages)
             names.close()

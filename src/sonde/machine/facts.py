@@ -1,7 +1,11 @@
-"""What /proc tells of processes and threads (proc(5)), as sonde's own pid namespace numbers them."""
+"""What /proc tells of processes and threads (proc(5)), as sonde's own pid namespace numbers them.
+
+A process that is gone has no facts. All functions raise OSError where sonde has no descriptor or memory left to look.
+"""
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import struct
@@ -38,6 +42,15 @@ _PGRP, _SESSION, _THREADS, _STACK, _ARGUMENTS, _ENVIRONMENT = 2, 3, 17, 25, 45, 
 """Places in /proc/TID/stat, counted from the state, which is behind the name in parentheses."""
 
 
+_MEANS = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)
+
+
+def _require_means(error: OSError) -> None:
+    """Raises the error if it says nothing of the process."""
+    if error.errno in _MEANS:
+        raise error
+
+
 def facts(tid: int) -> Facts | None:
     """What is known of a thread; None if it is gone."""
     lines = _status(tid)
@@ -46,7 +59,8 @@ def facts(tid: int) -> Facts | None:
     try:
         stat = _read(f"/proc/{tid}/stat")
         comm = _read(f"/proc/{tid}/comm")[:-1]
-    except OSError:
+    except OSError as error:
+        _require_means(error)
         return None
     words = [int(word) if word.lstrip(b"-").isdigit() else 0 for word in stat[stat.rindex(b")") + 2 :].split()]
     uid, euid, *_ = map(int, lines[b"Uid"].split())
@@ -62,7 +76,8 @@ def _vdso(tid: int) -> int:
     """Where the vdso is (getauxval(3)), 0 where that is hidden or there is none."""
     try:
         data = _read(f"/proc/{tid}/auxv")
-    except OSError:
+    except OSError as error:
+        _require_means(error)
         return 0
     pairs = _PAIR.iter_unpack(data[: len(data) // _PAIR.size * _PAIR.size])
     return next((value for kind, value in pairs if kind == _AT_SYSINFO_EHDR), 0)
@@ -72,7 +87,8 @@ def state(tid: int) -> str:
     """The letter of a thread's state, `R` if it runs; "" if it is gone."""
     try:
         stat = _read(f"/proc/{tid}/stat")
-    except OSError:
+    except OSError as error:
+        _require_means(error)
         return ""
     at = stat.rindex(b")") + 2
     return stat[at : at + 1].decode()
@@ -82,7 +98,8 @@ def threads(pid: int) -> list[int]:
     """The threads of a process; none if it is gone."""
     try:
         return sorted(map(int, os.listdir(f"/proc/{pid}/task")))
-    except OSError:
+    except OSError as error:
+        _require_means(error)
         return []
 
 
@@ -122,6 +139,7 @@ def _status(pid: int) -> dict[bytes, bytes] | None:
     """The lines of a process by their names; None if it is gone."""
     try:
         lines = _read(f"/proc/{pid}/status").split(b"\n")
-    except OSError:
+    except OSError as error:
+        _require_means(error)
         return None
     return dict(line.split(b":\t", 1) for line in lines if b":\t" in line)

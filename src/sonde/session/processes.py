@@ -7,7 +7,7 @@ from contextlib import ExitStack, contextmanager
 
 from sonde.model.options import OptionTable
 from sonde.session.engines import EMBEDDED, has_filter
-from sonde.session.errors import SessionError
+from sonde.session.errors import SessionError, limit_hint
 from sonde.session.traced import Traced
 
 
@@ -47,7 +47,7 @@ def processes(
         except CommandError as error:
             raise SessionError(str(error)) from None
         except OSError as error:
-            raise SessionError(f"failed to control the process: {error.strerror}", hint=_PTRACE) from None
+            raise _not_controlled(error) from None
         yield found
 
 
@@ -64,7 +64,7 @@ def _followed(
     except (CommandError, GuardianError) as error:
         raise SessionError(str(error)) from None
     except OSError as error:
-        raise SessionError(f"failed to control the process: {error.strerror}", hint=_PTRACE) from None
+        raise _not_controlled(error) from None
     try:
         yield group.members
     finally:
@@ -74,4 +74,6 @@ def _followed(
                 tell(text)
 
 
-_PTRACE = "kernel.yama.ptrace_scope or a container may forbid ptrace(2); `sonde doctor` tells more"
+def _not_controlled(error: OSError) -> SessionError:
+    hint = "kernel.yama.ptrace_scope or a container may forbid ptrace(2); `sonde doctor` tells more"
+    return SessionError(f"failed to control the process: {error.strerror}", hint=limit_hint(error) or hint)

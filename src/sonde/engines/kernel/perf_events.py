@@ -227,9 +227,10 @@ def close_all(descriptors: Sequence[int]) -> None:
         for descriptor in descriptors:
             os.close(descriptor)
         return
-    from threading import Thread  # an import that most runs do without
-
     waiting = list(descriptors)
+    # There may be none left, and an import takes one.
+    os.close(waiting.pop())
+    from threading import Thread  # an import that most runs do without
 
     def work() -> None:
         while True:
