@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[2]
 
 AT_THE_ROOT = {".gitignore", "CONTRIBUTING.md", "LICENSE", "README.md", "hatch_build.py", "pyproject.toml"}
 FOLDERS = {
-    ".ci": {""}, "bench": {".py", ".c"}, "docs": {".md", ".1"}, "examples": {".d", ".c", ".h"},
+    ".ci": {""}, "bench": {".py", ".c"}, "docs": {".md", ".1"}, "docs/design": {".md"}, "examples": {".d", ".c", ".h"},
     "src/sonde": {".py", ".d", ".js", ".css", ".typed"},
     "tests": {".py"}, "tests/cli": {".py", ".txt"}, "tests/embedded": {".py", ".c"}, "tests/kernel": {".py"},
     "tests/programs": {".c", ".cc", ".rs"}, "tests/same": {".d", ".c"}, "tests/unit": {".py", ".txt"},
