@@ -15,9 +15,9 @@ from targets import program
 from test_guardian_signals import SLEEPER
 
 from sonde.engines.embedded.tracer import stops
-from sonde.engines.embedded.tracer.launch import GuardianError
 from sonde.engines.embedded.tracer.plan import ENTRY, HOLD_ENTRY, RETURN, Plan
 from sonde.engines.embedded.tracer.tracees import Tracees
+from sonde.launch import GuardianError
 from sonde.machine import proc
 
 RUNS = os.environ.get("SONDE_SURVIVAL_RUNS", "15")

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from targets import program
 
-from sonde.engines.embedded.tracer.launch import CommandError
 from sonde.engines.embedded.tracer.plan import Plan
 from sonde.engines.embedded.tracer.tracees import Tracees
+from sonde.launch import CommandError
 
 HERE = Path(__file__).parent
 SOURCE = HERE.parent.parent / "src"
@@ -23,7 +23,7 @@ PTRACE, VM_READ, VM_WRITE, PREADV, PREADV2 = 101, 310, 311, 295, 327
 
 GRAB = """
 import sys
-from sonde.engines.embedded.tracer.launch import CommandError
+from sonde.launch import CommandError
 from sonde.engines.embedded.tracer.tracees import Tracees
 tracees = Tracees()
 try:
@@ -33,7 +33,7 @@ except CommandError as error:
 """
 
 START = """
-from sonde.engines.embedded.tracer.launch import CommandError
+from sonde.launch import CommandError
 from sonde.engines.embedded.tracer.plan import Plan
 from sonde.engines.embedded.tracer.tracees import Tracees
 tracees = Tracees()

@@ -16,6 +16,7 @@ ALLOWED = {
     "untrusted": set(),
     "inherited": set(),
     "private_files": set(),
+    "launch": {"inherited"},
     "formats": set(),
     "bpf": set(),
     "model": {"formats"},
@@ -28,7 +29,7 @@ ALLOWED = {
     "frontends.d.report": {"model", "consume", "report"},
     "codegen": {"model", "arch", "bpf"},
     "runtime": {"model", "arch", "bpf", "formats", "machine"},
-    "engines": {"model", "arch", "bpf", "formats", "inherited", "machine", "runtime", "symbols"},
+    "engines": {"model", "arch", "bpf", "formats", "inherited", "launch", "machine", "runtime", "symbols"},
     "consume": {"model", "engines.base"},
     "report": {"model", "bpf.maps", "consume", "formats", "inherited", "private_files"},
     "captures": {"model", "consume", "formats", "machine"},
@@ -37,8 +38,8 @@ ALLOWED = {
     "recording": {"model", "formats", "machine", "symbols", "private_files", "engines.kernel.process_records"},
     "everywhere": {"model", "arch", "engines.base", "providers", "symbols"},
     "session": {
-        "model", "bpf", "captures", "codegen", "consume", "engines", "everywhere", "formats", "frontends", "machine",
-        "objects", "providers", "report", "resources", "runtime", "symbols",
+        "model", "bpf", "captures", "codegen", "consume", "engines", "everywhere", "formats", "frontends", "launch",
+        "machine", "objects", "providers", "report", "resources", "runtime", "symbols",
     },
     "library": {
         "model", "bpf", "codegen", "consume", "engines", "everywhere", "formats", "frontends", "machine", "objects",

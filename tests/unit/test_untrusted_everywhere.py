@@ -24,10 +24,10 @@ JUSTIFIED = {
     "symbols.code_objects.CodeObjects.behind": "a process's memory, of which it reads words",
     "symbols.objects.Objects._vdso": "a process's memory, of which it reads so much as it says",
     "engines.embedded.tracer.events.remove_copy": "a process's memory, to be written",
-    "engines.embedded.tracer.launch.open_nothing": "/dev/null",
+    "launch.open_nothing": "/dev/null",
     "engines.embedded.tracer.held_command._is_foreground": "the terminal",
     "engines.embedded.tracer.held_command._wait": "a pipe from sonde itself",
-    "engines.embedded.tracer.launch.problem": "a pipe from a child that is still sonde's",
+    "launch.problem": "a pipe from a child that is still sonde's",
     "engines.embedded.tracer.turns._read": "a short text of /proc, which a thread waits for",
     "private_files.create": "a file to be written",
 }  # fmt: skip

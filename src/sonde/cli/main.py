@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from sonde.cli.arguments import LONG_OPTIONS, Arguments, parse
 from sonde.cli.messages import FatalError, Messages, UsageError, ValueOfOptionError, refused
 from sonde.cli.output import show
-from sonde.engines.embedded.tracer.launch import open_nothing
+from sonde.launch import open_nothing
 from sonde.model.errors import ProgramError
 from sonde.session.errors import SessionError
 

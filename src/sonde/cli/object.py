@@ -16,9 +16,9 @@ from sonde.cli.object_choices import choices
 from sonde.cli.output import show
 from sonde.cli.run import opened
 from sonde.cli.settings import option_table
-from sonde.engines.embedded.tracer.launch import CommandError
 from sonde.engines.kernel.engine import KernelEngine
 from sonde.engines.kernel.stamps import StampValues
+from sonde.launch import CommandError
 from sonde.model.errors import EngineError
 from sonde.objects.alternatives import alternatives
 from sonde.objects.display import display

@@ -12,7 +12,7 @@ from sonde.cli.destructive import require_allowed
 from sonde.cli.endings import require_command, status_of
 from sonde.cli.errors import engine_error
 from sonde.cli.messages import FatalError, Messages
-from sonde.engines.embedded.tracer.launch import CommandError, GuardianError
+from sonde.launch import CommandError, GuardianError
 from sonde.model.errors import EngineError
 from sonde.model.options import OptionTable
 from sonde.model.spec import PERF_RINGS, TracingSpec, has_open_sites

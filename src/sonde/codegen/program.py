@@ -16,7 +16,7 @@ from sonde.codegen.basis.generation import Context, Generation, Shared
 from sonde.codegen.basis.names import MASK_BITS, build_table, is_open, masks, open_table
 from sonde.codegen.basis.places import Held, Memory
 from sonde.codegen.basis.uses import samples
-from sonde.codegen.clauses import bodies, carried, deferral, loops, tokens, turns
+from sonde.codegen.clauses import bodies, carried, deferral, loops, turns
 from sonde.codegen.clauses.bodies import ERROR_ROUTINE, Planned
 from sonde.codegen.expressions.access import zero
 from sonde.codegen.expressions.resident import may_sleep
@@ -25,7 +25,7 @@ from sonde.codegen.handlers import HANDLERS
 from sonde.codegen.intermediate.ir import Atomic, Imm, MapDescriptor, Operand, Reg, SlotAddress
 from sonde.codegen.records import writing
 from sonde.model.probe import KernelFunction, Probe, StaticPattern, StaticProbe, Uprobe
-from sonde.model.program import Clause, Var, Variable
+from sonde.model.program import Call, Clause, Var, Variable
 from sonde.model.spec import ACTIVE, DRAINING, INACTIVE, MapSpec
 from sonde.model.walk import nodes
 
@@ -142,7 +142,10 @@ def _partial_clauses(g: Generation, planned: Sequence[Planned]) -> dict[int, int
 def _plan_lasting(g: Generation, own: Sequence[Clause]) -> None:
     """What clauses of a firing leave to those behind them, but for variables."""
     carried.plan(g, own)
-    tokens.reserve(g, own)
+    if any(isinstance(node, Call) and node.name == "strtok" for clause in own for node in nodes(clause)):
+        from sonde.codegen.clauses import tokens  # few programs have it
+
+        tokens.reserve(g)
 
 
 def _local_variables(g: Generation, planned: Sequence[Planned]) -> list[Variable]:
@@ -171,7 +174,10 @@ def _set_up(g: Generation, setup: int, body: int, variables: Sequence[Variable])
         g.b.atomic_add(_running(g), 0, Imm(1))
     turns.begin(g)
     carried.set_up(g)
-    tokens.set_up(g)
+    if g.tokens is not None:
+        from sonde.codegen.clauses import tokens  # as above
+
+        tokens.set_up(g)
     for variable in variables:
         place = g.locals[variable]
         if isinstance(place, Held):

@@ -9,8 +9,9 @@ from __future__ import annotations
 import os
 import signal
 
-from sonde.engines.embedded.tracer import launch, ptrace
-from sonde.engines.embedded.tracer.launch import CommandError as CommandError
+from sonde import launch
+from sonde.engines.embedded.tracer import ptrace
+from sonde.launch import CommandError as CommandError
 from sonde.machine import proc
 
 EVALUATION_TIMES = ("exec", "preinit", "postinit", "main")

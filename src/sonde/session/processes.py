@@ -56,7 +56,7 @@ def _followed(
     commands: Sequence[str], pids: Sequence[int], options: OptionTable, tell: Callable[[str], None] | None
 ) -> Iterator[Sequence[Traced]]:
     from sonde.engines.embedded.followed import FollowedGroup
-    from sonde.engines.embedded.tracer.launch import CommandError, GuardianError
+    from sonde.launch import CommandError, GuardianError
 
     evaluation = options.text("evaltime", "postinit")
     try:

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 
 from sonde.codegen.basis.names import LONGEST_NAME, PROBE_NAMES
 from sonde.codegen.basis.settings import Settings
-from sonde.codegen.routines.bases import END
 from sonde.model import program as tree
 from sonde.model.errors import DError
 from sonde.model.probe import OVERFLOWS, Internal, Probe, StaticPattern, StaticProbe, Uprobe
@@ -93,6 +92,8 @@ def _longest_result(e: tree.Call, probes: Sequence[Probe], settings: Settings) -
     if e.name in _OF_FIRST_ARGUMENT:
         return max(_longest(e.arguments[0], probes, settings), 1)
     if e.name == "lltostr" and len(e.arguments) > 1:
+        from sonde.codegen.routines.bases import END  # few programs have it
+
         return END
     return _LONGEST_TEXTS.get(e.name, settings.strsize)
 

@@ -22,7 +22,7 @@ from sonde.codegen.basis.generation import Deferral, Generation
 from sonde.codegen.basis.kernels import has_prepare_exec
 from sonde.codegen.basis.places import Held, Memory
 from sonde.codegen.basis.repeating import NEVER, Repeating, reads_process, repeating, steps
-from sonde.codegen.clauses import carried, tokens
+from sonde.codegen.clauses import carried
 from sonde.codegen.expressions.access import copy, store
 from sonde.codegen.expressions.variables import object_size
 from sonde.codegen.intermediate.ir import Imm, MapDescriptor, Operand, Reg
@@ -69,7 +69,7 @@ def planned(g: Generation, clauses: Sequence[Clause]) -> Deferral | None:
         kept[variable] = end
         end += (object_size(g.shared, variable.type) + 7) & ~7
     tokens_at = end if g.tokens is not None else None
-    end += tokens.kept_size(g) if g.tokens is not None else 0
+    end += _kept_of_tokens(g) if g.tokens is not None else 0
     region_at = end if g.carrying is not None else None
     end += 16 + g.carrying.size if g.carrying is not None else 0
     pointers = g.carrying.variables if g.carrying is not None else frozenset()
@@ -120,7 +120,7 @@ def begin_clause(g: Generation, clause: Clause, end: int) -> None:
     if g.resumed is None:
         if clause.id in g.deferral.repeats:
             g.done = g.b.copy(Imm(_FINAL if _repeats(g).final < 0 else _PREDICATE))
-            tokens.note_start(g)
+            _note_token(g)
         return
     resumed = g.b.alu("rsh", g.resumed, Imm(32))
     g.b.branch("gt", resumed, Imm(number), end)
@@ -138,7 +138,7 @@ def begin_predicate(g: Generation, body: int) -> None:
 def begin_body(g: Generation) -> None:
     if g.resumed is None and g.done is not None and _repeats(g).final >= 0:
         g.b.move(g.done, Imm(_BODY))
-        tokens.note_start(g)
+        _note_token(g)
 
 
 def reach(g: Generation, statement: tree.Statement) -> None:
@@ -161,7 +161,7 @@ def once(g: Generation, statement: tree.Statement) -> Iterator[None]:
     if g.resumed is None:
         yield
         g.b.move(g.done, progress)
-        tokens.note_start(g)
+        _note_token(g)
         return
     after, wanted = g.b.label(), g.b.label()
     g.b.branch("ge", g.done, progress, after, wanted)
@@ -218,8 +218,10 @@ def _keep(g: Generation) -> None:
     g.b.branch("eq", firing, Imm(0), g.exit)
     _keep_variables(g, firing)
     if g.deferral.tokens is not None and g.tokens is not None:
+        from sonde.codegen.clauses import tokens  # few programs have any
+
         tokens.go_back(g)
-        copy(g, g.tokens, Memory(firing, g.deferral.tokens), tokens.kept_size(g))
+        copy(g, g.tokens, Memory(firing, g.deferral.tokens), _kept_of_tokens(g))
     if g.deferral.region is not None:
         carried.keep(g, Memory(firing, g.deferral.region))
 
@@ -248,7 +250,7 @@ def restore(g: Generation) -> None:
     firing = kept_firing(g)
     g.b.branch("eq", firing, Imm(0), g.exit)
     if g.deferral.tokens is not None and g.tokens is not None:
-        copy(g, Memory(firing, g.deferral.tokens), g.tokens, tokens.kept_size(g))
+        copy(g, Memory(firing, g.deferral.tokens), g.tokens, _kept_of_tokens(g))
     moved = None
     if g.deferral.region is not None:
         moved = carried.restore(g, Memory(firing, g.deferral.region))
@@ -319,3 +321,16 @@ def _require_input(g: Generation, inputs: Operand, arguments: Sequence[Operand],
     g.b.branch("ge", nearest, Imm(_NEAR), g.leave)
     g.b.branch("eq", g.b.alu("and", inputs, bit), Imm(0), g.leave)
     g.b.place(good)
+
+
+def _note_token(g: Generation) -> None:
+    if g.tokens is not None:
+        from sonde.codegen.clauses import tokens  # few programs have any
+
+        tokens.note_start(g)
+
+
+def _kept_of_tokens(g: Generation) -> int:
+    from sonde.codegen.clauses import tokens  # as above
+
+    return tokens.kept_size(g)

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from sonde.codegen.basis.generation import Generation
 from sonde.codegen.intermediate.ir import Imm
 from sonde.codegen.routines import tokens
 from sonde.codegen.subroutines.results import get, layout, put
-from sonde.model import program as tree
-from sonde.model.program import Clause
-from sonde.model.walk import nodes
 
 
-def reserve(g: Generation, clauses: Sequence[Clause]) -> None:
-    """Memory in the frame, if one of a program's clauses calls strtok()."""
-    if any(isinstance(node, tree.Call) and node.name == "strtok" for clause in clauses for node in nodes(clause)):
-        g.tokens = g.lasting(tokens.state_size(layout(g).capacity))
+def reserve(g: Generation) -> None:
+    """Memory in the frame: one of the program's clauses calls strtok()."""
+    g.tokens = g.lasting(tokens.state_size(layout(g).capacity))
 
 
 def kept_size(g: Generation) -> int:

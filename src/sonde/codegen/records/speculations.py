@@ -11,7 +11,6 @@ from __future__ import annotations
 from sonde.bpf import maps as kinds
 from sonde.codegen.basis.generation import Generation
 from sonde.codegen.intermediate.ir import Imm, MapDescriptor, Operand, Reg, SlotAddress
-from sonde.codegen.routines.speculations import BUSY
 from sonde.model import program as tree
 from sonde.model.spec import SPECULATING, SPECULATION_COUNTS, SPECULATIONS, MapSpec
 
@@ -21,6 +20,8 @@ COUNT, _SIZE = 0, 8
 
 def new(g: Generation, _e: tree.Call) -> Operand:
     """speculation(): the number of a free one, 0 if there is none."""
+    from sonde.codegen.routines.speculations import BUSY  # few programs have speculations
+
     _maps(g)
     taken = g.routine(f"speculation_{g.shared.settings.nspec}")
     result = g.b.copy(Imm(0))

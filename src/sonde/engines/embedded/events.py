@@ -10,7 +10,7 @@ from sonde.engines.embedded.followed import FollowedGroup
 from sonde.engines.embedded.sources.stops import Handler, Record
 from sonde.engines.embedded.sources.timers import TimerSource
 from sonde.engines.embedded.tracer import stops
-from sonde.engines.embedded.tracer.launch import GuardianError
+from sonde.launch import GuardianError
 from sonde.model.errors import AbortedError
 from sonde.runtime.machine.memory import AccessError
 from sonde.typed import Protocol

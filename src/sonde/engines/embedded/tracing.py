@@ -24,10 +24,10 @@ from sonde.engines.embedded.sources.threads import Threads
 from sonde.engines.embedded.sources.timers import TimerSource
 from sonde.engines.embedded.sources.wishes import plan_of
 from sonde.engines.embedded.stamps import StampValues
-from sonde.engines.embedded.tracer.launch import GuardianError
 from sonde.engines.embedded.tracer.memory import ProcessMemory
 from sonde.engines.embedded.tracer.stops import EXEC, FORK, HELD
 from sonde.engines.kernel.ring import KernelRing
+from sonde.launch import GuardianError
 from sonde.machine import proc
 from sonde.machine.program_files import is_32_bit
 from sonde.model.errors import AbortedError, EngineError

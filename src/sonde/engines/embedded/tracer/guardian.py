@@ -14,7 +14,8 @@ import os
 import signal
 from mmap import mmap
 
-from sonde.engines.embedded.tracer import launch, notifier, quick, slices, watch
+from sonde import launch
+from sonde.engines.embedded.tracer import notifier, quick, slices, watch
 from sonde.engines.embedded.tracer.following import Follower
 from sonde.engines.embedded.tracer.notifications import Notifications
 from sonde.engines.embedded.tracer.outliving import outlive

@@ -6,7 +6,8 @@ import ctypes
 import os
 import struct
 
-from sonde.engines.embedded.tracer import launch, seccomp
+from sonde import launch
+from sonde.engines.embedded.tracer import seccomp
 
 _PR_SET_PTRACER = 0x59616D61
 _LENGTHS = struct.Struct("=II")

@@ -23,10 +23,10 @@ from sonde.engines.embedded.tracer import (
     stops,
 )
 from sonde.engines.embedded.tracer.held_command import HeldCommand
-from sonde.engines.embedded.tracer.launch import CommandError, GuardianError
 from sonde.engines.embedded.tracer.memory import ProcessMemory
 from sonde.engines.embedded.tracer.plan import Plan
 from sonde.engines.embedded.tracer.ring import RecordReader
+from sonde.launch import CommandError, GuardianError
 from sonde.machine import proc
 
 _NAP = 0.005

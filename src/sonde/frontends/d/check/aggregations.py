@@ -5,7 +5,6 @@ from __future__ import annotations
 from sonde.frontends.d.check.assignments import stored
 from sonde.frontends.d.check.folding import constant_value
 from sonde.frontends.d.check.operands import ActionCall, AggregationUse, Operand, require_aggregating, value_of
-from sonde.frontends.d.check.quantizing import llquantize_parameters, lquantize_parameters
 from sonde.frontends.d.check.scope import AggregationEntry, Scope
 from sonde.frontends.d.check.variables import check_keys, key_value
 from sonde.model.errors import DError, Position
@@ -68,10 +67,11 @@ def _increment(call: ActionCall) -> Expr | None:
 
 
 def _parameters(call: ActionCall, known: AggregationEntry | None) -> tuple[int, ...]:
+    if call.name not in ("lquantize", "llquantize"):
+        return ()
+    from sonde.frontends.d.check import quantizing  # few programs have them
+
     previous = known.aggregation.parameters if known else None
     constants = [constant_value(argument) for argument in call.arguments]
-    if call.name == "lquantize":
-        return lquantize_parameters(constants, previous, call.position)
-    if call.name == "llquantize":
-        return llquantize_parameters(constants, previous, call.position)
-    return ()
+    find = quantizing.lquantize_parameters if call.name == "lquantize" else quantizing.llquantize_parameters
+    return find(constants, previous, call.position)

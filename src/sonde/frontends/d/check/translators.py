@@ -20,7 +20,6 @@ from sonde.frontends.d.check.operands import (
     value_of,
 )
 from sonde.frontends.d.check.scope import Scope
-from sonde.frontends.d.check.untranslated import reason
 from sonde.model.errors import DError, Position
 from sonde.model.kinds import ARRAY_AS_STRING, compatible, is_integer, is_pointer, is_string, spell
 from sonde.model.program import Const, Deref
@@ -110,6 +109,8 @@ def member(value: TranslatorValue, name: str, arrow: bool, scope: Scope, positio
         text = f"translator does not define conversion for member: {name}"
         is_member = value.output.find(name) is not None
         near = () if is_member else alike.likely(name, known)
+        from sonde.frontends.d.check.untranslated import reason  # a mistake may take its time
+
         hint = reason(name) if is_member else alike.hint(name, known)
         raise DError("D_XLATE_NOCONV", text, position, hint, near)
     _check_operator(value, arrow, position)
