@@ -5,7 +5,7 @@ if [ "$1" = prepare ]; then
 use std::{process::Command, sync::mpsc, thread, net::*, io::*};
 fn main() {
     let (tx, rx) = mpsc::channel();
-    for i in 0..6u64 { let tx = tx.clone(); thread::spawn(move || { for k in 0..50 { tx.send(i * k).unwrap(); } }); }
+    for i in 0..6u64 { let tx = tx.clone(); thread::spawn(move || { for k in 0..20000 { tx.send(i * k).unwrap(); } }); }
     drop(tx); println!("{}", rx.iter().sum::<u64>());
     for i in 0..5 { let s = Command::new("sh").arg("-c").arg(format!("exit {}", i)).status().unwrap(); println!("{}", s); }
     let l = TcpListener::bind("127.0.0.1:0").unwrap(); let at = l.local_addr().unwrap();
