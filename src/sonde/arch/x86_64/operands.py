@@ -18,6 +18,13 @@ FindSymbol = Callable[[str], int | None]
 
 _SIZES = (1, 2, 4, 8)
 
+ARGUMENTS = {
+    8: ("rdi", "rsi", "rdx", "rcx", "r8", "r9"),
+    4: ("edi", "esi", "edx", "ecx", "r8d", "r9d"),
+    2: ("di", "si", "dx", "cx", "r8w", "r9w"),
+    1: ("dil", "sil", "dl", "cl", "r8b", "r9b"),
+}
+"""Where a call has its first integer arguments, by their size in bytes (System V ABI for x86-64, 3.2.3)."""
 
 _RIP = 16
 

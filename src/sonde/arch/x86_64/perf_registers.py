@@ -1,18 +1,57 @@
-"""Registers of user space in samples: from struct pt_regs to the order of perf."""
+"""Registers of user space in samples: from struct pt_regs to the order of perf, and back."""
 
 from __future__ import annotations
 
-_PT_REGS = {
-    **dict(enumerate((80, 40, 96, 88, 104, 112, 32, 152, 128, 144, 136, 160))),
-    **dict(enumerate((72, 64, 56, 48, 24, 16, 8, 0), 16)),
+from collections.abc import Sequence
+
+from sonde.arch.x86_64.registers import (
+    AX,
+    BP,
+    BX,
+    CS,
+    CX,
+    DI,
+    DX,
+    FLAGS,
+    IP,
+    ORIG_AX,
+    R8,
+    R9,
+    R10,
+    R11,
+    R12,
+    R13,
+    R14,
+    R15,
+    SI,
+    SIZE,
+    SP,
+    SS,
+)
+
+_PLACES = {
+    **dict(enumerate((AX, BX, CX, DX, SI, DI, BP, SP, IP, FLAGS, CS, SS))),
+    **dict(enumerate((R8, R9, R10, R11, R12, R13, R14, R15), 16)),
 }
 """Offsets in struct pt_regs of perf's registers AX BX CX DX SI DI BP SP IP FLAGS CS SS, and of R8 to R15, which follow
 four segments that perf does not have on x86-64 (arch/x86/include/uapi/asm/perf_regs.h)."""
 
-REGISTERS = sum(1 << number for number in _PT_REGS)
-"""What attr.sample_regs_user may ask for."""
+REGISTERS = sum(1 << number for number in _PLACES)
+"""All that attr.sample_regs_user may ask for."""
 
 
 def user_registers(registers: bytes, mask: int) -> bytes:
     """The u64 registers of `mask`, lowest bit first, of a struct pt_regs."""
-    return b"".join(registers[at : at + 8] for number, at in _PT_REGS.items() if mask >> number & 1)
+    return b"".join(registers[at : at + 8] for number, at in _PLACES.items() if mask >> number & 1)
+
+
+def pt_regs(taken: Sequence[int], call: int) -> tuple[bytes, int]:
+    """The struct pt_regs with these registers, all of REGISTERS in perf's order, and the stack pointer among them.
+
+    `call` is what it has for the number of a system call.
+    """
+    found = bytearray(SIZE)
+    for at, value in zip(_PLACES.values(), taken, strict=True):
+        found[at : at + 8] = value.to_bytes(8, "little")
+    found[ORIG_AX : ORIG_AX + 8] = call.to_bytes(8, "little")
+    return bytes(found), int.from_bytes(found[SP : SP + 8], "little")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 SIZE = 168
+R15, R14, R13, R12, R11 = 0, 8, 16, 24, 48
 R10, R9, R8, AX, CX, DX, SI, DI = 56, 64, 72, 80, 88, 96, 104, 112
-BP, BX, ORIG_AX, IP, CS, FLAGS, SP = 32, 40, 120, 128, 136, 144, 152
+BP, BX, ORIG_AX, IP, CS, FLAGS, SP, SS = 32, 40, 120, 128, 136, 144, 152, 160
 
 BY_DWARF_NUMBER = (80, 96, 88, 40, 104, 112, 32, 152, 72, 64, 56, 48, 24, 16, 8, 0, 128)
 """rax, rdx, rcx, rbx, rsi, rdi, rbp, rsp, r8 to r15, rip (System V ABI for x86-64, figure 3.36)."""

@@ -7,15 +7,13 @@ from collections.abc import Callable
 from errno import EINVAL, ENOENT
 from time import monotonic_ns
 
+from sonde.arch.x86_64.registers import IP, SIZE
 from sonde.bpf import programs
 from sonde.formats.perf_events import MISC_KERNEL, MISC_USER
 from sonde.runtime.environment import Environment
 from sonde.runtime.maps.object_array import ObjectArray
 from sonde.runtime.perf.output import perf_event_output as write
 from sonde.runtime.perf.sample import Sample
-
-_REGISTERS, _IP = 168, 128
-"""Size of struct pt_regs on x86-64, and the place of the program counter, before that of the code segment."""
 
 _ONLY_THEIR_SIZE = 1
 """BPF_F_GET_BRANCH_RECORDS_SIZE."""
@@ -32,8 +30,8 @@ def make(environment: Environment) -> dict[str, Callable[..., int]]:
         values = {"pid": task.pid, "tid": task.tid, "time": time}
         if not task.registers:
             return Sample(values)
-        registers = environment.memory.read(task.registers, _REGISTERS)
-        values["ip"], segment = _COUNTER.unpack_from(registers, _IP)
+        registers = environment.memory.read(task.registers, SIZE)
+        values["ip"], segment = _COUNTER.unpack_from(registers, IP)
         # A program that handles an overflow speaks of what was interrupted, any other of the kernel that runs it.
         in_process = environment.kind == programs.PERF_EVENT and segment & 3
         return Sample(values, misc=MISC_USER if in_process else MISC_KERNEL, registers=registers)

@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from errno import E2BIG
 
+from sonde.arch.x86_64.registers import SIZE
 from sonde.runtime.environment import Environment
-
-_REGISTERS_SIZE = 168
-"""sizeof(struct pt_regs) on x86-64."""
 
 
 def make(environment: Environment) -> dict[str, Callable[..., int]]:
     memory = environment.memory
 
     def registers() -> memoryview:
-        return memory.view(environment.task.registers, _REGISTERS_SIZE)
+        return memory.view(environment.task.registers, SIZE)
 
     def fetch_variables(context: int, buffer: int, size: int) -> int:
         destination = memory.view(buffer, size & 0xFFFF_FFFF, is_write=True)

@@ -9,14 +9,12 @@ from __future__ import annotations
 import struct
 from _thread import allocate_lock
 
+from sonde.arch.x86_64.registers import SIZE as PT_REGS
 from sonde.bpf import programs
 from sonde.runtime.environment import Environment
 from sonde.runtime.perf.events import PerfEvent
 from sonde.runtime.perf.sample import Sample
 from sonde.runtime.verifier.contexts import CONTEXTS, field_named
-
-_REGISTERS_SIZE = 168
-"""Bytes of struct pt_regs of x86-64."""
 
 
 class Overflows:
@@ -56,7 +54,7 @@ class Overflows:
         return event.original(sample) if chained else 0
 
     def _fill(self, sample: Sample) -> None:
-        registers = sample.registers or bytes(_REGISTERS_SIZE)
-        self._bytes[self._registers : self._registers + _REGISTERS_SIZE] = registers
+        registers = sample.registers or bytes(PT_REGS)
+        self._bytes[self._registers : self._registers + PT_REGS] = registers
         struct.pack_into("=Q", self._bytes, self._period, sample.values.get("period", 0))
         struct.pack_into("=Q", self._bytes, self._addr, sample.values.get("addr", 0))

@@ -7,12 +7,10 @@ import errno
 from collections.abc import Callable, Sequence
 
 from sonde.arch.x86_64.address_space import AddressSpace, own_address_space
+from sonde.arch.x86_64.registers import SIZE as PT_REGS
 from sonde.model.errors import EngineError
 from sonde.model.spec import Fetch, FetchStep
 from sonde.runtime.environment import Task
-
-_REGISTERS_SIZE = 168
-"""sizeof(struct pt_regs) on x86-64."""
 
 _MASK = (1 << 64) - 1
 _PAGE = 4096
@@ -92,7 +90,7 @@ def _string(task: Task, address: int, size: int, user_end: int) -> bytes:
 
 
 _OPERANDS: dict[str, Callable[[int], bool]] = {
-    "register": lambda operand: 0 <= operand <= _REGISTERS_SIZE - 8 and operand % 8 == 0,
+    "register": lambda operand: 0 <= operand <= PT_REGS - 8 and operand % 8 == 0,
     "constant": lambda operand: 0 <= operand <= _MASK,
     "offset": lambda operand: -(1 << 63) <= operand < 1 << 63,
     "dereference": lambda operand: operand in (1, 2, 4, 8),

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from sonde.arch.x86_64 import registers
 from sonde.bpf import probe_context, programs
 from sonde.runtime.verifier.values import PACKET, PACKET_END, PACKET_META
 from sonde.typed import NamedTuple
@@ -114,37 +115,34 @@ RAW_ARGUMENTS = 12
 _RECORD_SIZE = 8192
 """Bytes of the largest record of a tracepoint (PERF_MAX_TRACE_SIZE, include/linux/trace_events.h)."""
 
-_REGISTERS_SIZE = 168
-"""Bytes of struct pt_regs of x86-64."""
-
 _SYSCALL_SIZE = 65535
 
 _RAW = Context("the raw tracepoint's arguments", (Field("arguments", 0, 8 * RAW_ARGUMENTS, 0),), 8 * RAW_ARGUMENTS)
 
 _RECORD = Context("the tracepoint's record", (Field("fields", 8, _RECORD_SIZE - 8, 8),), _RECORD_SIZE)
 
-_REGISTERS = Context("struct pt_regs", (Field("registers", 0, _REGISTERS_SIZE, 0),), _REGISTERS_SIZE)
+_REGISTERS = Context("struct pt_regs", (Field("registers", 0, registers.SIZE, 0),), registers.SIZE)
 
 _PERF_EVENT = Context(
     "struct bpf_perf_event_data",
     (
-        Field("regs", 0, _REGISTERS_SIZE, 16, reads=frozenset({8})),
+        Field("regs", 0, registers.SIZE, 16, reads=frozenset({8})),
         Field("sample_period", 168, 8, 0),
         Field("addr", 176, 8, 8),
     ),
-    16 + _REGISTERS_SIZE,
+    16 + registers.SIZE,
 )
 
 _PROBE = Context(
     "the probe's context",
     (
-        Field("registers", probe_context.REGISTERS, _REGISTERS_SIZE, 96, reads=frozenset({8})),
+        Field("registers", probe_context.REGISTERS, registers.SIZE, 96, reads=frozenset({8})),
         Field("arguments", probe_context.ARGUMENTS, 8 * probe_context.MAX_ARGUMENTS, 16, reads=frozenset({8})),
         Field("cookie", probe_context.COOKIE, 8, 0),
         Field("count", probe_context.COUNT, 4, 8),
         Field("errno", probe_context.ERRNO, 4, 12),
     ),
-    96 + _REGISTERS_SIZE,
+    96 + registers.SIZE,
 )
 
 _SYSCALL = Context("the context", (Field("bytes", 0, _SYSCALL_SIZE, 0, writes=_ANY),), _SYSCALL_SIZE, is_memory=True)

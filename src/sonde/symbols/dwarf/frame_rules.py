@@ -3,6 +3,7 @@ as far as rsp, rbp and rbx tell, which is nearly always."""
 
 from __future__ import annotations
 
+from sonde.arch.x86_64.registers import BY_DWARF_NUMBER
 from sonde.symbols.dwarf.errors import DebugInfoError
 from sonde.symbols.dwarf.forms import sleb128, uleb128
 from sonde.typed import NamedTuple, TypeAlias
@@ -42,8 +43,6 @@ BEGINNING: State = (FROM_STACK, 8, 0, 0, IN_REGISTER, 0, IN_REGISTER, False)
 
 _RBX, _RBP, _RSP, _RETURN = 3, 6, 7, 16
 _KINDS = {_RSP: FROM_STACK, _RBP: FROM_FRAME, _RBX: FROM_RBX}
-_PLACES = (80, 96, 88, 40, 104, 112, 32, 152, 72, 64, 56, 48, 24, 16, 8, 0)
-"""Where struct pt_regs (arch/x86/include/asm/ptrace.h) has rax, rdx, rcx, rbx, rsi, rdi, rbp, rsp, r8 to r15."""
 
 _BASE = 0x70
 _DEREFERENCE, _PLUS = 0x06, 0x23
@@ -159,7 +158,7 @@ def _counted(register: int) -> tuple[int, int]:
     kind = _KINDS.get(register)
     if kind is not None:
         return kind, 0
-    return (FROM_REGISTER, _PLACES[register]) if register < len(_PLACES) else (UNKNOWN, 0)
+    return (FROM_REGISTER, BY_DWARF_NUMBER[register]) if register < _RETURN else (UNKNOWN, 0)
 
 
 def _saved(state: State, register: int, offset: int, by: int) -> State:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator, Sequence
 
+from sonde.arch.x86_64.operands import ARGUMENTS
 from sonde.symbols.elf.file import ElfFile, Section
 from sonde.symbols.elf.static_note import Note
 from sonde.typed import NamedTuple
@@ -31,14 +32,6 @@ _GLOB_DAT, _RELATIVE, _ABSOLUTE = 6, 8, 1
 _SYMBOL = struct.Struct("<IBBHQQ")
 _RETURN = 0xC3
 _LONGEST_NAME = 256
-
-_REGISTERS = {
-    8: ("rdi", "rsi", "rdx", "rcx", "r8", "r9"),
-    4: ("edi", "esi", "edx", "ecx", "r8d", "r9d"),
-    2: ("di", "si", "dx", "cx", "r8w", "r9w"),
-    1: ("dil", "sil", "dl", "cl", "r8b", "r9b"),
-}
-"""Where a call has its first integer arguments, by their size (System V ABI for x86-64, 3.2.3)."""
 
 _SIZES = {"char": 1, "short": 2, "int": 4, "long": 8, "int8_t": 1, "int16_t": 2, "int32_t": 4, "int64_t": 8,
           "pid_t": 4, "ssize_t": 8, "intptr_t": 8, "ptrdiff_t": 8, "off_t": 8, "time_t": 8}  # fmt: skip
@@ -158,11 +151,11 @@ def _arguments(types: Sequence[str], order: bytes, is_tail: bool) -> str:
             places.append(f"{4 if type_ == 'float' else 8}f@%xmm0")
             continue
         size, is_signed = _size(type_)
-        if integers < len(_REGISTERS[8]):
-            operand = f"%{_REGISTERS[size][integers]}"
+        if integers < len(ARGUMENTS[8]):
+            operand = f"%{ARGUMENTS[size][integers]}"
         else:
             # The return address is on top of the stack where the call was a jump, and else would be.
-            operand = f"{8 * (integers - len(_REGISTERS[8]) + is_tail)}(%rsp)"
+            operand = f"{8 * (integers - len(ARGUMENTS[8]) + is_tail)}(%rsp)"
         places.append(f"{'-' if is_signed else ''}{size}@{operand}")
         integers += 1
     return " ".join(places[number] for number in (order or range(len(places))) if number < len(places))

@@ -12,6 +12,8 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from time import CLOCK_MONOTONIC
 
+from sonde.arch.x86_64.perf_registers import REGISTERS, pt_regs
+from sonde.arch.x86_64.registers import SIZE
 from sonde.engines.embedded.sources.inherited_events import RING, InheritedEvents
 from sonde.engines.kernel import perf_events
 from sonde.engines.kernel.syscalls import perf_event_open
@@ -22,9 +24,6 @@ from sonde.typed import NamedTuple
 
 STACK_SIZE = 16 << 10
 """Bytes of a stack that come with a sample."""
-
-_REGISTERS = 0xFF0FFF
-"""attr.sample_regs_user: all but ds, es, fs and gs (arch/x86/include/uapi/asm/perf_regs.h)."""
 
 _DISABLED, _INHERIT, _EXCLUDE_KERNEL, _EXCLUDE_HYPERVISOR = 1 << 0, 1 << 1, 1 << 5, 1 << 6
 _WATERMARK, _USE_CLOCKID = 1 << 14, 1 << 25
@@ -40,9 +39,7 @@ _LOST = struct.Struct("=QQ")
 _STATE = struct.Struct("=QQ")
 """PERF_RECORD_THROTTLE and _UNTHROTTLE: time, identifier of the event, or of the one it was inherited from."""
 _WORD = struct.Struct("=Q")
-_TAKEN = struct.Struct("=20Q")
-"""ax bx cx dx si di bp sp ip flags cs ss r8 to r15."""
-_PT_REGS = struct.Struct("=21Q")
+_TAKEN = struct.Struct(f"={REGISTERS.bit_count()}Q")
 _NO_CALL = (1 << 64) - 1
 
 
@@ -119,7 +116,7 @@ class TaskEvents:
         made = bytearray(perf.ATTRIBUTES_SIZE)
         _ATTRIBUTES.pack_into(
             made, 0, perf.TYPE_SOFTWARE, len(made), perf.SOFTWARE_CPU_CLOCK, period, kinds, 0, flags, RING // 64,
-            _REGISTERS if self._wanted.registers else 0, STACK_SIZE if self._wanted.stack else 0, CLOCK_MONOTONIC,
+            REGISTERS if self._wanted.registers else 0, STACK_SIZE if self._wanted.stack else 0, CLOCK_MONOTONIC,
         )  # fmt: skip
         return made
 
@@ -155,11 +152,11 @@ class TaskEvents:
             (abi,) = _WORD.unpack_from(body, place)
             place += _WORD.size
             if abi:
-                registers, sp = _registers(_TAKEN.unpack_from(body, place))
+                registers, sp = pt_regs(_TAKEN.unpack_from(body, place), _NO_CALL)
                 place += _TAKEN.size
             else:
                 # The thread has no memory of its own any more.
-                registers = bytes(_PT_REGS.size)
+                registers = bytes(SIZE)
         if self._wanted.stack:
             (size,) = _WORD.unpack_from(body, place)
             if size:
@@ -170,10 +167,3 @@ class TaskEvents:
     def close(self) -> None:
         """Closing twice is harmless."""
         self._events.close()
-
-
-def _registers(found: tuple[int, ...]) -> tuple[bytes, int]:
-    """struct pt_regs, and the stack pointer."""
-    ax, bx, cx, dx, si, di, bp, sp, ip, flags, cs, ss, r8, r9, r10, r11, r12, r13, r14, r15 = found
-    order = (r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, _NO_CALL, ip, cs, flags, sp, ss)
-    return _PT_REGS.pack(*order), sp
