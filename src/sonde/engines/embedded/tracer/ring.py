@@ -52,9 +52,10 @@ class RecordWriter:
 
     def write(self, kind: int, flags: int, tid: int, when: int, a: int = 0, b: int = 0, c: int = 0) -> None:
         """Add a record; waits while there is no room."""
-        head = self.head
-        if head >= self.full:
+        if self.head >= self.full:
+            # Other records may be written meanwhile, for what sonde asks.
             self.wait_for_room()
+        head = self.head
         place = stops.RING + head % self.slots * stops.SIZE
         self._pack(self._bytes, place, kind, flags, tid, when, a, b, c)
         self._bytes[place + stops.INFO_OFFSET : place + stops.SIZE] = self._end

@@ -106,6 +106,8 @@ class Threads:
             # It may have been killed where it was held before.
             self.forget_hold(tid)
             slot = self._registers(tid)
+            if writer.head >= writer.full:
+                writer.wait_for_room()
             self.held[tid] = Held(writer.head, deliver, slot)
             writer.write(kind, stops.HELD | slot << stops.REGISTERS_SHIFT, tid, time.monotonic_ns(), a, b, c)
             writer.ring()
