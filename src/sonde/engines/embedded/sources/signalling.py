@@ -5,10 +5,8 @@ from __future__ import annotations
 import ctypes
 import os
 
+from sonde.arch.x86_64.system_calls import TGKILL
 from sonde.runtime import environment
-
-_TGKILL = 234
-"""The number of the system call on x86-64; libc's function came late."""
 
 
 def send_signal(task: environment.Task, number: int, thread: bool) -> int:
@@ -20,4 +18,4 @@ def send_signal(task: environment.Task, number: int, thread: bool) -> int:
             return -(error.errno or 1)
         return 0
     libc = ctypes.CDLL(None, use_errno=True)
-    return -ctypes.get_errno() if libc.syscall(_TGKILL, task.pid, task.tid, number) else 0
+    return -ctypes.get_errno() if libc.syscall(TGKILL, task.pid, task.tid, number) else 0

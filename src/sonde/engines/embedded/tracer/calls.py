@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
+from sonde.arch.x86_64.system_calls import AUDIT_ARCHITECTURE
 from sonde.engines.embedded.tracer import interruptions, own_filters, ptrace, seccomp, stops
 from sonde.engines.embedded.tracer.plan import ENTRY, HOLD_ENTRY, HOLD_RETURN, RETURN
 from sonde.engines.embedded.tracer.threads import Threads
-
-NATIVE = 0xC000003E
-"""AUDIT_ARCH_X86_64 (include/uapi/linux/audit.h)."""
 
 _OPERATION, _NUMBER = 0, 3
 """Words of struct ptrace_syscall_info: operation and, 32 bits up, architecture; a call's number."""
@@ -65,7 +63,7 @@ def _enters(threads: Threads, tid: int) -> None:
     repeats = again >= 0 and number in (again, _RESTART)
     if repeats:
         number = again
-    wanted = threads.plan.calls.get(number, 0) if words[_OPERATION] >> 32 == NATIVE else 0
+    wanted = threads.plan.calls.get(number, 0) if words[_OPERATION] >> 32 == AUDIT_ARCHITECTURE else 0
     threads.inside[tid] = number << 4 | wanted if wanted & RETURN else 0
     if wanted & ENTRY and not repeats:
         threads.tell_entry(tid, wanted & HOLD_ENTRY)
@@ -75,7 +73,7 @@ def _enters(threads: Threads, tid: int) -> None:
 
 def _leaves(threads: Threads, tid: int, wanted: int | None) -> None:
     """`wanted` is None where the thread was in the call when tracing began."""
-    if wanted is None and threads.writer.info_words[_OPERATION] >> 32 == NATIVE:
+    if wanted is None and threads.writer.info_words[_OPERATION] >> 32 == AUDIT_ARCHITECTURE:
         number = ptrace.called(tid)
         wanted = number << 4 | threads.plan.calls.get(number, 0)
     result = threads.writer.info_words[_NUMBER] - (1 << 64)

@@ -12,18 +12,13 @@ from __future__ import annotations
 import errno
 from contextlib import suppress
 
+from sonde.arch.x86_64 import registers
+from sonde.arch.x86_64.system_calls import FAILING
 from sonde.engines.embedded.tracer import ptrace
 from sonde.engines.embedded.tracer.threads import Threads
 from sonde.machine import proc
 
 _RESTARTNOHAND = 514
-
-_FAILING = frozenset((
-    42, 43, 44, 45, 46, 47, 65, 69, 70, 128, 208, 220, 232, 281, 288, 299, 307, 333, 426, 441,
-))  # fmt: skip
-"""Calls that return EINTR behind a stop, by their numbers on x86-64 (arch/x86/entry/syscalls/syscall_64.tbl): connect,
-accept, sendto, recvfrom, sendmsg, recvmsg with limits of time, semop, msgsnd, msgrcv, rt_sigtimedwait, io_getevents,
-semtimedop, epoll_wait, epoll_pwait, accept4, recvmmsg, sendmmsg, io_pgetevents, io_uring_enter, epoll_pwait2."""
 
 
 def begin_again(threads: Threads, tid: int) -> int:
@@ -35,9 +30,9 @@ def begin_again(threads: Threads, tid: int) -> int:
     if ptrace.result(tid) != -errno.EINTR:
         return -1
     number = ptrace.called(tid)
-    if number not in _FAILING or _has_signal(tid):
+    if number not in FAILING or _has_signal(tid):
         return -1
-    ptrace.call(ptrace.POKEUSER, tid, ptrace.RAX, -_RESTARTNOHAND)
+    ptrace.call(ptrace.POKEUSER, tid, registers.AX, -_RESTARTNOHAND)
     threads.renewed.add(tid)
     return number
 
@@ -46,8 +41,8 @@ def signalled(threads: Threads, tid: int) -> None:
     """A signal is about to be delivered to a thread whose call was to begin again: to be called before its delivery."""
     threads.renewed.discard(tid)
     with suppress(OSError):
-        if ptrace.result(tid) == -_RESTARTNOHAND and ptrace.called(tid) in _FAILING:
-            ptrace.call(ptrace.POKEUSER, tid, ptrace.RAX, -errno.EINTR)
+        if ptrace.result(tid) == -_RESTARTNOHAND and ptrace.called(tid) in FAILING:
+            ptrace.call(ptrace.POKEUSER, tid, registers.AX, -errno.EINTR)
 
 
 def _has_signal(tid: int) -> bool:
@@ -67,7 +62,7 @@ def is_to_be_repeated(threads: Threads, tid: int, result: int) -> bool:
 
 def is_failing(tid: int) -> bool:
     """Whether the thread leaves a call that may have failed by a stop. Raises OSError."""
-    return ptrace.result(tid) == -errno.EINTR and ptrace.called(tid) in _FAILING
+    return ptrace.result(tid) == -errno.EINTR and ptrace.called(tid) in FAILING
 
 
 def ask_again(threads: Threads, tid: int) -> None:

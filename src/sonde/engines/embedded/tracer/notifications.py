@@ -16,6 +16,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 
+from sonde.arch.x86_64 import registers
+from sonde.arch.x86_64.system_calls import PIDFD_GETFD, SECCOMP, UNINTERRUPTED
 from sonde.engines.embedded.tracer import notifier, ptrace, seccomp
 from sonde.engines.embedded.tracer.plan import ENTRY, Plan
 from sonde.typed import Any
@@ -24,24 +26,7 @@ _RELEASE = (6, 17)
 """Linux from where on a signal cannot make a call be notified of twice (SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV had a
 race before), and the threads' end ends the wait for a notification."""
 
-_GETFD = 438
-"""pidfd_getfd(2) on x86-64; libc has no function for it in versions still in use."""
-
-_UNINTERRUPTED = frozenset((
-    3, 4, 5, 6, 8, 9, 10, 11, 12, 13, 14, 21, 22, 24, 25, 27, 28, 32, 33, 39, 41, 51, 52, 55, 60, 63,
-    76, 77, 78, 79, 80, 81, 82, 83, 84, 86, 87, 88, 89, 90, 91, 92, 93, 94, 95, 96, 97, 98, 99, 100, 102, 104,
-    107, 108, 110, 111, 115, 118, 120, 121, 124, 127, 131, 132, 137, 138, 140, 141, 158, 160, 186, 201, 203, 204,
-    217, 218, 221, 228, 229, 231, 233, 258, 260, 262, 263, 264, 265, 266, 267, 268, 269, 273, 274, 280, 290, 291,
-    292, 293, 302, 309, 316, 332, 334, 439,
-))  # fmt: skip
-"""Calls that never end with -ERESTARTSYS, as what they wait for no signal interrupts, by the numbers of
-arch/x86/entry/syscalls/syscall_64.tbl: of files by name and of what is known of open ones, memory, numbers of processes
-and users, clocks, signal masks, making of descriptors, exit. Not read, write, open, wait and their like.
-"""
-
 _RESTARTSYS, _RESTARTNOINTR = 512, 513
-_RSI = 13 * 8
-"""Offset in struct user_regs_struct: a call's second argument."""
 
 
 def notified(plan: Plan) -> frozenset[int]:
@@ -51,7 +36,7 @@ def notified(plan: Plan) -> frozenset[int]:
     found = frozenset(
         number
         for number, wanted in plan.calls.items()
-        if wanted == ENTRY and number in _UNINTERRUPTED and number not in plan.fetches
+        if wanted == ENTRY and number in UNINTERRUPTED and number not in plan.fetches
     )
     return found if found and _is_possible() else frozenset()
 
@@ -80,7 +65,7 @@ def _library() -> Any:
 
 def duplicate(process: int, descriptor: int) -> int:
     """A duplicate of a descriptor of another process, which is given by a pidfd. Raises OSError."""
-    found = int(_library().syscall(_GETFD, process, descriptor, 0))
+    found = int(_library().syscall(PIDFD_GETFD, process, descriptor, 0))
     if found < 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
     return found
@@ -120,14 +105,14 @@ class Notifications:
         """The awaited thread enters or leaves a system call, or is gone. Raises OSError."""
         with suppress(ProcessLookupError):
             if (
-                ptrace.call(ptrace.PEEKUSER, tid, ptrace.ORIG_RAX) != seccomp.SECCOMP
-                or not ptrace.call(ptrace.PEEKUSER, tid, _RSI) & seccomp.NEW_LISTENER
+                ptrace.call(ptrace.PEEKUSER, tid, registers.ORIG_AX) != SECCOMP
+                or not ptrace.call(ptrace.PEEKUSER, tid, registers.SI) & seccomp.NEW_LISTENER
             ):
                 return
             descriptor = ptrace.result(tid)
             if descriptor == -errno.ENOSYS and not _can_take_from(tid):
                 # It enters the call, which is skipped: it asks for the filter that does without a listener then.
-                ptrace.call(ptrace.POKEUSER, tid, ptrace.ORIG_RAX, -1)
+                ptrace.call(ptrace.POKEUSER, tid, registers.ORIG_AX, -1)
             if descriptor < 0:
                 return
             self.awaited = 0
@@ -162,7 +147,7 @@ class Notifications:
             return
         with suppress(OSError):
             if (
-                ptrace.call(ptrace.PEEKUSER, tid, ptrace.RAX) == -_RESTARTSYS
-                and ptrace.call(ptrace.PEEKUSER, tid, ptrace.ORIG_RAX) in self.numbers
+                ptrace.call(ptrace.PEEKUSER, tid, registers.AX) == -_RESTARTSYS
+                and ptrace.call(ptrace.PEEKUSER, tid, registers.ORIG_AX) in self.numbers
             ):
-                ptrace.call(ptrace.POKEUSER, tid, ptrace.RAX, -_RESTARTNOINTR)
+                ptrace.call(ptrace.POKEUSER, tid, registers.AX, -_RESTARTNOINTR)

@@ -11,6 +11,7 @@ import struct
 from collections.abc import Callable
 from functools import cache
 
+from sonde.arch.x86_64.registers import AX, IP, ORIG_AX
 from sonde.typed import Any
 
 PEEKDATA, POKEDATA, PEEKUSER, POKEUSER, CONT, GETREGS, SETREGS, DETACH, SYSCALL = 2, 5, 3, 6, 7, 12, 13, 17, 24
@@ -42,8 +43,6 @@ REGISTERS_SIZE = 27 * 8
 """sizeof(struct user_regs_struct); its first 21 words are those of struct pt_regs."""
 
 _BREAKPOINT = 0xCC
-RAX, ORIG_RAX, RIP = 10 * 8, 15 * 8, 16 * 8
-"""Offsets in struct user_regs_struct."""
 
 
 def prepared() -> Callable[..., int]:
@@ -95,12 +94,12 @@ def peek(tid: int, address: int) -> int:
 
 def called(tid: int) -> int:
     """The number of the system call that the stopped thread is in (orig_rax). Raises OSError."""
-    return call(PEEKUSER, tid, ORIG_RAX)
+    return call(PEEKUSER, tid, ORIG_AX)
 
 
 def result(tid: int) -> int:
     """What the system call that the stopped thread has left returns (rax). Raises OSError."""
-    return call(PEEKUSER, tid, RAX)
+    return call(PEEKUSER, tid, AX)
 
 
 def interrupted(tid: int) -> int:
@@ -129,7 +128,7 @@ def set_breakpoint(tid: int, address: int) -> int:
 
 def has_run_onto(tid: int, address: int) -> bool:
     """Whether the stopped thread stands behind a breakpoint at `address`. Raises OSError."""
-    return call(PEEKUSER, tid, RIP) & 0xFFFFFFFFFFFFFFFF == address + 1
+    return call(PEEKUSER, tid, IP) & 0xFFFFFFFFFFFFFFFF == address + 1
 
 
 def step_back_to(tid: int, address: int) -> bool:
@@ -139,8 +138,8 @@ def step_back_to(tid: int, address: int) -> bool:
     """
     registers = ctypes.create_string_buffer(REGISTERS_SIZE)
     call(GETREGS, tid, 0, ctypes.addressof(registers))
-    if struct.unpack_from("=Q", registers, RIP)[0] != address + 1:
+    if struct.unpack_from("=Q", registers, IP)[0] != address + 1:
         return False
-    struct.pack_into("=Q", registers, RIP, address)
+    struct.pack_into("=Q", registers, IP, address)
     call(SETREGS, tid, 0, ctypes.addressof(registers))
     return True

@@ -11,10 +11,9 @@ import os
 import struct
 from collections.abc import Set
 
-_PR_SET_NO_NEW_PRIVS = 38
-SECCOMP = 317
-"""The system call's number on x86-64; libc has no function for it."""
+from sonde.arch.x86_64.system_calls import AUDIT_ARCHITECTURE, SECCOMP
 
+_PR_SET_NO_NEW_PRIVS = 38
 SET_MODE_FILTER = 1
 MODE_FILTER = 2
 """What seccomp(2) and prctl(PR_SET_SECCOMP) are asked for where they install a filter."""
@@ -35,9 +34,6 @@ _WAIT_KILLABLE = 1 << 5
 _LOAD, _JUMP, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x05, 0x15, 0x35, 0x06
 _ALLOW, _TRACE, _NOTIFY = 0x7FFF0000, 0x7FF00000, 0x7FC00000
 _NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT = 0, 4, 16
-_NATIVE = 0xC000003E
-"""AUDIT_ARCH_X86_64: calls of i386 are allowed, as those of x32 are, whose numbers have bit 30 set."""
-
 INSTALLS = 16
 """In a stop's data, besides what is wanted of the call: it installs a filter."""
 
@@ -80,7 +76,7 @@ def filter_for(calls: dict[int, int], notified: Set[int] = frozenset(), mark: in
     }
     program = [
         (_LOAD, 0, 0, _ARCHITECTURE),
-        (_EQUAL, 1, 0, _NATIVE),
+        (_EQUAL, 1, 0, AUDIT_ARCHITECTURE),
         (_RETURN, 0, 0, _ALLOW),
         (_LOAD, 0, 0, _NUMBER),
         *_search(_ranges(actions), leaves),

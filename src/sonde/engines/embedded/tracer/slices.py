@@ -13,8 +13,7 @@ import os
 import struct
 from collections.abc import Callable
 
-_SCHED_SETATTR = 314
-"""The system call's number on x86-64; libc has a function for it in new versions only."""
+from sonde.arch.x86_64.system_calls import SCHED_SETATTR
 
 _ATTRIBUTES = struct.Struct("=IIQiI3Q")
 """struct sched_attr (include/uapi/linux/sched/types.h): size, policy, flags, nice, priority, runtime, deadline,
@@ -38,4 +37,4 @@ def prepared(flags: int = 0) -> Callable[[], int]:
     nice = os.getpriority(os.PRIO_PROCESS, 0)
     wanted = _ATTRIBUTES.pack(_ATTRIBUTES.size, os.SCHED_OTHER, flags, nice, 0, SHORTEST, 0, 0)
     syscall = ctypes.CDLL(None).syscall
-    return lambda: int(syscall(_SCHED_SETATTR, 0, wanted, 0))
+    return lambda: int(syscall(SCHED_SETATTR, 0, wanted, 0))

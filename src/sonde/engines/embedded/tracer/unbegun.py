@@ -17,19 +17,15 @@ import struct
 import termios
 from contextlib import suppress
 
+from sonde.arch.x86_64 import registers
+from sonde.arch.x86_64.system_calls import IOCTL, WRITE, WRITEV
 from sonde.engines.embedded.tracer import notifications, ptrace
 from sonde.machine import proc
 
 _RESTARTSYS, _RESTARTNOINTR = 512, 513
 
-_WRITE, _WRITEV, _IOCTL = 1, 20, 16
-"""Numbers on x86-64 (arch/x86/entry/syscalls/syscall_64.tbl)."""
-
 _DRAINS = frozenset((0x5403, 0x5404, 0x5407, 0x5408, 0x5409, 0x5425, 0x542C, 0x542D))
 """TCSETSW, TCSETSF, TCSETAW, TCSETAF, TCSBRK, TCSBRKP, TCSETSW2, TCSETSF2 (include/uapi/asm-generic/ioctls.h)."""
-
-_RDI, _RSI = 14 * 8, 13 * 8
-"""Offsets in struct user_regs_struct: a call's first two arguments."""
 
 
 def begin(tid: int, number: int) -> None:
@@ -39,18 +35,18 @@ def begin(tid: int, number: int) -> None:
         return
     with suppress(OSError):
         if ptrace.result(tid) == -_RESTARTSYS and _need_not_wait(tid):
-            ptrace.call(ptrace.POKEUSER, tid, ptrace.RAX, -_RESTARTNOINTR)
+            ptrace.call(ptrace.POKEUSER, tid, registers.AX, -_RESTARTNOINTR)
 
 
 def _need_not_wait(tid: int) -> bool:
     """Raises OSError."""
     called = ptrace.called(tid)
-    drains = called == _IOCTL and ptrace.call(ptrace.PEEKUSER, tid, _RSI) in _DRAINS
-    if called not in (_WRITE, _WRITEV) and not drains:
+    drains = called == IOCTL and ptrace.call(ptrace.PEEKUSER, tid, registers.SI) in _DRAINS
+    if called not in (WRITE, WRITEV) and not drains:
         return False
     process = os.pidfd_open(int(proc.status(tid)["Tgid"]))
     try:
-        descriptor = notifications.duplicate(process, ptrace.call(ptrace.PEEKUSER, tid, _RDI) & 0xFFFFFFFF)
+        descriptor = notifications.duplicate(process, ptrace.call(ptrace.PEEKUSER, tid, registers.DI) & 0xFFFFFFFF)
     finally:
         os.close(process)
     try:

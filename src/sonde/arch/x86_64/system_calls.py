@@ -1,0 +1,32 @@
+"""System calls as filters and tracers meet them: their numbers (arch/x86/entry/syscalls/syscall_64.tbl), what seccomp
+calls the processor, and how they end."""
+
+from __future__ import annotations
+
+AUDIT_ARCHITECTURE = 0xC000003E
+"""AUDIT_ARCH_X86_64 (include/uapi/linux/audit.h). Calls of x32, which has the same, have bit 30 set in their number."""
+
+WRITE, IOCTL, WRITEV = 1, 16, 20
+TGKILL = 234
+SCHED_SETATTR = 314
+SECCOMP = 317
+PIDFD_GETFD = 438
+
+FAILING = frozenset((
+    42, 43, 44, 45, 46, 47, 65, 69, 70, 128, 208, 220, 232, 281, 288, 299, 307, 333, 426, 441,
+))  # fmt: skip
+"""Calls that return EINTR behind a stop: connect,
+accept, sendto, recvfrom, sendmsg, recvmsg with limits of time, semop, msgsnd, msgrcv, rt_sigtimedwait, io_getevents,
+semtimedop, epoll_wait, epoll_pwait, accept4, recvmmsg, sendmmsg, io_pgetevents, io_uring_enter, epoll_pwait2."""
+
+UNINTERRUPTED = frozenset((
+    3, 4, 5, 6, 8, 9, 10, 11, 12, 13, 14, 21, 22, 24, 25, 27, 28, 32, 33, 39, 41, 51, 52, 55, 60, 63,
+    76, 77, 78, 79, 80, 81, 82, 83, 84, 86, 87, 88, 89, 90, 91, 92, 93, 94, 95, 96, 97, 98, 99, 100, 102, 104,
+    107, 108, 110, 111, 115, 118, 120, 121, 124, 127, 131, 132, 137, 138, 140, 141, 158, 160, 186, 201, 203, 204,
+    217, 218, 221, 228, 229, 231, 233, 258, 260, 262, 263, 264, 265, 266, 267, 268, 269, 273, 274, 280, 290, 291,
+    292, 293, 302, 309, 316, 332, 334, 439,
+))  # fmt: skip
+"""Calls that never end with -ERESTARTSYS, as what they wait for no signal interrupts: of files by name and of what is
+known of open ones, memory, numbers of processes and users, clocks, signal masks, making of descriptors, exit. Not read,
+write, open, wait and their like.
+"""
