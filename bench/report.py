@@ -5,7 +5,7 @@
 
 Needs root and a C compiler. Peers that are installed (bpftrace, perf, strace, tcpdump) are measured in the same run.
 --only measures what one script does (startup, throughput, packets, samples, aggregation, cost, embedded,
-whole_commands, loops, machine, stacks, unwinding, functions, pictures) and keeps all else as the page has it.
+whole_commands, loops, library, machine, stacks, unwinding, functions, pictures) and keeps all else as the page has it.
 """
 
 from __future__ import annotations
@@ -118,6 +118,7 @@ def main() -> None:
         "embedded.py": ("--runs", arguments.embedded),
         "whole_commands.py": ("--runs", arguments.embedded),
         "loops.py": (),
+        "library.py": (),
         "machine.py": (),
         "stacks.py": (),
         "unwinding.py": (),

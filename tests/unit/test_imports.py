@@ -43,7 +43,7 @@ ALLOWED = {
     },
     "library": {
         "model", "bpf", "codegen", "consume", "engines", "everywhere", "formats", "frontends", "machine", "objects",
-        "providers", "report", "session", "symbols",
+        "launch", "private_files", "providers", "recording", "report", "runtime", "session", "symbols",
     },
 }  # fmt: skip
 """For each package or folder of one what it may import besides itself; only the command line may import everything."""
@@ -55,7 +55,7 @@ EVERYWHERE = {"typed", "visible"}
 
 READERS = {
     "arch", "bpf", "captures", "consume", "engines", "formats", "inherited", "machine", "objects", "pictures",
-    "providers", "recording", "report", "runtime", "session", "symbols",
+    "library", "providers", "recording", "report", "runtime", "session", "symbols",
 }  # fmt: skip
 """What may open files of others; values, the languages and the compiler read nothing."""
 

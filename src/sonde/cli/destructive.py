@@ -3,19 +3,7 @@
 from __future__ import annotations
 
 from sonde.cli.messages import FatalError
-from sonde.frontends.d.check.prototypes import DESTRUCTIVE
 from sonde.model.options import OptionTable
-from sonde.model.program import Act, Call, FormattedCommand, Program
-from sonde.model.walk import nodes
-
-
-def is_destructive(program: Program) -> bool:
-    """By what the program says."""
-    return any(
-        isinstance(node, FormattedCommand) or (isinstance(node, (Act, Call)) and node.name in DESTRUCTIVE)
-        for clause in program.clauses
-        for node in nodes(clause)
-    )
 
 
 def require_allowed(destructive: bool, options: OptionTable, reason: str = "") -> None:

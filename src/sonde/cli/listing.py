@@ -13,6 +13,7 @@ from sonde.frontends.d.parser import Parser
 from sonde.frontends.d.programs.compiling import Given, compile_programs, macros, read
 from sonde.frontends.d.source import Macros
 from sonde.frontends.d.syntax import ProbeClause, ProbeSpec
+from sonde.library.listing import described
 from sonde.model.options import OptionTable
 from sonde.model.probe import Probe
 from sonde.session.engines import choose_listed
@@ -75,22 +76,6 @@ def _list_patterns(arguments: Arguments, messages: Messages, show_probes: _Listi
             messages.error(f"failed to match {word}: No probe matches description", hint=_hint(word, registry))
             status = 1
     return status
-
-
-def described(word: str, registry: Registry) -> Sequence[Probe]:
-    """The probes whose names are, from the provider on, what stands between colons; what is left out is anything. A
-    word without a colon is any of the four names."""
-    fields = word.split(":")
-    if len(fields) > _NAMES:
-        return ()
-    if len(fields) > 1:
-        return registry.match(*fields, *("" for _ in range(_NAMES - len(fields))))
-    found: dict[int, Probe] = {}
-    for place in range(_NAMES):
-        names = ["" for _ in range(_NAMES)]
-        names[place] = word
-        found |= {probe.id: probe for probe in registry.match(*names)}
-    return [found[number] for number in sorted(found)]
 
 
 def _hint(word: str, registry: Registry) -> str:

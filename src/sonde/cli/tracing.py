@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence, Set
 
 from sonde.cli.arguments import Arguments
-from sonde.cli.destructive import is_destructive
 from sonde.cli.errors import without_btf
 from sonde.cli.messages import FatalError, Messages
 from sonde.cli.output import show
 from sonde.codegen.compiler import Compilation
 from sonde.frontends.d.programs.compiling import Compiled, Given, compile_programs, macros, read
+from sonde.frontends.d.programs.destructive import is_destructive
 from sonde.frontends.d.programs.mistakes import compile_error
 from sonde.model.errors import DError
 from sonde.model.options import OptionTable

@@ -124,11 +124,12 @@ class Compilation:
         )
 
     def _layouts(self) -> tuple[RecordLayout, ...]:
-        if not captures(self.program.clauses):
+        names = self.shared.settings.names
+        if not (names or captures(self.program.clauses)):
             return tuple(record.layout for _, parts in self.planned for record in records(parts))
         from sonde.codegen.records.value_names import named_layouts  # an import that most programs do without
 
-        return tuple(layout for _, parts in self.planned for layout in named_layouts(parts, self.sources))
+        return tuple(layout for _, parts in self.planned for layout in named_layouts(parts, self.sources, names))
 
     def functions(self) -> list[ir.Function]:
         """The intermediate form of every program's main function, optimized."""

@@ -436,7 +436,8 @@ class RecordLayout(NamedTuple):
     `number` is what its header begins with. `clause` is the clause that writes it: the two are the same for the first
     record of a clause, and the further ones, which a clause with branches has, are numbered behind the clauses. What
     records nothing writes no record and has no layout. `is_default` marks the empty clause, which only shows its
-    header line. `names` are what the source calls the values before capture(), "" where it does not say.
+    header line. `names` are what the source calls the values before capture(), or, if wanted, all of them, "" where it
+    does not say. `time`: u64, the firing's `timestamp`, where it is wanted of all records.
     """
 
     number: int
@@ -445,6 +446,7 @@ class RecordLayout(NamedTuple):
     is_default: bool = False
     clause: int = 0
     names: tuple[str, ...] = ()
+    time: Field | None = None
 
 
 class AggregationSpec(NamedTuple):

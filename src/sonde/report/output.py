@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Callable
 
 from sonde.private_files import create
 
@@ -24,15 +25,16 @@ def write_all(descriptor: int, data: bytes) -> None:
 
 
 class Output:
-    """Buffers bytes for a file descriptor. `switch` sends what follows to another file, for a while."""
+    """Buffers bytes for a file descriptor, or for `take`. `switch` sends what follows to another file, for a while."""
 
-    def __init__(self, descriptor: int) -> None:
+    def __init__(self, descriptor: int, take: Callable[[bytes], None] | None = None) -> None:
+        self._take = take
         self._original = descriptor
         self._descriptor = descriptor
         self._parts: list[bytes] = []
         self._size = 0
         self._last = b"\n"
-        self.is_terminal = os.isatty(descriptor)
+        self.is_terminal = take is None and os.isatty(descriptor)
         """Whether what is written is at present shown to somebody at once."""
 
     def write(self, text: bytes) -> None:
@@ -54,7 +56,10 @@ class Output:
         data = b"".join(self._parts)
         self._parts.clear()
         self._size = 0
-        write_all(self._descriptor, data)
+        if self._take is not None and self._descriptor == self._original:
+            self._take(data)
+        else:
+            write_all(self._descriptor, data)
 
     @property
     def is_switched(self) -> bool:

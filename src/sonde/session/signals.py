@@ -22,6 +22,11 @@ class Signals:
         """Readable once a signal has come."""
         return self._reader
 
+    until = float("inf")
+
+    def turn(self) -> None:
+        """A signal says all there is to say."""
+
     def _handle(self, number: int, _frame: object) -> None:
         if self.asked:
             os._exit(128 + number)

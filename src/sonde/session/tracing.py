@@ -11,6 +11,7 @@ from sonde.codegen.compiler import Compilation
 from sonde.consume.consumer import Consumer
 from sonde.consume.events import Drop
 from sonde.consume.options import Options
+from sonde.consume.sink import Sink
 from sonde.engines.base import Engine, Tracing
 from sonde.frontends.d.report.text import TextReport
 from sonde.model.options import OptionError, OptionTable
@@ -38,11 +39,12 @@ from sonde.session.registry import Registry
 from sonde.session.signals import Signals
 from sonde.session.traced import Traced as Traced
 from sonde.symbols.return_addresses import ReturnAddresses
-from sonde.typed import TYPE_CHECKING, NamedTuple, Protocol
+from sonde.typed import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
 if TYPE_CHECKING:
     from sonde.captures.file import CaptureFile
     from sonde.captures.sink import Captures
+    from sonde.consume.aggregations import Label
     from sonde.consume.raw import Recorder, Replay, WriteBlock
     from sonde.consume.replaying import Replayed
     from sonde.consume.store import Key
@@ -108,12 +110,14 @@ def settings_of(options: OptionTable) -> Settings:
 
 
 def compile_session(
-    program: Program, options: OptionTable, target: Target, registry: Registry, sources: dict[str | None, list[str]]
-) -> Compilation:
-    """A checked program, laid out for this target."""
+    program: Program, options: OptionTable, target: Target, registry: Registry, sources: dict[str | None, list[str]],
+    for_values: bool = False,
+) -> Compilation:  # fmt: skip
+    """A checked program, laid out for this target. `for_values`: its records have their times, and their values the
+    names that the source gives them."""
     return Compilation(
         program,
-        settings_of(options),
+        settings_of(options)._replace(times=for_values, names=for_values),
         target,
         registry.tagged_type,
         _fields_of(registry),
@@ -170,6 +174,43 @@ class Watcher(Protocol):
         """Tracing is over; names can still be had."""
 
 
+class Asked(Protocol):
+    """Whoever may ask for the end; `descriptor` is readable then, or when there is something to do at the next turn."""
+
+    @property
+    def asked(self) -> bool: ...
+
+    @property
+    def descriptor(self) -> int: ...
+
+    @property
+    def until(self) -> float:
+        """When to look at `asked` again at the latest, by time.monotonic()."""
+
+    def turn(self) -> None:
+        """Called now and then while something is traced."""
+
+    def close(self) -> None:
+        """Tracing is over; what has been counted can still be read."""
+
+
+class Report(Sink, Protocol):
+    """A sink that shows what a session has to say besides."""
+
+    @property
+    def label(self) -> Label | None: ...
+
+    def learn(self, probes: Iterable[Probe]) -> None: ...
+    def missing(self, text: str) -> None: ...
+    def gone(self, device: str) -> None: ...
+    def blank_line(self) -> None: ...
+    def close(self) -> None: ...
+    def sample_lines(self) -> SampleSink: ...
+
+
+MakeReport: TypeAlias = "Callable[[TracingSpec, Options], Report]"
+
+
 class Session:
     """Traces one compiled program to its end.
 
@@ -195,6 +236,7 @@ class Session:
         watcher: Watcher | None = None,
         packets: CaptureFile | None = None,
         samples: SampleSink | None = None,
+        make_report: MakeReport | None = None,
     ) -> None:
         self._spec = spec
         self._watcher = watcher
@@ -215,7 +257,11 @@ class Session:
             spec = spec._replace(strings=self._strings)  # type: ignore[arg-type]
         self._recorders: list[Recorder] = []
         source = self._source = self._recorded(recorders)
-        self._report = TextReport(spec, self._shown, output, symbolizer=symbolizer, program=program_name)
+        self._report = (
+            make_report(spec, self._shown)
+            if make_report is not None
+            else TextReport(spec, self._shown, output, symbolizer=symbolizer, program=program_name)
+        )
         self._captures = _captured(spec, self._report, packets)
         self._sample_sink = samples or (self._report.sample_lines() if has_samples(spec) else None)
         has_addresses = has_user_addresses(spec) or (self._sample_sink is not None and self._sample_sink.wants_names)
@@ -242,9 +288,19 @@ class Session:
         display_options(self._options, self._shown)
         return None
 
-    def run(self) -> Result:
-        """From BEGIN to END and the last line of output."""
-        signals = Signals()
+    @property
+    def consumer(self) -> Consumer:
+        """Reads what programs have counted."""
+        return self._consumer
+
+    @property
+    def tracing(self) -> Tracing:
+        """The loaded programs."""
+        return self._tracing
+
+    def run(self, asked: Asked | None = None) -> Result:
+        """From BEGIN to END and the last line of output. Without `asked`, signals ask for the end."""
+        signals = Signals() if asked is None else asked
         self._tracing.heed(lambda: signals.asked)
         try:
             self._prepare_unwinding()
@@ -304,15 +360,16 @@ class Session:
         if self._traced and any(each.name == FAMILY for each in self._spec.maps):
             self._tracing.adopt_descendants(self._traced[0].pid)
 
-    def _follow(self, signals: Signals) -> None:
+    def _follow(self, signals: Asked) -> None:
         """Drain until exit(), a signal, or the end of what is traced."""
         alive = {each.descriptor for each in self._traced}
         while self._consumer.exit_status is None and not signals.asked:
-            ready = self._pause((signals.descriptor, *alive, *self._noticed()))
+            ready = self._pause((signals.descriptor, *alive, *self._noticed()), signals.until)
             self._take_up_mappings()
             self._consumer.poll()
             self._drain_samples()
             self._look()
+            signals.turn()
             if self._tell_gone():
                 return
             if alive:
@@ -413,15 +470,16 @@ class Session:
         if self._following is not None:
             self._following.poll()
 
-    def _pause(self, descriptors: tuple[int, ...]) -> list[int]:
-        """Until there is something to do; those of the descriptors that are readable.
+    def _pause(self, descriptors: tuple[int, ...], until: float) -> list[int]:
+        """Until there is something to do, or that time; those of the descriptors that are readable.
 
         With the option switchrate the rings are read that often, not as soon as there is something in them.
         """
         rate = self._options.number("switchrate", 0)
         if not rate:
-            return self._tracing.wait(min(IDLE, self._until_look(), self._until_tables()), descriptors)
-        end = time.monotonic() + rate / 1e9
+            left = max(until - time.monotonic(), 0)
+            return self._tracing.wait(min(IDLE, self._until_look(), self._until_tables(), left), descriptors)
+        end = min(time.monotonic() + rate / 1e9, until)
         while True:
             most = min(end - time.monotonic(), self._until_look(), self._until_tables())
             ready = self._tracing.pause(max(most, 0), descriptors)
@@ -448,12 +506,12 @@ class Session:
         """Seconds until there is to be looked for objects by whose tables stacks are walked."""
         return self._tables.patience if self._tables is not None else IDLE
 
-    def _wait_for_status(self, signals: Signals) -> None:
+    def _wait_for_status(self, signals: Asked) -> None:
         """With the option statusrate it is seen that often, not at once, that exit() was called."""
         if self._options.is_set("statusrate") and not signals.asked:
             self._tracing.pause(max(self._consumer.status_due - time.monotonic(), 0), (signals.descriptor,))
 
-    def _stop(self, signals: Signals) -> None:
+    def _stop(self, signals: Asked) -> None:
         self._set_activity(DRAINING)
         self._take_up_mappings()
         self._consumer.poll()
@@ -527,18 +585,16 @@ class Session:
             self._tracing.close()
 
 
-def _captured(
-    spec: TracingSpec, report: TextReport, packets: CaptureFile | None, is_live: bool = True
-) -> Captures | None:
-    """The sink in front of the report, if packets go to a file."""
-    if packets is None:
+def _captured(spec: TracingSpec, report: Report, packets: CaptureFile | None, is_live: bool = True) -> Captures | None:
+    """The sink in front of the report, if packets go to a file, with their texts as comments."""
+    if packets is None or not isinstance(report, TextReport):
         return None
     from sonde.captures.sink import Captures  # an import that most runs do without
 
     return Captures(spec, report, packets, is_live)
 
 
-def _tell_waiting(spec: TracingSpec, read: Callable[[str], list[tuple[bytes, bytes]]], report: TextReport) -> None:
+def _tell_waiting(spec: TracingSpec, read: Callable[[str], list[tuple[bytes, bytes]]], report: Sink) -> None:
     """Say how many firings of entries would have gone on at the return of a system call that has not come."""
     if any(each.name == WAITING for each in spec.maps):
         waiting = sum(int.from_bytes(value, "little") for _, value in read(WAITING))

@@ -15,7 +15,8 @@ class Settings(NamedTuple):
 
     `packet_bufsize` is the `bufsize` of rings that packets go through. `scope` says whose perf events are counted:
     `processes`, those traced and what they start, `system`, or, where it is empty, what is usual for each provider.
-    `callchain`: samples that are let through have one.
+    `callchain`: samples that are let through have one. `times`: every record has the time of its firing; `names`: each
+    layout has what the source calls its values.
     """
 
     strsize: int = 256
@@ -39,6 +40,8 @@ class Settings(NamedTuple):
     scope: str = ""
     xdp: str = ""
     callchain: bool = False
+    times: bool = False
+    names: bool = False
 
     @property
     def printed_size(self) -> int:

@@ -12,7 +12,7 @@ from sonde.codegen.expressions.integers import can_be_forgotten, forgotten
 from sonde.codegen.intermediate.ir import Imm, Operand
 from sonde.codegen.records import writing
 from sonde.codegen.records.parts import Branching, Leaving, Looping, Part, Parts, Straight, is_speculating
-from sonde.codegen.records.plan import CLOSING
+from sonde.codegen.records.plan import closes
 from sonde.model import program as tree
 from sonde.model.program import Clause, Variable
 from sonde.model.types import is_signed
@@ -82,7 +82,7 @@ def _straight(g: Generation, part: Part) -> None:
     assert isinstance(part, Straight)
     assert g.fault is not None
     first = part.statements[0] if part.statements else None
-    if isinstance(first, tree.Act) and first.name in CLOSING:
+    if isinstance(first, tree.Act) and closes(part.statements):
         assert part.record is not None
         _prepare(g, first)
         from sonde.codegen.records import commits  # few programs have it

@@ -54,7 +54,8 @@ class Plan:
         self._clause = clause
         self._shared = shared
         self._numbers = numbers
-        self._end = HEADER_SIZE
+        self._time = Field(HEADER_SIZE, 8, "int") if shared.settings.times and not closes(statements) else None
+        self._end = HEADER_SIZE if self._time is None else end_of(self._time)
         self._tail = 0
         self._packet_field: Field | None = None
         self._order: list[Field] = []
@@ -66,7 +67,8 @@ class Plan:
 
     def recorded(self, number: int) -> Recorded:
         """The record, with that number; without actions it is a default one, which only shows its line."""
-        layout = RecordLayout(number, round_up(self._end), tuple(self.actions), not self.actions, self._clause.id)
+        size, actions = round_up(self._end), tuple(self.actions)
+        layout = RecordLayout(number, size, actions, not actions, self._clause.id, time=self._time)
         return Recorded(layout, tuple(self._order), self._tail, self._packet_field)
 
     def _field(self, e: Expr) -> Field:
@@ -168,6 +170,12 @@ CLOSING = ("commit", "discard")
 """What ends a speculation, each with a record of its own: the speculation, and how many records it has."""
 
 WRITTEN = Field(HEADER_SIZE + 8, 8, "int")
+
+
+def closes(statements: Sequence[tree.Statement]) -> bool:
+    """Whether they are commit() or discard(), whose records are all alike."""
+    return bool(statements) and isinstance(statements[0], tree.Act) and statements[0].name in CLOSING
+
 
 CONSUMER_ACTIONS = ("ftruncate",)
 """Actions without a node of their own that are carried out where the record is read."""

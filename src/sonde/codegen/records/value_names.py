@@ -14,23 +14,26 @@ Sources = Mapping["str | None", Sequence[str]]
 """The lines of each file."""
 
 _CALL = re.compile(r"(?:trace|printf|print|tracemem)\s*\(")
+_WHOLE = re.compile(r"\w+\s*\([^()]*\)")
 _PIECE = re.compile(r"""\s+|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|.""", re.DOTALL)
 _LONGEST = 40
 """Lines that the arguments of a call may be spread over."""
 
 
-def named_layouts(parts: Parts, sources: Sources) -> Iterator[RecordLayout]:
-    """The layouts of a clause's records, in order; of those that end with a packet with the names of its values."""
+def named_layouts(parts: Parts, sources: Sources, all_named: bool = False) -> Iterator[RecordLayout]:
+    """The layouts of a clause's records, in order; of all, or of those that end with a packet, with the names of its
+    values."""
     for part in parts:
         if isinstance(part, Branching):
-            yield from named_layouts(part.then, sources)
-            yield from named_layouts(part.otherwise, sources)
+            yield from named_layouts(part.then, sources, all_named)
+            yield from named_layouts(part.otherwise, sources, all_named)
         elif isinstance(part, Looping):
-            yield from named_layouts(part.body, sources)
-            yield from named_layouts(part.step, sources)
+            yield from named_layouts(part.body, sources, all_named)
+            yield from named_layouts(part.step, sources, all_named)
         elif isinstance(part, Straight) and part.record is not None:
             layout = part.record.layout
-            yield layout if part.record.packet is None else layout._replace(names=tuple(_names(part, sources)))
+            is_named = all_named or part.record.packet is not None
+            yield layout._replace(names=tuple(_names(part, sources))) if is_named else layout
 
 
 def _names(part: Straight, sources: Sources) -> Iterator[str]:
@@ -39,11 +42,18 @@ def _names(part: Straight, sources: Sources) -> Iterator[str]:
         if isinstance(statement, tree.Act) and statement.name in ("capture", "pcap"):
             return
         if isinstance(statement, (tree.Trace, tree.Print, tree.Tracemem)):
-            yield next(arguments(statement.position, sources), "")
+            yield next(arguments(statement.position, sources), "") or _whole(statement.position, sources)
         elif isinstance(statement, tree.Printf):
             found = [*arguments(statement.position, sources)][1:]
             wanted = len(statement.values)
             yield from found if len(found) == wanted else [""] * wanted
+
+
+def _whole(position: Position, sources: Sources) -> str:
+    """The call itself, as that of stack(), which records what it gives."""
+    lines = sources.get(position.file, ())[position.line - 1 : position.line]
+    found = _WHOLE.match(lines[0], position.column - 1) if lines and not position.line_directive else None
+    return found[0] if found else ""
 
 
 def arguments(position: Position, sources: Sources) -> Iterator[str]:

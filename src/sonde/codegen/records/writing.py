@@ -15,6 +15,7 @@ from sonde.codegen.basis import outputs
 from sonde.codegen.basis.generation import Generation, Record
 from sonde.codegen.basis.names import probe_id
 from sonde.codegen.basis.places import Memory
+from sonde.codegen.expressions import clock
 from sonde.codegen.intermediate.ir import Base, Imm, MapDescriptor, Operand, Reg, SlotAddress
 from sonde.codegen.records import speculations
 from sonde.codegen.records.plan import Recorded
@@ -29,8 +30,10 @@ def begin(g: Generation, recorded: Recorded) -> None:
     """Get memory for the record and write its header."""
     g.fields = deque(recorded.fields)
     layout = recorded.layout
+    now = clock.reading(g) if layout.time else None
     if recorded.tail or outputs.is_perf(g, recorded.packet is not None):
         _begin_built(g, recorded)
+        _write_time(g, layout.time, now)
         return
     size = Imm(layout.size)
     base, reserved = g.b.register(), g.b.register()
@@ -48,6 +51,13 @@ def begin(g: Generation, recorded: Recorded) -> None:
     g.b.place(ready)
     g.record = Record(base, reserved, layout.size)
     header(g, base, 0, layout.number, g.speculation or Imm(0))
+    _write_time(g, layout.time, now)
+
+
+def _write_time(g: Generation, field: Field | None, now: Operand | None) -> None:
+    if field is not None and now is not None:
+        place = memory(g)
+        g.b.store(place.base, place.offset + field.offset, field.size, now)
 
 
 def _begin_built(g: Generation, recorded: Recorded) -> None:

@@ -119,6 +119,24 @@ class DebugInformation:
             self._refuse_missing()
         return found
 
+    def position_of(self, address: int) -> tuple[str, int] | None:
+        """The source file and line of a link-time address; None if they are not known. Raises DebugInfoError."""
+        self.costs.allow(_WORTH)
+        with self.costs:
+            for unit in self._offsets_at(address):
+                found = self.lines.at(self.main.unit_at(unit), address)
+                if found is not None:
+                    return found
+        return None
+
+    def _offsets_at(self, address: int) -> Iterator[int]:
+        """The places of units of the main file that may have code at an address, the likely ones first."""
+        told = self._told.units(address)
+        if not told:
+            # Compilers that write no such section name the addresses of functions one by one.
+            yield from (each.offset for each in self.main.units_naming(address))
+        yield from told or self._found.units(address)
+
     def _function_at(self, address: int, likely: Unit | None) -> Any:
         for source, unit in self._content(likely) if likely is not None else ():
             found = source.function_at(unit, address)
@@ -133,14 +151,7 @@ class DebugInformation:
     def _units_at(self, address: int) -> Iterator[tuple[Source, Unit]]:
         """The units that may have code at an address, the likely ones first, split ones in the place of their
         skeletons. Who has found what was looked for asks for no more of them."""
-        told = self._told.units(address)
-        if not told:
-            # Compilers that write no such section name the addresses of functions one by one.
-            yield from self._contents(each.offset for each in self.main.units_naming(address))
-        yield from self._contents(told or self._found.units(address))
-
-    def _contents(self, units: Iterable[int]) -> Iterator[tuple[Source, Unit]]:
-        return (each for unit in units for each in self._content(self.main.unit_at(unit)))
+        return (each for unit in self._offsets_at(address) for each in self._content(self.main.unit_at(unit)))
 
     def _told_ranges(self) -> Iterator[Range]:
         """What indexes tell; what is in none of them is looked for in the units."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from operator import attrgetter
 
@@ -49,6 +49,7 @@ class SourceLines:
         self._shared = main.shared.sections if main.shared else {}
         self._files: dict[str, list[FileLines]] = {}
         self._rows: dict[int, list[Row]] = {}
+        self._every: dict[int, tuple[list[int], list[Row]]] = {}
         self._tables: dict[tuple[int, int], LineTable] = {}
 
     def of_file(self, file: str) -> list[FileLines]:
@@ -84,6 +85,27 @@ class SourceLines:
         if key not in self._tables:
             self._tables[key] = LineTable(source.sections, offset, directory, self._shared, source.costs)
         return self._tables[key]
+
+    def at(self, unit: Unit, address: int) -> tuple[str, int] | None:
+        """The file and line of a link-time address, if this unit of the main file has code there. Raises
+        DebugInfoError."""
+        head = self._main.head(unit)
+        if head.statements is None:
+            return None
+        table = self.table(self._main, head.statements, head.directory)
+        starts, rows = self._sequences(unit, table)
+        place = bisect_right(starts, address) - 1
+        row = rows[place] if place >= 0 else None
+        return (table.files[row.file], row.line) if row is not None and not row.ends and row.line else None
+
+    def _sequences(self, unit: Unit, table: LineTable) -> tuple[list[int], list[Row]]:
+        """All rows by address: where one sequence ends as another begins, the beginning counts."""
+        if unit.offset not in self._every:
+            rows = sorted(table.rows(), key=lambda row: (row.address, not row.ends))
+            if sum(len(each) for _, each in self._every.values()) + len(rows) > _MOST_ROWS:
+                self._every.clear()
+            self._every[unit.offset] = [row.address for row in rows], rows
+        return self._every[unit.offset]
 
     def _recorded(self, unit: Unit, table: LineTable) -> list[Row]:
         if unit.offset not in self._rows:

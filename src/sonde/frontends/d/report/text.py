@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from sonde.consume.events import Drop, Fault, Record, Table
 from sonde.consume.options import Options
@@ -52,9 +52,10 @@ class _Titles(dict[int, bytes]):
 class TextReport:
     """A `Sink` that prints.
 
-    `output` is the file descriptor of the text, `errors` takes the messages, each behind "`program`: ". `act` deals
-    with actions that reach outside the report. `label` can be given to the consumer, to join keys of aggregations that
-    look the same. `is_recorded`: the program comes from a file as its data do, not from whoever looks.
+    `output` is the file descriptor of the text, unless something is to `take` it in blocks; `errors` takes the
+    messages, each behind "`program`: ". `act` deals with actions that reach outside the report. `label` can be given to
+    the consumer, to join keys of aggregations that look the same. `is_recorded`: the program comes from a file as its
+    data do, not from whoever looks.
     """
 
     def __init__(
@@ -67,13 +68,14 @@ class TextReport:
         program: str = "sonde",
         act: Act = perform,
         is_recorded: bool = False,
+        take: Callable[[bytes], None] | None = None,
     ) -> None:
         addresses = Addresses(symbolizer or NoNames(), options)
         self.label = addresses.label
         self._strings = spec.strings
         self._options = options
         self._act = act
-        self._output = Output(output)
+        self._output = Output(output, take)
         # Python has no file for a descriptor that was closed when it started.
         self._errors = errors or open(2, "wb", buffering=0, closefd=False)  # noqa: SIM115 (it stays open)
         self._program = program.encode()

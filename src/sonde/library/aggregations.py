@@ -1,0 +1,123 @@
+"""The aggregations of a run: mappings from keys to values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from sonde.consume.events import Table
+from sonde.consume.words import Words, adder, zero_words
+from sonde.library.histograms import HISTOGRAMS, Histogram
+from sonde.library.scalars import SCALARS, Scalar
+from sonde.library.values import Values
+from sonde.model.spec import AggregationSpec, TracingSpec
+from sonde.typed import Any, TypeAlias
+
+Key = tuple[Any, ...]
+
+
+def value_of(spec: AggregationSpec, words: Words, factor: int = 1) -> Scalar | Histogram:
+    """What an aggregation has come to, by its words."""
+    words = words[: spec.words] or zero_words(spec)
+    if spec.function in HISTOGRAMS:
+        return HISTOGRAMS[spec.function](words, spec.parameters, factor)
+    return SCALARS[spec.function](words, factor)
+
+
+def key_of(spec: AggregationSpec, key: Key, values: Values) -> Key:
+    """A decoded key as Python's values."""
+    return tuple(values.value(field, each) for field, each in zip(spec.keys, key, strict=True))
+
+
+def rows_of(table: Table, values: Values) -> dict[Key, tuple[Scalar | Histogram | None, ...]]:
+    """The rows that a printa shows, in their order."""
+    first = table.aggregations[0]
+    return {
+        key_of(first, row.key, values): tuple(
+            None if words is None else value_of(spec, words, factor)
+            for spec, factor, words in zip(table.aggregations, table.factors, row.words, strict=True)
+        )
+        for row in table.rows
+    }
+
+
+Read: TypeAlias = "Callable[[], dict[Key, Scalar | Histogram]]"
+Look: TypeAlias = "Callable[[int], tuple[Mapping[Key, Words], int]]"
+"""The decoded keys and the words of an aggregation by its number, and what it is normalized by."""
+
+
+def live(spec: TracingSpec, look: Look, ask: Callable[[Read], Any], values: Values) -> dict[str, LiveAggregation]:
+    """All aggregations of a run by their names."""
+
+    def reader(number: int, each: AggregationSpec) -> Read:
+        def read() -> dict[Key, Scalar | Histogram]:
+            found, factor = look(number)
+            merged: dict[Key, Words] = {}
+            add = adder(each.function)
+            for key, words in found.items():
+                made = key_of(each, key, values)
+                merged[made] = add(merged[made], words) if made in merged else words
+            return {key: value_of(each, words, factor) for key, words in merged.items()}
+
+        return read
+
+    return {
+        each.name: LiveAggregation(each.name, each.function, reader(number, each), ask)
+        for number, each in enumerate(spec.aggregations)
+    }
+
+
+class LiveAggregation(Mapping[Key, "Scalar | Histogram"]):
+    """One aggregation of a run, as it is at the moment of each look; after the run as it was at its end.
+
+    Keys are tuples, () of an aggregation without keys; one that is no tuple is taken for a tuple of one. Each look
+    reads the whole map: for several of one moment take `snapshot()`.
+    """
+
+    def __init__(self, name: str, function: str, read: Read, ask: Callable[[Read], Any]) -> None:
+        """`read` is for the run's own thread, which `ask` has call it."""
+        self.name = name
+        self.function = function
+        self._read = read
+        self._ask = ask
+        self._kept: dict[Key, Scalar | Histogram] | None = None
+
+    def snapshot(self) -> dict[Key, Scalar | Histogram]:
+        """All of it at this moment."""
+        return dict(self._look())
+
+    def keep(self) -> None:
+        """Have it as it is now from here on. For the run's own thread."""
+        self._kept = self._read()
+
+    def _look(self) -> dict[Key, Scalar | Histogram]:
+        if self._kept is not None:
+            return self._kept
+        try:
+            found: dict[Key, Scalar | Histogram] = self._ask(self._read)
+        except RuntimeError:
+            # The run has ended meanwhile, or has failed before there was anything.
+            return self._kept or {}
+        return found
+
+    def __getitem__(self, key: Any) -> Scalar | Histogram:
+        return self._look()[key if isinstance(key, tuple) else (key,)]
+
+    def __iter__(self) -> Iterator[Key]:
+        return iter(self._look())
+
+    def __len__(self) -> int:
+        return len(self._look())
+
+    def __contains__(self, key: object) -> bool:
+        return (key if isinstance(key, tuple) else (key,)) in self._look()
+
+    def items(self) -> Any:
+        """Of one moment."""
+        return self._look().items()
+
+    def values(self) -> Any:
+        """Of one moment."""
+        return self._look().values()
+
+    def __repr__(self) -> str:
+        return f"{self.function}@{self.name}: {self._look()!r}"

@@ -1,0 +1,77 @@
+"""Events on their way from a run's thread to whoever iterates."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable
+
+from sonde.library.events import Event
+
+_MOST = 1 << 18
+"""Events that wait; behind them the rings fill, and what finds no room there is told as a loss."""
+
+_TURN = 0.05
+"""Seconds between two looks for something else to do, while there is no room."""
+
+
+class EventQueue:
+    """Lists of events, in order. `turn` is called while there is no room, `is_ending` ends the wait for it: what comes
+    last is kept, however much."""
+
+    def __init__(self, turn: Callable[[], None], is_ending: Callable[[], bool]) -> None:
+        self._turn = turn
+        self._is_ending = is_ending
+        self._lists: deque[list[Event]] = deque()
+        self._count = 0
+        self._is_closed = False
+        self._is_unwanted = False
+        self._changed = threading.Condition()
+
+    def put(self, events: list[Event]) -> None:
+        """Waits while there is no room."""
+        while True:
+            with self._changed:
+                if self._is_unwanted:
+                    return
+                if self._count < _MOST or self._is_ending():
+                    self._lists.append(events)
+                    self._count += len(events)
+                    self._changed.notify_all()
+                    return
+                self._changed.wait(_TURN)
+            self._turn()
+
+    def close(self) -> None:
+        """Nothing more comes."""
+        with self._changed:
+            self._is_closed = True
+            self._changed.notify_all()
+
+    def abandon(self) -> None:
+        """Nobody wants what is there, nor what comes."""
+        with self._changed:
+            self._is_unwanted = True
+            self._lists.clear()
+            self._count = 0
+            self._changed.notify_all()
+
+    def get(self) -> list[Event] | None:
+        """The next list, when it has come; None behind the last."""
+        with self._changed:
+            while not self._lists and not self._is_closed:
+                self._changed.wait()
+            return self._next()
+
+    def get_at_once(self) -> list[Event] | None:
+        """The next list if there is one, else None."""
+        with self._changed:
+            return self._next()
+
+    def _next(self) -> list[Event] | None:
+        if not self._lists:
+            return None
+        found = self._lists.popleft()
+        self._count -= len(found)
+        self._changed.notify_all()
+        return found

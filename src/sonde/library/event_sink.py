@@ -1,0 +1,112 @@
+"""The consumer's sink that makes events, in place of the command's text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from sonde.consume import events as consumed
+from sonde.consume.events import Drop, Fault, Table
+from sonde.consume.options import Options
+from sonde.frontends.d.report.messages import absence_text, drop_text, fault_text, refusal_text
+from sonde.library.aggregations import rows_of
+from sonde.library.events import Aggregation, Event, Loss, Message, ProbeError
+from sonde.library.record_reader import ProbeNames, ReadRecords, record_reader
+from sonde.library.values import Values
+from sonde.model.conversions import Conversion
+from sonde.model.probe import Probe
+from sonde.model.samples import SampleSink
+from sonde.model.spec import FAULTS, Action, CommandAction, OtherAction, RecordLayout, TracingSpec
+
+_AT_ONCE = 1 << 12
+"""Records that are made before they are handed on."""
+
+Act = Callable[[str, bytes], "str | None"]
+"""Carries out system() and the like: the action's name and formatted argument; why it could not, if so."""
+
+
+class EventSink:
+    """A `Sink` and report that gives events, in lists, to `put`, whoever waits for them."""
+
+    def __init__(self, spec: TracingSpec, options: Options, values: Values, put: Callable[[list[Event]], None]) -> None:
+        self._spec = spec
+        self._options = options
+        self._values = values
+        self._put = put
+        self._probes = ProbeNames()
+        self._probes.learn(spec.probes)
+        self._readers: dict[tuple[int, int], ReadRecords] = {}
+        self._waiting: list[Event] = []
+
+    @property
+    def label(self) -> None:
+        """Keys of aggregations are joined by their values."""
+
+    def run(self, layout: RecordLayout, data: memoryview, stride: int) -> None:
+        read = self._reader(layout, stride)
+        most = stride * _AT_ONCE
+        for start in range(0, len(data), most):
+            self._waiting += read(data[start : start + most])
+            if len(self._waiting) >= _AT_ONCE:
+                self.flush()
+
+    def _reader(self, layout: RecordLayout, stride: int) -> ReadRecords:
+        found = self._readers.get((layout.number, stride))
+        if found is None:
+            found = record_reader(layout, self._spec.strings, stride, self._probes, self._values)
+            self._readers[layout.number, stride] = found
+        return found
+
+    def begin(self, record: consumed.Record) -> None:
+        """Its values are those of all its statements."""
+        self._waiting += self._reader(record.layout, len(record.data))(record.data)
+
+    def end(self, record: consumed.Record) -> None:
+        """Nothing follows."""
+
+    def action(self, record: consumed.Record, action: Action) -> None:
+        if isinstance(action, CommandAction | OtherAction):
+            self.refusal(record, f"{action.name}() is for a run that prints: give it `output`")
+
+    def table(self, table: Table, conversions: tuple[Conversion, ...] | None) -> None:
+        names = tuple(each.name for each in table.aggregations)
+        self._waiting.append(Aggregation(names, rows_of(table, self._values)))
+
+    def remaining(self, tables: Sequence[Table]) -> None:
+        for each in tables:
+            self.table(each, None)
+
+    def refusal(self, record: consumed.Record, reason: str) -> None:
+        self._waiting.append(Message(refusal_text(record, reason)))
+
+    def fault(self, fault: Fault) -> None:
+        text = ": ".join(filter(None, (fault_text(fault), absence_text(fault))))
+        reason = FAULTS.get(fault.code, "unknown fault")
+        self._waiting.append(ProbeError(self._probes[fault.probe.id], reason, text))
+
+    def drop(self, drop: Drop) -> None:
+        text = drop_text(drop, self._options.droptags)
+        self._waiting.append(Loss(drop.counter, drop.lost, drop.cpu, text.rstrip("\n")))
+
+    def learn(self, probes: Iterable[Probe]) -> None:
+        self._probes.learn([*probes])
+
+    def missing(self, text: str) -> None:
+        self._waiting.append(Message(text))
+
+    def gone(self, device: str) -> None:
+        self._waiting.append(Message(f"network device {device} has gone: no more packets of it are seen"))
+
+    def blank_line(self) -> None:
+        """For terminals."""
+
+    def sample_lines(self) -> SampleSink:
+        """What lets samples through is for the command and its recordings."""
+        raise NotImplementedError("samples that sample() lets through come as text: give the run an `output`")
+
+    def flush(self) -> None:
+        if self._waiting:
+            self._put(self._waiting)
+            self._waiting = []
+
+    def close(self) -> None:
+        self.flush()

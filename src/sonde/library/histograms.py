@@ -1,0 +1,180 @@
+"""What quantize, lquantize and llquantize have come to: counts of buckets, their percentiles, and their sums."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sonde.consume.words import MASK, Words, counts, signed
+from sonde.model.buckets import llquantize_values, lquantize_values, quantize_values
+from sonde.typed import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from typing import Self
+
+
+class Bucket(NamedTuple):
+    """Values from `low` to `high`, both among them, and how many there were; None where there is no bound."""
+
+    low: int | None
+    high: int | None
+    count: int  # type: ignore[assignment]
+
+
+class Histogram:
+    """One value of a histogram: the counts of all buckets, over all CPUs.
+
+    `parameters` are those of the aggregating function; `factor` is what normalize() set, by which the counts of
+    `buckets` are divided.
+    """
+
+    __slots__ = ("factor", "parameters", "words")
+    function = ""
+
+    def __init__(self, words: Words, parameters: tuple[int, ...] = (), factor: int = 1) -> None:
+        self.words = words
+        self.parameters = parameters
+        self.factor = factor
+
+    def bounds(self) -> Sequence[tuple[int | None, int | None]]:
+        """The least and the greatest value of each bucket, ascending."""
+        raise NotImplementedError
+
+    @property
+    def buckets(self) -> tuple[Bucket, ...]:
+        """From the first that is not empty to the last; () if all are."""
+        found = counts(self.words, self.factor)
+        used = [place for place, count in enumerate(found) if count]
+        if not used:
+            return ()
+        bounds = self.bounds()
+        return tuple(Bucket(*bounds[place], found[place]) for place in range(used[0], used[-1] + 1))
+
+    @property
+    def total(self) -> int:
+        """How many values there were, or, with weights, their sum."""
+        return sum(map(signed, self.words))
+
+    def percentile(self, percent: float) -> float:
+        """A value below which `percent` of the values lie, as if those of a bucket were spread evenly over it.
+
+        In a bucket without a bound it is the bound there is. Raises ValueError for what is no percentage, or where
+        there are no values, or some have been taken away (negative counts).
+        """
+        if not 0 <= percent <= 100:
+            raise ValueError(f"a percentage is from 0 to 100, not {percent}")
+        found = [signed(word) for word in self.words]
+        total = sum(found)
+        if total <= 0 or min(found) < 0:
+            raise ValueError("there is no percentile of no values, or of negative counts")
+        wanted, before = total * percent / 100, 0
+        last = 0.0
+        for (low, high), count in zip(self.bounds(), found, strict=True):
+            if not count:
+                continue
+            last = _within(low, high, min(max(wanted - before, 0) / count, 1.0))
+            before += count
+            if before >= wanted:
+                break
+        return last
+
+    def merge(self, other: Self) -> Self:
+        """The histogram of what both have counted, as of two runs. Raises TypeError and ValueError where their buckets
+        are not the same."""
+        return self._combined(other, 1)
+
+    def __add__(self, other: Any) -> Self:
+        return self._combined(other, 1) if isinstance(other, Histogram) else NotImplemented
+
+    def __sub__(self, other: Any) -> Self:
+        """What came after an earlier value of the same histogram."""
+        return self._combined(other, -1) if isinstance(other, Histogram) else NotImplemented
+
+    def _combined(self, other: Histogram, sign: int) -> Self:
+        if type(other) is not type(self):
+            raise TypeError(f"a {type(self).__name__} cannot be merged with a {type(other).__name__}")
+        if (other.parameters, other.factor) != (self.parameters, self.factor):
+            raise ValueError("histograms with other parameters or factors cannot be merged")
+        words = tuple([(a + sign * b) & MASK for a, b in zip(self.words, other.words, strict=True)])
+        return type(self)(words, self.parameters, self.factor)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Histogram):
+            return NotImplemented
+        return self._identity() == other._identity()
+
+    def __hash__(self) -> int:
+        return hash(self._identity())
+
+    def _identity(self) -> tuple[object, ...]:
+        return self.function, self.parameters, self.factor, self.words
+
+    def __bool__(self) -> bool:
+        return any(self.words)
+
+    def __len__(self) -> int:
+        return len(self.buckets)
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{_range(each)}: {each.count}" for each in self.buckets if each.count)
+        return f"{type(self).__name__}({shown})"
+
+
+class Quantize(Histogram):
+    """Powers of two: ... -2 to -3, -1, 0, 1, 2 to 3, 4 to 7 ..."""
+
+    __slots__ = ()
+    function = "quantize"
+
+    def bounds(self) -> Sequence[tuple[int | None, int | None]]:
+        return [_mirrored(value, 2 * abs(value) - 1) if value else (0, 0) for value in quantize_values()]
+
+
+class LinearQuantize(Histogram):
+    """Steps of the same width: below the first, each, from the end of the last."""
+
+    __slots__ = ()
+    function = "lquantize"
+
+    def bounds(self) -> Sequence[tuple[int | None, int | None]]:
+        base, limit, step = self.parameters[:3]
+        levels = lquantize_values(base, limit, step)
+        end = base + len(levels) * step
+        return [(None, base - 1), *((low, low + step - 1) for low in levels), (end, None)]
+
+
+class LogLinearQuantize(Histogram):
+    """Powers of a factor, each cut into steps of the same width, and their negatives."""
+
+    __slots__ = ()
+    function = "llquantize"
+
+    def bounds(self) -> Sequence[tuple[int | None, int | None]]:
+        factor, low, high, steps = self.parameters[:4]
+        lows = llquantize_values(factor, low, high, steps)
+        end, least = factor ** (high + 1), factor**low
+        highs = [each - 1 for each in (*lows[1:], end)]
+        positive = list(zip(lows, highs, strict=True))
+        negative = [(-b, -a) for a, b in reversed(positive)]
+        return [(None, -end), *negative, (1 - least, least - 1), *positive, (end, None)]
+
+
+HISTOGRAMS: dict[str, type[Histogram]] = {each.function: each for each in (Quantize, LinearQuantize, LogLinearQuantize)}
+
+
+def _mirrored(nearest: int, farthest: int) -> tuple[int, int]:
+    """The bounds of a bucket by its value nearest to zero and the magnitude of the farthest."""
+    return (nearest, farthest) if nearest > 0 else (-farthest, nearest)
+
+
+def _within(low: int | None, high: int | None, part: float) -> float:
+    if low is None or high is None:
+        return float(low if low is not None else high or 0)
+    return low + (high - low) * part
+
+
+def _range(bucket: Bucket) -> str:
+    if bucket.low == bucket.high:
+        return f"{bucket.low}"
+    low = "" if bucket.low is None else bucket.low
+    high = "" if bucket.high is None else bucket.high
+    return f"{low}..{high}"

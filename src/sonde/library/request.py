@@ -1,0 +1,61 @@
+"""What a run is to do."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Sequence
+
+from sonde.library.events import ProbeName
+from sonde.model.options import OptionTable
+from sonde.model.spec import TracingSpec
+from sonde.typed import Any, NamedTuple, Protocol
+
+TEXT = -1
+"""As an output: `Text` events."""
+
+
+class Runnable(Protocol):
+    """What can be run: a compiled program, for an engine and a kernel (None: this one), and its options."""
+
+    engine: str
+    spec: TracingSpec
+    destructive: bool
+    kept: dict[str, Any]
+
+    @property
+    def target(self) -> str | None: ...
+
+    @property
+    def probes(self) -> tuple[ProbeName, ...]: ...
+
+    def options(self) -> OptionTable: ...
+
+
+class Request(NamedTuple):
+    """`script` gives the script for an engine, and the process that is $target, or 0; `options` those that are known
+    before it is compiled. `output` is the descriptor of what the command would print, TEXT, or None for records."""
+
+    script: Callable[[str, int], Runnable]
+    options: OptionTable
+    command: str | None
+    pids: tuple[int, ...]
+    engine: str
+    duration: float | None
+    output: int | None
+
+
+def command_of(command: str | Sequence[str] | None) -> str | None:
+    """As -c takes it."""
+    return command if command is None or isinstance(command, str) else shlex.join(command)
+
+
+def output_of(output: object) -> int | None:
+    """A descriptor, from one, a file, or "text". Raises TypeError."""
+    if output is None or isinstance(output, int):
+        return output
+    if output == "text":
+        return TEXT
+    fileno = getattr(output, "fileno", None)
+    if fileno is None:
+        raise TypeError(f"an output is a file, a descriptor or 'text', not {output!r}")
+    return int(fileno())

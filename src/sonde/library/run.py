@@ -1,0 +1,133 @@
+"""A run: a script traced in a thread of its own, whose events come out of an iterator."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Iterator, Mapping
+
+from sonde.library.aggregations import LiveAggregation
+from sonde.library.event_queue import EventQueue
+from sonde.library.events import Event, Exit, Loss
+from sonde.library.request import Request
+from sonde.library.stop import Stop
+from sonde.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from types import TracebackType
+    from typing import Self
+
+
+class Run:
+    """A context manager: all is attached when its block begins, and detached when it ends, however it ends.
+
+    Iterate over it, with `for` or `async for`, in any thread; without that, what it counts is in `aggregations`.
+    `losses` are those so far. `exit_status`, the argument of exit(), 0 without one, is None while the run goes on;
+    `command_status` is the command's as wait(2) gives it, None unless it has ended by itself.
+    """
+
+    def __init__(self, request: Request) -> None:
+        self.losses: list[Loss] = []
+        self.exit_status: int | None = None
+        self.command_status: int | None = None
+        self.aggregations: Mapping[str, LiveAggregation] = {}
+        self._request = request
+        self._stop = Stop(request.duration, self._keep)
+        self._events = EventQueue(self._stop.turn, lambda: self._stop.asked)
+        self._current: Iterator[Event] = iter(())
+        self._failure: Exception | None = None
+        self._thread: threading.Thread | None = None
+
+    def __enter__(self) -> Self:
+        if self._thread is not None:
+            raise RuntimeError("a run begins once; the script can be run again")
+        self._thread = threading.Thread(target=self._trace, name="sonde", daemon=True)
+        self._thread.start()
+        self._stop.begun.wait()
+        if self._failure is not None:
+            self._thread.join()
+            raise self._failure
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._events.abandon()
+        self._stop.stop()
+        assert self._thread is not None
+        self._thread.join()
+        if error is None:
+            self._raise_failure()
+
+    def stop(self) -> None:
+        """Ask for the end: END fires, and the iterator ends behind the last event. Any thread may."""
+        self._stop.stop()
+
+    def wait(self) -> int:
+        """Until the run ends by itself, without its events; its exit status."""
+        for _ in self.batches():
+            pass
+        return self.exit_status or 0
+
+    def batches(self) -> Iterator[list[Event]]:
+        """The events in the lists in which they come."""
+        while (found := self._next_list()) is not None:
+            yield found
+
+    def __iter__(self) -> Iterator[Event]:
+        for events in self.batches():
+            yield from events
+
+    async def __aiter__(self) -> AsyncIterator[Event]:
+        loop = asyncio.get_running_loop()
+        while True:
+            found = self._events.get_at_once()
+            if found is None:
+                found = await loop.run_in_executor(None, self._next_list)
+            if found is None:
+                return
+            for event in found:
+                yield event
+
+    def _next_list(self) -> list[Event] | None:
+        if self._thread is None:
+            raise RuntimeError("a run is iterated over in its `with` block")
+        found = self._events.get()
+        if found is None:
+            self._raise_failure()
+        return found
+
+    def _raise_failure(self) -> None:
+        failure, self._failure = self._failure, None
+        if failure is not None:
+            raise failure
+
+    # In the run's own thread.
+
+    def _trace(self) -> None:
+        try:
+            # The compiler and the engines are imported when something is traced.
+            from sonde.library.tracing import trace
+
+            ended = trace(self._request, self._stop, self._put, self._publish)
+            self.command_status = ended.command_status
+            self.exit_status = ended.status
+            self._put([Exit(ended.status)])
+        except Exception as error:
+            # Whoever has begun the run, or iterates over it, raises it.
+            self._failure = error
+        finally:
+            self._stop.finish()
+            self._events.close()
+
+    def _put(self, events: list[Event]) -> None:
+        self.losses += [each for each in events if isinstance(each, Loss)]
+        self._events.put(events)
+
+    def _publish(self, aggregations: Mapping[str, LiveAggregation]) -> None:
+        self.aggregations = aggregations
+
+    def _keep(self) -> None:
+        """Tracing is about to end: aggregations can be had as they are now."""
+        for each in self.aggregations.values():
+            each.keep()

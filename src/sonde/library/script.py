@@ -1,0 +1,117 @@
+"""Scripts: programs compiled, to be looked at, saved and run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from sonde.library.compiling import product
+from sonde.library.engines import engine_for
+from sonde.library.errors import ScriptError
+from sonde.library.events import ProbeName
+from sonde.library.request import Request, command_of, output_of
+from sonde.library.run import Run
+from sonde.library.settings import OptionValue, option_table
+from sonde.library.sources import Source, source_of
+from sonde.model.options import OptionTable
+from sonde.model.spec import TracingSpec
+from sonde.typed import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sonde.library.verdicts import Verdict
+
+
+class Script:
+    """A compiled program. It can be pickled, compared, kept, and run as often as wanted, by any thread."""
+
+    def __init__(
+        self, source: Source, engine: str, spec: TracingSpec, kept: Mapping[str, Any], destructive: bool
+    ) -> None:
+        self.source = source
+        self.engine = engine
+        self.spec = spec
+        self.destructive = destructive
+        self.kept = dict(kept)
+
+    @property
+    def probes(self) -> tuple[ProbeName, ...]:
+        """The probes that clauses are for."""
+        shown = {each.probe.id: each.probe for program in self.spec.programs for each in program.probes}
+        return tuple(ProbeName(p.provider, p.module, p.function, p.name) for _, p in sorted(shown.items()))
+
+    @property
+    def target(self) -> str | None:
+        """The BTF of the kernel that it is for, None: this one."""
+        return self.source.target
+
+    def options(self) -> OptionTable:
+        """Those that it was compiled with, and those that it has set itself."""
+        table = option_table(self.source.options)
+        table.restore(self.kept)
+        return table
+
+    def for_engine(self, engine: str) -> Script:
+        """The same program for that engine. Raises CompileError, or ScriptError where there is no source."""
+        if engine != self.engine and self.source.kind == "spec":
+            raise ScriptError(f"{self.source.text} is compiled for the {self.engine} engine")
+        return self if engine == self.engine else made(self.source, engine)
+
+    def disassemble(self) -> str:
+        """The eBPF of each program, each piece below the line of source it came from."""
+        from sonde.library.inspection import disassembly
+
+        return disassembly(self.spec, self.source.text if self.source.kind == "text" else "")
+
+    def verify(self) -> tuple[Verdict, ...]:
+        """What sonde's own verifier says of each program; the kernel's is asked when it is run."""
+        from sonde.library.verdicts import verdicts
+
+        return verdicts(self.spec, self.engine)
+
+    def save(self, path: str) -> None:
+        """Write a spec file, which `sonde.load` and `sonde --spec` take, here or on another machine. Raises
+        ScriptError."""
+        from sonde.library.spec_file import save
+
+        save(self, path)
+
+    def run(
+        self, command: str | Sequence[str] | None = None, pids: Sequence[int] = (), *, engine: str = "auto",
+        duration: float | None = None, output: Any = None,
+    ) -> Run:  # fmt: skip
+        """Trace with it: `command` is started, and ends the run with its end, as processes `pids` do. Without them it
+        ends by exit(), after `duration` seconds, by `stop()`, or with its block.
+
+        `output` is a descriptor or file for what the command would print, or "text" for `Text` events; without it what
+        statements record comes as `Record` events.
+        """
+        return Run(
+            Request(
+                lambda chosen, _: self.for_engine(chosen), self.options(), command_of(command), tuple(pids), engine,
+                duration, output_of(output),
+            )
+        )  # fmt: skip
+
+    def __repr__(self) -> str:
+        text = self.source.text if len(self.source.text) < 60 else self.source.text[:57] + "..."
+        return f"Script({text!r}, {len(self.spec.programs)} programs, for the {self.engine} engine)"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Script) and (self.source, self.engine) == (other.source, other.engine)
+
+    def __hash__(self) -> int:
+        return hash((self.source, self.engine))
+
+
+def made(source: Source, engine: str, target: int | None = None) -> Script:
+    """Compile for an engine; with the number of $target if that is known. Raises CompileError."""
+    return Script(source, engine, *product(source, engine, target))
+
+
+def compile(
+    text: str, language: str = "d", *, options: Mapping[str, OptionValue] | None = None,
+    arguments: Sequence[object] = (), target: str | None = None, engine: str = "auto",
+) -> Script:  # fmt: skip
+    """Compile a program. `options` are those of -x by name; `arguments` are $1, $2 ...; `target` is the BTF of another
+    kernel that it is for. Raises CompileError, or Error for an option."""
+    source = source_of("text", text, language, options, arguments, target)
+    return made(source, engine_for(engine, option_table(source.options), only_compiles=True))

@@ -1,0 +1,189 @@
+"""Recorded values as Python's: numbers, str, bytes, frames and stacks, objects, packets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from sonde.consume.decode import CACHED_STRINGS
+from sonde.consume.stacks import addresses, process_of
+from sonde.library.frames import Frame, Stack
+from sonde.library.objects import Object, object_value
+from sonde.model.spec import Action, CaptureAction, Field, PrintAction, TracememAction, TypeSpec
+from sonde.report.callers import are_calls, kernel_place, user_place
+from sonde.report.symbolizer import Symbolizer
+from sonde.typed import Any, NamedTuple
+
+_COARSE = ("mod", "sym", "func", "umod", "usym", "ufunc")
+
+_MOST_FRAMES = 1 << 16
+
+FindLine = Callable[[int, int], "tuple[str, int]"]
+"""The source file and line of an address of a process (-1: the kernel); "" and 0 where they are not known."""
+
+
+class CapturedPacket(NamedTuple):
+    """What capture() recorded: `time` in ns since 1970, the packet's `length`, and the bytes captured of it."""
+
+    time: int
+    length: int
+    data: bytes
+
+
+class _Decoded(dict[bytes, str]):
+    """The text of recorded bytes, which come again and again."""
+
+    def __missing__(self, data: bytes) -> str:
+        if len(self) >= CACHED_STRINGS:
+            self.clear()
+        text = self[data] = data.decode(errors="surrogateescape")
+        return text
+
+
+class Values:
+    """Makes the values of one run. `types` are those that print() has (`spec.TracingSpec`)."""
+
+    def __init__(
+        self, symbolizer: Symbolizer, types: Sequence[TypeSpec] = (), find_line: FindLine | None = None
+    ) -> None:
+        self._symbolizer = symbolizer
+        self._types = types
+        self._find_line = find_line
+        self._changes = symbolizer.changes
+        self._frames: dict[tuple[int, int, bool], Frame] = {}
+        self._decoded = _Decoded()
+        self.functions: dict[str, Any] = {
+            "decoded": self._decoded, "kernel_stack": self.kernel_stack, "user_stack": self.user_stack,
+            "kernel_symbol": self.kernel_symbol, "user_symbol": self.user_symbol, "printed": self.printed,
+            "cut": _cut, "Packet": CapturedPacket,
+        }  # fmt: skip
+
+    def names(self, action: Action, called: Iterator[str]) -> tuple[str, ...]:
+        """What the source calls the values of a statement, from the names of the whole record."""
+        match action:
+            case CaptureAction():
+                return ("",)
+            case TracememAction() | PrintAction():
+                return (next(called, ""),)
+            case _:
+                fields = getattr(action, "fields", (None,))
+                return tuple(next(called, "") for _ in fields)
+
+    def sources(self, action: Action, expressions: Sequence[str], type_name: str) -> list[str]:
+        """The expressions of a statement's values, from those of its fields."""
+        match action:
+            case CaptureAction():
+                return [f"Packet({', '.join(expressions)})"]
+            case TracememAction(_, dynamic):
+                return [f"cut({', '.join(expressions)})"] if dynamic is not None else list(expressions)
+            case PrintAction():
+                return [f"printed({type_name}, {', '.join(expressions)})"]
+            case _:
+                fields = getattr(action, "fields", None) or (getattr(action, "field"),)  # noqa: B009 (of a union)
+                return [self.source(field, each) for field, each in zip(fields, expressions, strict=True)]
+
+    def source(self, field: Field, expression: str) -> str:
+        """The expression of a value from that of the decoded field (`consume.decode`)."""
+        match field.kind:
+            case "string" | "interned" | "long_string":
+                return f"decoded[{expression}]"
+            case "stack":
+                return f"kernel_stack({expression}, {int(field.detail or 0)})"
+            case "ustack":
+                return f"user_stack({expression})"
+            case "symbol":
+                return f"kernel_symbol({expression}, {field.detail!r})"
+            case "user_symbol":
+                return f"user_symbol(*{expression}, {field.detail!r})"
+            case _:
+                return expression
+
+    def value(self, field: Field, decoded: Any) -> Any:
+        """A value from that of a decoded field, as keys of aggregations are."""
+        match field.kind:
+            case "string" | "interned" | "long_string":
+                return self._decoded[decoded]
+            case "stack":
+                return self.kernel_stack(decoded, int(field.detail or 0))
+            case "ustack":
+                return self.user_stack(decoded)
+            case "symbol":
+                return self.kernel_symbol(decoded, field.detail)
+            case "user_symbol":
+                process, address = decoded
+                return self.user_symbol(process, address, field.detail)
+            case _:
+                return decoded
+
+    def kernel_stack(self, stack: bytes, most: int = 0) -> Stack:
+        """The frames of a kernel stack (`consume.stacks`), `most` of them unless 0."""
+        found = addresses(stack)
+        return Stack([self.kernel_frame(each, place > 0) for place, each in enumerate(found[: most or None])])
+
+    def user_stack(self, stack: bytes) -> Stack:
+        """The frames of a process's stack."""
+        process, *found = addresses(stack) or (0,)
+        calls = are_calls(self._symbolizer, process, found)
+        frames = [self.user_frame(process, each, call) for each, call in zip(found, calls, strict=True)]
+        return Stack(frames, process_of(stack) & 0xFFFFFFFF)
+
+    def kernel_frame(self, address: int, calls: bool = False) -> Frame:
+        """`calls`: a call returns to that address."""
+        key = -1, address, calls
+        frame = self._frames.get(key)
+        if frame is None:
+            found = kernel_place(self._symbolizer, address, calls)
+            module, function, offset = found or ("", "", 0)
+            frame = self._keep(key, Frame(address, function, module, offset, *self._line(-1, address, calls)))
+        return frame
+
+    def user_frame(self, process: int, address: int, calls: bool = False) -> Frame:
+        """The same of a process."""
+        changes = self._symbolizer.changes
+        if changes != self._changes:
+            self._frames.clear()
+            self._changes = changes
+        key = process, address, calls
+        frame = self._frames.get(key)
+        if frame is not None:
+            return frame
+        found = user_place(self._symbolizer, process, address, calls)
+        if found is None:
+            # It may become known.
+            return Frame(address)
+        path, function, offset = found
+        return self._keep(key, Frame(address, function or "", path, offset, *self._line(process, address, calls)))
+
+    def kernel_symbol(self, address: int, detail: str) -> Frame:
+        """What mod(), sym() or func() has recorded (`spec.Field`)."""
+        return _coarse(self.kernel_frame(address), detail)
+
+    def user_symbol(self, process: int, address: int, detail: str) -> Frame:
+        """What umod(), usym(), ufunc() or uaddr() has recorded."""
+        return _coarse(self.user_frame(process, address), detail)
+
+    def _line(self, process: int, address: int, calls: bool) -> tuple[str, int]:
+        return self._find_line(process, address - calls) if self._find_line is not None else ("", 0)
+
+    def _keep(self, key: tuple[int, int, bool], frame: Frame) -> Frame:
+        if len(self._frames) >= _MOST_FRAMES:
+            self._frames.clear()
+        self._frames[key] = frame
+        return frame
+
+    def printed(self, number: int, data: bytes, address: int | None = None) -> Object:
+        """What print() records."""
+        return Object(object_value(self._types, number, data), self._types[number].name, address)
+
+
+def _coarse(frame: Frame, detail: str) -> Frame:
+    """The frame as far as somebody wants to know: all addresses of a function, or module, are one."""
+    if not frame.module or detail not in _COARSE:
+        return frame
+    if detail in ("mod", "umod"):
+        return Frame(0, "", frame.module)
+    return Frame(frame.address - frame.offset, frame.function, frame.module) if frame.function else frame
+
+
+def _cut(data: bytes, size: int) -> bytes:
+    """The bytes that tracemem() is to show, all if `size` is negative."""
+    return data if size < 0 else data[:size]

@@ -1,0 +1,88 @@
+"""The library from outside: what it costs to import, and its types."""
+
+import pkgutil
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+import sonde
+
+PROGRAM = """
+    import asyncio
+    import sonde
+
+    def shortest() -> int:
+        with sonde.trace("BEGIN { trace(1); exit(0); }", command=["true"], duration=1.5) as run:
+            for event in run:
+                match event:
+                    case sonde.Record():
+                        value: int = event["1"] + event[0] + event.time + event.cpu
+                        print(event.probe.function.upper(), value, len(event))
+                    case sonde.Loss(kind, lost, cpu, text):
+                        print(kind.upper(), lost + 1, cpu, text)
+                    case sonde.Aggregation(names, rows):
+                        print(names[0].upper(), [key[0] for key in rows])
+                    case sonde.Exit(end):
+                        return end
+        status: int | None = run.exit_status
+        return status or 0
+
+    async def in_a_task(script: sonde.Script) -> list[sonde.Event]:
+        with script.run(engine="embedded", output="text") as run:
+            return [event async for event in run]
+
+    def counted(run: sonde.Run) -> float:
+        value = run.aggregations["calls"]["read"]
+        if isinstance(value, sonde.Quantize):
+            bucket: sonde.Bucket = value.buckets[0]
+            return value.percentile(99) + bucket.count + value.merge(value).total
+        assert isinstance(value, sonde.Average)
+        return float(value) + value.count
+
+    script: sonde.Script = sonde.compile("BEGIN { exit($1); }", arguments=[3], options={"quiet": True, "bufsize": "4m"})
+    try:
+        events: list[sonde.Event] = asyncio.run(in_a_task(sonde.load("x.d")))
+    except sonde.CompileError as error:
+        print(error.line + 1, error.tag.upper(), error.source_line)
+    except (sonde.NotPermittedError, sonde.Error) as error:
+        print(error.text, error.remedy)
+    found: tuple[sonde.ListedProbe, ...] = sonde.probes("syscall:::")
+    types: tuple[str, ...] = tuple(argument.type for probe in found for argument in probe.arguments)
+    states: dict[str, str] = {name: each.state for name, each in sonde.capabilities().items()}
+    where: list[tuple[str, int]] = [(each.name, each.address) for each in sonde.variables("/bin/true", "main")]
+    again: list[sonde.Event] = list(sonde.read("run.raw"))
+"""
+
+
+def run(code, *words):
+    done = subprocess.run([sys.executable, *words, "-c", code], capture_output=True, text=True, check=True)
+    return done.stdout
+
+
+def test_an_import_imports_nothing_else():
+    before = "import sys; before = set(sys.modules); import sonde; print(*sorted(set(sys.modules) - before))"
+    assert run(before).split() == ["sonde"]
+
+
+def test_every_name_is_there_when_it_is_used():
+    assert sorted(set(sonde.__all__) - {name for name in sonde.__all__ if getattr(sonde, name) is not None}) == []
+    assert set(sonde.__all__) <= set(dir(sonde))
+    with pytest.raises(AttributeError, match="nothing_such"):
+        _ = sonde.nothing_such
+
+
+def test_no_name_of_the_library_is_a_packages():
+    """A module that is imported becomes an attribute of its package, and would hide the name."""
+    modules = {each.name for each in pkgutil.iter_modules(sonde.__path__)}
+    assert not modules & set(sonde.__all__)
+
+
+def test_a_users_program_passes_mypy(tmp_path):
+    pytest.importorskip("mypy")
+    path = tmp_path / "program.py"
+    path.write_text(textwrap.dedent(PROGRAM))
+    command = [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", "--cache-dir", str(tmp_path), str(path)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "")
