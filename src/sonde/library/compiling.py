@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from sonde.frontends.d.programs.compiling import Compiled, compile_programs, macros, read
-from sonde.frontends.d.programs.destructive import is_destructive
-from sonde.frontends.d.programs.mistakes import compile_error
+from sonde.frontends.languages import Checked, front_end
 from sonde.library import errors
 from sonde.library.engines import of_session
 from sonde.library.errors import CompileError
@@ -34,29 +32,25 @@ def product(source: Source, engine: str, target: int | None = None) -> Product:
     options = option_table(source.options)
     try:
         registry = registry_of(engine, source.target)
-        given = read("file" if source.kind == "file" else "name", source.text, options)
-        if source.kind == "text":
-            given = given._replace(source=given.source._replace(bodiless=False, pspec=options.on("pspec")))
-        variables = macros(source.arguments, 0, options)._replace(target=target)
-        program = compile_programs([given], options, registry, variables, "sonde")
-        spec = _generate(program, options, registry, engine)
+        is_file = source.kind == "file"
+        checked = front_end(source.language).check(source.text, is_file, options, registry, source.arguments, target)
+        spec = _generated(checked, options, registry, engine)
     except ProgramError as error:
         raise errors.compile_error(error) from None
     except SessionError as error:
         raise of_session(error) from None
     if not spec.programs:
         raise CompileError("no probes matched")
-    return Product(spec, options.kept(), is_destructive(program.program))
+    return Product(spec, options.kept(), checked.is_destructive)
 
 
-def _generate(program: Compiled, options: OptionTable, registry: Registry, engine: str) -> TracingSpec:
+def _generated(checked: Checked, options: OptionTable, registry: Registry, engine: str) -> TracingSpec:
     target = registry.target
     if not target.portable:
-        found = features(engine, program.program, target)
-        refused = refused_functions(program.program) if "fentry" in found else frozenset[str]()
+        found = features(engine, checked.program, target)
+        refused = refused_functions(checked.program) if "fentry" in found else frozenset[str]()
         target = target._replace(features=found, refused_functions=refused)
     try:
-        return compile_session(program.program, options, target, registry, program.lines, for_values=True).spec()
+        return compile_session(checked.program, options, target, registry, checked.lines, for_values=True).spec()
     except DError as error:
-        given = program.containing(error.position)
-        raise compile_error(error, given.failure, given.original, given.is_script, options.on("errtags")) from None
+        raise checked.explain(error) from None

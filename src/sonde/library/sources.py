@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from sonde.frontends.languages import LANGUAGES
 from sonde.library.errors import Error
 from sonde.library.settings import OptionValue, option_texts
 from sonde.typed import NamedTuple
-
-LANGUAGES = ("d",)
 
 
 class Source(NamedTuple):
