@@ -9,6 +9,7 @@ from sonde.consume.events import Drop, Fault, Table
 from sonde.consume.options import Options
 from sonde.frontends.d.report.messages import absence_text, drop_text, fault_text, refusal_text
 from sonde.library.aggregations import rows_of
+from sonde.library.errors import TracingError
 from sonde.library.events import Aggregation, Event, Loss, Message, ProbeError
 from sonde.library.record_reader import ProbeNames, ReadRecords, record_reader
 from sonde.library.values import Values
@@ -100,8 +101,8 @@ class EventSink:
         """For terminals."""
 
     def sample_lines(self) -> SampleSink:
-        """What lets samples through is for the command and its recordings."""
-        raise NotImplementedError("samples that sample() lets through come as text: give the run an `output`")
+        """Raises TracingError: what lets samples through is for the command and its recordings."""
+        raise TracingError("samples that sample() lets through come as text", "give the run an `output`")
 
     def flush(self) -> None:
         if self._waiting:

@@ -13,6 +13,7 @@ from sonde.model.spec import (
     Action,
     CaptureAction,
     Field,
+    PacketAction,
     PrintAction,
     PrintfAction,
     RecordLayout,
@@ -48,6 +49,8 @@ def fields_of(action: Action) -> tuple[Field, ...]:
             return (field,) if address is None else (field, address)
         case CaptureAction(time, length, data):
             return time, length, data
+        case PacketAction(time, length, captured, _, data):
+            return time, length, data, captured
         case _:
             return ()
 

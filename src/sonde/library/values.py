@@ -8,7 +8,7 @@ from sonde.consume.decode import CACHED_STRINGS
 from sonde.consume.stacks import addresses, process_of
 from sonde.library.frames import Frame, Stack
 from sonde.library.objects import Object, object_value
-from sonde.model.spec import Action, CaptureAction, Field, PrintAction, TracememAction, TypeSpec
+from sonde.model.spec import Action, CaptureAction, Field, PacketAction, PrintAction, TracememAction, TypeSpec
 from sonde.report.callers import are_calls, kernel_place, user_place
 from sonde.report.symbolizer import Symbolizer
 from sonde.typed import Any, NamedTuple
@@ -22,7 +22,7 @@ FindLine = Callable[[int, int], "tuple[str, int]"]
 
 
 class CapturedPacket(NamedTuple):
-    """What capture() recorded: `time` in ns since 1970, the packet's `length`, and the bytes captured of it."""
+    """What capture() or pcap() recorded: `time` in ns since 1970, the packet's `length`, what was captured of it."""
 
     time: int
     length: int
@@ -60,7 +60,7 @@ class Values:
     def names(self, action: Action, called: Iterator[str]) -> tuple[str, ...]:
         """What the source calls the values of a statement, from the names of the whole record."""
         match action:
-            case CaptureAction():
+            case CaptureAction() | PacketAction():
                 return ("",)
             case TracememAction() | PrintAction():
                 return (next(called, ""),)
@@ -73,6 +73,9 @@ class Values:
         match action:
             case CaptureAction():
                 return [f"Packet({', '.join(expressions)})"]
+            case PacketAction():
+                time, length, data, captured = expressions
+                return [f"Packet({time}, {length}, {data}[:{captured}])"]
             case TracememAction(_, dynamic):
                 return [f"cut({', '.join(expressions)})"] if dynamic is not None else list(expressions)
             case PrintAction():
