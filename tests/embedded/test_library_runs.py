@@ -230,6 +230,14 @@ def test_runs_leave_nothing_in_the_process(engine):
     assert memory() - size < 5 << 20
 
 
+def test_a_run_that_never_begins_opens_nothing():
+    before = resources()
+    unused = [sonde.compile("BEGIN { exit(0); }", engine="embedded").run() for _ in range(3)]
+    for run in unused:
+        run.stop()
+    assert resources() == before
+
+
 def own_programs(pid):
     """The BPF programs that a process holds."""
     found = []

@@ -41,6 +41,7 @@ class Run:
     def __enter__(self) -> Self:
         if self._thread is not None:
             raise RuntimeError("a run begins once; the script can be run again")
+        self._stop.open()
         self._thread = threading.Thread(target=self._trace, name="sonde", daemon=True)
         self._thread.start()
         self._stop.begun.wait()

@@ -21,12 +21,16 @@ class Stop:
         self._before_end = before_end
         self._asked = False
         self.until = float("inf")
-        self.descriptor = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
+        self.descriptor = -1
         self._lock = threading.Lock()
         self._questions: deque[tuple[Question, _Answer]] = deque()
         self._is_over = False
         self.begun = threading.Event()
         """Set when probes fire, or when they never will."""
+
+    def open(self) -> None:
+        """Before anything else: the run is about to begin."""
+        self.descriptor = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
 
     @property
     def asked(self) -> bool:
@@ -49,7 +53,7 @@ class Stop:
         return answer.wait()
 
     def _knock(self) -> None:
-        if not self._is_over:
+        if not self._is_over and self.descriptor >= 0:
             os.eventfd_write(self.descriptor, 1)
 
     def turn(self) -> None:

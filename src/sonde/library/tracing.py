@@ -46,12 +46,13 @@ class Ended(NamedTuple):
 
 def trace(request: Request, stop: Stop, put: Put, publish: Publish) -> Ended:
     """Trace to the end. `put` gets the events, `publish` the aggregations. Raises Error."""
-    engine = engine_for(request.engine, request.options)
     commands = () if request.command is None else (request.command,)
-    with (
-        _as_errors(),
-        processes(commands, request.pids, request.options, engine, lambda text: put([Message(text)])) as traced,
-    ):
+
+    def tell(text: str) -> None:
+        put([Message(text)])
+
+    engine = engine_for(request.engine, request.options, tell=tell)
+    with _as_errors(), processes(commands, request.pids, request.options, engine, tell) as traced:
         script = request.script(engine, traced[0].pid if traced else 0)
         return _trace(script, engine, request.output, traced, stop, put, publish)
 
