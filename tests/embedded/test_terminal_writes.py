@@ -29,7 +29,7 @@ static volatile int handled, enough;
 static void handle(int number) { handled++; }
 static void *drain(void *unused) { char bytes[4096]; while (read(own, bytes, sizeof bytes) > 0); return 0; }
 static void *disturb(void *thread) {
-    while (!enough) { pthread_kill(*(pthread_t *)thread, SIGUSR1); for (volatile int n = 0; n < 3000; n++); }
+    while (!enough) { pthread_kill(*(pthread_t *)thread, SIGUSR1); usleep(400); }
     return 0;
 }
 /* How often it failed with EINTR, of how many signals. */
@@ -57,8 +57,12 @@ static void wait_in_write(FILE *report, const char *name, int descriptor) {
     char bytes[65536] = {0};
     struct itimerval soon = {{0, 0}, {0, 100000}};
     fcntl(descriptor, F_SETFL, O_NONBLOCK);
-    while (write(descriptor, bytes, sizeof bytes) > 0);
-    while (write(descriptor, bytes, 1) > 0);
+    /* What is written to a terminal is moved on a little later, and makes room. */
+    for (int times = 0; times < 4; times++) {
+        while (write(descriptor, bytes, sizeof bytes) > 0);
+        while (write(descriptor, bytes, 1) > 0);
+        usleep(50000);
+    }
     fcntl(descriptor, F_SETFL, 0);
     setitimer(ITIMER_REAL, &soon, 0);
     int result = write(descriptor, bytes, 1);

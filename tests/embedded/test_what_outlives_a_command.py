@@ -23,11 +23,12 @@ int main(int argc, char **argv) {
     setsid();
     close(0); close(1); close(2);
     for (int i = 0; i < 53; i++) { syscall(SYS_getpgid, 0); usleep(10000); }
+    usleep(1500000);
     creat(argv[1], 0600);
     return 0;
 }
 """
-"""A daemon that makes 53 calls in half a second and then a file."""
+"""A daemon that makes 53 calls in half a second, and later a file, when sonde has long seen the command end."""
 
 COUNT = "syscall::getpgid:entry { @ = count(); } proc:::exit { @e[execname] = count(); }"
 
