@@ -51,15 +51,15 @@ def outcome(run, records):
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_two_threads_and_a_task_trace_at_once(engine):
-    outcomes = {}
+    outcomes, words = {}, calls(3000)
 
     def in_thread(number):
-        with sonde.trace(COUNTED, calls(3000), engine=engine) as run:
+        with sonde.trace(COUNTED, words, engine=engine) as run:
             records = [event for event in run if isinstance(event, sonde.Record)]
         outcomes[number] = outcome(run, records)
 
     async def in_task():
-        with sonde.trace(COUNTED, calls(3000), engine=engine) as run:
+        with sonde.trace(COUNTED, words, engine=engine) as run:
             records = [event async for event in run if isinstance(event, sonde.Record)]
         outcomes["task"] = outcome(run, records)
 
