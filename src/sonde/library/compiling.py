@@ -20,11 +20,13 @@ from sonde.typed import NamedTuple
 
 
 class Product(NamedTuple):
-    """The compiled program, the options that go with it, and whether it does more than look."""
+    """The compiled program, the options that go with it, whether it does more than look, and whether it, or the
+    options it was compiled with, permit that."""
 
     spec: TracingSpec
     kept: dict[str, Value]
     destructive: bool
+    permitted: bool
 
 
 def product(source: Source, engine: str, target: int | None = None) -> Product:
@@ -41,7 +43,7 @@ def product(source: Source, engine: str, target: int | None = None) -> Product:
         raise of_session(error) from None
     if not spec.programs:
         raise CompileError("no probes matched")
-    return Product(spec, options.kept(), checked.is_destructive)
+    return Product(spec, options.kept(), checked.is_destructive, options.on("destructive"))
 
 
 def _generated(checked: Checked, options: OptionTable, registry: Registry, engine: str) -> TracingSpec:

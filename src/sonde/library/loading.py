@@ -10,6 +10,7 @@ from sonde.library.script import Script, made
 from sonde.library.settings import OptionValue, option_table, option_texts
 from sonde.library.sources import Source, source_of
 from sonde.library.spec_file import content_of, content_of_spec, is_spec_file
+from sonde.model.options import OptionTable
 from sonde.session.harm import harm
 
 
@@ -25,6 +26,7 @@ def load(
     if arguments:
         raise ScriptError(f"{path} is compiled already: it takes no arguments")
     content, made_for = content_of_spec(path, data.decode(errors="surrogateescape"))
-    kept = {each.name: each.value for each in content.options} | option_table(option_texts(options)).kept()
-    source = Source("d", "spec", path, (), (), None)
+    source = Source("d", "spec", path, option_texts(options), (), None)
+    # Whoever has written the file cannot permit what only whoever runs it can.
+    kept = {each.name: each.value for each in content.options if OptionTable.is_kept(each.name)}
     return Script(source, made_for, content.spec, kept, content.destructive or bool(harm(content.spec)))

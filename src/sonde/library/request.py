@@ -33,7 +33,8 @@ class Runnable(Protocol):
 
 class Request(NamedTuple):
     """`script` gives the script for an engine, and the process that is $target, or 0; `options` those that are known
-    before it is compiled. `output` is the descriptor of what the command would print, TEXT, or None for records."""
+    before it is compiled. `output` is the descriptor of what the command would print, TEXT, or None for records.
+    `is_from_file`: the program was compiled elsewhere, and may not be as its file says."""
 
     script: Callable[[str, int], Runnable]
     options: OptionTable
@@ -42,6 +43,7 @@ class Request(NamedTuple):
     engine: str
     duration: float | None
     output: int | None
+    is_from_file: bool = False
 
 
 def command_of(command: str | Sequence[str] | None) -> str | None:

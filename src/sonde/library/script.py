@@ -24,12 +24,14 @@ class Script:
     """A compiled program. It can be pickled, compared, kept, and run as often as wanted, by any thread."""
 
     def __init__(
-        self, source: Source, engine: str, spec: TracingSpec, kept: Mapping[str, Any], destructive: bool
-    ) -> None:
+        self, source: Source, engine: str, spec: TracingSpec, kept: Mapping[str, Any], destructive: bool,
+        permitted: bool = False,
+    ) -> None:  # fmt: skip
         self.source = source
         self.engine = engine
         self.spec = spec
         self.destructive = destructive
+        self.permitted = permitted
         self.kept = dict(kept)
 
     @property
@@ -47,6 +49,8 @@ class Script:
         """Those that it was compiled with, and those that it has set itself."""
         table = option_table(self.source.options)
         table.restore(self.kept)
+        if self.permitted:
+            table.set("destructive", None)
         return table
 
     def for_engine(self, engine: str) -> Script:
@@ -84,10 +88,12 @@ class Script:
         `output` is a descriptor or file for what the command would print, or "text" for `Text` events; without it what
         statements record comes as `Record` events.
         """
+        if engine == "auto" and self.source.kind == "spec":
+            engine = self.engine
         return Run(
             Request(
                 lambda chosen, _: self.for_engine(chosen), self.options(), command_of(command), tuple(pids), engine,
-                duration, output_of(output),
+                duration, output_of(output), self.source.kind == "spec",
             )
         )  # fmt: skip
 

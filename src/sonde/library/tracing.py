@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from sonde.consume.options import Options
+from sonde.consume.replaying import SENSELESS
 from sonde.launch import CommandError, GuardianError
 from sonde.library.aggregations import LiveAggregation, live
 from sonde.library.engines import engine_for, of_session
-from sonde.library.errors import NotPermittedError, TracingError
+from sonde.library.errors import NotPermittedError, ScriptError, TracingError
 from sonde.library.event_sink import EventSink
 from sonde.library.events import Event, Message
 from sonde.library.request import Request, Runnable
@@ -52,7 +53,7 @@ def trace(request: Request, stop: Stop, put: Put, publish: Publish) -> Ended:
         put([Message(text)])
 
     engine = engine_for(request.engine, request.options, tell=tell)
-    with _as_errors(), processes(commands, request.pids, request.options, engine, tell) as traced:
+    with _as_errors(request.is_from_file), processes(commands, request.pids, request.options, engine, tell) as traced:
         script = request.script(engine, traced[0].pid if traced else 0)
         return _trace(script, engine, request.output, traced, stop, put, publish)
 
@@ -88,7 +89,7 @@ def _require_allowed(script: Runnable, options: OptionTable) -> None:
 
 
 @contextmanager
-def _as_errors() -> Iterator[None]:
+def _as_errors(is_from_file: bool) -> Iterator[None]:
     """The errors of what lies below, as the library's."""
     try:
         yield
@@ -100,3 +101,9 @@ def _as_errors() -> Iterator[None]:
         raise TracingError(str(error)) from None
     except GuardianError as error:
         raise TracingError(f"processing aborted: {error}") from None
+    except SENSELESS as error:
+        if not is_from_file:
+            raise
+        # The programs have been proved harmless, not to record what the file says that they do.
+        detail = f"{type(error).__name__}: {error}"
+        raise ScriptError(f"the spec file is damaged: what it has does not fit what it says of it ({detail})") from None

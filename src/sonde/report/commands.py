@@ -48,14 +48,15 @@ def _run(command: bytes, output: Output) -> str | None:
 
     Returns what went wrong if it could not be started; its exit status is its own business.
     """
-    output.flush()
-    arguments = [b"sh", b"-c", command]
-    actions = [(os.POSIX_SPAWN_DUP2, output.descriptor, 1)] if output.descriptor != 1 else []
+    arguments, descriptor = [b"sh", b"-c", command], output.lend()
+    actions = [(os.POSIX_SPAWN_DUP2, descriptor, 1)] if descriptor != 1 else []
     try:
         process = os.posix_spawn(b"/bin/sh", arguments, environment(), file_actions=actions)
+        os.waitpid(process, 0)
     except OSError as error:
         return f"failed to run /bin/sh: {error.strerror}"
-    os.waitpid(process, 0)
+    finally:
+        output.take_back(descriptor)
     return None
 
 

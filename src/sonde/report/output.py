@@ -71,6 +71,24 @@ class Output:
         """Where `flush` writes to at present."""
         return self._descriptor
 
+    def lend(self) -> int:
+        """A descriptor for what somebody else is to write there; to be given back by `take_back`."""
+        self.flush()
+        if self._take is None or self.is_switched:
+            return self._descriptor
+        return os.memfd_create("output", os.MFD_CLOEXEC)
+
+    def take_back(self, descriptor: int) -> None:
+        """What has been written to the descriptor that was lent is in its place."""
+        if descriptor == self._descriptor:
+            return
+        try:
+            os.lseek(descriptor, 0, os.SEEK_SET)
+            while data := os.read(descriptor, _CHUNK):
+                self.write(data)
+        finally:
+            os.close(descriptor)
+
     def switch(self, path: bytes) -> None:
         """Append to the file from now on; an empty path means the original output again. Raises OSError."""
         self.flush()

@@ -324,8 +324,10 @@ class Session:
             self._stop(signals)
             status = self._status()
         finally:
-            signals.close()
-            self.close()
+            try:
+                signals.close()
+            finally:
+                self.close()
         return Result(status, signals.asked)
 
     def _attach_everywhere(self) -> None:
