@@ -29,11 +29,12 @@ class Product(NamedTuple):
     permitted: bool
 
 
-def product(source: Source, engine: str, target: int | None = None) -> Product:
-    """Compile for an engine; with the number of $target if that is known. Raises CompileError."""
+def product(source: Source, engine: str, target: int | None = None, is_portable: bool = False) -> Product:
+    """Compile for an engine; with the number of $target if that is known. `is_portable`: for other kernels, too, so
+    without what not all of them have. Raises CompileError."""
     options = option_table(source.options)
     try:
-        registry = registry_of(engine, source.target)
+        registry = registry_of(engine, source.target, is_portable)
         is_file = source.kind == "file"
         checked = front_end(source.language).check(source.text, is_file, options, registry, source.arguments, target)
         spec = _generated(checked, options, registry, engine)

@@ -76,7 +76,9 @@ class Script:
         ScriptError."""
         from sonde.library.spec_file import save
 
-        save(self, path)
+        if self.source.kind == "spec":
+            raise ScriptError(f"{self.source.text} is a spec file already", "copy it")
+        save(Script(self.source, self.engine, *product(self.source, self.engine, is_portable=True)), path)
 
     def run(
         self, command: str | Sequence[str] | None = None, pids: Sequence[int] = (), *, engine: str = "auto",
