@@ -1,5 +1,8 @@
 """Scripts in files: what a file says does not permit what only whoever runs it can."""
 
+import subprocess
+import sys
+
 import pytest
 
 import sonde
@@ -45,3 +48,14 @@ def test_a_damaged_spec_file_is_an_error(tmp_path):
         path.write_text(text[:cut])
         with pytest.raises(sonde.Error), sonde.load(str(path)).run("true") as run:
             run.wait()
+
+
+def test_samples_of_a_recording_are_counted(tmp_path):
+    """They are no events, and their absence is told."""
+    path = str(tmp_path / "perf.data")
+    program = "profile-997 { sample(); @ = count(); } tick-200ms { exit(2); }"
+    command = [sys.executable, "-m", "sonde", "record", "-o", path, "-q", "-n", program]
+    assert subprocess.run(command, capture_output=True, check=False).returncode == 2
+    *_, message, ending = sonde.read(path)
+    assert ending == sonde.Exit(2)
+    assert int(message.text.partition(": ")[2].split()[0]) > 10

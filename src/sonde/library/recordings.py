@@ -10,12 +10,14 @@ from sonde.consume.options import Options
 from sonde.consume.raw import MAGIC, RawBlocks, Replay
 from sonde.consume.replaying import SENSELESS, replay
 from sonde.formats.perf_data import PerfDataError
+from sonde.formats.perf_events import RECORD_SAMPLE
 from sonde.library.errors import ScriptError
 from sonde.library.event_sink import EventSink
 from sonde.library.events import Event, Exit, Message
 from sonde.library.values import Values
 from sonde.model.options import OptionTable
 from sonde.model.probe import Probe
+from sonde.model.samples import SampledEvent
 from sonde.session.names import Names
 from sonde.typed import BinaryIO
 from sonde.untrusted import open_named_file
@@ -23,7 +25,8 @@ from sonde.untrusted import open_named_file
 
 class Recording:
     """An iterator over what was recorded. Addresses have the names that are to be had now. `exit_status` is there at
-    the end; what a file says no more because it is damaged or cut off is a `Message`."""
+    the end; what is missing because the file is damaged or cut off is told by a `Message`, as are samples, which are no
+    events. The `time` of records is 0, as files of the command have none."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -63,7 +66,30 @@ class Recording:
         return [*found, *([Message(f"{self.path}: {damage}")] if damage else []), Exit(self.exit_status)]
 
 
+class _Unshown:
+    """A `SampleSink` that counts what it is given."""
+
+    wants_names = False
+    failure = ""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def begin(self, events: Sequence[SampledEvent]) -> None:
+        """Nothing is shown of them."""
+
+    def records(self, cpu: int, data: memoryview) -> None:
+        self.count += int.from_bytes(data[:4], "little") == RECORD_SAMPLE
+
+    def end_round(self) -> None:
+        """Nothing waits."""
+
+    def finish(self, lost: int) -> None:
+        """Nothing waits."""
+
+
 def _opened(file: BinaryIO) -> tuple[Replay, Callable[[], str]]:
+    """The recording, and what is missing of it, asked at its end."""
     if file.read(len(MAGIC)) == MAGIC:
         file.seek(0)
         blocks = RawBlocks(file)
@@ -72,8 +98,14 @@ def _opened(file: BinaryIO) -> tuple[Replay, Callable[[], str]]:
     from sonde.recording.reading import RecordedFile
 
     file.seek(0)
-    recorded = RecordedFile(file)
-    return Replay(recorded, recorded.blocks(Passed())), lambda: recorded.damage
+    recorded, passed, unshown = RecordedFile(file), Passed(), _Unshown()
+    passed.give_to(unshown, lambda _: None)
+
+    def missing() -> str:
+        samples = f"{unshown.count} samples are left out, which `sonde read` shows" if unshown.count else ""
+        return "; ".join(filter(None, (recorded.damage, samples)))
+
+    return Replay(recorded, recorded.blocks(passed)), missing
 
 
 def read(path: str) -> Recording:
