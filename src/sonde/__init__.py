@@ -13,6 +13,8 @@ __version__ = "0.1.0"
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from sonde.library.abilities import Ability as Ability
+    from sonde.library.abilities import abilities as abilities
     from sonde.library.aggregations import LiveAggregation as LiveAggregation
     from sonde.library.capabilities import Capability as Capability
     from sonde.library.capabilities import capabilities as capabilities
@@ -59,6 +61,7 @@ if TYPE_CHECKING:
     from sonde.library.verdicts import Verdict as Verdict
 
 _NAMES = {
+    "abilities": ("Ability", "abilities"),
     "aggregations": ("LiveAggregation",),
     "capabilities": ("Capability", "capabilities"),
     "errors": ("CompileError", "Error", "NotPermittedError", "ScriptError", "TracingError"),

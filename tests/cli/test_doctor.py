@@ -7,9 +7,20 @@ import pytest
 from access import needs
 from running import environment, run
 
-from sonde.cli.doctor import ABILITIES, doctor
-from sonde.engines.embedded import survey as embedded
-from sonde.engines.kernel.survey import Row, survey
+import sonde
+from sonde.cli.doctor import doctor
+from sonde.engines.kernel.survey import Row
+
+
+@pytest.fixture(scope="module")
+def found():
+    return sonde.capabilities()
+
+
+@pytest.fixture(scope="module")
+def needed(found):
+    """The capabilities that abilities are made of."""
+    return sorted({name for each in sonde.abilities(found).values() for group in each.needed for name in group})
 
 
 def as_nobody(*capabilities, words=()):
@@ -21,25 +32,36 @@ def rows_of(text):
     return dict(re.findall(r"^(\S.{25})(yes|no|refused)\b", text, re.MULTILINE))
 
 
-def test_what_can_be_done_stands_first():
+def test_what_can_be_done_stands_first(found):
     done = run("doctor")
     lines = done.stdout.splitlines()
     assert lines[0].startswith("Linux ")
     assert all(len(line) < 80 for line in lines)
-    assert [name.strip() for name in rows_of(done.stdout)][: len(ABILITIES)] == [each.name for each in ABILITIES]
+    can = sonde.abilities(found)
+    assert [name.strip() for name in rows_of(done.stdout)][: len(can)] == [*can]
     assert len(lines) <= 50
 
 
-def test_all_there_is_with_v():
+def test_all_there_is_with_v(found):
     done = run("doctor", "-v")
-    for row in (*survey(), *embedded.survey()):
+    for row in found.values():
         assert re.search(f"^{re.escape(row.name)} +{row.state} ", done.stdout, re.MULTILINE), row
     assert all(len(line) < 80 for line in done.stdout.splitlines())
 
 
-def test_abilities_are_made_of_rows():
-    names = {row.name for row in (*survey(), *embedded.survey())}
-    assert {name for each in ABILITIES for group in each.needed for name in group} <= names
+def test_abilities_are_made_of_capabilities(found, needed):
+    assert set(needed) <= set(found)
+
+
+def test_an_ability_lacks_the_first_of_a_group_of_which_there_is_none(found):
+    there = {name: each._replace(state="yes") for name, each in found.items()}
+    assert all(sonde.abilities(there).values())
+    there["fentry"] = there["kprobe_multi"] = there["fentry"]._replace(state="no")
+    assert sonde.abilities(there)["kernel functions"]
+    there["kprobe"] = there["kprobe"]._replace(state="no")
+    functions = sonde.abilities(there)["kernel functions"]
+    assert not functions
+    assert functions.missing == there["fentry"]
 
 
 @needs("CAP_SETUID")
@@ -74,16 +96,12 @@ def test_with_two_capabilities_the_whole_system_is_traced():
     assert states["whole system"] == states["timers"] == "yes"
 
 
-def test_a_remedy_is_told_once(monkeypatch, capfd):
-    rows = [Row(name, "refused", "purpose", "cause", "one remedy") for name in names_of_abilities()]
+def test_a_remedy_is_told_once(monkeypatch, capfd, needed):
+    rows = [Row(name, "refused", "purpose", "cause", "one remedy") for name in needed]
     rows += [Row("kernel", "yes", "Linux"), Row("other", "no", "purpose", "cause", "none needed: it does without")]
-    monkeypatch.setattr("sonde.cli.doctor.survey", lambda: rows)
-    monkeypatch.setattr("sonde.cli.doctor.embedded.survey", list)
+    monkeypatch.setattr("sonde.engines.kernel.survey.survey", lambda: rows)
+    monkeypatch.setattr("sonde.engines.embedded.survey.survey", list)
     assert doctor([]) == 1
     text = capfd.readouterr().out
     assert text.count("one remedy") == 1
     assert "other" not in text
-
-
-def names_of_abilities():
-    return sorted({name for each in ABILITIES for group in each.needed for name in group})

@@ -7,23 +7,30 @@ from sonde.typed import NamedTuple
 
 class Capability(NamedTuple):
     """A feature or setting: `state` is `yes`, `no` (not there) or `refused` (there, but not for this user). `purpose`
-    tells what it is for, `cause` why it is not so, `remedy` what helps."""
+    tells what it is for, `cause` why it is not so, `remedy` what helps. What could not be tried for want of privileges
+    `lacks` them ("CAP_BPF and CAP_PERFMON")."""
 
     name: str
     state: str
     purpose: str
-    cause: str
-    remedy: str
+    cause: str = ""
+    remedy: str = ""
+    lacks: str = ""
 
     def __bool__(self) -> bool:
         return self.state == "yes"
 
+    @property
+    def why(self) -> str:
+        """What it is for and, if it is not so, why."""
+        return f"{self.purpose}: {self.cause}" if self.cause else self.purpose
+
 
 def capabilities() -> dict[str, Capability]:
-    """All that `sonde doctor -v` shows, by name: features of the kernel are tried, which takes some tenths of a
-    second."""
+    """All that `sonde doctor -v` shows, by name and in its order: features of the kernel are tried, which takes some
+    tenths of a second."""
     from sonde.engines.embedded import survey as embedded
     from sonde.engines.kernel import survey as kernel
 
     rows = [*kernel.survey(), *embedded.survey()]
-    return {each.name: Capability(each.name, each.state, each.purpose, each.cause, each.remedy) for each in rows}
+    return {row.name: Capability(row.name, row.state, row.purpose, row.cause, row.remedy, row.lacks) for row in rows}
