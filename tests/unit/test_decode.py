@@ -128,3 +128,12 @@ def test_a_long_run_is_few_spans():
 def test_long_bytes_keep_their_zeros():
     field = Field(16, 8, "long_bytes")
     assert read([field], struct.pack("<II", 24, 5) + b"a\0b\0cjunk") == (b"a\0b\0c",)
+
+
+def test_long_values_whose_words_are_read_otherwise_too():
+    """A number, or another long value, may stand where the words of one are."""
+    payload = struct.pack("<II8x", 32, 6) + b"hello\0"
+    long = Field(16, 8, "long_string")
+    number = 32 | 6 << 32
+    assert read([Field(16, 8, "int"), long], payload) == (number, b"hello")
+    assert read([Field(16, 4, "int"), long, Field(16, 8, "long_bytes")], payload) == (32, b"hello", b"hello\0")

@@ -1,8 +1,8 @@
 """From the bytes of a record or of an aggregation key to values, through code generated once per layout.
 
-`columns` turns fields into the format of one struct.Struct and, for each field, the source text of a Python
-expression for its value. Who needs the values in a hot loop puts these expressions into a larger function (the text
-report formats a record within the same expression); `record_reader` and `key_reader` are for everyone else.
+`columns` turns fields into the format of one struct.Struct and, for each field, the expression for its value. Who
+needs the values in a hot loop puts these expressions into a larger function (the text report formats a record within
+the same expression); `record_reader` and `key_reader` are for everyone else.
 """
 
 from __future__ import annotations
@@ -11,9 +11,10 @@ import struct
 from collections.abc import Callable, Iterable, Sequence
 
 from sonde.consume.events import RING_HEADER, Value
+from sonde.consume.generated import Code, code, constant, function, tuple_of, variable
 from sonde.consume.stacks import stack_value, user_stack_value
 from sonde.model.spec import Field
-from sonde.typed import Any, NamedTuple, cast
+from sonde.typed import Any, NamedTuple
 
 INTEGERS = {1: "b", 2: "h", 4: "i", 8: "q"}
 CACHED_STRINGS = 65536
@@ -36,15 +37,15 @@ def user_address(data: bytes) -> tuple[int, int]:
 
 
 class Columns(NamedTuple):
-    """How to take records apart: `codes` for struct.Struct, `names` of the variables it yields.
+    """How to take records apart: `codes` for struct.Struct, the `variables` it yields.
 
-    `expressions` has the source of each field's value in terms of these names, of `namespace`, and, if `at_base`, of
-    `view` (the memory) and `base` (where the record's header begins).
+    `expressions` has each field's value in terms of these variables, of `namespace`, and, if `at_base`, of `view` (the
+    memory) and `base` (where the record's header begins).
     """
 
     codes: str
-    names: tuple[str, ...]
-    expressions: dict[Field, str]
+    variables: tuple[Code, ...]
+    expressions: dict[Field, Code]
     namespace: dict[str, Any]
     at_base: bool
 
@@ -56,8 +57,10 @@ class _Builder:
         self.codes = "<"
         self.end = 0
         self.start = start
-        self.names: list[str] = []
-        self.expressions: dict[Field, str] = {}
+        self.variables: list[Code] = []
+        self.expressions: dict[Field, Code] = {}
+        self._words: dict[int, Code] = {}
+        """The first words of long values, by their offsets."""
         self.namespace: dict[str, Any] = {
             "strings": strings,
             "text": Strings(),
@@ -67,11 +70,12 @@ class _Builder:
         }
         self.at_base = False
 
-    def take(self, offset: int, size: int, code: str, name: str) -> str:
-        self.codes += f"{offset - self.end}x{code}"
+    def take(self, offset: int, size: int, form: str, name: Code | None = None) -> Code:
+        """A variable for what struct.Struct makes of the bytes there."""
+        self.codes += f"{offset - self.end}x{form}"
         self.end = offset + size
-        self.names.append(name)
-        return name
+        self.variables.append(name or variable(len(self.variables)))
+        return self.variables[-1]
 
     def add(self, field: Field) -> None:
         offset = self.start + field.offset
@@ -79,79 +83,85 @@ class _Builder:
             self.add_long(field)
         elif offset < self.end:
             # Two views of the same bytes: the second one reads its own slice.
-            self.at_base = True
-            data = f"view[base + {offset}:base + {offset + field.size}].tobytes()"
-            self.expressions[field] = _value_source(field, data)
+            self.expressions[field] = _value_of(field, self._slice(offset, field.size))
         elif field.kind == "int" and field.size in INTEGERS:
-            code = INTEGERS[field.size] if field.signed else INTEGERS[field.size].upper()
-            self.expressions[field] = self.take(offset, field.size, code, f"v{offset}")
-        elif field.kind in ("interned", "symbol"):
-            name = self.take(offset, field.size, "I" if field.size == 4 else "Q", f"v{offset}")
-            self.expressions[field] = f"strings[{name}]" if field.kind == "interned" else name
+            form = INTEGERS[field.size] if field.signed else INTEGERS[field.size].upper()
+            self.expressions[field] = self.take(offset, field.size, form)
+        elif field.kind in ("interned", "symbol") and field.size in (4, 8):
+            number = self.take(offset, field.size, "I" if field.size == 4 else "Q")
+            self.expressions[field] = code("strings[{}]", number) if field.kind == "interned" else number
         else:
-            data = self.take(offset, field.size, f"{field.size}s", f"v{offset}")
-            self.expressions[field] = _value_source(field, data)
+            self.expressions[field] = _value_of(field, self.take(offset, field.size, f"{field.size}s"))
 
     def add_long(self, field: Field) -> None:
+        """A value behind the fixed part: its words say where it begins and how long it is."""
         offset = self.start + field.offset
         self.at_base = True
-        first, length = f"v{offset}", f"v{offset + 4}"
-        if offset >= self.end:
-            self.take(offset, 4, "I", first)
-            self.take(offset + 4, 4, "I", length)
-        begin = f"base + {self.start} + {first}"
-        characters = ".partition(b'\\0')[0]" if field.kind == "long_string" else ""
-        self.expressions[field] = f"view[{begin}:{begin} + {length}].tobytes(){characters}"
+        begin = code("base + {} + {}", constant(self.start), self._word(offset))
+        data = code("view[{}:{} + {}].tobytes()", begin, begin, self._word(offset + 4))
+        self.expressions[field] = code("{}.partition(b'\\0')[0]", data) if field.kind == "long_string" else data
+
+    def _word(self, offset: int) -> Code:
+        if offset not in self._words:
+            if offset >= self.end:
+                self._words[offset] = self.take(offset, 4, "I")
+            else:
+                self._words[offset] = code("int.from_bytes({}, 'little')", self._slice(offset, 4))
+        return self._words[offset]
+
+    def _slice(self, offset: int, size: int) -> Code:
+        self.at_base = True
+        return code("view[base + {}:base + {}].tobytes()", constant(offset), constant(offset + size))
 
 
-def _value_source(field: Field, data: str) -> str:
+def _value_of(field: Field, data: Code) -> Code:
     """The expression for the value of a field whose bytes are the expression `data`."""
     match field.kind:
         case "string":
-            return f"text[{data}]"
+            return code("text[{}]", data)
         case "interned":
-            return f"strings[int.from_bytes({data}, 'little')]"
+            return code("strings[int.from_bytes({}, 'little')]", data)
         case "int" | "symbol":
-            return f"int.from_bytes({data}, 'little', signed={field.signed})"
+            return code("int.from_bytes({}, 'little', signed={})", data, constant(field.signed))
         case "stack":
-            return f"stack_value({data})"
+            return code("stack_value({})", data)
         case "ustack":
-            return f"user_stack_value({data})"
+            return code("user_stack_value({})", data)
         case "user_symbol":
-            return f"user_address({data})"
+            return code("user_address({})", data)
         case _:
             return data
 
 
 def columns(
-    fields: Iterable[Field], strings: Sequence[bytes], start: int, size: int, header: Sequence[tuple[int, str]] = ()
+    fields: Iterable[Field], strings: Sequence[bytes], start: int, size: int, header: Sequence[tuple[int, Code]] = ()
 ) -> Columns:
     """Lay out `fields`, whose offsets count from byte `start`, in items of `size` bytes.
 
-    `header` are u32 words wanted besides: their offset in the item and the name of the variable.
+    `header` are u32 words wanted besides: their offset in the item and the variable for each.
     """
     builder = _Builder(strings, start)
     for offset, name in header:
         builder.take(offset, 4, "I", name)
-    for field in sorted(set(fields), key=lambda field: (field.offset, -field.size)):
+    for field in sorted(dict.fromkeys(fields), key=lambda field: (field.offset, -field.size)):
         builder.add(field)
     codes = builder.codes + f"{max(size - builder.end, 0)}x"
-    return Columns(codes, tuple(builder.names), builder.expressions, builder.namespace, builder.at_base)
+    return Columns(codes, tuple(builder.variables), builder.expressions, builder.namespace, builder.at_base)
 
 
-def item_loop(layout: Columns, size: int) -> str:
+def _item_loop(layout: Columns, size: int) -> Code:
     """The `for` part of a comprehension over all items of `size` bytes in `view`, one at a time."""
-    names = ", ".join(layout.names)
-    if layout.at_base or not names:
-        unpacking = f" for ({names},) in (unpack_from(view, base),)" if names else ""
-        return f"for base in range(0, len(view), {size}){unpacking}"
-    return f"for ({names},) in iter_unpack(view)"
+    variables = tuple_of(layout.variables)
+    if not layout.at_base and layout.variables:
+        return code("for {} in iter_unpack(view)", variables)
+    bases = code("for base in range(0, len(view), {})", constant(size))
+    return code("{} for {} in (unpack_from(view, base),)", bases, variables) if layout.variables else bases
 
 
 def compile_comprehension(
-    result: str, layout: Columns, size: int, extra: dict[str, Any]
+    result: Code, layout: Columns, size: int, extra: dict[str, Any]
 ) -> Callable[[memoryview], list[Any]]:
-    """A function of a view that gives the list of `result` (an expression) over its items."""
+    """A function of a view that gives the list of `result` over its items; `extra` is what `result` names besides."""
     packing = struct.Struct(layout.codes)
     namespace: dict[str, Any] = {
         **layout.namespace,
@@ -159,12 +169,11 @@ def compile_comprehension(
         "unpack_from": packing.unpack_from,
         "iter_unpack": packing.iter_unpack,
     }
-    source = f"lambda view: [{result} {item_loop(layout, size)}]"
-    return cast("Callable[[memoryview], list[Any]]", eval(compile(source, "<record>", "eval"), namespace))
+    return function("view", code("[{} {}]", result, _item_loop(layout, size)), namespace)
 
 
-def _tuple_source(fields: Sequence[Field], layout: Columns) -> str:
-    return "(" + "".join(layout.expressions[field] + ", " for field in fields) + ")"
+def _values(fields: Sequence[Field], layout: Columns) -> Code:
+    return tuple_of(layout.expressions[field] for field in fields)
 
 
 def record_reader(
@@ -172,7 +181,7 @@ def record_reader(
 ) -> Callable[[memoryview], list[tuple[Value, ...]]]:
     """A function from the data of a run (`Sink.run`) to the fields' values of each record."""
     layout = columns(fields, strings, RING_HEADER, stride)
-    return compile_comprehension(_tuple_source(fields, layout), layout, stride, {})
+    return compile_comprehension(_values(fields, layout), layout, stride, {})
 
 
 def key_reader(
@@ -182,5 +191,5 @@ def key_reader(
     layout = columns(fields, strings, 0, size)
     if not fields:
         return lambda keys: [()] * len(keys)
-    read = compile_comprehension(_tuple_source(fields, layout), layout, size, {})
+    read = compile_comprehension(_values(fields, layout), layout, size, {})
     return lambda keys: read(memoryview(b"".join(keys)))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from sonde.consume.decode import columns, compile_comprehension
+from sonde.consume.decode import Columns, columns, compile_comprehension
 from sonde.consume.events import RING_HEADER
+from sonde.consume.generated import Code, code, constant, tuple_of
 from sonde.library.events import ProbeName, Record
 from sonde.library.values import Values
 from sonde.model.probe import Probe
@@ -64,21 +65,19 @@ def record_reader(
     if layout.time is not None:
         fields.append(layout.time)
     found = columns(
-        fields, strings, RING_HEADER, stride, ((RING_HEADER + _PROBE, "probe"), (RING_HEADER + _CPU, "cpu"))
+        fields, strings, RING_HEADER, stride, ((RING_HEADER + _PROBE, code("probe")), (RING_HEADER + _CPU, code("cpu")))
     )
-    time = found.expressions[layout.time] if layout.time is not None else "0"
+    time = found.expressions[layout.time] if layout.time is not None else constant(0)
     extra: dict[str, Any] = {"new": tuple.__new__, "Record": Record, "probes": names, **values.functions}
-    made = []
     called = iter(layout.names)
-    for place, action in enumerate(shown):
-        known = fields_of(action)
-        extra[f"names{place}"] = values.names(action, called)
-        extra[f"types{place}"] = action.type if isinstance(action, PrintAction) else 0
-        sources = values.sources(action, [found.expressions[each] for each in known], f"types{place}")
-        made.append(
-            f"new(Record, (probes[probe], {time}, cpu, ({''.join(each + ', ' for each in sources)}), names{place}))"
-        )
+    made = [_record(action, time, values.names(action, called), found, values) for action in shown]
     if len(made) == 1:
         return compile_comprehension(made[0], found, stride, extra)
-    read = compile_comprehension(f"({''.join(each + ', ' for each in made)})", found, stride, extra)
+    read = compile_comprehension(tuple_of(made), found, stride, extra)
     return lambda view: [each for group in read(view) for each in group]
+
+
+def _record(action: Action, time: Code, names: tuple[str, ...], found: Columns, values: Values) -> Code:
+    """The expression of what one statement has recorded."""
+    taken = tuple_of(values.expressions(action, [found.expressions[each] for each in fields_of(action)]))
+    return code("new(Record, (probes[probe], {}, cpu, {}, {}))", time, taken, constant(names))

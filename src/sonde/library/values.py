@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from sonde.consume.decode import CACHED_STRINGS
+from sonde.consume.generated import Code, code, constant, tuple_of
 from sonde.consume.stacks import addresses, process_of
 from sonde.library.frames import Frame, Stack
 from sonde.library.objects import Object, object_value
@@ -68,37 +69,37 @@ class Values:
                 fields = getattr(action, "fields", (None,))
                 return tuple(next(called, "") for _ in fields)
 
-    def sources(self, action: Action, expressions: Sequence[str], type_name: str) -> list[str]:
+    def expressions(self, action: Action, fields: Sequence[Code]) -> list[Code]:
         """The expressions of a statement's values, from those of its fields."""
         match action:
             case CaptureAction():
-                return [f"Packet({', '.join(expressions)})"]
+                return [code("Packet(*{})", tuple_of(fields))]
             case PacketAction():
-                time, length, data, captured = expressions
-                return [f"Packet({time}, {length}, {data}[:{captured}])"]
+                time, length, data, captured = fields
+                return [code("Packet({}, {}, {}[:{}])", time, length, data, captured)]
             case TracememAction(_, dynamic):
-                return [f"cut({', '.join(expressions)})"] if dynamic is not None else list(expressions)
+                return [code("cut(*{})", tuple_of(fields))] if dynamic is not None else list(fields)
             case PrintAction():
-                return [f"printed({type_name}, {', '.join(expressions)})"]
+                return [code("printed({}, *{})", constant(action.type), tuple_of(fields))]
             case _:
-                fields = getattr(action, "fields", None) or (getattr(action, "field"),)  # noqa: B009 (of a union)
-                return [self.source(field, each) for field, each in zip(fields, expressions, strict=True)]
+                known = getattr(action, "fields", None) or (getattr(action, "field"),)  # noqa: B009 (of a union)
+                return [self.expression(field, each) for field, each in zip(known, fields, strict=True)]
 
-    def source(self, field: Field, expression: str) -> str:
+    def expression(self, field: Field, decoded: Code) -> Code:
         """The expression of a value from that of the decoded field (`consume.decode`)."""
         match field.kind:
             case "string" | "interned" | "long_string":
-                return f"decoded[{expression}]"
+                return code("decoded[{}]", decoded)
             case "stack":
-                return f"kernel_stack({expression}, {int(field.detail or 0)})"
+                return code("kernel_stack({}, {})", decoded, constant(int(field.detail or 0)))
             case "ustack":
-                return f"user_stack({expression})"
+                return code("user_stack({})", decoded)
             case "symbol":
-                return f"kernel_symbol({expression}, {field.detail!r})"
+                return code("kernel_symbol({}, {})", decoded, constant(field.detail))
             case "user_symbol":
-                return f"user_symbol(*{expression}, {field.detail!r})"
+                return code("user_symbol(*{}, {})", decoded, constant(field.detail))
             case _:
-                return expression
+                return decoded
 
     def value(self, field: Field, decoded: Any) -> Any:
         """A value from that of a decoded field, as keys of aggregations are."""

@@ -5,10 +5,12 @@ Names of mappings that compiled formatters have: `text[...]`, or nothing where t
 
 from __future__ import annotations
 
+from sonde.consume.generated import Code, code
 from sonde.typed import NamedTuple
 from sonde.visible import Remembered, single_line_bytes, visible_bytes, visible_lines_bytes
 
 _VISIBLE, _LINES, _ROW = "visible", "visible_lines", "single_line"
+_NAMED = {_VISIBLE: code("visible"), _LINES: code("visible_lines"), _ROW: code("single_line")}
 
 
 class Escaping(NamedTuple):
@@ -30,9 +32,14 @@ def escaping_for(is_terminal: bool, shows_raw: bool, is_recorded: bool) -> Escap
     return Escaping("", _ROW, "", _ROW)
 
 
-def escaped_by(mapping: str, source: str) -> str:
+def escaped_by(mapping: str, source: Code) -> Code:
     """The expression for what `mapping` makes of the bytes that `source` gives."""
-    return f"{mapping}[{source}]" if mapping else source
+    return code("{}[{}]", _NAMED[mapping], source) if mapping else source
+
+
+def mapping_named(mapping: str) -> Code:
+    """The expression of the mapping itself, None if there is none."""
+    return _NAMED[mapping] if mapping else code("None")
 
 
 def mappings() -> dict[str, Remembered]:

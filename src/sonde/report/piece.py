@@ -1,9 +1,10 @@
-"""The building blocks of compiled text: formats for Python's bytes % and the source of their arguments."""
+"""The building blocks of compiled text: formats for Python's bytes % and the expressions of their arguments."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from sonde.consume.generated import Code, code, constant, tuple_of
 from sonde.model.conversions import MOST_COLUMNS, Conversion
 from sonde.model.spec import LITERAL, Field
 from sonde.report.dates import date_and_time, full_date
@@ -17,10 +18,10 @@ from sonde.visible import visible_lines
 
 
 class Piece(NamedTuple):
-    """A part of a %-format and, for what it takes, Python expressions over the record's values."""
+    """A part of a %-format and, for what it takes, expressions over the record's values."""
 
     format: bytes
-    arguments: tuple[str, ...] = ()
+    arguments: tuple[Code, ...] = ()
 
 
 class Argument(NamedTuple):
@@ -30,14 +31,14 @@ class Argument(NamedTuple):
     aggregating function, and `text`, bytes that are formatted already.
     """
 
-    source: str
+    source: Code
     kind: str
     size: int = 8
     signed: bool = False
     detail: str = ""
 
 
-def field_argument(field: Field, source: str) -> Argument:
+def field_argument(field: Field, source: Code) -> Argument:
     return Argument(source, field.kind, field.size, field.signed, field.detail)
 
 
@@ -47,19 +48,19 @@ def literal(text: str, is_foreign: bool = False) -> Piece:
     return Piece(characters.encode(errors="surrogateescape").replace(b"%", b"%%"))
 
 
-def shown_value(argument: Argument, source: str, escaping: Escaping) -> str:
+def shown_value(argument: Argument, source: Code, escaping: Escaping) -> Code:
     """The expression of the characters `source` of a value, as a format of the program shows them."""
     return escaped_by(escaping.program if argument.detail == LITERAL else escaping.values, source)
 
 
-def formatting_source(pieces: Iterable[Piece]) -> str:
+def formatting(pieces: Iterable[Piece]) -> Code:
     """The expression that formats all pieces one behind the other into bytes."""
     whole = list(pieces)
     arguments = [argument for piece in whole for argument in piece.arguments]
     template = b"".join([piece.format for piece in whole])
     if template == b"%s" and len(arguments) == 1:
         return arguments[0]
-    return f"{template!r} % ({''.join(argument + ', ' for argument in arguments)})"
+    return code("{} % {}", constant(template), tuple_of(arguments))
 
 
 def environment(addresses: Addresses) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from sonde.consume.events import Row, Table
+from sonde.consume.generated import code, constant, function
 from sonde.consume.options import Options
 from sonde.consume.words import HISTOGRAMS, Words, scalar, zero_words
 from sonde.frontends.d.report.histogram import histogram
@@ -14,9 +15,9 @@ from sonde.frontends.d.report.trace import key_piece
 from sonde.model.conversions import Conversion
 from sonde.model.spec import AggregationSpec
 from sonde.report.escaping import Escaping
-from sonde.report.piece import Argument, Piece, environment, field_argument, formatting_source
+from sonde.report.piece import Argument, Piece, environment, field_argument, formatting
 from sonde.report.stack import Addresses
-from sonde.typed import Any, cast
+from sonde.typed import Any
 
 _Formatter = Callable[[tuple[Any, ...], list[Any]], bytes]
 
@@ -54,8 +55,7 @@ class AggregateText:
                 pieces = _default_pieces(specs, escaping)
             else:
                 pieces = _format_pieces(specs, conversions, escaping)
-            source = f"lambda keys, values: {formatting_source(pieces)}"
-            formatter = cast("_Formatter", eval(compile(source, "<printa>", "eval"), dict(self._environment)))
+            formatter = function("keys, values", formatting(pieces), self._environment)
             self._formatters[identity] = formatter
         return formatter
 
@@ -99,19 +99,23 @@ def _shown(value: int | bytes) -> bytes:
 
 def _default_pieces(specs: tuple[AggregationSpec, ...], escaping: Escaping) -> Iterator[Piece]:
     for place, field in enumerate(specs[0].keys):
-        yield key_piece(field, f"keys[{place}]", escaping)
+        yield key_piece(field, code("keys[{}]", constant(place)), escaping)
     for place in range(len(specs)):
-        yield Piece(b"%s", (f"values[{place}]",))
+        yield Piece(b"%s", (code("values[{}]", constant(place)),))
     yield Piece(b"\n")
+
+
+def _kind(spec: AggregationSpec) -> str:
+    return "text" if spec.function in HISTOGRAMS else "number"
 
 
 def _format_pieces(
     specs: tuple[AggregationSpec, ...], conversions: tuple[Conversion, ...], escaping: Escaping
 ) -> list[Piece]:
     """A format takes the key's parts in order; each conversion with @ the next aggregation, the last one repeatedly."""
-    keys = iter([field_argument(field, f"keys[{place}]") for place, field in enumerate(specs[0].keys)])
+    keys = iter([field_argument(field, code("keys[{}]", constant(place))) for place, field in enumerate(specs[0].keys)])
     results = [
-        Argument(f"values[{place}]", "text" if spec.function in HISTOGRAMS else "number", 8, spec.function != "stddev")
+        Argument(code("values[{}]", constant(place)), _kind(spec), 8, spec.function != "stddev")
         for place, spec in enumerate(specs)
     ]
     following = iter(results)

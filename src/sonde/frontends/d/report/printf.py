@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
+from sonde.consume.generated import Code, code, constant
 from sonde.model.conversions import Conversion
 from sonde.report.escaping import Escaping
 from sonde.report.piece import Argument, Piece, is_dynamic, literal, shown_value
@@ -56,38 +57,38 @@ class _Size:
             self.precision = 0
 
     @staticmethod
-    def _static(value: int | str | None, take: Take) -> int | str:
+    def _static(value: int | str | None, take: Take) -> int | Code:
         if value == "*":
             # What is traced may have chosen it.
-            return f"columns({_number(take())})"
+            return code("columns({})", _number(take()))
         return int(value or 0)
 
-    def apply(self, flags: str, letter: str, source: str, absent: int) -> Piece:
+    def apply(self, flags: str, letter: str, source: Code, absent: int) -> Piece:
         """The piece %<flags><width>.<precision><letter>; `absent` is the precision that changes nothing."""
         arguments = []
         text = "%" + flags
-        if isinstance(self.width, str):
+        if isinstance(self.width, Code):
             text += "*"
             arguments.append(self.width)
         elif self.width:
             text += str(self.width)
-        if isinstance(self.precision, str):
+        if isinstance(self.precision, Code):
             text += ".*"
-            arguments.append(f"({self.precision} if {self.precision} > 0 else {absent})")
+            arguments.append(code("({} if {} > 0 else {})", self.precision, self.precision, constant(absent)))
         elif self.precision:
             text += f".{self.precision}"
         return Piece((text + letter).encode(), (*arguments, source))
 
-    def cut(self, source: str) -> str:
+    def cut(self, source: Code) -> Code:
         """As many of the characters `source` as the precision lets through: it counts them as they are, not escaped."""
-        if isinstance(self.precision, str):
-            return f"{source}[:{self.precision} if {self.precision} > 0 else None]"
-        return f"{source}[:{self.precision}]" if self.precision else source
+        if isinstance(self.precision, Code):
+            return code("{}[:{} if {} > 0 else None]", source, self.precision, self.precision)
+        return code("{}[:{}]", source, constant(self.precision)) if self.precision else source
 
-    def only_width(self, flags: str, source: str) -> Piece:
+    def only_width(self, flags: str, source: Code) -> Piece:
         """The piece %<flags><width>s."""
-        width = "" if not self.width else "*" if isinstance(self.width, str) else str(self.width)
-        arguments = (self.width,) if isinstance(self.width, str) else ()
+        width = "" if not self.width else "*" if isinstance(self.width, Code) else str(self.width)
+        arguments = (self.width,) if isinstance(self.width, Code) else ()
         return Piece(f"%{flags}{width}s".encode(), (*arguments, source))
 
 
@@ -106,7 +107,7 @@ def _convert(conversion: Conversion, next_argument: Take, take: Take, escaping: 
         return size.apply(_kept(conversion.flags, "-0+ #"), letter, _real(argument), 6)
     flags = _kept(conversion.flags, "-")
     if conversion.letters == "c" and not escaping.values:
-        return size.apply(flags, "c", f"{_number(argument)} & 255", _UNLIMITED)
+        return size.apply(flags, "c", code("{} & 255", _number(argument)), _UNLIMITED)
     source = _text(conversion.letters, argument)
     if conversion.letters[-1] not in "cs" or argument.kind in _NAMES or not escaping.values:
         return size.apply(flags, "s", source, _UNLIMITED)
@@ -117,13 +118,13 @@ def _kept(flags: str, wanted: str) -> str:
     return "".join(flag for flag in wanted if flag in flags)
 
 
-def _number(argument: Argument) -> str:
+def _number(argument: Argument) -> Code:
     """The expression of an argument as an integer."""
     match argument.kind:
         case "user_symbol":
-            return f"{argument.source}[1]"
+            return code("{}[1]", argument.source)
         case "bytes":
-            return f"int.from_bytes({argument.source}, 'little', signed={argument.signed})"
+            return code("int.from_bytes({}, 'little', signed={})", argument.source, constant(argument.signed))
         case _:
             return argument.source
 
@@ -134,71 +135,76 @@ def _integer(conversion: Conversion, size: _Size, argument: Argument, letter: st
     if letter == "d" and not argument.signed:
         letter = "u"
     if letter != "d" and argument.signed:
-        source = f"({source} & {_MASKS.get(argument.size, _MASKS[8])})"
+        source = code("({} & {})", source, constant(_MASKS.get(argument.size, _MASKS[8])))
     differs = ("#" in flags and letter in "oxX") or "'" in flags or ("0" in flags and is_dynamic(conversion))
     if differs:
-        call = f"c_integer({source}, {letter!r}, {flags!r}, {size.width}, {size.precision})"
-        return Piece(b"%s", (call,))
+        form = constant(letter), constant(flags), _expression(size.width), _expression(size.precision)
+        return Piece(b"%s", (code("c_integer({}, {}, {}, {}, {})", source, *form),))
     wanted = "-+ " if letter == "d" else "-"
     if not size.precision and "-" not in flags:
         wanted += "0"
     return size.apply(_kept(flags, wanted), "d" if letter == "u" else letter, source, 1)
 
 
-def _real(argument: Argument) -> str:
+def _expression(size: int | Code) -> Code:
+    return size if isinstance(size, Code) else constant(size)
+
+
+def _real(argument: Argument) -> Code:
     if argument.kind == "number":
-        return f"float({argument.source})"
-    return f"as_real({argument.source}, {argument.size})"
+        return code("float({})", argument.source)
+    return code("as_real({}, {})", argument.source, constant(argument.size))
 
 
-def _text(letters: str, argument: Argument) -> str:
+def _text(letters: str, argument: Argument) -> Code:
     """The expression of the bytes that a conversion to text shows."""
     match letters:
         case "a" | "A":
             return _address(letters, argument)
         case "Y":
-            return f"date_and_time({_number(argument)})"
+            return code("date_and_time({})", _number(argument))
         case "T":
-            return f"full_date({_number(argument)})"
+            return code("full_date({})", _number(argument))
         case "C":
-            return f"escaped_in_octal(bytes([{_number(argument)} & 255]))"
+            return code("escaped_in_octal(bytes([{} & 255]))", _number(argument))
         case "S":
-            return f"escaped_in_octal({_string(argument)})"
+            return code("escaped_in_octal({})", _string(argument))
         case "lc" | "wc":
-            return f"wide({_number(argument)})"
+            return code("wide({})", _number(argument))
         case "c":
-            return f"bytes(({_number(argument)} & 255,))"
+            return code("bytes(({} & 255,))", _number(argument))
         case _:
             return _string(argument)
 
 
-def _address(letters: str, argument: Argument) -> str:
+def _address(letters: str, argument: Argument) -> Code:
     """%a and %A; a bare user address says nothing of its process. A symbol has the parts that its function gives: a
     row of an aggregation stands for all addresses in it."""
     if argument.kind in ("user_symbol", "symbol"):
         return _string(argument)
     if letters == "A":
-        return f"user((0, {_number(argument)}))"
-    return f"kernel({_number(argument)})"
+        return code("user((0, {}))", _number(argument))
+    return code("kernel({})", _number(argument))
 
 
-def _string(argument: Argument) -> str:
+def _string(argument: Argument) -> Code:
     match argument.kind:
         case "bytes":
-            return f"{argument.source}.partition(b'\\0')[0]"
+            return code("{}.partition(b'\\0')[0]", argument.source)
         case "symbol":
-            return f"kernel({argument.source}, {argument.detail!r})"
+            return code("kernel({}, {})", argument.source, constant(argument.detail))
         case "user_symbol":
-            return f"user({argument.source}, {argument.detail!r})"
+            return code("user({}, {})", argument.source, constant(argument.detail))
         case "int" | "number":
-            return f"b'%d' % {argument.source}"
+            return code("b'%d' % {}", argument.source)
         case _:
             return argument.source
 
 
 def _stack(size: _Size, argument: Argument) -> Piece:
     """%k: a stack; the width is its indentation."""
-    indent = f"abs({size.width})" if size.width else "None"
+    indent = code("abs({})", _expression(size.width)) if size.width else constant(None)
     if argument.kind == "ustack":
-        return Piece(b"%s", (f"user_stack({argument.source}, {indent})",))
-    return Piece(b"%s", (f"kernel_stack({argument.source}, {int(argument.detail or 0) or None}, {indent})",))
+        return Piece(b"%s", (code("user_stack({}, {})", argument.source, indent),))
+    most = constant(int(argument.detail or 0) or None)
+    return Piece(b"%s", (code("kernel_stack({}, {}, {})", argument.source, most, indent),))

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from sonde.consume.decode import Columns, columns, compile_comprehension
 from sonde.consume.events import RING_HEADER
+from sonde.consume.generated import code, constant
 from sonde.frontends.d.report.printf import printf_pieces
 from sonde.frontends.d.report.trace import shown_field, trace_piece
 from sonde.model.conversions import MOST_COLUMNS
@@ -24,14 +25,14 @@ from sonde.model.spec import (
     TracememAction,
 )
 from sonde.report.escaping import Escaping, escaping_for
-from sonde.report.piece import Piece, field_argument, formatting_source
+from sonde.report.piece import Piece, field_argument, formatting
 from sonde.typed import Any, NamedTuple
 
 Formatter = Callable[[memoryview], list[bytes]]
 
 _AS_IT_IS = escaping_for(is_terminal=False, shows_raw=True, is_recorded=False)
 
-HEADER_WORDS = ((RING_HEADER + 4, "probe"), (RING_HEADER + 8, "cpu"))
+HEADER_WORDS = ((RING_HEADER + 4, code("probe")), (RING_HEADER + 8, code("cpu")))
 """Where a record has its probe and CPU, and what the header's expressions call them."""
 
 
@@ -67,14 +68,15 @@ def _action_pieces(action: Action, layout: Columns, style: Style) -> Iterable[Pi
             shown = shown_field(field)
             return (trace_piece(shown, sources[shown], style.escaping, style.quiet, style.string_memory),)
         case PrintAction(number, shown, address):
-            where = None if address is None else sources[address]
-            return (Piece(b"%s", (f"typed({number}, {sources[shown]}, {where})",)),)
+            where = constant(None) if address is None else sources[address]
+            return (Piece(b"%s", (code("typed({}, {}, {})", constant(number), sources[shown], where),)),)
         case CaptureAction():
-            return (Piece(b"%s", (f"dump({sources[action.data]})",)),)
+            return (Piece(b"%s", (code("dump({})", sources[action.data]),)),)
         case TracememAction(_, dynamic):
             memory = sources[_action_fields(action, style)[0]]
-            call = f"dump({memory})" if dynamic is None else f"limited({memory}, {sources[dynamic]})"
-            return (Piece(b"%s", (call,)),)
+            if dynamic is None:
+                return (Piece(b"%s", (code("dump({})", memory),)),)
+            return (Piece(b"%s", (code("limited({}, {})", memory, sources[dynamic]),)),)
         case PrintfAction(conversions, fields) | CommandAction(_, conversions, fields):
             arguments = iter([field_argument(field, sources[field]) for field in fields])
             # What a command or a path is made of is not shown.
@@ -98,12 +100,12 @@ def compile_actions(
     `around` is what stands before and behind the actions' text; its expressions may use `probe` and `cpu`.
     `sets_apart`: between what trace() shows and its neighbours there is a space.
     """
-    fields = {field for action in actions for field in _action_fields(action, style)}
+    fields = [field for action in actions for field in _action_fields(action, style)]
     layout = columns(fields, strings, RING_HEADER, stride, HEADER_WORDS if around else ())
     pieces = list(_pieces(actions, layout, style, sets_apart))
     if around:
         pieces = [around[0], *pieces, around[1]]
-    return compile_comprehension(formatting_source(pieces), layout, stride, environment)
+    return compile_comprehension(formatting(pieces), layout, stride, environment)
 
 
 def widest(actions: Sequence[Action]) -> int:

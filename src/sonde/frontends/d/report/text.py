@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from sonde.consume.events import Drop, Fault, Record, Table
+from sonde.consume.generated import code, constant
 from sonde.consume.options import Options
 from sonde.frontends.d.report.flow import HEADING as FLOW_HEADING
 from sonde.frontends.d.report.flow import Escape, Flow
@@ -13,7 +14,6 @@ from sonde.frontends.d.report.record import Formatter, Style, compile_actions, w
 from sonde.model.conversions import Conversion
 from sonde.model.probe import Probe
 from sonde.model.spec import Action, CommandAction, OtherAction, PacketAction, RecordLayout, TracingSpec
-from sonde.report.commands import Act, perform
 from sonde.report.escaping import Escaping, escaping_for
 from sonde.report.output import Output
 from sonde.report.piece import Piece, environment
@@ -24,6 +24,7 @@ from sonde.visible import single_line, single_line_bytes, visible, visible_bytes
 
 if TYPE_CHECKING:
     from sonde.frontends.d.report.aggregate import AggregateText
+    from sonde.report.commands import Act
     from sonde.report.packets import Packets
     from sonde.report.samples import SampleLines
 
@@ -49,13 +50,19 @@ class _Titles(dict[int, bytes]):
         return title
 
 
+def _perform(name: str, argument: bytes, output: Output) -> str | None:
+    from sonde.report.commands import perform  # most programs reach nothing outside
+
+    return perform(name, argument, output)
+
+
 class TextReport:
     """A `Sink` that prints.
 
     `output` is the file descriptor of the text, unless something is to `take` it in blocks; `errors` takes the
-    messages, each behind "`program`: ". `act` deals with actions that reach outside the report. `label` can be given to
-    the consumer, to join keys of aggregations that look the same. `is_recorded`: the program comes from a file as its
-    data do, not from whoever looks.
+    messages, each behind "`program`: ". `act` deals with actions that reach outside the report, which are performed
+    without it. `label` can be given to the consumer, to join keys of aggregations that look the same. `is_recorded`:
+    the program comes from a file as its data do, not from whoever looks.
     """
 
     def __init__(
@@ -66,7 +73,7 @@ class TextReport:
         errors: BinaryIO | None = None,
         symbolizer: Symbolizer | None = None,
         program: str = "sonde",
-        act: Act = perform,
+        act: Act | None = None,
         is_recorded: bool = False,
         take: Callable[[bytes], None] | None = None,
     ) -> None:
@@ -74,7 +81,7 @@ class TextReport:
         self.label = addresses.label
         self._strings = spec.strings
         self._options = options
-        self._act = act
+        self._act = act or _perform
         self._output = Output(output, take)
         # Python has no file for a descriptor that was closed when it started.
         self._errors = errors or open(2, "wb", buffering=0, closefd=False)  # noqa: SIM115 (it stays open)
@@ -166,9 +173,11 @@ class TextReport:
         """What stands before a record's data."""
         testing = self._options.testing
         if self._options.flowindent:
-            line = f"flow_line(cpu, probe, {layout.clause}, {layout.number == layout.clause})"
-            return Piece(b"%s ", (line,)) if testing else Piece(b"%3d %s ", ("cpu", line))
-        return Piece(b"%s", ("titles[probe]",)) if testing else Piece(b"%3d %s", ("cpu", "titles[probe]"))
+            clause, is_first = constant(layout.clause), constant(layout.number == layout.clause)
+            line = code("flow_line(cpu, probe, {}, {})", clause, is_first)
+            return Piece(b"%s ", (line,)) if testing else Piece(b"%3d %s ", (code("cpu"), line))
+        title = code("titles[probe]")
+        return Piece(b"%s", (title,)) if testing else Piece(b"%3d %s", (code("cpu"), title))
 
     def _typed(self, number: int, data: bytes, address: int | None) -> bytes:
         """What print() shows."""

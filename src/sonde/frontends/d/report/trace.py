@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from sonde.consume.generated import Code, code, constant
 from sonde.model.spec import LITERAL, Field
-from sonde.report.escaping import Escaping, escaped_by
+from sonde.report.escaping import Escaping, escaped_by, mapping_named
 from sonde.report.piece import Piece
 
 _SIGNED = {1: b" %3d", 2: b" %5d", 4: b" %10d", 8: b" %19d"}
@@ -19,10 +20,10 @@ def shown_field(field: Field) -> Field:
     return field
 
 
-def trace_piece(field: Field, source: str, escaping: Escaping, quiet: bool, string_memory: int = 0) -> Piece:
+def trace_piece(field: Field, source: Code, escaping: Escaping, quiet: bool, string_memory: int = 0) -> Piece:
     """One value as trace() shows it; without padding if quiet; strings as so much memory, if it is not 0."""
     if string_memory and field.kind in STRINGS:
-        return Piece(b"%s", (f"dump({source}[:{string_memory - 1}].ljust({string_memory}, b'\\0'))",))
+        return Piece(b"%s", (_as_memory(source, string_memory),))
     match field.kind:
         case "int":
             widths = _SIGNED if field.signed else _UNSIGNED
@@ -32,25 +33,25 @@ def trace_piece(field: Field, source: str, escaping: Escaping, quiet: bool, stri
             shown = escaped_by(escaping.program if field.detail == LITERAL else escape, source)
             return Piece(b"%s" if quiet else b"  %-33s", (shown,))
         case _:
-            return _other_piece(field, source) or Piece(b"%s", (f"dump({source})",))
+            return _other_piece(field, source) or Piece(b"%s", (code("dump({})", source),))
 
 
-def _other_piece(field: Field, source: str) -> Piece | None:
+def _other_piece(field: Field, source: Code) -> Piece | None:
     """Stacks and symbols, which look the same everywhere."""
     match field.kind:
         case "stack":
-            return Piece(b"%s", (f"kernel_stack({source}, {int(field.detail or 0) or None})",))
+            return Piece(b"%s", (code("kernel_stack({}, {})", source, constant(int(field.detail or 0) or None)),))
         case "ustack":
-            return Piece(b"%s", (f"user_stack({source})",))
+            return Piece(b"%s", (code("user_stack({})", source),))
         case "symbol":
-            return Piece(b"  %-50s", (f"kernel({source}, {field.detail!r})",))
+            return Piece(b"  %-50s", (code("kernel({}, {})", source, constant(field.detail)),))
         case "user_symbol":
-            return Piece(b"  %-50s", (f"user({source}, {field.detail!r})",))
+            return Piece(b"  %-50s", (code("user({}, {})", source, constant(field.detail)),))
         case _:
             return None
 
 
-def key_piece(field: Field, source: str, escaping: Escaping) -> Piece:
+def key_piece(field: Field, source: Code, escaping: Escaping) -> Piece:
     """One part of an aggregation's key in the default layout.
 
     DTrace shows integers of four and eight bytes signed and smaller ones unsigned, whatever their type.
@@ -61,11 +62,17 @@ def key_piece(field: Field, source: str, escaping: Escaping) -> Piece:
         case "string" | "interned" | "long_string":
             return Piece(b"  %-50s", (escaped_by(escaping.rows, source),))
         case _:
-            return _other_piece(field, source) or Piece(b"%s", (f"dump_or_text({source}, {escaping.rows or None})",))
+            text = code("dump_or_text({}, {})", source, mapping_named(escaping.rows))
+            return _other_piece(field, source) or Piece(b"%s", (text,))
 
 
-def _printed_integer(field: Field, source: str) -> str:
+def _as_memory(source: Code, size: int) -> Code:
+    """So many bytes of a string, the last of which is its NUL."""
+    return code("dump({}[:{}].ljust({}, b'\\0'))", source, constant(size - 1), constant(size))
+
+
+def _printed_integer(field: Field, source: Code) -> Code:
     if field.size < 4:
-        return f"({source} & {(1 << 8 * field.size) - 1})"
+        return code("({} & {})", source, constant((1 << 8 * field.size) - 1))
     half = 1 << 8 * field.size - 1
-    return source if field.signed else f"(({source} ^ {half}) - {half})"
+    return source if field.signed else code("(({} ^ {}) - {})", source, constant(half), constant(half))

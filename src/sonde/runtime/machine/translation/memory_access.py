@@ -68,7 +68,7 @@ def store(block: Statements, x: Instruction, value: Value, address: Value | None
     target = _address(address, x.offset)
     if block.run is None or not block.run.goes_on(block.lines, target, value, size):
         block.emit(_stored(block, _place_at(block, target, size), size, value))
-        block.run = begin(block.lines, target, value, size)
+        block.run = begin(block.unit, block.lines, target, value, size)
 
 
 def atomic(block: Statements, slot: int, x: Instruction) -> None:

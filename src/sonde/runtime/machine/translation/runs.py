@@ -10,13 +10,16 @@ from collections.abc import Callable
 
 from sonde.runtime.machine.frames import FRAME_SIZE
 from sonde.runtime.machine.memory import OFFSET_BITS, OFFSET_MASK, Buffer, Memory
+from sonde.runtime.machine.translation.unit import Unit
 from sonde.runtime.machine.translation.values import M64, Value, text
 
 
 class Run:
     """Stores of `size` bytes each, the last of which is the last of the block's lines."""
 
-    def __init__(self, line: int, target: Value, size: int, value: Value) -> None:
+    def __init__(self, unit: Unit, line: int, target: Value, size: int, value: Value) -> None:
+        self._unit = unit
+        self._name = ""
         self._line = line
         self._target = target
         self._size = size
@@ -46,14 +49,20 @@ class Run:
         if self._source is not None:
             return f"copy({text(self._target)}, {text(self._source)}, {self._length}, {self._size})"
         zeros = not any(self._data)
-        data = f'b"\\0" * {self._length}' if zeros else repr(self._data)
+        data = f'b"\\0" * {self._length}' if zeros else self._named_data()
         if self._target.frame:
             begins = FRAME_SIZE + self._target.addend
             return f"stack[{begins}:{begins + self._length}] = {data}"
         return f"fill({text(self._target)}, {data}, {self._size})"
 
+    def _named_data(self) -> str:
+        """The name of the bytes, which have become more."""
+        self._name = self._name or self._unit.constant()
+        self._unit.names[self._name] = self._data
+        return self._name
 
-def begin(lines: list[str], target: Value, value: Value, size: int) -> Run | None:
+
+def begin(unit: Unit, lines: list[str], target: Value, value: Value, size: int) -> Run | None:
     """The run that the store just emitted may be the first of."""
     if target.frame:
         if not 0 <= FRAME_SIZE + target.addend <= FRAME_SIZE - size:
@@ -62,7 +71,7 @@ def begin(lines: list[str], target: Value, value: Value, size: int) -> Run | Non
         return None
     if value.constant is None and not _is_copy(value, size):
         return None
-    return Run(len(lines) - 1, target, size, value)
+    return Run(unit, len(lines) - 1, target, size, value)
 
 
 def _is_copy(value: Value, size: int) -> bool:

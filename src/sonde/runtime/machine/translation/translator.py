@@ -52,7 +52,7 @@ def translate(
     unit = Unit(linked.code, helpers, by_map, {number: memory.regions[number] for number in regions}, names)
     source = _source(linked, unit, budget is not None)
     names["fault"] = Refusals(source, memory, unit.fixed).fault
-    exec(compile(source, f"<bpf {linked.name}>", "exec"), names)
+    exec(compile(source, "<bpf>", "exec"), names)
     for handle, slot in linked.functions:
         functions[handle] = names[f"f{slot}"]
     run = names["f0"]

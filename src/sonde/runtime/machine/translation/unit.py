@@ -34,11 +34,17 @@ class Unit:
         self.counts_depth = False
         self.parameters: dict[int, Registers] = {}
         self._temporaries = 0
+        self._constants = 0
 
     def temporary(self) -> str:
         """The name of a variable that nothing else uses."""
         self._temporaries += 1
         return f"t{self._temporaries}"
+
+    def constant(self) -> str:
+        """The name of a global that nothing else uses."""
+        self._constants += 1
+        return f"k{self._constants}"
 
     def bind(self, name: str, value: object) -> str:
         """A global name for the object, `name` with a number if that is taken by another one."""

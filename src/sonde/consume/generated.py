@@ -1,0 +1,68 @@
+"""Functions that are generated as Python, for loops over records: their source consists of fixed fragments and numbers
+that count names. Nothing that a program, a file or a record has chosen becomes source: it is a constant, which the
+function finds by a name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+from sonde.typed import Any, NamedTuple
+
+
+class Constant(NamedTuple):
+    """A value that the source has a name for."""
+
+    value: Any
+
+
+class Code(NamedTuple):
+    """An expression: `parts` stand between the `fragments`, of which there is one more. Made by the functions here."""
+
+    fragments: tuple[str, ...]
+    parts: tuple[Code | Constant, ...] = ()
+
+
+def code(template: str, *parts: Code | Constant) -> Code:
+    """The expression with `parts` in the places of `{}`. `template` is a literal wherever this is called."""
+    fragments = tuple(template.split("{}"))
+    if len(fragments) != len(parts) + 1:
+        raise ValueError(f"{template} has places for {len(fragments) - 1} parts, not for {len(parts)}")
+    return Code(fragments, parts)
+
+
+def constant(value: Any) -> Code:
+    """The expression of a value that is known when the function is made."""
+    return Code(("", ""), (Constant(value),))
+
+
+def variable(number: int) -> Code:
+    """A local variable of the function."""
+    return Code((f"v{number:d}",))
+
+
+def tuple_of(parts: Iterable[Code]) -> Code:
+    """The expression of a tuple, or its variables where it is taken apart."""
+    found = tuple(parts)
+    return Code(("(", *[", "] * (len(found) - 1), ", )"), found) if found else Code(("()",))
+
+
+def function(parameters: str, body: Code, names: Mapping[str, Any]) -> Callable[..., Any]:
+    """The function of `parameters` that gives what `body` comes to. `parameters` is a literal, as templates are;
+    `names` is what else the fragments may name."""
+    constants: list[Any] = []
+    source = source_of(body, constants)
+    known = {**names, **{f"k{number}": value for number, value in enumerate(constants)}}
+    made: Callable[..., Any] = eval(compile(f"lambda {parameters}: {source}", "<generated>", "eval"), known)
+    return made
+
+
+def source_of(part: Code | Constant, constants: list[Any]) -> str:
+    """The source of an expression. The value of each constant in it, in their order, is appended to `constants`."""
+    if isinstance(part, Constant):
+        constants.append(part.value)
+        return f"k{len(constants) - 1}"
+    pieces = [part.fragments[0]]
+    for each, fragment in zip(part.parts, part.fragments[1:], strict=True):
+        pieces += (source_of(each, constants), fragment)
+    return "".join(pieces)
