@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from sonde.library.aggregations import LiveAggregation as LiveAggregation
     from sonde.library.capabilities import Capability as Capability
     from sonde.library.capabilities import capabilities as capabilities
+    from sonde.library.declarations import KernelFunction as KernelFunction
+    from sonde.library.declarations import declarations as declarations
+    from sonde.library.declarations import kernel_function as kernel_function
     from sonde.library.errors import CompileError as CompileError
     from sonde.library.errors import Error as Error
     from sonde.library.errors import NotPermittedError as NotPermittedError
@@ -55,8 +58,12 @@ if TYPE_CHECKING:
     from sonde.library.script import Script as Script
     from sonde.library.script import compile as compile
     from sonde.library.shortest import trace as trace
+    from sonde.library.structures import Structure as Structure
+    from sonde.library.structures import structures as structures
     from sonde.library.values import CapturedPacket as CapturedPacket
+    from sonde.library.variables import Point as Point
     from sonde.library.variables import Variable as Variable
+    from sonde.library.variables import points as points
     from sonde.library.variables import variables as variables
     from sonde.library.verdicts import Verdict as Verdict
 
@@ -64,6 +71,7 @@ _NAMES = {
     "abilities": ("Ability", "abilities"),
     "aggregations": ("LiveAggregation",),
     "capabilities": ("Capability", "capabilities"),
+    "declarations": ("KernelFunction", "declarations", "kernel_function"),
     "errors": ("CompileError", "Error", "NotPermittedError", "ScriptError", "TracingError"),
     "events": ("Aggregation", "Event", "Exit", "Loss", "Message", "ProbeError", "ProbeName", "Record", "Text"),
     "frames": ("Frame", "Stack"),
@@ -76,8 +84,9 @@ _NAMES = {
     "loading": ("load",),
     "script": ("Script", "compile"),
     "shortest": ("trace",),
+    "structures": ("Structure", "structures"),
     "values": ("CapturedPacket",),
-    "variables": ("Variable", "variables"),
+    "variables": ("Point", "Variable", "points", "variables"),
     "verdicts": ("Verdict",),
 }
 _PLACES = {name: module for module, names in _NAMES.items() for name in names}

@@ -6,26 +6,23 @@ from collections.abc import Sequence
 
 from sonde.cli.messages import FatalError, UsageError
 from sonde.cli.output import show
-from sonde.codegen.partial import lacks_part
-from sonde.model.types import name_of
-from sonde.providers.placement import Surroundings, is_program
-from sonde.providers.user_variables import fetchable
-from sonde.symbols.dwarf.errors import DebugInfoError, damaged
-from sonde.symbols.dwarf.information import open_information
-from sonde.symbols.dwarf.points import Point, Points, live_ranges
-from sonde.symbols.dwarf.scopes import Variable
-from sonde.symbols.dwarf.structure import structure
-from sonde.symbols.elf.file import ElfError, ElfFile
+from sonde.library.errors import Error
+from sonde.library.variables import ELSEWHERE, IN_PARTS, NOT_HERE, Point, Variable, line_of, points
+from sonde.typed import TYPE_CHECKING
 from sonde.visible import visible
 
+if TYPE_CHECKING:
+    from sonde.library.structures import Structure
+
 _USAGE = "vars takes an object and a function or FILE@LINE, and the option --struct, with it variables"
+_KERNEL = "kernel"
 _MOST_RANGES = 4
 _LONGEST = 60
 """Characters of a function's name, which templates make endless, where several are told in a line."""
 
 
 def show_variables(words: Sequence[str]) -> int:
-    """List the variables; with --struct the C structure they are fetched into. Returns 0."""
+    """List the variables; with --struct the C structure they are fetched into. Returns 0. Raises FatalError."""
     operands = [each for each in words if each != "--struct"]
     structure_wanted = "--struct" in words
     if len(operands) < 2 or any(each.startswith("-") for each in operands):
@@ -33,88 +30,79 @@ def show_variables(words: Sequence[str]) -> int:
     path, place, *variables = operands
     if variables and not structure_wanted:
         raise UsageError(_USAGE)
-    if path == "kernel" or variables:
-        from sonde.cli.declarations import declared  # what probe lines need
-
-        show(declared(path, place, variables, structure_wanted))
-        return 0
-    file, at, line = place.rpartition("@")
-    if at and not (file and line.isascii() and line.isdigit() and len(line) < 10):
-        raise UsageError(_USAGE)
+    if not variables and path != _KERNEL:
+        _require_place(place)
     try:
-        with damaged(path, OSError, ElfError):
-            information = open_information(path)
-            points = Points(information)
-            found = points.at_line(file, int(line)) if at else points.at_function(place)
-            if structure_wanted:
-                text = "\n".join(_structure(points, each, place) for each in found)
-            else:
-                text = "\n".join(_listing(points, information.elf, each, with_others=not at) for each in found)
-    except OSError as error:
-        raise FatalError(f"{path}: {error.strerror}") from None
-    except (DebugInfoError, ElfError) as error:
-        text = str(error)
-        raise FatalError(text if path in text else f"{path}: {text}") from None
-    show(text)
+        show(_told(path, place, variables, structure_wanted))
+    except Error as error:
+        raise FatalError(error.text, hint=error.remedy) from None
     return 0
 
 
-def _structure(points: Points, point: Point, place: str) -> str:
-    name = "".join(each if each.isascii() and each.isalnum() else "_" for each in place)
-    layout = structure(points.named(point), f"variables_of_{name}")
-    return f"/* {_heading(point)}: {layout.size} bytes */\n{layout.text}"
+def _told(path: str, place: str, variables: Sequence[str], structure_wanted: bool) -> str:
+    if path == _KERNEL or variables:
+        return _declared(path, place, variables, structure_wanted)
+    if structure_wanted:
+        from sonde.library.structures import structures  # what lists do without
+
+        return "\n".join(map(_structure, structures(path, place)))
+    return "\n".join(map(_listing, points(path, place)))
 
 
-def _heading(point: Point) -> str:
-    names = [each.name for each in reversed(point.scopes) if each.name]
-    around = " in ".join(each if len(each) <= _LONGEST else f"{each[:_LONGEST]}..." for each in names)
-    return f"{point.what}, at {point.address:#x}" + (f" in {around}" if len(names) > 1 or ":" in point.what else "")
+def _require_place(place: str) -> None:
+    try:
+        line_of(place)
+    except Error:
+        raise UsageError(_USAGE) from None
 
 
-def _listing(points: Points, file: ElfFile, point: Point, with_others: bool) -> str:
-    lines = [_heading(point)]
-    start = point.scopes[0].ranges[0][0] if point.scopes[0].ranges else point.address
-    named = sorted(point.nameable, key=lambda each: not each.is_parameter)
-    lines += [f"{_described(each)}  {_here(points, file, point, each)}; {_live(each, start)}" for each in named]
-    if with_others:
-        lines += [_other(each, start) for each in points.elsewhere(point)]
+def _declared(path: str, place: str, variables: Sequence[str], structure_wanted: bool) -> str:
+    from sonde.library.declarations import declarations, kernel_function  # what probe lines need
+
+    if structure_wanted:
+        return "\n".join(declarations(path, place, variables))
+    found = kernel_function(place)
+    lines = [f"  parameter  {each:12} {kind}" for each, kind in found.parameters]
+    return "\n".join([f"{found.name}, which returns {found.returns}", *lines]) + "\n"
+
+
+def _structure(found: Structure) -> str:
+    return f"/* {_heading(found)}: {found.size} bytes */\n{found.declaration}"
+
+
+def _heading(point: Point | Structure) -> str:
+    names = [each if len(each) <= _LONGEST else f"{each[:_LONGEST]}..." for each in point.functions]
+    around = f" in {' in '.join(names)}" if len(names) > 1 or ":" in point.what else ""
+    return f"{point.what}, at {point.address:#x}{around}"
+
+
+def _listing(point: Point) -> str:
+    named = sorted(point.variables, key=lambda each: not each.is_parameter)
+    lines = [_heading(point), *(_described(each, point.start) for each in (*named, *point.others))]
     if len(lines) == 1:
         lines.append("  nothing can be named here")
-    return "".join(f"{line}\n" for line in map(_printable, lines))
+    return "".join(f"{visible(line).rstrip()}\n" for line in lines)
 
 
-def _here(points: Points, file: ElfFile, point: Point, variable: Variable) -> str:
-    """Whether a D program can name the variable there, and if not why."""
-    around = Surroundings(file, 0, point.address, is_program(file))
-    try:
-        found = fetchable(points, point, variable, around)
-    except DebugInfoError as error:
-        return f"not fetched: {error}"
-    if found is None:
-        return "not fetched: it is optimised out here"
-    return "in parts here" if lacks_part(found, variable.type) else "here"
-
-
-def _other(variable: Variable, start: int) -> str:
-    return f"{_described(variable)}  {_live(variable, start)}"
-
-
-def _described(variable: Variable) -> str:
+def _described(variable: Variable, start: int) -> str:
     kind = "parameter" if variable.is_parameter else "variable"
-    return f"  {kind:9}  {variable.name:12} {name_of(variable.type):20}"
+    here = "" if variable.state == ELSEWHERE else f"{_here(variable)}; "
+    return f"  {kind:9}  {variable.name:12} {variable.type:20}  {here}{_live(variable, start)}"
+
+
+def _here(variable: Variable) -> str:
+    """Whether a D program can name the variable there, and if not why."""
+    if variable.state == NOT_HERE:
+        return f"not fetched: {variable.reason}"
+    return "in parts here" if variable.state == IN_PARTS else "here"
 
 
 def _live(variable: Variable, start: int) -> str:
     """Offsets from the function's first address, in hexadecimal."""
-    ranges = live_ranges(variable)
-    if not ranges:
+    if not variable.live:
         return "optimised out everywhere"
-    if ranges == variable.ranges:
+    if variable.live == variable.scope:
         return "live in all of its scope"
-    shown = [f"{low - start:+#x} to {high - start:+#x}" for low, high in ranges[:_MOST_RANGES]]
-    more = f" and {len(ranges) - _MOST_RANGES} more" if len(ranges) > _MOST_RANGES else ""
+    shown = [f"{low - start:+#x} to {high - start:+#x}" for low, high in variable.live[:_MOST_RANGES]]
+    more = f" and {len(variable.live) - _MOST_RANGES} more" if len(variable.live) > _MOST_RANGES else ""
     return f"live at {', '.join(shown)}{more}"
-
-
-def _printable(text: str) -> str:
-    return visible(text).rstrip()

@@ -1,22 +1,36 @@
-"""The variables of a program at a point of its source."""
+"""The variables of a program at a point of its source: which there are, where they live, which can be fetched."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from sonde.codegen.partial import lacks_part
 from sonde.library.errors import Error
 from sonde.model.types import name_of
 from sonde.providers.placement import Surroundings, is_program
 from sonde.providers.user_variables import fetchable
+from sonde.symbols.dwarf import points as debug_information
+from sonde.symbols.dwarf import scopes
 from sonde.symbols.dwarf.errors import DebugInfoError, damaged
 from sonde.symbols.dwarf.information import open_information
-from sonde.symbols.dwarf.points import Points
+from sonde.symbols.dwarf.points import Points, live_ranges
 from sonde.symbols.elf.file import ElfError, ElfFile
-from sonde.typed import Any, NamedTuple
+from sonde.typed import NamedTuple
+
+HERE, IN_PARTS, NOT_HERE, ELSEWHERE = "here", "in parts", "not here", "elsewhere"
+
+_LONGEST_NUMBER = 9
+"""Digits of a line."""
 
 
 class Variable(NamedTuple):
-    """`function` is where it is, `address` the link-time address of the point. `state` is "here", "in parts" or
-    "not here", with the `reason`."""
+    """A parameter or variable of `function`, at the point with the link-time `address`.
+
+    `state` tells whether a probe there can fetch it: "here", "in parts", "not here", for the `reason`; "elsewhere" is a
+    variable of a block that is not around the point. It is `live`, has a value somewhere, in these ranges of link-time
+    addresses, of all in which the source can name it, its `scope`; the ends are not in the ranges.
+    """
 
     name: str
     type: str
@@ -25,36 +39,101 @@ class Variable(NamedTuple):
     address: int
     state: str
     reason: str
+    live: tuple[tuple[int, int], ...]
+    scope: tuple[tuple[int, int], ...]
+
+
+class Point(NamedTuple):
+    """A place where the compiler has put a function's entry or the code of a line, `what`: its link-time address,
+    and that of the function's first instruction, `start`.
+
+    `functions` are those around it, the innermost first: of inlined copies, then the one that they are in. `variables`
+    are those that a name finds there, `others` those of blocks that are not around a function's entry.
+    """
+
+    what: str
+    address: int
+    start: int
+    functions: tuple[str, ...]
+    variables: tuple[Variable, ...]
+    others: tuple[Variable, ...]
 
 
 def variables(path: str, place: str) -> tuple[Variable, ...]:
     """Those that a name finds at a function's entry, or at FILE@LINE, in an object with debug information: one for each
     place where the compiler has put that. Raises Error."""
+    return tuple(each for point in points(path, place) for each in point.variables)
+
+
+def points(path: str, place: str) -> tuple[Point, ...]:
+    """The places where the compiler has put a function's entry, or FILE@LINE, with the variables at each. Raises
+    Error."""
+    line = line_of(place)
+    with errors_of(path):
+        information = open_information(path)
+        found = Points(information)
+        return tuple(_point(found, information.elf, each, line is None) for each in points_at(found, place))
+
+
+def line_of(place: str) -> tuple[str, int] | None:
+    """The file and line that FILE@LINE names, None for a function. Raises Error for what is neither."""
     file, at, line = place.rpartition("@")
-    if at and not (file and line.isascii() and line.isdigit() and len(line) < 10):
+    if not at:
+        return None
+    if not (file and line.isascii() and line.isdigit() and len(line) <= _LONGEST_NUMBER):
         raise Error(f"{place!r} is no function and no FILE@LINE")
+    return file, int(line)
+
+
+def points_at(points: Points, place: str) -> tuple[debug_information.Point, ...]:
+    """Raises DebugInfoError where there are none, Error for a place that makes no sense."""
+    line = line_of(place)
+    return points.at_function(place) if line is None else points.at_line(*line)
+
+
+def functions_around(point: debug_information.Point) -> tuple[str, ...]:
+    """As `Point.functions`."""
+    return tuple(each.name for each in reversed(point.scopes) if each.name)
+
+
+@contextmanager
+def errors_of(path: str) -> Iterator[None]:
+    """What is wrong with an object, as the library's Error."""
     try:
-        with damaged(path, OSError, ElfError):
-            information = open_information(path)
-            points = Points(information)
-            found = points.at_line(file, int(line)) if at else points.at_function(place)
-            return tuple(_variable(points, information.elf, point, each) for point in found for each in point.nameable)
+        with damaged(path, OSError, ElfError, Error):
+            yield
     except OSError as error:
         raise Error(f"{path}: {error.strerror}") from None
     except (DebugInfoError, ElfError) as error:
         raise Error(str(error) if path in str(error) else f"{path}: {error}") from None
 
 
-def _variable(points: Points, file: ElfFile, point: Any, variable: Any) -> Variable:
-    state, reason = "here", ""
-    try:
-        found = fetchable(points, point, variable, Surroundings(file, 0, point.address, is_program(file)))
-    except DebugInfoError as error:
-        state, reason = "not here", str(error)
-    else:
-        if found is None:
-            state, reason = "not here", "it is optimised out here"
-        elif lacks_part(found, variable.type):
-            state = "in parts"
+def _point(points: Points, file: ElfFile, point: debug_information.Point, with_others: bool) -> Point:
+    start = point.scopes[0].ranges[0][0] if point.scopes[0].ranges else point.address
+    around = Surroundings(file, 0, point.address, is_program(file))
+    named = tuple(_variable(point, each, *_state(points, point, each, around)) for each in point.nameable)
+    others = points.elsewhere(point) if with_others else ()
+    return Point(
+        point.what, point.address, start, functions_around(point), named,
+        tuple(_variable(point, each, ELSEWHERE, "") for each in others),
+    )  # fmt: skip
+
+
+def _variable(point: debug_information.Point, variable: scopes.Variable, state: str, reason: str) -> Variable:
     called = point.scopes[0].name or point.what
-    return Variable(variable.name, name_of(variable.type), variable.is_parameter, called, point.address, state, reason)
+    kind = name_of(variable.type)
+    ranges = live_ranges(variable), variable.ranges
+    return Variable(variable.name, kind, variable.is_parameter, called, point.address, state, reason, *ranges)
+
+
+def _state(
+    points: Points, point: debug_information.Point, variable: scopes.Variable, around: Surroundings
+) -> tuple[str, str]:
+    """Whether a D program can name the variable there, and if not why."""
+    try:
+        found = fetchable(points, point, variable, around)
+    except DebugInfoError as error:
+        return NOT_HERE, str(error)
+    if found is None:
+        return NOT_HERE, "it is optimised out here"
+    return (IN_PARTS if lacks_part(found, variable.type) else HERE), ""

@@ -9,6 +9,7 @@ section's name may be in quotes, which GNU as needs where there are blanks in it
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from sonde.objects.errors import ObjectError
 from sonde.typed import NamedTuple
@@ -75,6 +76,13 @@ def read_lines(text: str) -> dict[str, ProbeLine]:
             raise ObjectError(f"{statement!r} is no probe line", "write func=FUNCTION VARIABLE ...")
         found[name.strip()] = _line(statement, rest.split(), settings)
     return found
+
+
+def line_of(path: str, place: str, variables: Sequence[str]) -> ProbeLine:
+    """The probe line of words that stand alone: a place in the program or library of a path, "" for the kernel, and
+    variables there. Raises ObjectError."""
+    words = " ".join((place, *variables)).split()
+    return _line(f"func={' '.join(words)}", words, {"exec": path, "module": ""})
 
 
 def _line(statement: str, words: list[str], settings: dict[str, str]) -> ProbeLine:

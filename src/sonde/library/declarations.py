@@ -1,0 +1,70 @@
+"""Chosen variables of a probe line, of a program or the kernel, as BPF programs of other compilers declare them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from sonde.library.errors import Error
+from sonde.library.structures import structure_name
+from sonde.model.types import Function, name_of
+from sonde.objects.arguments import structure_of
+from sonde.objects.errors import ObjectError
+from sonde.objects.kernel_variables import kernel_variables
+from sonde.objects.lines import ProbeLine, line_of, wanted
+from sonde.providers.kernel_types import KernelTypes
+from sonde.typed import NamedTuple
+
+KERNEL = "kernel"
+"""In the place of an object's path."""
+
+
+class KernelFunction(NamedTuple):
+    """A function of the kernel, as its BTF describes it: the type that it returns, and of each parameter name and
+    type."""
+
+    name: str
+    returns: str
+    parameters: tuple[tuple[str, str], ...]
+
+
+def declarations(path: str, place: str, variables: Sequence[str] = ()) -> tuple[str, ...]:
+    """The declarations of the structure that these variables of a probe line arrive in, each once: they may differ
+    where the line is several places. The path `kernel` stands for the kernel, whose functions' parameters are all
+    meant where none is named. Raises Error."""
+    with _errors():
+        if path != KERNEL:
+            # What the kernel's functions do without.
+            from sonde.objects.targets import Targets
+            from sonde.objects.user_variables import user_line
+
+            found = user_line(line_of(path, place, variables), Targets())
+            return tuple(dict.fromkeys(structure_of(structure_name(place), each) for _, each in found))
+        line, (kind, names) = _kernel_line(place, variables)
+        if not variables:
+            line = line._replace(variables=tuple(map(wanted, names)))
+        return (structure_of(structure_name(place), kernel_variables(line, lambda name, module: (kind, names))),)
+
+
+def kernel_function(name: str) -> KernelFunction:
+    """Raises Error where the kernel's BTF has none of that name."""
+    with _errors():
+        line, (kind, names) = _kernel_line(name, ())
+    parameters = zip(names, map(name_of, kind.parameters), strict=True)
+    return KernelFunction(line.function, name_of(kind.returns), tuple(parameters))
+
+
+@contextmanager
+def _errors() -> Iterator[None]:
+    try:
+        yield
+    except ObjectError as error:
+        raise Error(error.text, error.hint) from None
+
+
+def _kernel_line(place: str, variables: Sequence[str]) -> tuple[ProbeLine, tuple[Function, tuple[str, ...]]]:
+    line = line_of("", place, variables)
+    described = KernelTypes().function(line.function)
+    if described is None:
+        raise ObjectError(f"the kernel's BTF has no function {line.function}")
+    return line, described
