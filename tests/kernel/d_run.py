@@ -6,13 +6,14 @@ from typing import NamedTuple
 from sonde.bpf import maps as kinds
 from sonde.codegen.basis.settings import Settings
 from sonde.codegen.compiler import Compilation
-from sonde.consume.words import merged
 from sonde.engines.kernel.engine import KernelEngine
 from sonde.engines.kernel.features import detect
 from sonde.frontends.d.check.checker import compile_sources
 from sonde.frontends.d.check.options import CheckOptions
 from sonde.frontends.d.source import Source
 from sonde.machine.system import current_target
+from sonde.model.aggregating import element_size, merging_of
+from sonde.model.aggregation_words import merger
 from sonde.model.spec import ACTIVE, COUNTERS, DRAINING, FAULT_CLAUSE, PrintfAction, TraceAction
 from sonde.model.types import is_signed, size_of
 from sonde.session.registry import Registry
@@ -155,10 +156,9 @@ class Run:
     def aggregation(self, name=""):
         """The words of each key, over all CPUs, of the aggregation of that name (the first)."""
         spec = next(a for a in self.spec.aggregations if a.name == (name or a.name))
-        return {
-            key: merged(spec.function, value, spec.width)[: spec.words]
-            for key, value in self.tracing.read_map(spec.map)
-        }
+        words = element_size(spec.function, spec.parameters, len(spec.keys))
+        merge = merger(merging_of(spec), words)
+        return {key: merge(value)[: spec.words] for key, value in self.tracing.read_map(spec.map)}
 
     def elements(self, variable):
         """The contents of an associative array."""

@@ -7,7 +7,7 @@ from d_run import Run
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sonde.consume.words import scalar
+from sonde.model.aggregating import number_of
 from sonde.model.buckets import llquantize_values, lquantize_values
 
 EDGES = (0, 1, -1, 2, 3, 9, 10, 11, 99, 100, 1000, -9, -10, -11, 2**31, -(2**31), 2**32, 2**62, -(2**62),
@@ -58,7 +58,7 @@ def test_extremes(numbers, keyed):
     """min and max over all of int64."""
     for function, extreme in (("min", min), ("max", max)):
         found = words(function, numbers, keyed)
-        assert scalar(function, found) == extreme(numbers)
+        assert number_of(function, found) == extreme(numbers)
         assert found[0] == len(numbers)
 
 
@@ -128,4 +128,4 @@ def test_several_cpus_add_up():
         finally:
             os.sched_setaffinity(0, before)
         assert program.aggregation("_") == {bytes(4): (7 * len(before),)}
-        assert scalar("max", program.aggregation("m")[bytes(4)]) == len(before) - 1
+        assert number_of("max", program.aggregation("m")[bytes(4)]) == len(before) - 1

@@ -11,7 +11,7 @@ from records import PROBES, FakeTracing, integer, record
 
 from sonde.consume.consumer import Consumer
 from sonde.consume.options import Options
-from sonde.consume.words import scalar
+from sonde.model.aggregating import element_size, number_of
 from sonde.model.spec import (
     AggregationSpec,
     ClearAction,
@@ -60,19 +60,20 @@ class Live(FakeTracing):
     def __init__(self, spec):
         super().__init__()
         self.spec = spec
+        self.width = element_size(spec.function, spec.parameters, len(spec.keys))
         self.late = []
         self.readings = 0
         if not spec.keys:
-            self.maps["map"] = {bytes(4): bytes(8 * spec.width * CPUS)}
+            self.maps["map"] = {bytes(4): bytes(8 * self.width * CPUS)}
 
     def count(self, key, cpu, value):
         raw = struct.pack("<q", key) if self.spec.keys else bytes(4)
         elements = self.maps.setdefault("map", {})
-        words = list(struct.unpack(f"<{self.spec.width * CPUS}Q", elements.get(raw, bytes(8 * self.spec.width * CPUS))))
-        start = cpu * self.spec.width
+        words = list(struct.unpack(f"<{self.width * CPUS}Q", elements.get(raw, bytes(8 * self.width * CPUS))))
+        start = cpu * self.width
         mine = slice(start, start + self.spec.words)
         words[mine] = update(self.spec.function, words[mine], value)
-        if self.spec.width > self.spec.words:
+        if self.width > self.spec.words:
             words[start + self.spec.words] = 1
         elements[raw] = struct.pack(f"<{len(words)}Q", *words)
 
@@ -89,7 +90,7 @@ class Live(FakeTracing):
     def replace_map(self, name):
         contents = super().replace_map(name)
         if not self.spec.keys:
-            self.maps[name] = {bytes(4): bytes(8 * self.spec.width * CPUS)}
+            self.maps[name] = {bytes(4): bytes(8 * self.width * CPUS)}
         return self._after_reading(name, contents)
 
 
@@ -154,8 +155,9 @@ def evaluate(function, values):
 def shown(table):
     function = table.aggregations[0].function
     return {
-        row.key[0] if row.key else 0: list(row.words[0]) if function == "lquantize" else scalar(function, row.words[0])
+        row.key[0] if row.key else 0: list(words) if function == "lquantize" else number_of(function, words)
         for row in table.rows
+        for words in row.words
     }
 
 
@@ -180,7 +182,7 @@ def seen(consumer, tracing, function):
     """All that has been counted, as a watcher sees it."""
     found = consumer.everything(0, tracing.maps.get("map", {}).items())
     return {
-        key[0] if key else 0: list(words) if function == "lquantize" else scalar(function, words)
+        key[0] if key else 0: list(words) if function == "lquantize" else number_of(function, words)
         for key, words in found.items()
     }
 
@@ -310,11 +312,11 @@ def test_strings_that_decode_alike_are_one_key():
 
 
 def test_normalization_divides_towards_zero():
-    assert scalar("sum", (-7 & MASK,), 2) == -3
-    assert scalar("avg", (2, -9 & MASK), 1) == -4
-    assert scalar("stddev", (2, 30, 100 + 400, 0), 1) == 5
-    assert scalar("min", (1, INT64_MAX - 10), 3) == 3
-    assert scalar("max", (0, 0)) == 0
+    assert number_of("sum", (-7 & MASK,), 2) == -3
+    assert number_of("avg", (2, -9 & MASK), 1) == -4
+    assert number_of("stddev", (2, 30, 100 + 400, 0), 1) == 5
+    assert number_of("min", (1, INT64_MAX - 10), 3) == 3
+    assert number_of("max", (0, 0)) == 0
 
 
 def test_squares_beyond_64_bits():
@@ -323,7 +325,7 @@ def test_squares_beyond_64_bits():
     for value in values:
         words = update("stddev", words, value)
     assert words[3] > 0
-    assert scalar("stddev", tuple(words)) == 0x80000000
+    assert number_of("stddev", tuple(words)) == 0x80000000
 
 
 def test_normalize_and_denormalize():

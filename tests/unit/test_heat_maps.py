@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_flame_graphs import HOSTILE, Page, data_of
 
-from sonde.consume.words import bucket_weights
+from sonde.model.aggregating import buckets_of, size_of
 from sonde.model.spec import AggregationSpec, Field
 from sonde.pictures.heat import Columns, everything
-from sonde.pictures.heat_rows import bucket_ranges, rows_of
+from sonde.pictures.heat_rows import rows_of
 from sonde.pictures.heat_view import nice_step
 from sonde.pictures.heatmap import Map, heatmap_data, heatmap_html, heatmap_svg, levels_of
 from sonde.visible import visible
@@ -104,15 +104,14 @@ FUNCTIONS = [
 
 @pytest.mark.parametrize("aggregation", FUNCTIONS, ids=lambda one: f"{one.function}{one.parameters}")
 def test_buckets_are_ranges_without_gaps(aggregation):
-    ranges = bucket_ranges(aggregation)
-    weights = bucket_weights(aggregation)
-    assert len(ranges) == len(weights)
-    for (_, greatest), (least, _) in pairwise(ranges):
-        assert least == greatest + 1
-    for (least, greatest), weight in zip(ranges, weights, strict=True):
+    buckets = buckets_of(aggregation)
+    assert len(buckets) == size_of(aggregation.function, aggregation.parameters)
+    for before, behind in pairwise(buckets):
+        assert behind.low == before.high + 1
+    for least, greatest, value in buckets:
         # What the report takes for the value of a bucket: one in it, or one beyond the last bound.
-        assert least is None or least <= weight
-        assert greatest is None or weight <= greatest
+        assert least is None or least <= value
+        assert greatest is None or value <= greatest
 
 
 def test_rows_have_the_names_of_their_values():

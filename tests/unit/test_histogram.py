@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sonde.consume.words import MASK
 from sonde.frontends.d.report.histogram import histogram
+from sonde.model.aggregation_words import MASK
 from sonde.model.buckets import llquantize_values
 from sonde.model.spec import AggregationSpec
 

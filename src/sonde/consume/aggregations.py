@@ -13,8 +13,9 @@ from sonde.consume.events import Row, Table, Value
 from sonde.consume.options import Options
 from sonde.consume.order import sort_rows, truncation_order
 from sonde.consume.store import Key, Snapshot, Store
-from sonde.consume.words import EXTREMES, Words, adder, zero_words
 from sonde.engines.base import Tracing
+from sonde.model.aggregating import merging_of, zero_words
+from sonde.model.aggregation_words import Words
 from sonde.model.spec import (
     Action,
     AggregationSpec,
@@ -108,7 +109,7 @@ class Aggregations:
 
     def _wants_final(self, action: Action) -> TypeGuard[ClearAction | TruncAction]:
         if isinstance(action, ClearAction):
-            return self._specs[action.aggregation].function in EXTREMES
+            return merging_of(self._specs[action.aggregation]).subtract is None
         return isinstance(action, TruncAction)
 
     def carry_out(self, action: AggregationAction, value: Callable[[Field], Any], moment: Moment) -> Table | None:
@@ -149,7 +150,7 @@ class Aggregations:
         joined: dict[Key, list[Words | None]] = {}
         keys: dict[Key, list[Key]] = {}
         for place, index in enumerate(indexes):
-            add = adder(self._specs[index].function)
+            add = merging_of(self._specs[index]).add
             for key, words in moment.snapshot(index).values.items():
                 identity = self._identity(specs[0].keys, key)
                 row = joined.setdefault(identity, [None] * len(indexes))
@@ -167,12 +168,12 @@ class Aggregations:
             return ()
         return tuple(
             tuple(
-                reduce(adder(spec.function), [part.values[key] for key in set(keys) & part.values.keys()], zero)
+                reduce(add, [part.values[key] for key in set(keys) & part.values.keys()], zero)
                 for part in moment.snapshot(index).cpus
             )
             for index in indexes
             for spec in (self._specs[index],)
-            for zero in (zero_words(spec),)
+            for zero, add in ((zero_words(spec), merging_of(spec).add),)
         )
 
     def _are_labels(self, fields: Sequence[Field]) -> bool:

@@ -41,7 +41,7 @@ from sonde.typed import TYPE_CHECKING, Any, cast
 if TYPE_CHECKING:
     from sonde.consume.aggregations import AggregationAction, Aggregations, Label, Moment
     from sonde.consume.store import Key
-    from sonde.consume.words import Words
+    from sonde.model.aggregation_words import Words
     from sonde.model.probe import Probe
 
 PASSIVE = (TraceAction, TracememAction, PrintfAction, PrintAction, CaptureAction)

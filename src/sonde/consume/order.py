@@ -11,7 +11,8 @@ from collections.abc import Callable, Sequence
 from sonde.consume.events import Row, Value
 from sonde.consume.options import Options
 from sonde.consume.store import Key
-from sonde.consume.words import Words, measure, zero_words
+from sonde.model.aggregating import FUNCTIONS, buckets_of, zero_words
+from sonde.model.aggregation_words import Words, signed
 from sonde.model.spec import AggregationSpec, Field
 from sonde.typed import Any
 
@@ -55,6 +56,21 @@ def _value_order(specs: Sequence[AggregationSpec], position: int) -> Callable[[t
         return [weigh(words[place] or zero) for place, weigh, zero in measures]
 
     return order
+
+
+def measure(spec: AggregationSpec) -> Callable[[Words], tuple[int, int]]:
+    """What values of this aggregation are sorted by; for histograms the weighted sum, then the count at zero."""
+    number = FUNCTIONS[spec.function].number
+    if number is not None:
+        return lambda words: (number(words, 1), 0)
+    weights = [bucket.value for bucket in buckets_of(spec)]
+    zero = weights.index(0) if 0 in weights else None
+
+    def weigh(words: Words) -> tuple[int, int]:
+        total = sum([signed(word) * weight for word, weight in zip(words, weights, strict=False) if word])
+        return total, signed(words[zero]) if zero is not None else 0
+
+    return weigh
 
 
 def truncation_order(spec: AggregationSpec) -> Callable[[Key, Words], Any]:

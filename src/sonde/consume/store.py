@@ -12,8 +12,9 @@ from collections.abc import Iterable, Sequence
 
 from sonde.consume.decode import key_reader
 from sonde.consume.events import Value
-from sonde.consume.words import EXTREMES, Words, adder, instances, merger, subtracter, zero_words
 from sonde.engines.base import Tracing
+from sonde.model.aggregating import element_size, merging_of, zero_words
+from sonde.model.aggregation_words import Words, instances, merger
 from sonde.model.spec import AggregationSpec
 from sonde.typed import NamedTuple
 
@@ -59,9 +60,11 @@ class Store:
         self._cpu = cpu
         self._each: list[Store] = []
         self._decode = key_reader(spec.keys, strings, spec.key_size)
-        self._add = adder(spec.function)
-        self._merged = merger(spec.function, spec.width)
-        self._subtract = subtracter(spec.function)
+        merging = merging_of(spec)
+        self._width = element_size(spec.function, spec.parameters, len(spec.keys))
+        self._add = merging.add
+        self._merged = merger(merging, self._width)
+        self._subtract = merging.subtract
         self._zero = zero_words(spec)
         self._retained: dict[Key, Words] = {}
         self._baseline: dict[Key, Words] = {}
@@ -77,7 +80,7 @@ class Store:
         is_final = final and self.spec.replaceable
         contents = self._tracing.replace_map(self.spec.map) if is_final else self._tracing.read_map(self.spec.map)
         if self._per_cpu and contents and not self._each:
-            cpus = len(contents[0][1]) // (8 * self.spec.width)
+            cpus = len(contents[0][1]) // (8 * self._width)
             self._each = [Store(self.spec, self._strings, self._tracing, False, cpu) for cpu in range(cpus)]
         each = tuple([store.absorb(contents, is_final) for store in self._each])
         return self.absorb(contents, is_final)._replace(cpus=each)
@@ -123,7 +126,7 @@ class Store:
 
     def _fold(self, contents: Sequence[tuple[bytes, bytes]], totals: dict[Key, Words]) -> None:
         """Add a map's contents, where different bytes may decode to the same key (what is behind a string's NUL)."""
-        if self.spec.function in EXTREMES:
+        if self._subtract is None:
             self._contents = contents
         for start in range(0, len(contents), _AT_ONCE):
             raw, values = zip(*contents[start : start + _AT_ONCE], strict=True)
@@ -134,21 +137,21 @@ class Store:
                     totals[key] = self._add(earlier, words)
 
     def _words(self, value: bytes) -> Words:
-        words = self._merged(value) if self._cpu is None else instances(value, self.spec.width)[self._cpu]
-        if self.spec.width == self.spec.words:
+        words = self._merged(value) if self._cpu is None else instances(value, self._width)[self._cpu]
+        if self._width == self.spec.words:
             return words
         self._is_used = self._is_used or words[-1] != 0
         return words[: self.spec.words]
 
     def _visible(self, totals: dict[Key, Words]) -> dict[Key, Words]:
-        values = {}
+        values, subtract = {}, self._subtract
         for key, total in totals.items():
             base = self._baseline.get(key)
             if key in self._hidden:
                 if total == base:
                     continue
                 self._hidden.discard(key)
-            values[key] = total if base is None or self.spec.function in EXTREMES else self._subtract(total, base)
+            values[key] = total if base is None or subtract is None else subtract(total, base)
         if not self.spec.keys:
             # The only element of an array exists from the start: it counts once it has been used.
             known = self._is_used
@@ -161,7 +164,7 @@ class Store:
         for store, part in zip(self._each, snapshot.cpus, strict=False):
             store.clear(part)
         zeros = dict.fromkeys(snapshot.values, self._zero)
-        if self.spec.function not in EXTREMES:
+        if self._subtract is not None:
             for key in zeros:
                 self._baseline[key] = snapshot.totals[key]
             return snapshot._replace(values=zeros, cpus=())
@@ -179,7 +182,7 @@ class Store:
             store.remove(part, gone.intersection(part.totals))
         self._shown -= gone
         self._is_used = self._is_used and not gone
-        if snapshot.is_final or self.spec.function in EXTREMES:
+        if snapshot.is_final or self._subtract is None:
             self._keep_removed({key: snapshot.totals[key] for key in gone if key in snapshot.totals})
         if snapshot.is_final:
             for key in gone:
@@ -191,7 +194,7 @@ class Store:
 
     def _hide(self, keys: set[Key], snapshot: Snapshot) -> None:
         """Make keys invisible that cannot be removed from the map, until their values move."""
-        if self.spec.function in EXTREMES:
+        if self._subtract is None:
             self._overwrite(keys)
             self._baseline.update(dict.fromkeys(keys, self._zero))
         else:

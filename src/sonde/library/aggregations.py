@@ -5,22 +5,30 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from sonde.consume.events import Table
-from sonde.consume.words import Words, adder, zero_words
-from sonde.library.histograms import HISTOGRAMS, Histogram
-from sonde.library.scalars import SCALARS, Scalar
+from sonde.library.histograms import Histogram, LinearQuantize, LogLinearQuantize, Quantize
+from sonde.library.scalars import Average, Count, Deviation, Maximum, Minimum, Scalar, Sum
 from sonde.library.values import Values
+from sonde.model.aggregating import merging_of, zero_words
+from sonde.model.aggregation_words import Words
 from sonde.model.spec import AggregationSpec, TracingSpec
 from sonde.typed import Any, TypeAlias
 
 Key = tuple[Any, ...]
 
+VALUES: dict[str, type[Scalar] | type[Histogram]] = {
+    each.function: each
+    for each in (
+        Count, Sum, Average, Deviation, Minimum, Maximum, Quantize, LinearQuantize, LogLinearQuantize,
+    )
+}  # fmt: skip
+"""What each aggregating function comes to."""
+
 
 def value_of(spec: AggregationSpec, words: Words, factor: int = 1) -> Scalar | Histogram:
     """What an aggregation has come to, by its words."""
     words = words[: spec.words] or zero_words(spec)
-    if spec.function in HISTOGRAMS:
-        return HISTOGRAMS[spec.function](words, spec.parameters, factor)
-    return SCALARS[spec.function](words, factor)
+    made = VALUES[spec.function]
+    return made(words, spec.parameters, factor) if issubclass(made, Histogram) else made(words, factor)
 
 
 def key_of(spec: AggregationSpec, key: Key, values: Values) -> Key:
@@ -52,7 +60,7 @@ def live(spec: TracingSpec, look: Look, ask: Callable[[Read], Any], values: Valu
         def read() -> dict[Key, Scalar | Histogram]:
             found, factor = look(number)
             merged: dict[Key, Words] = {}
-            add = adder(each.function)
+            add = merging_of(each).add
             for key, words in found.items():
                 made = key_of(each, key, values)
                 merged[made] = add(merged[made], words) if made in merged else words

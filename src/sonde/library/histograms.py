@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sonde.consume.words import MASK, Words, counts, signed
-from sonde.model.buckets import llquantize_values, lquantize_values, quantize_values
+from sonde.model.aggregating import FUNCTIONS
+from sonde.model.aggregation_words import MASK, Words, counts, signed
 from sonde.typed import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -37,7 +37,8 @@ class Histogram:
 
     def bounds(self) -> Sequence[tuple[int | None, int | None]]:
         """The least and the greatest value of each bucket, ascending."""
-        raise NotImplementedError
+        made = FUNCTIONS[self.function].buckets
+        return [(low, high) for low, high, _ in made(*self.parameters)] if made is not None else []
 
     @property
     def buckets(self) -> tuple[Bucket, ...]:
@@ -125,9 +126,6 @@ class Quantize(Histogram):
     __slots__ = ()
     function = "quantize"
 
-    def bounds(self) -> Sequence[tuple[int | None, int | None]]:
-        return [_mirrored(value, 2 * abs(value) - 1) if value else (0, 0) for value in quantize_values()]
-
 
 class LinearQuantize(Histogram):
     """Steps of the same width: below the first, each, from the end of the last."""
@@ -135,35 +133,12 @@ class LinearQuantize(Histogram):
     __slots__ = ()
     function = "lquantize"
 
-    def bounds(self) -> Sequence[tuple[int | None, int | None]]:
-        base, limit, step = self.parameters[:3]
-        levels = lquantize_values(base, limit, step)
-        end = base + len(levels) * step
-        return [(None, base - 1), *((low, low + step - 1) for low in levels), (end, None)]
-
 
 class LogLinearQuantize(Histogram):
     """Powers of a factor, each cut into steps of the same width, and their negatives."""
 
     __slots__ = ()
     function = "llquantize"
-
-    def bounds(self) -> Sequence[tuple[int | None, int | None]]:
-        factor, low, high, steps = self.parameters[:4]
-        lows = llquantize_values(factor, low, high, steps)
-        end, least = factor ** (high + 1), factor**low
-        highs = [each - 1 for each in (*lows[1:], end)]
-        positive = list(zip(lows, highs, strict=True))
-        negative = [(-b, -a) for a, b in reversed(positive)]
-        return [(None, -end), *negative, (1 - least, least - 1), *positive, (end, None)]
-
-
-HISTOGRAMS: dict[str, type[Histogram]] = {each.function: each for each in (Quantize, LinearQuantize, LogLinearQuantize)}
-
-
-def _mirrored(nearest: int, farthest: int) -> tuple[int, int]:
-    """The bounds of a bucket by its value nearest to zero and the magnitude of the farthest."""
-    return (nearest, farthest) if nearest > 0 else (-farthest, nearest)
 
 
 def _within(low: int | None, high: int | None, part: float) -> float:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from numbers import Real
 
-from sonde.consume.words import Words, adder, scalar, signed
+from sonde.model.aggregating import FUNCTIONS, number_of
+from sonde.model.aggregation_words import Words, signed
 from sonde.typed import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 class Scalar:
     """One value of an aggregation. In arithmetic and comparisons it is its `number`; int() is what sonde prints.
 
-    `words` are the 64-bit words behind it (`spec.AggregationSpec`), over all CPUs; `factor` is what normalize() set:
+    `words` are the 64-bit words behind it (`sonde.model.aggregating`), over all CPUs; `factor` is what normalize() set:
     the number is divided by it.
     """
 
@@ -29,7 +30,7 @@ class Scalar:
     @property
     def number(self) -> int | float:
         """What arithmetic takes."""
-        return scalar(self.function, self.words, self.factor)
+        return int(self)
 
     def merge(self, other: Self) -> Self:
         """The value over what both have counted, as of two runs. Raises TypeError and ValueError where they do not
@@ -38,10 +39,10 @@ class Scalar:
             raise TypeError(f"a {type(self).__name__} cannot be merged with a {type(other).__name__}")
         if other.factor != self.factor:
             raise ValueError(f"values normalized by {self.factor} and by {other.factor} cannot be merged")
-        return type(self)(adder(self.function)(self.words, other.words), self.factor)
+        return type(self)(FUNCTIONS[self.function].merging.add(self.words, other.words), self.factor)
 
     def __int__(self) -> int:
-        return scalar(self.function, self.words, self.factor)
+        return number_of(self.function, self.words, self.factor)
 
     def __float__(self) -> float:
         return float(self.number)
@@ -207,9 +208,6 @@ class Deviation(Scalar):
     def mean(self) -> float:
         """Their mean."""
         return _divided(signed(self.words[1]), self.factor) / self.count if self.count else 0.0
-
-
-SCALARS: dict[str, type[Scalar]] = {each.function: each for each in (Count, Sum, Minimum, Maximum, Average, Deviation)}
 
 
 def _divided(total: int, factor: int) -> float:

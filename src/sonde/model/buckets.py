@@ -7,13 +7,25 @@ values they stand for, so a histogram is printed from the first word to the last
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
+
+from sonde.typed import NamedTuple
 
 QUANTIZE_BUCKETS = 127
 QUANTIZE_ZERO = 63
 """Bucket of zero; 2**k .. 2**(k+1) - 1 is bucket 64 + k and the negative values mirror it."""
 
-WORDS = {"count": 1, "sum": 1, "avg": 2, "min": 2, "max": 2, "stddev": 4, "quantize": QUANTIZE_BUCKETS}
-"""The u64 words of a value of each function whose parameters do not change them."""
+_MOST_LEVELS = 1 << 16
+"""As the language has it: levels, factors and steps are 16-bit numbers."""
+
+
+class Bucket(NamedTuple):
+    """Values from `low` to `high`, both among them; None where there is no end. `value` is the one that stands for them
+    where histograms are labelled and compared: the lowest or the nearest to zero, or one beyond the range."""
+
+    low: int | None
+    high: int | None
+    value: int
 
 
 def quantize_values() -> list[int]:
@@ -22,12 +34,50 @@ def quantize_values() -> list[int]:
     return [-power for power in reversed(powers)] + [0] + powers
 
 
+_TABLES = 16
+"""So many tables of buckets are kept: each row of a printed aggregation asks for the same one."""
+
+
+@lru_cache(_TABLES)
+def quantize_buckets() -> tuple[Bucket, ...]:
+    """One for each of these."""
+    return tuple([_power(value) for value in quantize_values()])
+
+
+def _power(value: int) -> Bucket:
+    if value > 0:
+        return Bucket(value, 2 * value - 1, value)
+    return Bucket(2 * value + 1, value, value) if value < 0 else Bucket(0, 0, 0)
+
+
 def lquantize_values(base: int, limit: int, step: int) -> list[int]:
     """The lower bound of each level; the words are one below `base`, these levels, one from the last level's end on.
 
     The last level ends at base + levels * step, which is beyond no `limit` that the step divides.
     """
     return [base + level * step for level in range((limit - base) // step)]
+
+
+def lquantize_size(base: int, limit: int, step: int) -> int:
+    """How many words there are."""
+    return (limit - base) // step + 2
+
+
+@lru_cache(_TABLES)
+def lquantize_buckets(base: int, limit: int, step: int) -> tuple[Bucket, ...]:
+    """One for each word."""
+    levels = lquantize_values(base, limit, step)
+    end = base + len(levels) * step
+    within = [Bucket(level, level + step - 1, level) for level in levels]
+    return Bucket(None, base - 1, base - 1), *within, Bucket(end, None, end + 1)
+
+
+def are_levels(parameters: Sequence[int]) -> bool:
+    """Whether these can be base, limit and step."""
+    if len(parameters) != 3:
+        return False
+    base, limit, step = parameters
+    return max(abs(base), abs(limit)) <= 1 << 31 and step > 0 and 0 < (limit - base) // step < _MOST_LEVELS
 
 
 def llquantize_values(factor: int, low: int, high: int, steps: int) -> list[int]:
@@ -47,10 +97,28 @@ def llquantize_values(factor: int, low: int, high: int, steps: int) -> list[int]
     return bounds
 
 
-def words_of(function: str, parameters: Sequence[int]) -> int:
-    """The u64 words of one value of an aggregating function."""
-    if function == "lquantize":
-        return len(lquantize_values(*parameters)) + 2
-    if function == "llquantize":
-        return 2 * len(llquantize_values(*parameters)) + 3
-    return WORDS[function]
+def llquantize_size(factor: int, low: int, high: int, steps: int) -> int:
+    """How many words there are."""
+    return 2 * len(llquantize_values(factor, low, high, steps)) + 3
+
+
+@lru_cache(_TABLES)
+def llquantize_buckets(factor: int, low: int, high: int, steps: int) -> tuple[Bucket, ...]:
+    """One for each word."""
+    bounds = llquantize_values(factor, low, high, steps)
+    ends = [*bounds[1:], factor ** (high + 1)]
+    positive = [Bucket(bound, end - 1, bound) for bound, end in zip(bounds, ends, strict=True)]
+    pairs = zip(reversed(bounds), reversed(ends), strict=True)
+    negative = [Bucket(1 - end, -bound, -bound) for bound, end in pairs]
+    beyond, middle = ends[-1], bounds[0] - 1
+    outer = Bucket(None, -beyond, -beyond), Bucket(beyond, None, beyond)
+    return outer[0], *negative, Bucket(-middle, middle, 0), *positive, outer[1]
+
+
+def are_magnitudes(parameters: Sequence[int]) -> bool:
+    """Whether these can be factor, lowest and highest magnitude, and steps."""
+    if len(parameters) != 4:
+        return False
+    factor, low, high, steps = parameters
+    in_bounds = 2 <= factor < _MOST_LEVELS and 0 <= low <= high < 64 and 0 < steps < _MOST_LEVELS
+    return in_bounds and factor ** (high + 1) < 1 << 64

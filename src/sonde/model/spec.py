@@ -452,10 +452,8 @@ class RecordLayout(NamedTuple):
 class AggregationSpec(NamedTuple):
     """How one aggregation is kept: map `map`, keys at the offsets of `keys`, `words` u64 words a value.
 
-    Values start at zero and only grow, one instance per CPU, so that reading never loses a count:
-      count [n]; sum [sum]; avg [n, sum]; stddev [n, sum, low and high half of the sum of squares];
-      min [n, INT64_MAX - min]; max [n, max - INT64_MIN] (unsigned);
-      quantize [127 buckets, 63 is zero]; lquantize [below, levels ..., above]; llquantize as documented in records.md.
+    Values start at zero and only grow, one instance per CPU, so that reading never loses a count; what the words are
+    for each function is in `model/aggregating.py`.
     `replaceable`: the map is an element of an array of maps and may be replaced by an empty one as a whole.
     An aggregation without keys is an array of one element, which is there from the start. Where its words may all be
     zero though it has been used, one more stands behind them, which is then not zero.
@@ -469,16 +467,6 @@ class AggregationSpec(NamedTuple):
     words: int
     map: str
     replaceable: bool
-
-    @property
-    def width(self) -> int:
-        """The u64 words of an element of the map, for each CPU."""
-        return self.words + has_mark(self.function, len(self.keys))
-
-
-def has_mark(function: str, keys: int) -> bool:
-    """Whether elements of an aggregation have a word that says whether they were used."""
-    return not keys and function in ("sum", "quantize", "lquantize", "llquantize")
 
 
 class MemberSpec(NamedTuple):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from sonde.model.buckets import WORDS, words_of
+from sonde.model.aggregating import FUNCTIONS
 from sonde.model.conversions import MOST_COLUMNS
 from sonde.model.plain import PlainError, from_plain, show, to_plain
 from sonde.model.probe import StaticPattern, StaticProbe, Uprobe
@@ -34,7 +34,6 @@ _FIELD_KINDS = frozenset(
 )
 _STAMPS = frozenset(("cookie", "realtime_offset", "namespace_device", "namespace_inode", "symbol", "target", "tracer"))
 _FLAGS = frozenset("#0-+ '?@")
-_MOST_LEVELS = 1 << 15
 _FRAMES = re.compile("[0-9]{0,4}")
 """Nothing that a file says may get into the source of a formatter but numbers and what is quoted there."""
 _INSTRUCTION = 8
@@ -197,23 +196,11 @@ def check_layouts(spec: TracingSpec) -> None:
 
 def _check_values(aggregation: AggregationSpec) -> None:
     """That its values are those of its function, whose parameters are in the bounds that the language sets."""
-    function, parameters = aggregation.function, aggregation.parameters
-    if function == "lquantize":
-        _require(len(parameters) == 3 and _are_levels(*parameters), "lquantize has other parameters")
-    elif function == "llquantize":
-        _require(len(parameters) == 4 and _are_magnitudes(*parameters), "llquantize has other parameters")
-    else:
-        _require(function in WORDS, f"an aggregation has the unknown function {function!r}")
-    _require(aggregation.words == words_of(function, parameters), f"aggregation @{aggregation.name} has other values")
-
-
-def _are_levels(base: int, limit: int, step: int) -> bool:
-    return max(abs(base), abs(limit)) <= 1 << 31 and step > 0 and 0 < (limit - base) // step < _MOST_LEVELS
-
-
-def _are_magnitudes(factor: int, low: int, high: int, steps: int) -> bool:
-    in_bounds = 2 <= factor < _MOST_LEVELS and 0 <= low <= high < 64 and 0 < steps < _MOST_LEVELS
-    return in_bounds and factor ** (high + 1) < 1 << 63
+    function, parameters = FUNCTIONS.get(aggregation.function), aggregation.parameters
+    if function is None:
+        raise SpecFileError(f"it is damaged: an aggregation has the unknown function {aggregation.function!r}")
+    _require(function.has_parameters(parameters), f"{function.name} has other parameters")
+    _require(aggregation.words == function.size(*parameters), f"aggregation @{aggregation.name} has other values")
 
 
 def _check_action(action: Any, size: int, aggregations: int) -> None:

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 from sonde.consume.options import Options
 from sonde.consume.store import Key
-from sonde.consume.words import Words
 from sonde.formats.profile import Profile
+from sonde.model.aggregation_words import Words
 from sonde.model.spec import AggregationSpec
 from sonde.pictures.frames import Frames
 from sonde.pictures.heat import Columns, Heat

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sonde.consume.store import Key
-from sonde.consume.words import Words, signed
+from sonde.model.aggregation_words import Words, signed
 from sonde.typed import NamedTuple
 
 MOST_COLUMNS = 1000

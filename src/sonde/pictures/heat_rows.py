@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from sonde.model.buckets import llquantize_values, lquantize_values, quantize_values
+from sonde.model.aggregating import buckets_of
 from sonde.model.spec import AggregationSpec
 from sonde.typed import NamedTuple
 
 MOST_ROWS = 160
 """More buckets are shown a few together in a row."""
-
-Range = tuple[int | None, int | None]
-"""The least and the greatest value of a bucket; None where there is no end."""
 
 
 class Rows(NamedTuple):
@@ -29,38 +26,12 @@ class Rows(NamedTuple):
 
 def rows_of(spec: AggregationSpec, used: Collection[int], most: int = MOST_ROWS) -> Rows:
     """From the lowest to the highest bucket in use; the one that a quantize has for 0 if none is."""
-    ranges = bucket_ranges(spec)
-    first, last = min(used, default=len(ranges) // 2), max(used, default=len(ranges) // 2)
+    buckets = buckets_of(spec)
+    first, last = min(used, default=len(buckets) // 2), max(used, default=len(buckets) // 2)
     together = -(-(last + 1 - first) // most)
-    labels = [
-        (_label(ranges[low][0], ranges[low][1]), _words(ranges[low][0], ranges[min(low + together - 1, last)][1]))
-        for low in range(first, last + 1, together)
-    ]
+    rows = [(buckets[low], buckets[min(low + together - 1, last)]) for low in range(first, last + 1, together)]
+    labels = [(_label(lowest.low, lowest.high), _words(lowest.low, highest.high)) for lowest, highest in rows]
     return Rows(first, together, tuple(labels))
-
-
-def bucket_ranges(spec: AggregationSpec) -> list[Range]:
-    """The values of each word of an aggregation, in their order."""
-    if spec.function == "quantize":
-        return [_power(value) for value in quantize_values()]
-    if spec.function == "lquantize":
-        base, limit, step = spec.parameters[:3]
-        levels = lquantize_values(base, limit, step)
-        within: list[Range] = [(level, level + step - 1) for level in levels]
-        return [(None, base - 1), *within, (base + len(levels) * step, None)]
-    factor, low, high, steps = spec.parameters[:4]
-    bounds = llquantize_values(factor, low, high, steps)
-    ends = [*bounds[1:], factor ** (high + 1)]
-    positive: list[Range] = [(bound, end - 1) for bound, end in zip(bounds, ends, strict=True)]
-    negative: list[Range] = [(-(end - 1), -bound) for bound, end in zip(reversed(bounds), reversed(ends), strict=True)]
-    middle = bounds[0] - 1
-    return [(None, -ends[-1]), *negative, (-middle, middle), *positive, (ends[-1], None)]
-
-
-def _power(value: int) -> Range:
-    if value > 0:
-        return value, 2 * value - 1
-    return (2 * value + 1, value) if value < 0 else (0, 0)
 
 
 def _label(least: int | None, greatest: int | None) -> str:

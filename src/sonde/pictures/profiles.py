@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sonde.consume.events import Value
-from sonde.consume.words import EXTREMES, HISTOGRAMS, Words, counts, scalar, signed
 from sonde.formats.profile import FrameTable, Profile
+from sonde.model.aggregating import FUNCTIONS
+from sonde.model.aggregation_words import Words
 from sonde.model.spec import AggregationSpec
 from sonde.pictures.frames import STACKS, Frames
 
@@ -14,26 +15,6 @@ from sonde.pictures.frames import STACKS, Frames
 def has_stack(spec: AggregationSpec) -> bool:
     """Whether stack() or ustack() is among the keys."""
     return any(field.kind in STACKS for field in spec.keys)
-
-
-def value_drawn(function: str) -> str:
-    """Which number of a value is drawn, for the picture's heading."""
-    if function in HISTOGRAMS:
-        return f"values counted by {function}()"
-    if function in ("avg", "stddev"):
-        return f"sum of the values of {function}()"
-    if function in EXTREMES:
-        return f"{function}() of each whole stack"
-    return {"count": "count", "sum": "sum"}.get(function, function)
-
-
-def number_drawn(spec: AggregationSpec, words: Words) -> int:
-    """What a stack counts for: how often it was seen, or the sum of what was aggregated."""
-    if spec.function in HISTOGRAMS:
-        return sum(counts(words))
-    if spec.function in ("avg", "stddev"):
-        return signed(words[1])
-    return scalar(spec.function, words)
 
 
 def profile_of(
@@ -46,11 +27,12 @@ def profile_of(
     """The profile; its notes count the keys whose number is not positive, which take no room in a picture, and the
     stacks that may be cut off."""
     table = FrameTable()
+    drawn = FUNCTIONS[spec.function].drawn
     stacks: dict[tuple[int, ...], int] = {}
     left_out = 0
     cut: dict[int, int] = {}
     for key, words in values.items():
-        number = number_drawn(spec, words)
+        number = drawn.number(words)
         if number <= 0:
             left_out += 1
             continue
@@ -58,9 +40,8 @@ def profile_of(
         stacks[stack] = stacks.get(stack, 0) + number
         if room := frames.cut_at(spec.keys, key):
             cut[room] = cut.get(room, 0) + 1
-    unit = "count" if spec.function == "count" or spec.function in HISTOGRAMS else ""
     title = "@" if spec.name in ("", "_") else f"@{spec.name}"
     notes = [f"{number:,} cut at {room} frame{'' if room == 1 else 's'}" for room, number in sorted(cut.items())]
     if left_out:
         notes.append(f"{left_out:,} left out, whose value is not above 0")
-    return Profile(title, value_drawn(spec.function), unit, table.frames(), stacks, time, duration, tuple(notes))
+    return Profile(title, drawn.heading, drawn.unit, table.frames(), stacks, time, duration, tuple(notes))

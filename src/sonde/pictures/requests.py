@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 
-from sonde.consume.words import HISTOGRAMS
+from sonde.model.aggregating import HISTOGRAMS
 from sonde.model.spec import AggregationSpec
 from sonde.pictures.profiles import has_stack
 from sonde.private_files import STANDARD_OUTPUT
@@ -105,7 +105,11 @@ def named(kind: str, name: str, specs: Sequence[AggregationSpec]) -> int:
 
 
 def _lacks(kind: str) -> str:
-    return "no quantize, lquantize or llquantize" if kind == HEATMAP else "not keyed by stack() or ustack()"
+    return f"no {_any_histogram()}" if kind == HEATMAP else "not keyed by stack() or ustack()"
+
+
+def _any_histogram() -> str:
+    return f"{', '.join(HISTOGRAMS[:-1])} or {HISTOGRAMS[-1]}"
 
 
 def _hint(kind: str) -> str:
@@ -115,7 +119,7 @@ def _hint(kind: str) -> str:
 
 
 def _none(kind: str) -> RequestError:
-    what = "is a quantize, lquantize or llquantize" if kind == HEATMAP else "is keyed by stack() or ustack()"
+    what = f"is a {_any_histogram()}" if kind == HEATMAP else "is keyed by stack() or ustack()"
     return RequestError(f"--{kind}: no aggregation of the program {what}", _hint(kind))
 
 

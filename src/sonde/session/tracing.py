@@ -48,9 +48,9 @@ if TYPE_CHECKING:
     from sonde.consume.raw import Recorder, Replay, WriteBlock
     from sonde.consume.replaying import Replayed
     from sonde.consume.store import Key
-    from sonde.consume.words import Words
     from sonde.everywhere.following import Everywhere
     from sonde.machine.device_watch import DeviceWatch
+    from sonde.model.aggregation_words import Words
     from sonde.model.probe import Probe
     from sonde.model.samples import Samples, SampleSink
     from sonde.report.commands import Act

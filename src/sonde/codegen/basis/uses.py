@@ -51,15 +51,20 @@ def _start(what: Variable | Aggregation, shared: bool) -> int:
 
 
 def gather_replaceable(clauses: Sequence[Clause]) -> frozenset[Aggregation]:
-    """Aggregations whose map must be replaceable: keys are removed, or a value is cleared that is no sum."""
+    """Aggregations whose map must be replaceable: keys are removed, or a value is cleared that cannot be subtracted."""
     found = set()
     for clause in clauses:
         for node in nodes(clause):
-            if isinstance(node, tree.Trunc) or (
-                isinstance(node, tree.Clear) and node.aggregation.function in ("min", "max")
-            ):
+            if isinstance(node, tree.Trunc) or (isinstance(node, tree.Clear) and _is_final(node.aggregation)):
                 found.add(node.aggregation)
     return frozenset(found)
+
+
+def _is_final(aggregation: Aggregation) -> bool:
+    """Whether what was counted cannot be subtracted."""
+    from sonde.model.aggregating import FUNCTIONS  # few programs clear
+
+    return FUNCTIONS[aggregation.function].merging.subtract is None
 
 
 def captures(clauses: Sequence[Clause]) -> bool:

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 from sonde.bpf import maps as kinds
 from sonde.codegen.basis.generation import Shared
-from sonde.model.buckets import words_of
 from sonde.model.program import Aggregation, Variable
-from sonde.model.spec import AggregationSpec, MapSpec, element_name, has_mark
+from sonde.model.spec import AggregationSpec, MapSpec, element_name
 
 ELEMENT_COST = 128
 """Bytes of kernel memory that an element takes beside its key and value (struct htab_elem, the per-CPU pointer and
@@ -20,7 +19,16 @@ _MOST_ALONE = 40
 
 def words(aggregation: Aggregation) -> int:
     """The u64 words of one value."""
-    return words_of(aggregation.function, aggregation.parameters)
+    from sonde.model.aggregating import size_of  # not for programs without aggregations
+
+    return size_of(aggregation.function, aggregation.parameters)
+
+
+def has_mark(aggregation: Aggregation, keys: int) -> bool:
+    """Whether a word behind them says that the value was used."""
+    from sonde.model import aggregating
+
+    return aggregating.has_mark(aggregation.function, keys)
 
 
 def describe(shared: Shared, aggregations: Sequence[Aggregation]) -> tuple[AggregationSpec, ...]:
@@ -41,7 +49,7 @@ def _map(shared: Shared, aggregation: Aggregation, memory: int) -> MapSpec:
     """A map with as many elements as there is room for in `memory` bytes."""
     fields, key_size = shared.keys[aggregation]
     name = f"@{aggregation.id}_{aggregation.name}".replace("@", "agg")[:15]
-    value_size = 8 * (words(aggregation) + has_mark(aggregation.function, len(fields)))
+    value_size = 8 * (words(aggregation) + has_mark(aggregation, len(fields)))
     if not fields:
         return MapSpec(name, kinds.PERCPU_ARRAY, 4, value_size, 1)
     entries = max(64, memory // (key_size + value_size + ELEMENT_COST))

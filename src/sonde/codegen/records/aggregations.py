@@ -1,6 +1,6 @@
 """Aggregating functions: find the key's value, or make it, and add to it atomically.
 
-Values begin at zero and only grow (`spec.AggregationSpec`), one instance for each CPU, so nothing is lost to a nested
+Values begin at zero and only grow (`model/aggregating.py`), one instance for each CPU, so nothing is lost to a nested
 firing or to a reader. The smallest value is kept as its distance from INT64_MAX, for that reason.
 """
 
@@ -10,10 +10,9 @@ from sonde.bpf import maps as kinds
 from sonde.codegen.basis.generation import Generation
 from sonde.codegen.expressions.layout import key_memory
 from sonde.codegen.intermediate.ir import Atomic, Imm, MapDescriptor, Operand, Reg, SlotAddress
-from sonde.codegen.records.aggregation_maps import words
+from sonde.codegen.records.aggregation_maps import has_mark, words
 from sonde.model import program as tree
 from sonde.model.program import Aggregation
-from sonde.model.spec import has_mark
 
 _TRIES = 4
 """How often a compare-and-exchange can fail on one CPU: once for each firing nested in this one."""
@@ -27,8 +26,8 @@ def aggregate(g: Generation, s: tree.Aggregate) -> None:
     increment = g.value(s.increment) if s.increment is not None else Imm(1)
     lost, end = g.b.label(), g.b.label()
     instance = _instance(g, s, lost)
-    _UPDATES[s.aggregation.function](g, s.aggregation, instance, value, increment)
-    if has_mark(s.aggregation.function, len(g.shared.keys[s.aggregation][0])):
+    UPDATES[s.aggregation.function](g, s.aggregation, instance, value, increment)
+    if has_mark(s.aggregation, len(g.shared.keys[s.aggregation][0])):
         g.b.store(instance, 8 * words(s.aggregation), 8, Imm(1))
     g.b.jump(end)
     g.b.place(lost)
@@ -155,7 +154,8 @@ def _add_to_bucket(g: Generation, a: Aggregation, at: Reg, bucket: Reg, incremen
     g.b.place(end)
 
 
-_UPDATES = {
+UPDATES = {
     "count": _count, "sum": _sum, "avg": _avg, "min": _min, "max": _max, "stddev": _stddev,
     "quantize": _quantize, "lquantize": _lquantize, "llquantize": _llquantize,
 }  # fmt: skip
+"""The code of each function: it adds a value, or an increment to the value's bucket, to the words at an address."""

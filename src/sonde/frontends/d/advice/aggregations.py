@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from sonde.frontends.d.advice.finding import Case, Edit, Remedy, cause, insert, of_word, swap
 from sonde.frontends.d.advice.foreign import FUNCTIONS
 from sonde.frontends.d.advice.words import AGGREGATION, NAME, Span, Word
+from sonde.frontends.d.check.prototypes import AGGREGATING
 
-_AGGREGATING = ("avg", "count", "llquantize", "lquantize", "max", "min", "quantize", "stddev", "sum")
 FILLED = "a clause has to fill it before, as in @name = count();"
 
 _STATEMENT = re.compile(r"(@\w*)\s*(\[.*\])?\s*(\+\+|--|[-+]?=)\s*(.*)", re.DOTALL)
@@ -25,7 +25,7 @@ def functions(case: Case) -> Iterator[Remedy]:
         return
     target = statement[1] + (statement[2] or "")
     value = statement[4].strip()
-    label = f"an aggregation is assigned one of {', '.join(_AGGREGATING[:4])} ..."
+    label = f"an aggregation is assigned one of {', '.join(sorted(AGGREGATING)[:4])} ..."
     if statement[3] in ("++", "--"):
         value = "count()" if statement[3] == "++" else "sum(-1)"
         yield _assigned(case, target, value, label)
@@ -37,10 +37,11 @@ def functions(case: Case) -> Iterator[Remedy]:
         yield _assigned(case, target, "count()" if amount == "1" else f"sum({amount})", label)
     elif statement[3] == "-=" and value:
         yield _assigned(case, target, f"sum(-({value}))", label)
-    elif value in _AGGREGATING or value in FUNCTIONS:
-        name = value if value in _AGGREGATING else FUNCTIONS[value][0].partition("(")[0]
+    elif value in AGGREGATING or value in FUNCTIONS:
+        name = value if value in AGGREGATING else FUNCTIONS[value][0].partition("(")[0]
         span = Span(case.part.end - len(value), case.part.end)
-        called = f"{name}()" if name == "count" else f"{name}(arg0)"
+        takes = AGGREGATING.get(name)
+        called = f"{name}()" if takes is not None and takes.prototype == "void()" else f"{name}(arg0)"
         yield Remedy(f"write {called}", swap(span, called), "a function is called with brackets", span)
 
 
@@ -141,10 +142,10 @@ def uses(case: Case) -> Iterator[Remedy]:
             words = f"give it a name of its own, as {other_keys[1]}_2"
             yield Remedy(words, insert(same.end, "_2"), label, of_word(same))
     value = re.match(r"[\w>-]+\s*=\s*(\w+)\s*\(", statement)
-    if value and value[1] in _AGGREGATING:
+    if value and value[1] in AGGREGATING:
         yield Remedy("write @ before the name", insert(case.part.start, "@"), f"{value[1]}() is for aggregations")
     alone = re.match(r"(\w+)\s*\(", statement)
-    if alone and alone[1] in _AGGREGATING:
+    if alone and alone[1] in AGGREGATING:
         yield Remedy("write @ = before it", insert(case.part.start, "@ = "), f"{alone[1]}() is for aggregations")
 
 

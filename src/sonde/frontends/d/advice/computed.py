@@ -8,11 +8,12 @@ from collections.abc import Iterator
 from sonde.frontends.d.advice.finding import Case, Remedy, cause, swap
 from sonde.frontends.d.advice.spans import arguments, call, operation
 from sonde.frontends.d.advice.words import AGGREGATION, Span
+from sonde.frontends.d.check.prototypes import AGGREGATING
 
 _BETWEEN = frozenset({
     "+", "-", "*", "/", "%", "<", ">", "<=", ">=", "==", "!=", "&&", "||", "^^", "&", "|", "^", "<<", ">>", "?", "!",
 })  # fmt: skip
-_FUNCTIONS = r"(?:avg|count|llquantize|lquantize|max|min|quantize|stddev|sum)"
+_FUNCTIONS = f"(?:{'|'.join(sorted(AGGREGATING))})"
 
 
 def arithmetic(case: Case) -> Iterator[Remedy]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from sonde.frontends.d.check.assignments import stored
 from sonde.frontends.d.check.folding import constant_value
 from sonde.frontends.d.check.operands import ActionCall, AggregationUse, Operand, require_aggregating, value_of
+from sonde.frontends.d.check.prototypes import AGGREGATING
 from sonde.frontends.d.check.scope import AggregationEntry, Scope
 from sonde.frontends.d.check.variables import check_keys, key_value
 from sonde.model.errors import DError, Position
@@ -44,7 +45,7 @@ def _check_function(known: AggregationEntry, function: str, position: Position) 
 
 
 def _value(call: ActionCall) -> Expr | None:
-    if call.name == "count":
+    if not call.arguments:
         return None
     if not is_scalar(call.arguments[0].type):
         raise DError("D_AGG_SCALAR", f"{call.name}( ) argument #1 must be of scalar type", call.position)
@@ -53,7 +54,7 @@ def _value(call: ActionCall) -> Expr | None:
 
 def _increment(call: ActionCall) -> Expr | None:
     """What a value counts for, the last argument of the quantizing functions."""
-    index = {"quantize": 1, "lquantize": 4, "llquantize": 5}.get(call.name)
+    index = AGGREGATING[call.name].weight
     if index is None or index >= len(call.arguments):
         return None
     if not is_scalar(call.arguments[index].type):
@@ -67,11 +68,8 @@ def _increment(call: ActionCall) -> Expr | None:
 
 
 def _parameters(call: ActionCall, known: AggregationEntry | None) -> tuple[int, ...]:
-    if call.name not in ("lquantize", "llquantize"):
+    find = AGGREGATING[call.name].constants
+    if find is None:
         return ()
-    from sonde.frontends.d.check import quantizing  # few programs have them
-
     previous = known.aggregation.parameters if known else None
-    constants = [constant_value(argument) for argument in call.arguments]
-    find = quantizing.lquantize_parameters if call.name == "lquantize" else quantizing.llquantize_parameters
-    return find(constants, previous, call.position)
+    return find([constant_value(argument) for argument in call.arguments], previous, call.position)

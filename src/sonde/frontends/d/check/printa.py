@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sonde.frontends.d.check.operands import ActionCall, AggregationUse, Operand
 from sonde.frontends.d.check.printf import Arguments, format_of
+from sonde.frontends.d.check.prototypes import AGGREGATING
 from sonde.frontends.d.check.scope import Scope
 from sonde.model.conversions import Conversion
 from sonde.model.errors import DError, Position
@@ -46,7 +47,7 @@ def printa(call: ActionCall, scope: Scope) -> Printa:
 def _check_keys(conversions: tuple[Conversion, ...], first: Aggregation, position: Position) -> None:
     """The conversions without `@` print the keys; there may be more keys than those."""
     samples = tuple(Deref(kind, position, Const(Pointer(kind), position, 0)) for kind in first.keys)
-    shown = BUILTIN_TYPEDEFS["uint64_t" if first.function == "count" else "int64_t"]
+    shown = BUILTIN_TYPEDEFS[AGGREGATING[first.function].result]
     Arguments("printa", samples, position).match(conversions, shown)
 
 

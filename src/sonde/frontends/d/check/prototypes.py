@@ -6,7 +6,10 @@ out, `...` for any more. It is read when its function is first called.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 from sonde.frontends.d.check.scope import Scope
+from sonde.model.errors import Position
 from sonde.model.types import BASE_TYPES, STACK, STRING, SYMADDR, USYMADDR, VOID, Pointer, Struct, Type
 from sonde.typed import NamedTuple
 
@@ -115,23 +118,48 @@ _ACTIONS = {
     "trunc": "void(@, [int64_t])",
 }
 
-_AGGREGATING = {
-    "avg": "void(@)",
-    "count": "void()",
-    "llquantize": "void(@, int32_t, int32_t, int32_t, int32_t, ...)",
-    "lquantize": "void(@, int32_t, int32_t, ...)",
-    "max": "void(@)",
-    "min": "void(@)",
-    "quantize": "void(@, ...)",
-    "stddev": "void(@)",
-    "sum": "void(@)",
+
+class Aggregating(NamedTuple):
+    """An aggregating function in D. `result` is the type that a conversion of printa() has to fit, `weight` the index
+    of the argument that says what a value counts for. `constants` finds the function's parameters among the constant
+    values of all arguments, None for what is no constant; it gets those of an earlier use, and raises DError."""
+
+    prototype: str
+    result: str = "int64_t"
+    weight: int | None = None
+    constants: Callable[[Sequence[int | None], tuple[int, ...] | None, Position], tuple[int, ...]] | None = None
+
+
+def _levels(constants: Sequence[int | None], previous: tuple[int, ...] | None, position: Position) -> tuple[int, ...]:
+    from sonde.frontends.d.check.quantizing import lquantize_parameters  # few programs have them
+
+    return lquantize_parameters(constants, previous, position)
+
+
+def _magnitudes(
+    constants: Sequence[int | None], previous: tuple[int, ...] | None, position: Position
+) -> tuple[int, ...]:
+    from sonde.frontends.d.check.quantizing import llquantize_parameters
+
+    return llquantize_parameters(constants, previous, position)
+
+
+AGGREGATING = {
+    "avg": Aggregating("void(@)"),
+    "count": Aggregating("void()", "uint64_t"),
+    "llquantize": Aggregating("void(@, int32_t, int32_t, int32_t, int32_t, ...)", weight=5, constants=_magnitudes),
+    "lquantize": Aggregating("void(@, int32_t, int32_t, ...)", weight=4, constants=_levels),
+    "max": Aggregating("void(@)"),
+    "min": Aggregating("void(@)"),
+    "quantize": Aggregating("void(@, ...)", weight=1),
+    "stddev": Aggregating("void(@)"),
+    "sum": Aggregating("void(@)"),
 }
 
-AGGREGATING = frozenset(_AGGREGATING)
 ACTIONS = frozenset(_ACTIONS)
 SYMBOLS = frozenset(_SYMBOLS)
 SUBROUTINES = frozenset(_SUBROUTINES)
-NAMES = AGGREGATING | ACTIONS | SYMBOLS | SUBROUTINES
+NAMES = AGGREGATING.keys() | ACTIONS | SYMBOLS | SUBROUTINES
 
 
 def kind_of(name: str) -> str:
@@ -164,7 +192,7 @@ _RESULTS: dict[str, Type] = {"void": VOID, "string": STRING, "stack": STACK, "_s
 
 def prototype(name: str, scope: Scope) -> Prototype:
     """The prototype of one of `NAMES`."""
-    text = _SUBROUTINES.get(name) or _SYMBOLS.get(name) or _ACTIONS.get(name) or _AGGREGATING[name]
+    text = _SUBROUTINES.get(name) or _SYMBOLS.get(name) or _ACTIONS.get(name) or AGGREGATING[name].prototype
     returns, _, listed = text[:-1].rpartition("(")
     words = [w for w in listed.split(", ") if w]
     variadic = bool(words) and words[-1] == "..."

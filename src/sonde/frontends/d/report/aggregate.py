@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterable, Iterator
 from sonde.consume.events import Row, Table
 from sonde.consume.generated import code, constant, function
 from sonde.consume.options import Options
-from sonde.consume.words import HISTOGRAMS, Words, scalar, zero_words
 from sonde.frontends.d.report.histogram import histogram
 from sonde.frontends.d.report.lines import has_lines, lines
 from sonde.frontends.d.report.printf import printf_pieces
 from sonde.frontends.d.report.trace import key_piece
+from sonde.model.aggregating import FUNCTIONS, zero_words
+from sonde.model.aggregation_words import Words
 from sonde.model.conversions import Conversion
 from sonde.model.spec import AggregationSpec
 from sonde.report.escaping import Escaping
@@ -88,9 +89,8 @@ def _shown_values(table: Table, is_zoomed: bool) -> Callable[[Row], list[Any]]:
 
 
 def _value(spec: AggregationSpec, words: Words, factor: int, is_zoomed: bool) -> int | bytes:
-    if spec.function in HISTOGRAMS:
-        return histogram(spec, words, factor, is_zoomed)
-    return scalar(spec.function, words, factor)
+    number = FUNCTIONS[spec.function].number
+    return histogram(spec, words, factor, is_zoomed) if number is None else number(words, factor)
 
 
 def _shown(value: int | bytes) -> bytes:
@@ -105,18 +105,15 @@ def _default_pieces(specs: tuple[AggregationSpec, ...], escaping: Escaping) -> I
     yield Piece(b"\n")
 
 
-def _kind(spec: AggregationSpec) -> str:
-    return "text" if spec.function in HISTOGRAMS else "number"
-
-
 def _format_pieces(
     specs: tuple[AggregationSpec, ...], conversions: tuple[Conversion, ...], escaping: Escaping
 ) -> list[Piece]:
     """A format takes the key's parts in order; each conversion with @ the next aggregation, the last one repeatedly."""
     keys = iter([field_argument(field, code("keys[{}]", constant(place))) for place, field in enumerate(specs[0].keys)])
+    functions = enumerate(FUNCTIONS[spec.function] for spec in specs)
     results = [
-        Argument(code("values[{}]", constant(place)), _kind(spec), 8, spec.function != "stddev")
-        for place, spec in enumerate(specs)
+        Argument(code("values[{}]", constant(place)), "text" if each.number is None else "number", 8, each.is_signed)
+        for place, each in functions
     ]
     following = iter(results)
     return printf_pieces(conversions, keys, escaping, lambda: next(following, results[-1]))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from sonde.consume.words import counts
-from sonde.model.buckets import QUANTIZE_ZERO, llquantize_values, lquantize_values, quantize_values
+from sonde.model.aggregating import buckets_of
+from sonde.model.aggregation_words import counts
+from sonde.model.buckets import Bucket
 from sonde.model.spec import AggregationSpec
+from sonde.typed import NamedTuple
 
 _HEADING = b"\n%16s %41s %-9s\n" % (b"value", b"------------- Distribution -------------", b"count")
 _WIDTH = 40
@@ -36,7 +38,7 @@ def range_of(spec: AggregationSpec, values: Sequence[int]) -> tuple[int, int]:
     used = [place for place, value in enumerate(values) if value]
     if used:
         return max(used[0] - 1, 0), min(used[-1] + 1, len(values) - 1)
-    middle = {"quantize": QUANTIZE_ZERO, "lquantize": 1}.get(spec.function, len(values) // 2)
+    middle = CHARTS[spec.function].middle(len(values))
     return middle - 1, middle + 1
 
 
@@ -59,27 +61,45 @@ def bar(value: int, total: int, has_positive: bool, has_negative: bool) -> bytes
 
 def labels_of(spec: AggregationSpec, first: int, last: int) -> list[bytes]:
     """The labels of the buckets from `first` to `last`."""
-    match spec.function:
-        case "quantize":
-            labels = [b"%d" % value for value in quantize_values()]
-        case "lquantize":
-            base, limit, step = spec.parameters[:3]
-            levels = lquantize_values(base, limit, step)
-            above = base + len(levels) * step
-            labels = [b"< %d" % base, *[b"%d" % level for level in levels], b">= %d" % above]
-        case _:
-            labels = _llquantize_labels(spec.parameters, first)
-    return labels[first : last + 1]
+    return CHARTS[spec.function].labels(buckets_of(spec)[first : last + 1])
 
 
-def _llquantize_labels(parameters: Sequence[int], first: int) -> list[bytes]:
-    factor, low, high, steps = parameters[:4]
-    bounds = llquantize_values(factor, low, high, steps)
-    beyond = factor ** (high + 1)
-    if low == 0:
-        middle = b"0"
-    else:
-        # Where no negative bucket is in sight the sign need not be spoken of.
-        middle = (b"abs() < %d" if first <= len(bounds) else b"< %d") % factor**low
-    negative = [b"%d" % -bound for bound in reversed(bounds)]
-    return [b"<= %d" % -beyond, *negative, middle, *[b"%d" % bound for bound in bounds], b">= %d" % beyond]
+class Chart(NamedTuple):
+    """What belongs to one function: the labels of the buckets shown, and the bucket around which a chart without any
+    count is, by how many buckets there are."""
+
+    labels: Callable[[Sequence[Bucket]], list[bytes]]
+    middle: Callable[[int], int] = lambda buckets: buckets // 2
+
+
+def _powers(shown: Sequence[Bucket]) -> list[bytes]:
+    return [b"%d" % bucket.value for bucket in shown]
+
+
+def _levels(shown: Sequence[Bucket]) -> list[bytes]:
+    return [_level(*bucket) for bucket in shown]
+
+
+def _level(low: int | None, high: int | None, value: int) -> bytes:
+    if low is None:
+        return b"< %d" % (value + 1)
+    return b">= %d" % low if high is None else b"%d" % value
+
+
+def _magnitudes(shown: Sequence[Bucket]) -> list[bytes]:
+    # Where no negative bucket is in sight the sign need not be spoken of.
+    about_zero = b"abs() < %d" if shown[0].value < 0 else b"< %d"
+    return [_magnitude(*bucket, about_zero) for bucket in shown]
+
+
+def _magnitude(low: int | None, high: int | None, value: int, about_zero: bytes) -> bytes:
+    if low is None or high is None:
+        return (b"<= %d" if low is None else b">= %d") % value
+    return about_zero % (high + 1) if not value and high else b"%d" % value
+
+
+CHARTS = {
+    "quantize": Chart(_powers),
+    "lquantize": Chart(_levels, lambda buckets: 1),
+    "llquantize": Chart(_magnitudes),
+}

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 
 from sonde.consume.events import Row, Table
 from sonde.consume.options import Options
-from sonde.consume.words import HISTOGRAMS, counts, scalar, zero_words
 from sonde.frontends.d.report.histogram import bar, labels_of, range_of
+from sonde.model.aggregating import HISTOGRAMS, number_of, zero_words
+from sonde.model.aggregation_words import counts
 from sonde.model.spec import AggregationSpec
 from sonde.typed import Any
 
@@ -48,7 +49,7 @@ def _bars(
     spec: AggregationSpec, factor: int, rows: Sequence[Row], names: Sequence[bytes], width: int, is_zoomed: bool
 ) -> Iterator[bytes]:
     """Values as bars: parts of their sum or, zoomed, of the largest."""
-    values = [scalar(spec.function, row.words[0] or zero_words(spec), factor) for row in rows]
+    values = [number_of(spec.function, row.words[0] or zero_words(spec), factor) for row in rows]
     sizes = [abs(value) for value in values]
     whole = max(sizes) if is_zoomed else sum(sizes)
     signs = any(value > 0 for value in values), any(value < 0 for value in values)

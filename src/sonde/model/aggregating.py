@@ -1,0 +1,141 @@
+"""The aggregating functions: a record of each, which all floors read.
+
+Of each function the table has what its value is made of, how values become one, what a value comes to, and what a
+picture draws of it. Values start at zero and only grow, one instance for each CPU, so that reading never loses a count.
+What belongs to one floor stands there, by the function's name: the code that adds to a value
+(`codegen/records/aggregations.py`), its prototype in D (`frontends/d/check/prototypes.py`), its value for Python
+programs (`library/aggregations.py`). `tests/unit/test_aggregating.py` holds that each is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from sonde.model import buckets
+from sonde.model.aggregation_words import (
+    ADDED,
+    GREATEST,
+    SQUARES_ADDED,
+    Merging,
+    Words,
+    all_counts,
+    average,
+    deviation,
+    greatest,
+    least,
+    only,
+    second,
+)
+from sonde.model.buckets import Bucket
+from sonde.model.spec import AggregationSpec
+from sonde.typed import NamedTuple
+
+
+class Drawn(NamedTuple):
+    """What a value counts for in a picture of stacks: a number, its name for the heading, and its unit for profiles."""
+
+    number: Callable[[Words], int]
+    heading: str
+    unit: str = ""
+
+
+class AggregatingFunction(NamedTuple):
+    """One function. `layout` says what the u64 words of a value are, `size` how many, by the function's parameters.
+
+    `number` is what a value comes to, divided by a normalization factor; None: the function makes a histogram, whose
+    `buckets` are those of the words, by the parameters. `is_signed`: formats take the number for a signed one.
+    `has_parameters` tells whether these may be the parameters of an aggregation that somebody else describes.
+    `may_be_zero`: all words may be zero though the aggregation was used; without keys it has a mark behind them.
+    """
+
+    name: str
+    layout: str
+    size: Callable[..., int]
+    merging: Merging
+    drawn: Drawn
+    number: Callable[[Words, int], int] | None = None
+    buckets: Callable[..., tuple[Bucket, ...]] | None = None
+    has_parameters: Callable[[Sequence[int]], bool] = lambda parameters: not parameters
+    may_be_zero: bool = False
+    is_signed: bool = True
+
+
+_ALL = (
+    AggregatingFunction("count", "n", lambda: 1, ADDED, Drawn(only, "count", "count"), only),
+    AggregatingFunction("sum", "the sum, signed", lambda: 1, ADDED, Drawn(only, "sum"), only, may_be_zero=True),
+    AggregatingFunction(
+        "avg", "n, sum", lambda: 2, ADDED, Drawn(second, "sum of the values of avg()"), average
+    ),
+    AggregatingFunction(
+        "stddev", "n, sum, low and high half of the sum of squares (128 bits)", lambda: 4, SQUARES_ADDED,
+        Drawn(second, "sum of the values of stddev()"), deviation, is_signed=False,
+    ),
+    AggregatingFunction(
+        "min", "n, INT64_MAX - smallest; over CPUs the greatest second word", lambda: 2, GREATEST,
+        Drawn(least, "min() of each whole stack"), least,
+    ),
+    AggregatingFunction(
+        "max", "n, greatest - INT64_MIN; over CPUs the greatest second word", lambda: 2, GREATEST,
+        Drawn(greatest, "max() of each whole stack"), greatest,
+    ),
+    AggregatingFunction(
+        "quantize", "127 buckets", lambda: buckets.QUANTIZE_BUCKETS, ADDED,
+        Drawn(all_counts, "values counted by quantize()", "count"), buckets=buckets.quantize_buckets, may_be_zero=True,
+    ),
+    AggregatingFunction(
+        "lquantize", "one below `base`, one for each level, one above", buckets.lquantize_size, ADDED,
+        Drawn(all_counts, "values counted by lquantize()", "count"), buckets=buckets.lquantize_buckets,
+        has_parameters=buckets.are_levels, may_be_zero=True,
+    ),
+    AggregatingFunction(
+        "llquantize", "see below", buckets.llquantize_size, ADDED,
+        Drawn(all_counts, "values counted by llquantize()", "count"), buckets=buckets.llquantize_buckets,
+        has_parameters=buckets.are_magnitudes, may_be_zero=True,
+    ),
+)  # fmt: skip
+
+FUNCTIONS = {each.name: each for each in _ALL}
+"""All by their names, as `Aggregation.function` and `AggregationSpec.function` have them."""
+
+HISTOGRAMS = tuple(each.name for each in _ALL if each.buckets is not None)
+
+
+def size_of(function: str, parameters: Sequence[int]) -> int:
+    """The u64 words of a value."""
+    return FUNCTIONS[function].size(*parameters)
+
+
+def element_size(function: str, parameters: Sequence[int], keys: int) -> int:
+    """The u64 words of an element of the map, for each CPU: those of a value and, perhaps, the mark of its use."""
+    return size_of(function, parameters) + has_mark(function, keys)
+
+
+def has_mark(function: str, keys: int) -> bool:
+    """Whether elements of an aggregation with so many keys have a word that says whether they were used."""
+    return not keys and FUNCTIONS[function].may_be_zero
+
+
+def merging_of(spec: AggregationSpec) -> Merging:
+    """How values of the aggregation become one."""
+    return FUNCTIONS[spec.function].merging
+
+
+def zero_words(spec: AggregationSpec) -> Words:
+    """The value of nothing."""
+    return (0,) * spec.words
+
+
+def buckets_of(spec: AggregationSpec) -> tuple[Bucket, ...]:
+    """The values that each word of a histogram counts, ascending. Raises ValueError for another function."""
+    made = FUNCTIONS[spec.function].buckets
+    if made is None:
+        raise ValueError(f"{spec.function}() makes no histogram")
+    return made(*spec.parameters)
+
+
+def number_of(function: str, words: Words, factor: int = 1) -> int:
+    """What a value has come to, divided by the normalization factor. Raises ValueError for a histogram."""
+    number = FUNCTIONS[function].number
+    if number is None:
+        raise ValueError(f"{function}() comes to no number")
+    return number(words, factor)
