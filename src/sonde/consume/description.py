@@ -1,101 +1,134 @@
-"""What a recording begins with: the parts of a `TracingSpec` that it takes to show it, as JSON.
-
-A named tuple is {"class": name, "values": [...]}, bytes are {"bytes": base64}, tuples are lists.
-"""
+"""What a recording begins with: the parts of a `TracingSpec` that it takes to show it, as JSON (`model/plain.py`)."""
 
 from __future__ import annotations
 
-import base64
 import json
 from collections.abc import Iterable
 
 from sonde.consume.options import Options
 from sonde.model import spec as specification
-from sonde.model.conversions import Conversion
+from sonde.model.plain import PlainError, from_plain, to_plain
 from sonde.model.probe import Internal, Probe
-from sonde.model.spec import SPECULATIONS, MapSpec, TracingSpec
-from sonde.typed import Any
+from sonde.model.spec import SPECULATIONS, AggregationSpec, MapSpec, RecordLayout, TracingSpec, TypeSpec
+from sonde.typed import Any, NamedTuple
 
-_CLASSES = {
-    one.__name__: one
-    for one in (
-        specification.Field, specification.TraceAction, specification.TracememAction, specification.PrintfAction,
-        specification.PrintAction, specification.PrintaAction, specification.ExitAction, specification.ClearAction,
-        specification.TruncAction,
-        specification.NormalizeAction, specification.SetOptionAction, specification.CommandAction,
-        specification.OtherAction, specification.PacketAction, specification.CaptureAction, specification.RecordLayout,
-        specification.AggregationSpec, Conversion, Probe, Internal, specification.TypeSpec, specification.MemberSpec,
-        MapSpec,
-    )
-}  # fmt: skip
+VERSION = 2
+
+_MOST_RINGS = 1 << 16
+
+_HIGHEST = {"aggsortkeypos": 1 << 16, "aggsortpos": 1 << 16, "printsize": 1 << 30, "stackindent": 1 << 12,
+            "strsize": 16 << 20}  # fmt: skip
+"""Of options that decide how much is shown; any number will do for the others."""
+
+_DAMAGE = ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError, PlainError
+"""What comes of JSON that is not as it should be."""
 
 
 class RawFileError(Exception):
     """The file is not a raw file of this format, or it is damaged."""
 
 
-def encode(value: Any) -> Any:
-    """A value of the spec as JSON: named tuples as {"class": name, "values": [...]}, bytes as {"bytes": base64}."""
-    if isinstance(value, tuple):
-        items = [encode(item) for item in value]
-        return {"class": type(value).__name__, "values": items} if hasattr(value, "_fields") else items
-    return {"bytes": base64.b64encode(value).decode()} if isinstance(value, bytes) else value
+class Shown(NamedTuple):
+    """An option that decides how something is shown, as `Options` has it."""
+
+    name: str
+    value: bool | int
 
 
-def decode(value: Any) -> Any:
-    """The value of that JSON. Raises KeyError, TypeError or ValueError for any that `encode` does not make."""
-    if isinstance(value, list):
-        return tuple(decode(item) for item in value)
-    if not isinstance(value, dict):
-        return value
-    if "bytes" in value:
-        return base64.b64decode(value["bytes"])
-    return _CLASSES[value["class"]](*decode(value["values"]))
+class Description(NamedTuple):
+    """A session with so many `rings`: what its records and aggregations are, and the options when it began. `maps` are
+    those that the consumer asks for."""
+
+    version: int
+    rings: int
+    options: tuple[Shown, ...]
+    records: tuple[RecordLayout, ...]
+    aggregations: tuple[AggregationSpec, ...]
+    strings: tuple[bytes, ...]
+    probes: tuple[Probe, ...]
+    types: tuple[TypeSpec, ...]
+    maps: tuple[MapSpec, ...]
+
+
+class Found(NamedTuple):
+    """Probes that were found while tracing, and the strings behind those that there were."""
+
+    strings: tuple[bytes, ...]
+    probes: tuple[Probe, ...]
 
 
 def describe(spec: TracingSpec, rings: int, options: Options) -> bytes:
     """The description of a session with so many rings, as a recording has it."""
-    probes = without_firings(spec.probes)
-    shown = tuple((name, getattr(options, name)) for name in Options.__slots__)
+    probes = _without_firings(spec.probes)
+    shown = tuple(Shown(name, getattr(options, name)) for name in Options.__slots__)
     maps = tuple(each for each in spec.maps if each.name in (SPECULATIONS, specification.WAITING))
-    parts = (spec.records, spec.aggregations, spec.strings, probes, rings, shown, spec.types, maps)
-    return json.dumps([encode(part) for part in parts]).encode()
+    described = Description(
+        VERSION, rings, shown, spec.records, spec.aggregations, spec.strings, probes, spec.types, maps
+    )
+    return json.dumps(to_plain(described)).encode()
 
 
-def without_firings(probes: Iterable[Probe]) -> tuple[Probe, ...]:
+def describe_found(strings: Iterable[bytes], probes: Iterable[Probe]) -> bytes:
+    """The same of what was found while tracing."""
+    return json.dumps(to_plain(Found(tuple(strings), _without_firings(probes)))).encode()
+
+
+def _without_firings(probes: Iterable[Probe]) -> tuple[Probe, ...]:
     """How a probe is fired does not matter any more, and what it says may be private."""
     return tuple(probe._replace(firing=Internal("")) for probe in probes)
 
 
-def found_probes(payload: bytes) -> tuple[tuple[bytes, ...], tuple[Probe, ...]]:
-    """The strings and probes that were found while tracing. Raises RawFileError."""
-    from sonde.model.plain import PlainError, from_plain, to_plain
-
-    try:
-        strings, probes = decode(json.loads(payload))
-        probes = tuple(from_plain(Probe, to_plain(each)) for each in probes)
-        if not all(isinstance(each, bytes) for each in strings):
-            raise TypeError("a string that is none")
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError, PlainError) as error:
-        raise RawFileError(f"the probes that were found while tracing are damaged: {error}") from None
-    return tuple(strings), probes
-
-
-def checked(spec: TracingSpec) -> TracingSpec:
-    """The same, if every value in it is of the kind that it should be and in its bounds: code is generated of it.
-
-    Raises RawFileError.
-    """
-    from sonde.model.plain import PlainError, from_plain, to_plain
+def described(payload: bytes) -> tuple[TracingSpec, int, Options]:
+    """The spec, the number of rings and the options. Every value is of the kind that it should be and in its bounds:
+    code is generated of it. Raises RawFileError."""
     from sonde.model.specfile import SpecFileError, check_layouts
 
+    found: Description = _read(Description, payload, "the description is damaged")
+    if not 0 <= found.rings <= _MOST_RINGS:
+        raise RawFileError("the description is damaged: the number of rings")
+    spec = TracingSpec(
+        found.maps, (), found.records, found.aggregations, found.strings, found.probes, types=found.types
+    )
     try:
-        found: TracingSpec = from_plain(TracingSpec, to_plain(spec))
-        check_layouts(found)
+        check_layouts(spec)
     except SpecFileError as error:
         raise RawFileError(str(error)) from None
-    except PlainError as error:
-        raise RawFileError(f"the description is damaged: {error}") from None
-    except (ValueError, LookupError, TypeError, AttributeError, StopIteration, RecursionError) as error:
+    except _DAMAGE as error:
         raise RawFileError(f"the description is damaged: {error or 'a value that does not fit'}") from None
+    return spec, found.rings, _options(found.options)
+
+
+def found_probes(payload: bytes) -> Found:
+    """The strings and probes that were found while tracing. Raises RawFileError."""
+    found: Found = _read(Found, payload, "the probes that were found while tracing are damaged")
     return found
+
+
+def _read(kind: type, payload: bytes, otherwise: str) -> Any:
+    try:
+        data = json.loads(payload)
+        if isinstance(data, list):
+            from sonde.consume.first_descriptions import upgraded  # few files are so old
+
+            data = upgraded(kind.__name__, data)
+        _require_known(data)
+        return from_plain(kind, data)
+    except _DAMAGE as error:
+        raise RawFileError(f"{otherwise}: {error}") from None
+
+
+def _require_known(data: Any) -> None:
+    """Only the whole has a version, not what is found later."""
+    version = data.get("version") if isinstance(data, dict) else VERSION
+    if isinstance(version, int) and version != VERSION:
+        raise RawFileError(f"its description is of version {version}, which this sonde does not know")
+
+
+def _options(shown: Iterable[Shown]) -> Options:
+    options = Options()
+    for name, value in shown:
+        is_kind = name in Options.__slots__ and type(value) is type(getattr(options, name))
+        if not is_kind or not 0 <= value <= _HIGHEST.get(name, value):
+            raise RawFileError(f"the description is damaged: option {name}")
+        setattr(options, name, value)
+    return options

@@ -19,7 +19,7 @@ import struct
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 
-from sonde.consume.description import RawFileError, checked, decode, describe, encode, found_probes, without_firings
+from sonde.consume.description import RawFileError, describe, describe_found, described, found_probes
 from sonde.consume.options import Options
 from sonde.consume.runs import record_size
 from sonde.engines.base import ProcessEvents, Ring, SiteOfFile, Tracing
@@ -37,14 +37,10 @@ _BLOCK = struct.Struct("<II")
 Block: TypeAlias = "tuple[int, bytes]"
 """Its kind and content."""
 _SIZE = struct.Struct("<I")
-_MOST_RINGS = 1 << 16
 _LARGEST = {_DESCRIPTION: 64 << 20, _RING: 256 << 20, _MAP: 1 << 30, _FOUND: 64 << 20}
 """Bytes of a block of each kind; what is read of a ring at once is divided where there is more."""
 _PORTION = 64 << 20
 
-_HIGHEST = {"aggsortkeypos": 1 << 16, "aggsortpos": 1 << 16, "printsize": 1 << 30, "stackindent": 1 << 12,
-            "strsize": 16 << 20}  # fmt: skip
-"""Of options that decide how much is shown; any number will do for the others."""
 _LAST = (specification.PACKET_LOSSES, specification.WAITING)
 """Maps that are read when all else is over, by whoever asks."""
 
@@ -116,7 +112,7 @@ class Recorder:
 
     def learn(self, strings: Sequence[bytes], probes: Sequence[Probe]) -> None:
         """Keep the names of probes that were found while tracing, and the strings that they have added."""
-        self.block(_FOUND, json.dumps([encode(tuple(strings)), encode(without_firings(probes))]).encode())
+        self.block(_FOUND, describe_found(strings, probes))
 
     def process_events(self) -> ProcessEvents | None:
         return self._tracing.process_events()
@@ -209,19 +205,7 @@ class Replay:
         kind, payload = self._take()
         if kind != _DESCRIPTION:
             raise RawFileError("the description is missing")
-        try:
-            records, aggregations, strings, probes, rings, shown, types, maps = decode(json.loads(payload))
-            self.options = Options()
-            for name, value in shown:
-                is_kind = type(value) is type(getattr(self.options, name))
-                if not is_kind or not 0 <= value <= _HIGHEST.get(name, value):
-                    raise RawFileError(f"the description is damaged: option {name}")
-                setattr(self.options, name, value)
-        except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-            raise RawFileError(f"the description is damaged: {error}") from None
-        if not (type(rings) is int and 0 <= rings <= _MOST_RINGS):
-            raise RawFileError("the description is damaged: the number of rings")
-        spec = checked(TracingSpec(maps, (), records, aggregations, strings, probes, types=types))
+        spec, rings, self.options = described(payload)
         self._strings = list(spec.strings)
         # Those that a program waited for were found later on.
         self.spec = spec._replace(strings=self._strings)  # type: ignore[arg-type]

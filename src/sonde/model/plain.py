@@ -6,7 +6,6 @@ several classes, `is` names the one. bytes are hexadecimal digits, a list of pie
 
 from __future__ import annotations
 
-import ast
 import sys
 from collections.abc import Callable
 
@@ -14,7 +13,8 @@ from sonde.typed import Any
 
 _SCALARS = {"int": int, "str": str, "bool": bool}
 _PIECE = 8
-_TAG = "is"
+TAG = "is"
+"""What names the class of an object where there are several."""
 
 
 class PlainError(Exception):
@@ -67,7 +67,7 @@ def _class_codec(kind: type) -> _Codec:
 
 def _complete(codec: _Codec, kind: Any) -> None:
     names = vars(sys.modules[kind.__module__])
-    fields = {name: _codec_of(ast.parse(text, mode="eval").body, names) for name, text in kind.__annotations__.items()}
+    fields = {name: _codec_of(text, names) for name, text in kind.__annotations__.items()}
     defaults = kind._field_defaults
 
     def write(value: Any) -> Any:
@@ -88,25 +88,30 @@ def _complete(codec: _Codec, kind: Any) -> None:
     codec.write, codec.read = write, read
 
 
-def _codec_of(node: ast.expr, names: dict[str, Any]) -> _Codec:
-    """For an annotation."""
-    if isinstance(node, ast.Name):
-        return _named(node.id, names)
-    if isinstance(node, ast.Constant):
-        return _none()
-    if isinstance(node, ast.BinOp):
-        return _either([_codec_of(each, names) for each in _alternatives(node)])
-    assert isinstance(node, ast.Subscript)
-    items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-    if isinstance(items[-1], ast.Constant) and items[-1].value is Ellipsis:
+def _codec_of(annotation: str, names: dict[str, Any]) -> _Codec:
+    """For the text of an annotation: names, tuple[...] and alternatives."""
+    kinds = _parts(annotation, "|")
+    if len(kinds) > 1:
+        return _either([_codec_of(each, names) for each in kinds])
+    (kind,) = kinds
+    if not kind.endswith("]"):
+        return _none() if kind == "None" else _named(kind, names)
+    items = _parts(kind.removeprefix("tuple[").removesuffix("]"), ",")
+    if items[-1] == "...":
         return _sequence(_codec_of(items[0], names))
     return _fixed([_codec_of(each, names) for each in items])
 
 
-def _alternatives(node: ast.expr) -> list[ast.expr]:
-    if isinstance(node, ast.BinOp):
-        return [*_alternatives(node.left), *_alternatives(node.right)]
-    return [node]
+def _parts(annotation: str, sign: str) -> list[str]:
+    """The text between the signs that are in no brackets."""
+    found, depth = [""], 0
+    for character in annotation:
+        depth += (character == "[") - (character == "]")
+        if character == sign and not depth:
+            found.append("")
+        else:
+            found[-1] += character
+    return [each.strip() for each in found]
 
 
 def _named(name: str, names: dict[str, Any]) -> _Codec:
@@ -208,12 +213,12 @@ def _one_of(classes: tuple[Any, ...]) -> _Codec:
     known = {kind.__name__: kind for kind in classes}
 
     def write(value: Any) -> Any:
-        return {_TAG: type(value).__name__, **_class_codec(type(value)).write(value)}
+        return {TAG: type(value).__name__, **_class_codec(type(value)).write(value)}
 
     def read(data: Any, where: str) -> Any:
-        if not isinstance(data, dict) or not isinstance(data.get(_TAG), str) or data[_TAG] not in known:
+        if not isinstance(data, dict) or not isinstance(data.get(TAG), str) or data[TAG] not in known:
             raise PlainError(f"{where} is none of {', '.join(known)}")
-        rest = {name: value for name, value in data.items() if name != _TAG}
-        return _class_codec(known[data[_TAG]]).read(rest, where)
+        rest = {name: value for name, value in data.items() if name != TAG}
+        return _class_codec(known[data[TAG]]).read(rest, where)
 
     return _Codec(write, read, lambda value: type(value) in classes)
