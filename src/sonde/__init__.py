@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from sonde.library.declarations import declarations as declarations
     from sonde.library.declarations import kernel_function as kernel_function
     from sonde.library.errors import CompileError as CompileError
+    from sonde.library.errors import DestructiveError as DestructiveError
     from sonde.library.errors import Error as Error
     from sonde.library.errors import NotPermittedError as NotPermittedError
     from sonde.library.errors import ScriptError as ScriptError
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from sonde.library.listing import probes as probes
     from sonde.library.loading import load as load
     from sonde.library.objects import Object as Object
+    from sonde.library.outputs import Files as Files
     from sonde.library.recordings import Recording as Recording
     from sonde.library.recordings import read as read
     from sonde.library.run import Run as Run
@@ -72,12 +74,13 @@ _NAMES = {
     "aggregations": ("LiveAggregation",),
     "capabilities": ("Capability", "capabilities"),
     "declarations": ("KernelFunction", "declarations", "kernel_function"),
-    "errors": ("CompileError", "Error", "NotPermittedError", "ScriptError", "TracingError"),
+    "errors": ("CompileError", "DestructiveError", "Error", "NotPermittedError", "ScriptError", "TracingError"),
     "events": ("Aggregation", "Event", "Exit", "Loss", "Message", "ProbeError", "ProbeName", "Record", "Text"),
     "frames": ("Frame", "Stack"),
     "histograms": ("Bucket", "LinearQuantize", "LogLinearQuantize", "Quantize"),
     "listing": ("ListedProbe", "ProbeArgument", "probes"),
     "objects": ("Object",),
+    "outputs": ("Files",),
     "recordings": ("Recording", "read"),
     "run": ("Run",),
     "scalars": ("Average", "Count", "Deviation", "Maximum", "Minimum", "Sum"),

@@ -2,8 +2,8 @@
 
 import pytest
 
-from sonde.cli.errors import engine_error
 from sonde.frontends.d.programs.mistakes import compile_error
+from sonde.library.errors import engine_error
 from sonde.model.errors import AbortedError, DError, EngineError, Position
 
 TEXT = 'BEGIN /x > 1/ { printf("}/{"); /* } */ y; } END { z }'
@@ -66,8 +66,8 @@ def test_a_place_that_is_not_there_does_no_harm(position):
 def test_a_refused_program_shows_the_line_of_d_and_the_log():
     error = engine_error(EngineError("the kernel refuses it", "1: r0\nbad", "a.d:7"))
     assert error.text == "could not enable tracing: the kernel refuses it"
-    assert "a.d:7" in error.hint
-    assert error.hint.endswith("1: r0\nbad")
+    assert "a.d:7" in error.remedy
+    assert error.remedy.endswith("1: r0\nbad")
 
 
 def test_what_ends_tracing_did_not_keep_it_from_beginning():

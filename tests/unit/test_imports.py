@@ -42,8 +42,9 @@ ALLOWED = {
         "machine", "objects", "providers", "report", "resources", "runtime", "symbols",
     },
     "library": {
-        "model", "bpf", "codegen", "consume", "engines", "everywhere", "formats", "frontends", "machine", "objects",
-        "launch", "private_files", "providers", "recording", "report", "runtime", "session", "symbols",
+        "model", "bpf", "captures", "codegen", "consume", "engines", "everywhere", "formats", "frontends", "machine",
+        "objects", "launch", "pictures", "private_files", "providers", "recording", "report", "runtime", "session",
+        "symbols",
     },
 }  # fmt: skip
 """For each package or folder of one what it may import besides itself; only the command line may import everything."""

@@ -7,12 +7,12 @@ from sonde.arch.x86_64 import registers as r
 from sonde.arch.x86_64.convention import Parameter
 from sonde.bpf import programs
 from sonde.bpf.btf_writer import INT_SIGNED, BtfBuilder, Member
-from sonde.cli.attachments import attachments
 from sonde.codegen.basis.settings import Settings
 from sonde.codegen.compiler import Compilation
 from sonde.frontends.d.check.checker import compile_sources
 from sonde.frontends.d.check.options import CheckOptions
 from sonde.frontends.d.source import Source
+from sonde.library.attachments import attachments
 from sonde.model import types
 from sonde.model.errors import DError
 from sonde.model.probe import KernelFunction

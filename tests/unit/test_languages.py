@@ -22,9 +22,10 @@ def test_another_language_is_an_entry(monkeypatch):
 
     class Backwards:
         @staticmethod
-        def check(text, is_file, options, catalog, arguments, target):
-            asked.append((text, is_file, arguments))
-            return front_end("d").check(text[::-1], is_file, options, catalog, arguments, target)
+        def check(programs, options, catalog, arguments, target, name):
+            asked.append((*programs, arguments))
+            forwards = [(kind, text[::-1]) for kind, text in programs]
+            return front_end("d").check(forwards, options, catalog, arguments, target, name)
 
     monkeypatch.setitem(languages.LANGUAGES, "backwards", "sonde.frontends.d.programs.front_end")
     monkeypatch.setattr(
@@ -32,7 +33,7 @@ def test_another_language_is_an_entry(monkeypatch):
     )
     forwards = "BEGIN { exit(3); }"
     script = sonde.compile(forwards[::-1], "backwards", arguments=[])
-    assert asked == [(forwards[::-1], False, ())]
+    assert asked == [(("text", forwards[::-1]), ())]
     assert script.spec == sonde.compile(forwards).spec
 
 

@@ -5,13 +5,13 @@ from compiled import TARGET, calls, code, compilation, spec
 
 from sonde.bpf import instructions as bpf
 from sonde.bpf import maps
-from sonde.cli.transports import transports
 from sonde.codegen.basis.outputs import AUTO, LARGEST_RECORD, MIXED, PERF, RINGBUF, chosen
 from sonde.codegen.basis.settings import Settings
 from sonde.codegen.compiler import Compilation
 from sonde.frontends.d.check.checker import compile_sources
 from sonde.frontends.d.check.options import CheckOptions
 from sonde.frontends.d.source import Source
+from sonde.library.transports import transports
 from sonde.model.errors import DError
 from sonde.model.spec import PERF_RINGS, WRITING
 from sonde.session.registry import Registry

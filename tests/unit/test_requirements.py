@@ -7,11 +7,11 @@ import pytest
 
 from sonde.bpf import maps, programs
 from sonde.bpf.helpers import NUMBERS
-from sonde.cli.errors import without_btf
 from sonde.engines.kernel import commands, features, requirements, tracing
 from sonde.engines.kernel.commands import Code
 from sonde.engines.kernel.maps import create
 from sonde.engines.kernel.refusals import refusal
+from sonde.library.compiling import without_btf
 from sonde.model.errors import EngineError, ProgramError
 from sonde.model.spec import MapSpec, ProgramSpec, TracingSpec
 
@@ -130,8 +130,7 @@ def test_versions_are_those_that_doctor_tells():
 @pytest.mark.parametrize(("btf", "exists", "told"), [(None, False, True), (None, True, False), ("there", False, False)])
 def test_a_kernel_without_types(monkeypatch, btf, exists, told):
     monkeypatch.setattr(os.path, "exists", lambda _: exists)
-    with pytest.raises(ProgramError) as raised, without_btf(btf):
-        raise ProgramError("no struct", "somewhere")
-    assert raised.value.text == "no struct"
-    assert raised.value.hint.startswith("somewhere")
-    assert ("CONFIG_DEBUG_INFO_BTF" in raised.value.hint) == told
+    error = without_btf(ProgramError("no struct", "somewhere"), btf)
+    assert error.text == "no struct"
+    assert error.hint.startswith("somewhere")
+    assert ("CONFIG_DEBUG_INFO_BTF" in error.hint) == told

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from sonde.cli.messages import UsageError, ValueOfOptionError
-from sonde.typed import NamedTuple
+from sonde.library import NamedTuple
 
 _SPECIFIERS = {"n": "name", "P": "provider", "m": "module", "f": "function", "i": "identifier", "s": "file"}
 _SETTINGS = {

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from sonde.cli.messages import FatalError, Messages
-from sonde.model.options import OptionTable
-from sonde.session.traced import Traced
+from sonde.library.settings import OptionTable
 
 _BY_SIGNAL = 128
 """What shells add to the number of the signal that has ended a command."""
@@ -19,12 +18,12 @@ def require_command(commands: Sequence[str], options: OptionTable) -> None:
         raise FatalError("option exit=command without a command", hint="start one with -c")
 
 
-def status_of(status: int, traced: Sequence[Traced], options: OptionTable, messages: Messages) -> int:
+def status_of(status: int, ended: Mapping[int, int | None], options: OptionTable, messages: Messages) -> int:
     """The exit status: `status`, that of the program, or with -xexit=command the first command's, if it has ended.
+    `ended` are the statuses of processes by their numbers, None for those that go on.
 
     A command that has failed is told of, unless quietly.
     """
-    ended = {each.pid: each.collect() for each in traced}
     for pid, found in ended.items():
         if found and not options.on("quiet"):
             # DTrace's words, but for commands that have ended as they should.

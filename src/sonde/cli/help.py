@@ -10,7 +10,7 @@ from sonde.cli.manual.commands import ALL, OTHERS, command
 from sonde.cli.manual.tracing import TRACING
 from sonde.cli.messages import UsageError
 from sonde.cli.output import show
-from sonde.model.options import names
+from sonde.library.settings import names
 
 
 def show_manual(words: Sequence[str], program: str) -> int:

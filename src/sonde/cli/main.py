@@ -10,9 +10,8 @@ from collections.abc import Sequence
 from sonde.cli.arguments import LONG_OPTIONS, Arguments, parse
 from sonde.cli.messages import FatalError, Messages, UsageError, ValueOfOptionError, refused
 from sonde.cli.output import show
-from sonde.launch import open_nothing
-from sonde.model.errors import ProgramError
-from sonde.session.errors import SessionError
+from sonde.library import open_nothing
+from sonde.library.errors import Error, as_errors
 
 # What a command does not need it does not import: the start of a one-liner is short because of that. So the modules
 # that trace, list, explain or show are imported where the command line has asked for them.
@@ -35,13 +34,14 @@ def main(words: Sequence[str] | None = None) -> int:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     messages = Messages(os.path.basename(name) or "sonde")
     try:
-        return _command(rest, messages)
+        with as_errors():
+            return _command(rest, messages)
     except UsageError as error:
         _tell_usage(error, rest, messages)
         return error.status
     except FatalError as error:
         return _failure(error, messages)
-    except (SessionError, ProgramError) as error:
+    except Error as error:
         return _failure(refused(error), messages)
     except OSError as error:
         # What the parts do not explain themselves: an output that takes no more, a file of the system not there.

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 
-from sonde.model.errors import ProgramError
-from sonde.session.errors import NotPermittedError, SessionError
-from sonde.visible import single_line, visible, visible_lines
+from sonde.library import single_line, visible, visible_lines
+from sonde.library.errors import CompileError, DestructiveError, Error, NotPermittedError
 
 
 class FatalError(Exception):
@@ -41,11 +40,12 @@ class ValueOfOptionError(FatalError):
         super().__init__(text, 2, hint)
 
 
-def refused(error: SessionError | ProgramError) -> FatalError:
-    """Why tracing does not begin, as the end of the command."""
-    if isinstance(error, ProgramError):
-        return FatalError(error.text, 1, error.hint, error.has_lines, error.brief)
-    return FatalError(error.text, 2 if isinstance(error, NotPermittedError) else 1, error.hint)
+def refused(error: Error) -> FatalError:
+    """What the library could not do, as the end of the command."""
+    if isinstance(error, CompileError):
+        return FatalError(error.full, 1, error.remedy, error.has_lines, error.text)
+    is_of_user = isinstance(error, NotPermittedError) and not isinstance(error, DestructiveError)
+    return FatalError(error.text, 2 if is_of_user else 1, error.remedy)
 
 
 class Messages:

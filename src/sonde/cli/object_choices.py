@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sonde.cli.arguments import Arguments
 from sonde.cli.messages import UsageError
-from sonde.model.options import OptionTable
-from sonde.objects.choices import Choices, Words, given_choices
+from sonde.library.settings import OptionTable
+
+KINDS = ("map", "program", "attach", "record")
 
 
-def choices(arguments: Arguments, options: OptionTable, target: int | None) -> Choices:
-    """What is chosen; `target` is the process that $target stands for. Raises ObjectError."""
-    chosen = [arguments.chosen(each) for each in ("map", "program", "attach", "record")]
-    return given_choices(Words(options.texts("define"), *chosen), target)
+def chosen(arguments: Arguments, options: OptionTable) -> list[Sequence[str]]:
+    """The values of -D and of the options of these kinds, in their order."""
+    return [options.texts("define"), *(arguments.chosen(each) for each in KINDS)]
 
 
 def refuse_choices(arguments: Arguments) -> None:

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 
 from sonde.cli.arguments import Arguments, ProgramText
 from sonde.cli.messages import FatalError
-from sonde.untrusted import read_start
 
 COMMANDS = ("doctor", "raw", "record", "read", "verify", "vars", "help", "completion")
 
@@ -78,10 +77,9 @@ def _is_script(word: str) -> bool:
 
 def _beginning(path: str) -> bytes:
     """Two bytes of a file, none of anything else."""
-    try:
-        return read_start(path, 2)
-    except OSError:
-        return b""
+    from sonde.library.loading import beginning_of  # options name most programs
+
+    return beginning_of(path, 2)
 
 
 def _is_program(word: str) -> bool:

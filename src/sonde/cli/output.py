@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 
-from sonde.report.output import write_all
-from sonde.visible import visible_lines
+from sonde.library import visible_lines, write_all
 
 
 def show(text: str, descriptor: int = 1) -> None:

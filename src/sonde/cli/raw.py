@@ -22,13 +22,13 @@ def show_file(words: Sequence[str], messages: Messages) -> int:
         text = "raw makes no pictures: the names of what has run are known only while it is traced"
         raise FatalError(text, hint="give --flame, --heatmap and the like to the command that traces")
     from sonde.cli.acting import act_of
-    from sonde.cli.run import capture_file, is_capture, opened, require_written
     from sonde.cli.settings import option_table
     from sonde.cli.showing import bounded_memory, conclude
     from sonde.consume.description import RawFileError
     from sonde.consume.raw import RawBlocks, Replay
+    from sonde.library.outputs import capture_file, is_capture, opened, require_written
     from sonde.session.names import Names
-    from sonde.session.tracing import show_recorded
+    from sonde.session.replaying import show_recorded
 
     path = arguments.operands[0]
     options = option_table(arguments)

@@ -68,12 +68,12 @@ def _require_trusted(path: str, descriptor: int) -> None:
 
 def _show(path: str, arguments: Arguments, options: OptionTable, names: SystemSymbolizer, messages: Messages) -> int:
     from sonde.cli.acting import act_of
-    from sonde.cli.run import capture_file, is_capture, opened, require_written
     from sonde.cli.showing import bounded_memory, conclude
     from sonde.consume.raw import Replay
+    from sonde.library.outputs import capture_file, is_capture, opened, require_written
     from sonde.recording.passed import Passed
     from sonde.recording.reading import RecordedFile
-    from sonde.session.tracing import show_recorded
+    from sonde.session.replaying import show_recorded
 
     plain = None if is_capture(arguments.output) else arguments.output
     captures = arguments.output if plain is None else None

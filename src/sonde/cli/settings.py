@@ -6,8 +6,7 @@ import os
 
 from sonde.cli.arguments import Arguments
 from sonde.cli.messages import FatalError, ValueOfOptionError
-from sonde.frontends.d.programs.attributes import check_attributes
-from sonde.model.options import OptionError, OptionTable, from_environment, similar, value_wanted
+from sonde.library.settings import OptionRefusedError, OptionTable, from_environment, set_option
 
 _SHORT = len("-b")
 """Options of one letter are told with their value, those of -x without it, as in DTrace."""
@@ -20,27 +19,23 @@ def option_table(arguments: Arguments) -> OptionTable:
     settings += arguments.settings
     for given, name, text in settings:
         try:
-            options.set(name, text)
-            check_attributes(name, text)
-        except OptionError as error:
+            set_option(options, name, text)
+        except OptionRefusedError as error:
             named = f"{given} {text}" if len(given) == _SHORT and text else given
-            what, hint = f"failed to set {named}: {error}", _option_hint(given, name, text)
+            what, hint = f"failed to set {named}: {error.reason}", _option_hint(given, error)
             if given.startswith("DTRACE_OPT_"):
                 raise FatalError(what, hint=hint) from None
             raise ValueOfOptionError(what, hint) from None
     return options
 
 
-def _option_hint(given: str, name: str, text: str | None) -> str:
+def _option_hint(given: str, error: OptionRefusedError) -> str:
     """For a name, those spelled nearly so; for a value, what the option takes, and the value that may be meant."""
-    close = similar(name)
+    close = error.similar()
     if close:
-        value = "" if text is None else f"={text}"
+        value = "" if error.value is None else f"={error.value}"
         return f"did you mean {' or '.join(close)}?\nhelp: write -x {close[0]}{value}"
-    try:
-        wanted, right = value_wanted(name, text or "")
-    except OptionError:
-        return ""
+    wanted, right = error.wanted()
     sign = "=" if given.startswith(("-x", "DTRACE")) else " "
     forms = " or ".join(f"{given}{sign}{each}" for each in right)
     return "\n".join(filter(None, (wanted, f"help: write {forms}" if right else "")))

@@ -11,7 +11,7 @@ import os
 import signal
 import sys
 
-from sonde.typed import NoReturn
+from sonde.library import NoReturn
 
 if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
     signal.signal(signal.SIGINT, signal.SIG_DFL)

@@ -1,16 +1,11 @@
-"""Tracing: the engine chosen, the processes of -c and -p held, then the programs compiled and run.
-
-The compiler is imported when the processes are there: what makes them is small then, so they and the guardian come
-sooner, and get ready on a CPU of their own meanwhile.
-"""
+"""Tracing: the engine chosen, the processes of -c and -p held, then the programs compiled and run."""
 
 from __future__ import annotations
 
 from sonde.cli.arguments import Arguments
 from sonde.cli.messages import FatalError, Messages
-from sonde.model.options import OptionTable
-from sonde.session.engines import choose
-from sonde.session.processes import processes
+from sonde.library.holding import chosen_engine, holding
+from sonde.library.settings import OptionTable
 
 
 def trace(arguments: Arguments, options: OptionTable, messages: Messages) -> int:
@@ -22,11 +17,12 @@ def trace(arguments: Arguments, options: OptionTable, messages: Messages) -> int
         _require_own_kernel(arguments)
     if arguments.save and (arguments.commands or arguments.pids):
         raise FatalError("-c and -p are for running: give them with --spec")
-    engine = choose(options, messages.error, only_compiles)
-    with processes(arguments.commands, arguments.process_numbers(), options, engine, messages.error) as traced:
+    engine = chosen_engine(options, messages.error, only_compiles)
+    with holding(engine, arguments.commands, arguments.process_numbers(), options, messages.error) as held:
+        # The compiler comes when the processes are there (library.holding).
         from sonde.cli.tracing import trace_processes
 
-        return trace_processes(arguments, options, messages, engine, traced, only_compiles)
+        return trace_processes(arguments, options, messages, held, only_compiles)
 
 
 def _nothing(arguments: Arguments, only_compiles: bool) -> int:

@@ -8,13 +8,11 @@ from sonde.bpf.disassembler import disassemble
 from sonde.bpf.instructions import decode
 from sonde.bpf.programs import NAMES
 from sonde.cli.arguments import Arguments, ProgramText, parse
-from sonde.cli.errors import without_btf
 from sonde.cli.messages import FatalError, Messages, UsageError
-from sonde.cli.object_choices import choices, refuse_choices
+from sonde.cli.object_choices import chosen, refuse_choices
 from sonde.cli.output import show
 from sonde.cli.settings import option_table
-from sonde.cli.tracing import generate
-from sonde.frontends.d.programs.compiling import compile_programs, macros, read
+from sonde.library.compiling import For, compiled
 from sonde.model.errors import EngineError
 from sonde.model.options import OptionTable
 from sonde.model.spec import MapSpec, ProgramSpec, TracingSpec
@@ -22,9 +20,8 @@ from sonde.runtime.programs.verification import verify_here
 from sonde.runtime.verifier.merging import Merged
 from sonde.runtime.verifier.verify import Refusal, Verified, verify
 from sonde.session.engines import EMBEDDED, KERNEL
-from sonde.session.kernels import registry_of
 from sonde.session.permission import refusal
-from sonde.untrusted import open_file, read_regular
+from sonde.untrusted import open_file
 
 
 def verify_file(words: Sequence[str], messages: Messages) -> int:
@@ -62,27 +59,15 @@ def _is_object(path: str) -> bool:
 
 
 def _of_object(path: str, arguments: Arguments, options: OptionTable) -> TracingSpec:
-    """An object's programs as they would be loaded into this kernel. Raises FatalError."""
-    # What other programs do without.
-    from sonde.objects.errors import ObjectError
-    from sonde.objects.front_end import loadable
-    from sonde.objects.reading import LARGEST, read_object
-    from sonde.objects.running_kernel import RunningKernel
+    """An object's programs as they would be loaded into this kernel. Raises the library's Error."""
+    from sonde.library.bpf_object import Words, load_words  # what other programs do without
 
-    try:
-        chosen = choices(arguments, options, None)
-        return loadable(read_object(read_regular(path, LARGEST)), RunningKernel(), chosen).spec
-    except ObjectError as error:
-        raise FatalError(f"{path} cannot be loaded: {error.text}", hint=error.hint) from None
+    return load_words(path, Words(*chosen(arguments, options))).spec
 
 
 def _compile(arguments: Arguments, options: OptionTable, engine: str, messages: Messages) -> TracingSpec:
-    registry = registry_of(engine, arguments.btf, arguments.save is not None)
-    given = [read(*each, options) for each in arguments.programs]
-    with without_btf(arguments.btf):
-        variables = macros(arguments.operands, 0, options)
-        compiled = compile_programs(given, options, registry, variables, messages.program)
-        _, spec = generate(compiled, options, registry, engine)
+    wanted = For(engine, arguments.btf, arguments.save is not None, 0)
+    spec = compiled("d", arguments.programs, options, arguments.operands, wanted, messages.program).spec
     if not spec.programs:
         raise FatalError("no probes matched")
     return spec

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Set
 
 from sonde import __version__
-from sonde.model.options import LANGUAGE_VERSION
+from sonde.library.settings import LANGUAGE_VERSION
 
 
 def version(program: str, flags: Set[str]) -> str:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+
+from sonde.model.options import OptionTable
+
 
 class Options:
     """The dynamic options, read each time they are needed: setopt() may change them while tracing.
@@ -53,3 +57,30 @@ class Options:
         self.stackindent = 14
         self.strsize = 256
         self.testing = False
+
+
+_SWITCHES = (
+    "agghist",
+    "aggpack",
+    "aggpercpu",
+    "aggsortkey",
+    "aggsortrev",
+    "aggzoom",
+    "droptags",
+    "flowindent",
+    "inlines",
+    "noresolve",
+    "quiet",
+    "rawbytes",
+)
+_NUMBERS = ("aggrate", "aggsortkeypos", "aggsortpos", "printsize", "stackindent", "strsize")
+
+
+def display_options(options: OptionTable, shown: Options) -> Options:
+    """Bring the run-time options up to date with the table."""
+    for name in filter(options.is_set, _SWITCHES):
+        setattr(shown, name, options.on(name))
+    for name in filter(options.is_set, _NUMBERS):
+        setattr(shown, name, options.number(name, 0))
+    shown.testing = "_DTRACE_TESTING" in os.environ
+    return shown

@@ -5,24 +5,54 @@ A language is a folder beside `d/` and an entry here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
 
 from sonde.model.catalog import Catalog
 from sonde.model.errors import DError, ProgramError
 from sonde.model.options import OptionTable
-from sonde.model.program import Program
-from sonde.typed import NamedTuple, Protocol, cast
+from sonde.model.program import Clause, Program
+from sonde.typed import Any, NamedTuple, Protocol, cast
+
+
+class ProgramText(NamedTuple):
+    """One program of a session. `kind`: a whole `text`; a `file`, whose path it is; or, as D has them on its command
+    line, the name that a lone probe description ends with (`name`, `function`, `module`, `provider`, `identifier`)."""
+
+    kind: str
+    text: str
+
+
+class Part(NamedTuple):
+    """What became of one program: how messages call it, and its clauses."""
+
+    title: str
+    clauses: tuple[Clause, ...]
+
+
+class Remark(NamedTuple):
+    """What compiles and may mean something else than its writer thinks: one line, and below it what helps."""
+
+    text: str
+    remedy: str
 
 
 class Checked(NamedTuple):
-    """A program whose names are resolved and whose types are known; the lines of its sources by file, None for a text;
-    whether it does more to the system than look at it; and what puts a mistake that is found later into words."""
+    """Programs whose names are resolved and whose types are known, as one; the lines of their sources by file, None for
+    a text; whether they do more to the system than look at it; and what puts a mistake that is found later into words.
+
+    `remarks` and `warnings` are found when they are asked for: of its letters, of what it does; these are told whether
+    there are processes that $target may mean. `own` is what a front end's own tools take.
+    """
 
     program: Program
+    parts: tuple[Part, ...]
     lines: dict[str | None, list[str]]
     is_destructive: bool
     explain: Callable[[DError], ProgramError]
+    remarks: Callable[[], Iterable[Remark]]
+    warnings: Callable[[bool], Iterable[Remark]]
+    own: Any
 
 
 class FrontEnd(Protocol):
@@ -30,11 +60,12 @@ class FrontEnd(Protocol):
 
     @staticmethod
     def check(
-        text: str, is_file: bool, options: OptionTable, catalog: Catalog, arguments: Sequence[str], target: int | None
-    ) -> Checked:
-        """The program of a text, or of the file whose path it is. `options` take what the program sets itself;
-        `arguments` are $1, $2 ...; `target` is the process that $target means, None where that is known when the
-        program runs. Raises ProgramError."""
+        programs: Sequence[tuple[str, str]], options: OptionTable, catalog: Catalog, arguments: Sequence[str],
+        target: int | None, name: str,
+    ) -> Checked:  # fmt: skip
+        """The programs of texts (`ProgramText`). `options` take what programs set themselves; `arguments` are $1, $2
+        ...; `target` is the process that $target means, None where that is known when the program runs; `name` is $0
+        where there is no file. Raises ProgramError."""
 
 
 LANGUAGES = {"d": "sonde.frontends.d.programs.front_end"}

@@ -1,22 +1,55 @@
-"""From a source to what an engine loads."""
+"""From sources to what an engine loads."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
+
+from sonde.codegen.compiler import Compilation
 from sonde.frontends.languages import Checked, front_end
-from sonde.library import errors
-from sonde.library.engines import of_session
-from sonde.library.errors import CompileError
+from sonde.library.errors import CompileError, as_errors
 from sonde.library.settings import option_table
-from sonde.library.sources import Source
 from sonde.model.errors import DError, ProgramError
 from sonde.model.options import OptionTable, Value
 from sonde.model.spec import TracingSpec
+from sonde.session.compiling import compile_session
 from sonde.session.engines import features, refused_functions
-from sonde.session.errors import SessionError
 from sonde.session.kernels import registry_of
 from sonde.session.registry import Registry
-from sonde.session.tracing import compile_session
-from sonde.typed import NamedTuple
+from sonde.typed import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from sonde.library.sources import Source
+
+VMLINUX_BTF = "/sys/kernel/btf/vmlinux"
+
+
+class For(NamedTuple):
+    """What programs are compiled for: an engine; the BTF of another kernel (None: this one); whether for other kernels,
+    too, so without what not all of them have; the process that is $target, None where that is known later."""
+
+    engine: str
+    btf: str | None = None
+    is_portable: bool = False
+    target: int | None = None
+
+
+class Compiled(NamedTuple):
+    """Programs compiled together, and what they were compiled with."""
+
+    spec: TracingSpec
+    checked: Checked
+    compilation: Compilation
+    registry: Registry
+    options: OptionTable
+
+    def matched(self) -> list[tuple[str, int]]:
+        """How messages call each program, and how many probes it has matched."""
+        # A probe that follows from several others has a clause for each.
+        parts = self.checked.parts
+        found = [{(c.position, probe) for c in part.clauses for probe in c.probes} for part in parts]
+        counts = [sum(map(self.registry.count, {(at, p.id): p for at, p in each}.values())) for each in found]
+        return [(part.title, count) for part, count in zip(parts, counts, strict=True)]
 
 
 class Product(NamedTuple):
@@ -29,31 +62,68 @@ class Product(NamedTuple):
     permitted: bool
 
 
-def product(source: Source, engine: str, target: int | None = None, is_portable: bool = False) -> Product:
-    """Compile for an engine; with the number of $target if that is known. `is_portable`: for other kernels, too, so
-    without what not all of them have. Raises CompileError."""
+def product(source: Source, engine: str, target: int | None = None) -> Product:
+    """Compile for an engine; with the number of $target if that is known. Raises CompileError."""
+    made = compiled_of(source, engine, target)
+    return Product(made.spec, made.options.kept(), made.checked.is_destructive, made.options.on("destructive"))
+
+
+def compiled_of(source: Source, engine: str, target: int | None = None, is_portable: bool = False) -> Compiled:
+    """What a script is made of. `is_portable`: for other kernels, too. Raises CompileError."""
+    wanted = For(engine, source.target, is_portable, target)
     options = option_table(source.options)
-    try:
-        registry = registry_of(engine, source.target, is_portable)
-        is_file = source.kind == "file"
-        checked = front_end(source.language).check(source.text, is_file, options, registry, source.arguments, target)
-        spec = _generated(checked, options, registry, engine)
-    except ProgramError as error:
-        raise errors.compile_error(error) from None
-    except SessionError as error:
-        raise of_session(error) from None
-    if not spec.programs:
+    made = compiled(source.language, source.programs, options, source.arguments, wanted, for_values=True)
+    if not made.spec.programs:
         raise CompileError("no probes matched")
-    return Product(spec, options.kept(), checked.is_destructive, options.on("destructive"))
+    return made
 
 
-def _generated(checked: Checked, options: OptionTable, registry: Registry, engine: str) -> TracingSpec:
+def compiled(
+    language: str, programs: Sequence[tuple[str, str]], options: OptionTable, arguments: Sequence[str], wanted: For,
+    name: str = "sonde", for_values: bool = False,
+) -> Compiled:  # fmt: skip
+    """Compile programs as one. `options` take what they set themselves, `arguments` are $1 ..., `name` is $0.
+    `for_values`: their records have their times, and their values the names that the source gives them. Raises
+    CompileError."""
+    with as_errors():
+        registry = registry_of(wanted.engine, wanted.btf, wanted.is_portable)
+        try:
+            checked = front_end(language).check(programs, options, registry, arguments, wanted.target, name)
+            compilation = _laid_out(checked, options, registry, wanted.engine, for_values)
+            try:
+                return Compiled(compilation.spec(), checked, compilation, registry, options)
+            except DError as error:
+                raise checked.explain(error) from None
+        except ProgramError as error:
+            raise without_btf(error, wanted.btf) from None
+
+
+def _laid_out(checked: Checked, options: OptionTable, registry: Registry, engine: str, for_values: bool) -> Compilation:
     target = registry.target
     if not target.portable:
         found = features(engine, checked.program, target)
         refused = refused_functions(checked.program) if "fentry" in found else frozenset[str]()
         target = target._replace(features=found, refused_functions=refused)
     try:
-        return compile_session(checked.program, options, target, registry, checked.lines, for_values=True).spec()
+        return compile_session(checked.program, options, target, registry, checked.lines, for_values)
     except DError as error:
         raise checked.explain(error) from None
+
+
+def without_btf(error: ProgramError, path: str | None) -> ProgramError:
+    """The mistake may be that this kernel has no types: the message then says so. `path` is another kernel's BTF."""
+    if path is None and not os.path.exists(VMLINUX_BTF):
+        text = "this kernel has no BTF (CONFIG_DEBUG_INFO_BTF): its types, and arguments of its probes, are unknown"
+        error.hint = "\n".join(filter(None, (error.hint, text)))
+    return error
+
+
+def refuse_without_processes(made: Compiled) -> None:
+    """Where the embedded engine traces no process: refuse probes of processes. Raises CompileError."""
+    from sonde.engines.embedded.offer import needs_processes
+
+    for clause in made.checked.program.clauses:
+        text, remedy = needs_processes(clause.probes)
+        if text:
+            with as_errors():
+                raise made.checked.explain(DError("D_PDESC_ZERO", text, clause.position, remedy))

@@ -1,14 +1,12 @@
-"""The engine that a user's word means, and the errors of what composes a session as the library's."""
+"""The engine that a user's word means."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from sonde.library.errors import Error, NotPermittedError
+from sonde.library.errors import Error, as_errors
 from sonde.model.options import OptionTable
 from sonde.session.engines import EMBEDDED, KERNEL, choose
-from sonde.session.errors import NotPermittedError as SessionNotPermittedError
-from sonde.session.errors import SessionError
 
 
 def engine_for(
@@ -20,13 +18,5 @@ def engine_for(
     table = options.copy()
     if wanted != "auto":
         table.set("engine", wanted)
-    try:
+    with as_errors():
         return choose(table, tell, only_compiles)
-    except SessionError as error:
-        raise of_session(error) from None
-
-
-def of_session(error: SessionError) -> Error:
-    """The library's error for that of a session."""
-    made = NotPermittedError if isinstance(error, SessionNotPermittedError) else Error
-    return made(error.text, error.hint)

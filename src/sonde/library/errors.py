@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from sonde.model.errors import ProgramError
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from sonde.launch import CommandError, GuardianError
+from sonde.model.errors import AbortedError, EngineError, ProgramError
+from sonde.session.errors import NotPermittedError as SessionNotPermittedError
+from sonde.session.errors import SessionError
 
 
 class Error(Exception):
@@ -21,6 +27,10 @@ class NotPermittedError(Error):
     """This user, or a container, may not trace like this."""
 
 
+class DestructiveError(NotPermittedError):
+    """The program does more than look at the system, and nobody has allowed that."""
+
+
 class TracingError(Error):
     """The programs could not be loaded or attached, or tracing could not go on."""
 
@@ -31,14 +41,17 @@ class ScriptError(Error):
 
 class CompileError(Error):
     """A program that does not compile. `message` is what is wrong, `tag` DTrace's name for it (`D_SYNTAX`), "" if it
-    has none; `file` None for a text, `line` and `column` from 1 (0: not known), `source_line` the text there."""
+    has none; `file` None for a text, `line` and `column` from 1 (0: not known), `source_line` the text there. `full`
+    is the message as dtrace(1) has it, with the whole program, and `has_lines` whether that may have several lines."""
 
     def __init__(
         self, text: str, remedy: str = "", message: str = "", tag: str = "", file: str | None = None, line: int = 0,
-        column: int = 0, source_line: str = "",
+        column: int = 0, source_line: str = "", full: str = "", has_lines: bool = False,
     ) -> None:  # fmt: skip
         super().__init__(text, remedy)
-        self.args = (text, remedy, message, tag, file, line, column, source_line)
+        self.args = (text, remedy, message, tag, file, line, column, source_line, full, has_lines)
+        self.full = full or text
+        self.has_lines = has_lines
         self.message = message or text
         self.tag = tag
         self.file = file
@@ -49,13 +62,42 @@ class CompileError(Error):
 
 def compile_error(error: ProgramError) -> CompileError:
     """From the front end's."""
-    mistake = error.mistake
-    text = error.brief or error.text
+    mistake, full = error.mistake, error.text
+    text = error.brief or full
     if mistake is None:
-        return CompileError(text, error.hint)
+        return CompileError(text, error.hint, full=full, has_lines=error.has_lines)
     place = mistake.position
     if place is None:
-        return CompileError(text, error.hint, mistake.text, mistake.tag)
+        return CompileError(text, error.hint, mistake.text, mistake.tag, full=full, has_lines=error.has_lines)
     lines = error.source.split("\n")
     line = lines[place.line - 1] if 0 < place.line <= len(lines) and not place.line_directive else ""
-    return CompileError(text, error.hint, mistake.text, mistake.tag, place.file, place.line, place.column, line)
+    return CompileError(
+        text, error.hint, mistake.text, mistake.tag, place.file, place.line, place.column, line, full, error.has_lines
+    )
+
+
+def engine_error(error: EngineError, language: str = "D") -> TracingError:
+    """What the engine could not do, with the line of source the kernel refused and the end of the verifier's log."""
+    parts = [f"the {language} code it was made from is at {error.place}"] if error.place else []
+    if error.log:
+        parts += ["the end of the verifier's log:", *error.log.removesuffix("\n").split("\n")]
+    failure = "processing aborted" if isinstance(error, AbortedError) else "could not enable tracing"
+    return TracingError(f"{failure}: {error.text}", "\n".join(parts))
+
+
+@contextmanager
+def as_errors() -> Iterator[None]:
+    """In the `with` block what lower floors raise becomes the library's."""
+    try:
+        yield
+    except SessionError as error:
+        made = NotPermittedError if isinstance(error, SessionNotPermittedError) else Error
+        raise made(error.text, error.hint) from None
+    except ProgramError as error:
+        raise compile_error(error) from None
+    except EngineError as error:
+        raise engine_error(error) from None
+    except CommandError as error:
+        raise TracingError(str(error)) from None
+    except GuardianError as error:
+        raise TracingError(f"processing aborted: {error}") from None

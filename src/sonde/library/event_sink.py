@@ -17,6 +17,10 @@ from sonde.model.conversions import Conversion
 from sonde.model.probe import Probe
 from sonde.model.samples import SampleSink
 from sonde.model.spec import FAULTS, Action, CommandAction, OtherAction, RecordLayout, TracingSpec
+from sonde.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sonde.captures.sink import Texts
 
 _AT_ONCE = 1 << 12
 """Records that are made before they are handed on."""
@@ -103,6 +107,17 @@ class EventSink:
     def sample_lines(self) -> SampleSink:
         """Raises TracingError: what lets samples through is for the command and its recordings."""
         raise TracingError("samples that sample() lets through come as text", "give the run an `output`")
+
+    @property
+    def is_switched(self) -> bool:
+        """There is no output."""
+        return False
+
+    def texts(self, actions: Sequence[Action], stride: int) -> Texts:
+        """The texts of values, which go into a file of packets as comments."""
+        from sonde.frontends.d.report.text import TextReport  # nothing else is shown as text
+
+        return TextReport(self._spec, self._options).texts(actions, stride)
 
     def flush(self) -> None:
         if self._waiting:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sonde.library.engines import of_session
-from sonde.library.errors import Error
+from sonde.library.errors import Error, as_errors
 from sonde.model.kinds import spell
 from sonde.model.probe import Probe
 from sonde.session.engines import EMBEDDED, KERNEL
-from sonde.session.errors import SessionError
 from sonde.session.kernels import registry_of
 from sonde.session.permission import refusal
 from sonde.session.registry import Registry
@@ -49,12 +47,10 @@ def probes(
     if engine not in ("auto", KERNEL, EMBEDDED):
         raise Error(f"there is no engine {engine!r}", f"there are auto, {KERNEL} and {EMBEDDED}")
     chosen = engine if engine != "auto" else KERNEL if target is not None or not refusal() else EMBEDDED
-    try:
+    with as_errors():
         registry = registry_of(chosen, target)
         found = described(description.replace("$target", str(pid or 0)), registry)
         return tuple(_listed(each, registry) for each in found)
-    except SessionError as error:
-        raise of_session(error) from None
 
 
 def described(word: str, registry: Registry) -> Sequence[Probe]:

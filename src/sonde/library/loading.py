@@ -9,9 +9,9 @@ from sonde.library.errors import ScriptError
 from sonde.library.script import Script, made
 from sonde.library.settings import OptionValue, option_table, option_texts
 from sonde.library.sources import Source, source_of
-from sonde.library.spec_file import content_of, content_of_spec, is_spec_file
-from sonde.model.options import OptionTable
+from sonde.library.spec_file import content_of, engine_of, is_spec_file, options_of, require_suitable, spec_of
 from sonde.session.harm import harm
+from sonde.untrusted import read_start
 
 
 def load(
@@ -21,12 +21,20 @@ def load(
     """The script in a file of source, or in a spec file, which takes no arguments. Raises CompileError, or Error."""
     data = content_of(path)
     if not is_spec_file(data):
-        source = source_of("file", path, "d", options, arguments, None)
+        source = source_of([("file", path)], "d", options, arguments, None)
         return made(source, engine_for(engine, option_table(source.options), only_compiles=True))
     if arguments:
         raise ScriptError(f"{path} is compiled already: it takes no arguments")
-    content, made_for = content_of_spec(path, data.decode(errors="surrogateescape"))
-    source = Source("d", "spec", path, option_texts(options), (), None)
-    # Whoever has written the file cannot permit what only whoever runs it can.
-    kept = {each.name: each.value for each in content.options if OptionTable.is_kept(each.name)}
-    return Script(source, made_for, content.spec, kept, content.destructive or bool(harm(content.spec)))
+    content = spec_of(path, data)
+    made_for = engine_of(content)
+    require_suitable(path, content, made_for)
+    source = Source("d", (("spec", path),), option_texts(options), (), None)
+    return Script(source, made_for, content.spec, options_of(content), content.destructive or bool(harm(content.spec)))
+
+
+def beginning_of(path: str, most: int) -> bytes:
+    """The first bytes of a file, none of one that cannot be read or is none."""
+    try:
+        return read_start(path, most)
+    except OSError:
+        return b""

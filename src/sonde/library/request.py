@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Callable, Sequence
 
 from sonde.library.events import ProbeName
+from sonde.library.outputs import NO_FILES, Files
 from sonde.model.options import OptionTable
 from sonde.model.spec import TracingSpec
 from sonde.typed import Any, NamedTuple, Protocol
@@ -34,7 +35,7 @@ class Runnable(Protocol):
 class Request(NamedTuple):
     """`script` gives the script for an engine, and the process that is $target, or 0; `options` those that are known
     before it is compiled. `output` is the descriptor of what the command would print, TEXT, or None for records.
-    `is_from_file`: the program was compiled elsewhere, and may not be as its file says."""
+    `spec_path`: the file of a program that was compiled elsewhere, and may not be as its file says."""
 
     script: Callable[[str, int], Runnable]
     options: OptionTable
@@ -43,7 +44,8 @@ class Request(NamedTuple):
     engine: str
     duration: float | None
     output: int | None
-    is_from_file: bool = False
+    files: Files = NO_FILES
+    spec_path: str = ""
 
 
 def command_of(command: str | Sequence[str] | None) -> str | None:

@@ -111,7 +111,7 @@ class Run:
             from sonde.library.tracing import trace
 
             ended = trace(self._request, self._stop, self._put, self._publish)
-            self.command_status = ended.command_status
+            self.command_status = next(iter(ended.statuses.values()), None)
             self.exit_status = ended.status
             self._put([Exit(ended.status)])
         except Exception as error:

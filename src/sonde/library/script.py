@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from sonde.library.compiling import product
+from sonde.library.compiling import compiled_of, product
 from sonde.library.engines import engine_for
 from sonde.library.errors import ScriptError
 from sonde.library.events import ProbeName
+from sonde.library.outputs import NO_FILES, Files
 from sonde.library.request import Request, command_of, output_of
 from sonde.library.run import Run
 from sonde.library.settings import OptionValue, option_table
-from sonde.library.sources import Source, source_of
+from sonde.library.sources import Source, source_of, texts
 from sonde.model.options import OptionTable
 from sonde.model.spec import TracingSpec
 from sonde.typed import TYPE_CHECKING, Any
@@ -55,15 +56,16 @@ class Script:
 
     def for_engine(self, engine: str) -> Script:
         """The same program for that engine. Raises CompileError, or ScriptError where there is no source."""
-        if engine != self.engine and self.source.kind == "spec":
-            raise ScriptError(f"{self.source.text} is compiled for the {self.engine} engine")
+        if engine != self.engine and self.source.spec_path:
+            raise ScriptError(f"{self.source.spec_path} is compiled for the {self.engine} engine")
         return self if engine == self.engine else made(self.source, engine)
 
     def disassemble(self) -> str:
         """The eBPF of each program, each piece below the line of source it came from."""
-        from sonde.library.inspection import disassembly
+        from sonde.library.disassembly import machine_code
 
-        return disassembly(self.spec, self.source.text if self.source.kind == "text" else "")
+        text = next((text for kind, text in self.source.programs if kind == "text"), "")
+        return machine_code(self.spec, {None: text.split("\n")})
 
     def verify(self) -> tuple[Verdict, ...]:
         """What sonde's own verifier says of each program; the kernel's is asked when it is run."""
@@ -76,31 +78,33 @@ class Script:
         ScriptError."""
         from sonde.library.spec_file import save
 
-        if self.source.kind == "spec":
-            raise ScriptError(f"{self.source.text} is a spec file already", "copy it")
-        save(Script(self.source, self.engine, *product(self.source, self.engine, is_portable=True)), path)
+        if self.source.spec_path:
+            raise ScriptError(f"{self.source.spec_path} is a spec file already", "copy it")
+        made = compiled_of(self.source, self.engine, is_portable=True)
+        save(path, made.spec, made.registry, made.matched(), made.options.kept(), made.checked.is_destructive)
 
     def run(
         self, command: str | Sequence[str] | None = None, pids: Sequence[int] = (), *, engine: str = "auto",
-        duration: float | None = None, output: Any = None,
+        duration: float | None = None, output: Any = None, files: Files = NO_FILES,
     ) -> Run:  # fmt: skip
         """Trace with it: `command` is started, and ends the run with its end, as processes `pids` do. Without them it
         ends by exit(), after `duration` seconds, by `stop()`, or with its block.
 
         `output` is a descriptor or file for what the command would print, or "text" for `Text` events; without it what
-        statements record comes as `Record` events.
+        statements record comes as `Record` events. `files` are written besides.
         """
-        if engine == "auto" and self.source.kind == "spec":
+        if engine == "auto" and self.source.spec_path:
             engine = self.engine
         return Run(
             Request(
                 lambda chosen, _: self.for_engine(chosen), self.options(), command_of(command), tuple(pids), engine,
-                duration, output_of(output), self.source.kind == "spec",
+                duration, output_of(output), files, self.source.spec_path,
             )
         )  # fmt: skip
 
     def __repr__(self) -> str:
-        text = self.source.text if len(self.source.text) < 60 else self.source.text[:57] + "..."
+        text = "; ".join(text for _, text in self.source.programs)
+        text = text if len(text) < 60 else text[:57] + "..."
         return f"Script({text!r}, {len(self.spec.programs)} programs, for the {self.engine} engine)"
 
     def __eq__(self, other: object) -> bool:
@@ -116,10 +120,10 @@ def made(source: Source, engine: str, target: int | None = None) -> Script:
 
 
 def compile(
-    text: str, language: str = "d", *, options: Mapping[str, OptionValue] | None = None,
+    text: str | Sequence[str], language: str = "d", *, options: Mapping[str, OptionValue] | None = None,
     arguments: Sequence[object] = (), target: str | None = None, engine: str = "auto",
 ) -> Script:  # fmt: skip
-    """Compile a program. `options` are those of -x by name; `arguments` are $1, $2 ...; `target` is the BTF of another
-    kernel that it is for. Raises CompileError, or Error for an option."""
-    source = source_of("text", text, language, options, arguments, target)
+    """Compile a program, or several that run as one. `options` are those of -x by name; `arguments` are $1, $2 ...;
+    `target` is the BTF of another kernel that it is for. Raises CompileError, or Error for an option."""
+    source = source_of(texts(text), language, options, arguments, target)
     return made(source, engine_for(engine, option_table(source.options), only_compiles=True))

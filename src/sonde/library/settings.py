@@ -1,4 +1,4 @@
-"""Options of -x as Python's values."""
+"""Options of -x: as Python's values, as texts of the command line, and as what a session looks them up in."""
 
 from __future__ import annotations
 
@@ -6,10 +6,36 @@ from collections.abc import Mapping, Sequence
 
 from sonde.frontends.d.programs.attributes import check_attributes
 from sonde.library.errors import Error
-from sonde.model.options import OptionError, OptionTable
+from sonde.model.options import LANGUAGE_VERSION as LANGUAGE_VERSION
+from sonde.model.options import OptionError, similar, value_wanted
+from sonde.model.options import OptionTable as OptionTable
+from sonde.model.options import from_environment as from_environment
+from sonde.model.options import names as names
 from sonde.typed import TypeAlias
 
 OptionValue: TypeAlias = "str | int | bool | None"
+
+
+class OptionRefusedError(Error):
+    """There is no option of that `name`, or it cannot have that value: `reason` says which, in DTrace's words."""
+
+    def __init__(self, name: str, value: str | None, reason: str, remedy: str = "") -> None:
+        super().__init__(f"option {name}: {reason}", remedy)
+        self.args = (name, value, reason, remedy)
+        self.name = name
+        self.value = value
+        self.reason = reason
+
+    def similar(self) -> tuple[str, ...]:
+        """Names of options that are spelled nearly so, if there is none of this name."""
+        return similar(self.name)
+
+    def wanted(self) -> tuple[str, tuple[str, ...]]:
+        """What the option takes, and values that may have been meant; nothing of one that there is not."""
+        try:
+            return value_wanted(self.name, self.value or "")
+        except OptionError:
+            return "", ()
 
 
 def option_texts(options: Mapping[str, OptionValue] | None) -> tuple[tuple[str, str | None], ...]:
@@ -24,12 +50,17 @@ def _text(value: OptionValue) -> str | None:
 
 
 def option_table(given: Sequence[tuple[str, str | None]]) -> OptionTable:
-    """Raises Error for an option that there is not, or a value that it cannot have."""
+    """Raises OptionRefusedError."""
     table = OptionTable()
     for name, text in given:
-        try:
-            table.set(name, text)
-            check_attributes(name, text)
-        except OptionError as error:
-            raise Error(f"option {name}: {error}", error.hint) from None
+        set_option(table, name, text)
     return table
+
+
+def set_option(table: OptionTable, name: str, text: str | None) -> None:
+    """Set an option as the command line does. Raises OptionRefusedError."""
+    try:
+        table.set(name, text)
+        check_attributes(name, text)
+    except OptionError as error:
+        raise OptionRefusedError(name, text, str(error), error.hint) from None

@@ -4,25 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from sonde.library.outputs import NO_FILES, Files
 from sonde.library.request import Request, command_of, output_of
 from sonde.library.run import Run
 from sonde.library.script import made
 from sonde.library.settings import OptionValue, option_table
-from sonde.library.sources import source_of
+from sonde.library.sources import source_of, texts
 from sonde.typed import Any
 
 
 def trace(
-    text: str, command: str | Sequence[str] | None = None, pids: Sequence[int] = (), *, language: str = "d",
-    options: Mapping[str, OptionValue] | None = None, arguments: Sequence[object] = (), engine: str = "auto",
-    duration: float | None = None, output: Any = None,
+    text: str | Sequence[str], command: str | Sequence[str] | None = None, pids: Sequence[int] = (), *,
+    language: str = "d", options: Mapping[str, OptionValue] | None = None, arguments: Sequence[object] = (),
+    engine: str = "auto", duration: float | None = None, output: Any = None, files: Files = NO_FILES,
 ) -> Run:  # fmt: skip
     """Compile a program and trace with it; see `sonde.compile` and `Script.run`. The program is compiled when the block
     begins, for the processes that are there then, so that `pid$target` can name them. Raises what both do."""
-    source = source_of("text", text, language, options, arguments, None)
+    source = source_of(texts(text), language, options, arguments, None)
     return Run(
         Request(
             lambda chosen, target: made(source, chosen, target or None), option_table(source.options),
-            command_of(command), tuple(pids), engine, duration, output_of(output),
+            command_of(command), tuple(pids), engine, duration, output_of(output), files,
         )
     )  # fmt: skip

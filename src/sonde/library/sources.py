@@ -11,22 +11,33 @@ from sonde.typed import NamedTuple
 
 
 class Source(NamedTuple):
-    """What was compiled: a text of a language (`kind`: `text`, or `file`, whose path it is), options as on the command
-    line behind -x, the macro arguments $1 ..., and the BTF of another kernel, if it is for that."""
+    """What was compiled: programs of a language, each a kind (`text`, `file`, `spec` ...; `languages.ProgramText`) and
+    a text or path, options as on the command line behind -x, the macro arguments $1 ..., and the BTF of another
+    kernel, if it is for that."""
 
     language: str
-    kind: str
-    text: str
+    programs: tuple[tuple[str, str], ...]
     options: tuple[tuple[str, str | None], ...]
     arguments: tuple[str, ...]
     target: str | None
 
+    @property
+    def spec_path(self) -> str:
+        """The spec file that was read in place of a source, "" if there is a source."""
+        kind, text = self.programs[0]
+        return text if kind == "spec" else ""
+
 
 def source_of(
-    kind: str, text: str, language: str, options: Mapping[str, OptionValue] | None, arguments: Sequence[object],
-    target: str | None,
+    programs: Sequence[tuple[str, str]], language: str, options: Mapping[str, OptionValue] | None,
+    arguments: Sequence[object], target: str | None,
 ) -> Source:  # fmt: skip
     """What is to be compiled. Raises Error."""
     if language not in LANGUAGES:
         raise Error(f"there is no language {language!r}", f"sonde has {', '.join(LANGUAGES)}")
-    return Source(language, kind, text, option_texts(options), tuple(map(str, arguments)), target)
+    return Source(language, tuple(programs), option_texts(options), tuple(map(str, arguments)), target)
+
+
+def texts(text: str | Sequence[str]) -> list[tuple[str, str]]:
+    """One program or several, as a source has them."""
+    return [("text", each) for each in ([text] if isinstance(text, str) else text)]

@@ -1,13 +1,17 @@
-"""Scripts in spec files: compiled here, run here or on another machine."""
+"""Compiled programs in spec files: written here, run here or on another machine."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 from sonde.library.errors import ScriptError
-from sonde.library.request import Runnable
+from sonde.model.options import OptionTable, Value
 from sonde.model.probe import StaticProbe, Uprobe
-from sonde.model.specfile import CompiledFor, Fact, Part, Setting, SpecFile, SpecFileError, from_text, to_text
+from sonde.model.spec import TracingSpec
+from sonde.model.specfile import CompiledFor, Fact, Part, Setting, SpecFileError, from_text, to_text
+from sonde.model.specfile import SpecFile as SpecFile
 from sonde.private_files import create_named
 from sonde.session.engines import EMBEDDED, KERNEL
 from sonde.session.kernels import registry_of
@@ -21,24 +25,31 @@ _NAMED = 3
 """How many of the types that differ a message names."""
 
 
-def save(script: Runnable, path: str) -> None:
-    """Write a spec file. Raises ScriptError."""
-    for program in script.spec.programs:
+def save(
+    path: str, spec: TracingSpec, registry: Registry, parts: Sequence[tuple[str, int]], kept: Mapping[str, Value],
+    destructive: bool,
+) -> None:  # fmt: skip
+    """Write a spec file. `registry`: what was compiled with; `parts`: how messages call each program, and how many
+    probes it matches; `kept`: options that go with it. Raises ScriptError."""
+    for program in spec.programs:
         for probe, _ in program.probes:
             if isinstance(probe.firing, StaticProbe | Uprobe):
                 raise ScriptError(f"{probe} cannot be saved", "it is of a process or file, as it is here and now")
     from sonde import __version__  # what imports everything else
 
-    registry = registry_of(script.engine, script.target, True)
-    facts = tuple(Fact(*fact) for fact in registry.facts(script.spec))
     target = registry.target
     content = SpecFile(
         __version__,
-        CompiledFor(target.architecture, target.release, registry.types.build(), facts),
-        (Part("the program", len(script.probes)),),
-        tuple(Setting(name, value) for name, value in sorted(script.kept.items())),
-        script.destructive,
-        script.spec,
+        CompiledFor(
+            target.architecture,
+            target.release,
+            registry.types.build(),
+            tuple(Fact(*fact) for fact in registry.facts(spec)),
+        ),
+        tuple(Part(title, probes) for title, probes in parts),
+        tuple(Setting(name, value) for name, value in sorted(kept.items())),
+        destructive,
+        spec,
     )
     try:
         with open(create_named(path, os.O_TRUNC), "w", encoding="utf-8") as file:
@@ -47,15 +58,39 @@ def save(script: Runnable, path: str) -> None:
         raise ScriptError(f"failed to write spec file '{path}': {error.strerror}") from None
 
 
-def content_of_spec(path: str, text: str) -> tuple[SpecFile, str]:
-    """What a spec file has, and the engine that it is for. Raises ScriptError."""
+def spec_of(path: str, data: bytes) -> SpecFile:
+    """What a spec file has. Raises ScriptError."""
     try:
-        content = from_text(text)
+        return from_text(data.decode())
+    except UnicodeDecodeError:
+        raise ScriptError(f"{path} cannot be used: it is no spec file") from None
     except SpecFileError as error:
         raise ScriptError(f"{path} cannot be used: {error}") from None
-    engine = _engine(content.compiled_for)
-    _require_suitable(path, content.compiled_for, registry_of(engine))
-    return content, engine
+
+
+def engine_of(content: SpecFile) -> str:
+    """A program compiled for the embedded engine runs there wherever it is."""
+    from sonde.bpf.btf import Btf
+    from sonde.runtime.kernel_types import description
+
+    return EMBEDDED if content.compiled_for.btf == Btf(description()).digest() else KERNEL
+
+
+def require_suitable(
+    path: str, content: SpecFile, engine: str, btf: str | None = None, is_portable: bool = False
+) -> None:
+    """Raise ScriptError where this kernel, or that of the BTF, is not as the program was compiled to find it."""
+    made_for, registry = content.compiled_for, registry_of(engine, btf, is_portable)
+    if made_for.architecture != os.uname().machine:
+        raise ScriptError(f"{path} is for {made_for.architecture}, this machine is {os.uname().machine}")
+    if registry.types.build() == made_for.btf:
+        return
+    different = [fact for fact in made_for.facts if registry.fact(fact.kind, fact.name) != fact.value]
+    if different:
+        names = [f"{fact.kind} {fact.name}" for fact in different]
+        shown = ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
+        text = f"{path} was compiled for another kernel ({made_for.release}), which differs from this one in {shown}"
+        raise ScriptError(text, "compile it here, or elsewhere with -k and a copy of this kernel's BTF")
 
 
 def is_spec_file(data: bytes) -> bool:
@@ -71,23 +106,27 @@ def content_of(path: str) -> bytes:
         raise ScriptError(f"failed to open {path}: {error.strerror}") from None
 
 
-def _engine(made_for: CompiledFor) -> str:
-    """A program compiled for the embedded engine runs there wherever it is."""
-    from sonde.bpf.btf import Btf
-    from sonde.runtime.kernel_types import description
-
-    return EMBEDDED if made_for.btf == Btf(description()).digest() else KERNEL
+def options_of(content: SpecFile) -> dict[str, Value]:
+    """Those that were compiled in. Whoever has written the file cannot permit what only whoever runs it can."""
+    return {each.name: each.value for each in content.options if OptionTable.is_kept(each.name)}
 
 
-def _require_suitable(path: str, made_for: CompiledFor, registry: Registry) -> None:
-    """Raise ScriptError where this kernel is not as the program was compiled to find it."""
-    if made_for.architecture != os.uname().machine:
-        raise ScriptError(f"{path} is for {made_for.architecture}, this machine is {os.uname().machine}")
-    if registry.types.build() == made_for.btf:
-        return
-    different = [fact for fact in made_for.facts if registry.fact(fact.kind, fact.name) != fact.value]
-    if different:
-        names = [f"{fact.kind} {fact.name}" for fact in different]
-        shown = ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
-        text = f"{path} was compiled for another kernel ({made_for.release}), which differs from this one in {shown}"
-        raise ScriptError(text, "compile it here, or elsewhere with a copy of this kernel's BTF as `target`")
+def harm_of(content: SpecFile) -> str:
+    """Why its programs need the option destructive, "" if they do not."""
+    from sonde.session.harm import harm
+
+    return harm(content.spec)
+
+
+@contextmanager
+def damaged(path: str) -> Iterator[None]:
+    """What a program comes to whose records are not as its file says: its programs have been proved harmless, not to
+    record that. Raises ScriptError."""
+    from sonde.consume.replaying import SENSELESS
+
+    try:
+        yield
+    except SENSELESS as error:
+        detail = f"{type(error).__name__}: {error}"
+        text = f"{path} cannot be used: it is damaged: what it has does not fit what it says of it ({detail})"
+        raise ScriptError(text) from None

@@ -21,6 +21,8 @@ from sonde.typed import TYPE_CHECKING
 if TYPE_CHECKING:
     from typing import Any
 
+    from sonde.captures.sink import Texts
+
 
 class _Told(io.RawIOBase):
     """A file of messages, each a line."""
@@ -92,6 +94,13 @@ class TextSink:
 
     def blank_line(self) -> None:
         """For terminals."""
+
+    @property
+    def is_switched(self) -> bool:
+        return self._text.is_switched
+
+    def texts(self, actions: Sequence[Action], stride: int) -> Texts:
+        return self._text.texts(actions, stride)
 
     def flush(self) -> None:
         self._text.flush()

@@ -18,6 +18,7 @@ from sonde.objects.front_end import Loadable
 from sonde.report.object_text import ObjectReport
 from sonde.session.signals import Signals
 from sonde.session.traced import Traced
+from sonde.session.tracing import Asked
 from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -71,9 +72,10 @@ class ObjectSession:
         self._outputs: dict[str, PerfOutput] = {}
         self._own_code: list[tuple[int, int]] = []
 
-    def run(self, shows_maps: bool) -> None:
-        """Until SIGINT, SIGTERM, or the end of what is traced; then, if asked for, the maps."""
-        signals = Signals()
+    def run(self, shows_maps: bool, asked: Asked | None = None) -> None:
+        """Until somebody asks for the end, signals where that is nobody else, or the end of what is traced; then, if
+        wanted, the maps."""
+        signals = asked or Signals()
         try:
             self._open_outputs()
             source = self._tracing.process_events() if self._names is not None and shows_maps else None
@@ -106,16 +108,18 @@ class ObjectSession:
             if spec.kind == maps.PERF_EVENT_ARRAY and spec.name in used:
                 self._outputs[spec.name] = self._tracing.perf_output(spec.name)
 
-    def _follow(self, signals: Signals) -> None:
+    def _follow(self, signals: Asked) -> None:
         alive = {each.descriptor for each in self._traced}
         written = [each for output in self._outputs.values() for each in output.descriptors]
         written += self._following.descriptors if self._following is not None else ()
         while not signals.asked and (alive or self._is_fired):
-            ready = self._tracing.wait(0 if self._taken else IDLE, (signals.descriptor, *alive, *written))
+            left = min(IDLE, max(signals.until - time.monotonic(), 0))
+            ready = self._tracing.wait(0 if self._taken else left, (signals.descriptor, *alive, *written))
             self._keep_up()
             if self._following is not None:
                 self._following.poll()
             self._report.flush()
+            signals.turn()
             if alive:
                 alive -= set(ready)
                 if not alive:

@@ -1,21 +1,17 @@
-"""One tracing session: compile, load, attach, consume, report. The only file that knows all the others."""
+"""One tracing session: load, attach, consume, report."""
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Iterable, Sequence
 
-from sonde.codegen.basis.settings import Settings
-from sonde.codegen.compiler import Compilation
 from sonde.consume.consumer import Consumer
 from sonde.consume.events import Drop
-from sonde.consume.options import Options
+from sonde.consume.options import Options, display_options
 from sonde.consume.sink import Sink
 from sonde.engines.base import Engine, Tracing
 from sonde.frontends.d.report.text import TextReport
 from sonde.model.options import OptionError, OptionTable
-from sonde.model.program import Program
 from sonde.model.spec import (
     ACTIVE,
     DRAINING,
@@ -26,6 +22,7 @@ from sonde.model.spec import (
     STOPPED,
     UNWIND_ROWS,
     WAITING,
+    Action,
     TracingSpec,
     devices,
     fires_elsewhere,
@@ -33,37 +30,27 @@ from sonde.model.spec import (
     has_samples,
     has_user_addresses,
 )
-from sonde.model.target import Target
 from sonde.report.symbolizer import Symbolizer
-from sonde.session.registry import Registry
 from sonde.session.signals import Signals
-from sonde.session.traced import Traced as Traced
-from sonde.symbols.return_addresses import ReturnAddresses
+from sonde.session.traced import Traced
 from sonde.typed import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
 if TYPE_CHECKING:
     from sonde.captures.file import CaptureFile
-    from sonde.captures.sink import Captures
+    from sonde.captures.sink import Captures, Texts
     from sonde.consume.aggregations import Label
-    from sonde.consume.raw import Recorder, Replay, WriteBlock
-    from sonde.consume.replaying import Replayed
+    from sonde.consume.raw import Recorder, WriteBlock
     from sonde.consume.store import Key
     from sonde.everywhere.following import Everywhere
     from sonde.machine.device_watch import DeviceWatch
     from sonde.model.aggregation_words import Words
     from sonde.model.probe import Probe
     from sonde.model.samples import Samples, SampleSink
-    from sonde.report.commands import Act
-    from sonde.report.samples import SampleLines
     from sonde.symbols.following import Following, Names
     from sonde.symbols.unwinding.unwind_tables import UnwindTables
 
 BATCH = 0.01
 """Seconds between a wake-up's draining and the next: records gather meanwhile, and no line is late."""
-
-_PACKETS, _ALL_PACKETS = 16 << 20, 256 << 20
-"""Bytes for packets on their way, without option bufsize: for each CPU, and about as much for all of many. Packets
-come faster than other records: 400,000 a second with 64 bytes of each fill 4 MiB in 70 ms, which a disk may take."""
 
 IDLE = 0.2
 """Longest sleep, so that drops and the end of a traced process are noticed in time."""
@@ -77,85 +64,6 @@ class Result(NamedTuple):
 
     status: int
     interrupted: bool
-
-
-def settings_of(options: OptionTable) -> Settings:
-    """The options that the code generator needs."""
-    default = Settings()
-    return Settings(
-        strsize=options.number("strsize", default.strsize),
-        bufsize=options.number("bufsize", default.bufsize),
-        packet_bufsize=options.number(
-            "bufsize", max(default.bufsize, min(_PACKETS, _ALL_PACKETS // (os.cpu_count() or 1)))
-        ),
-        aggsize=options.number("aggsize", default.aggsize),
-        dynvarsize=options.number("dynvarsize", default.dynvarsize),
-        stackframes=options.number("stackframes", default.stackframes),
-        ustackframes=options.number("ustackframes", default.ustackframes),
-        maxframes=options.number("maxframes", default.maxframes),
-        printsize=options.number("printsize", default.printsize),
-        pcapsize=(options.number("pcapsize", default.pcapsize) + 7) & ~7,
-        scratchsize=options.number("scratchsize", default.scratchsize),
-        rings_per_cpu=options.text("rings") == "cpu",
-        cpu=options.number("cpu", 0) if options.is_set("cpu") else None,
-        maxloop=options.number("maxloop", default.maxloop),
-        nspec=options.number("nspec", default.nspec),
-        specsize=options.number("specsize", default.specsize),
-        unwinds_by_tables=options.text("unwind", "auto") != "frames",
-        output=options.text("output", default.output),
-        scope=options.text("scope"),
-        xdp=options.text("xdp"),
-        callchain=options.on("callchain"),
-    )
-
-
-def compile_session(
-    program: Program, options: OptionTable, target: Target, registry: Registry, sources: dict[str | None, list[str]],
-    for_values: bool = False,
-) -> Compilation:  # fmt: skip
-    """A checked program, laid out for this target. `for_values`: its records have their times, and their values the
-    names that the source gives them."""
-    return Compilation(
-        program,
-        settings_of(options)._replace(times=for_values, names=for_values),
-        target,
-        registry.tagged_type,
-        _fields_of(registry),
-        sources,
-        registry.signature,
-        ReturnAddresses().distance,
-    )
-
-
-def _fields_of(registry: Registry) -> Callable:  # type: ignore[type-arg]
-    return registry.fields
-
-
-_SWITCHES = (
-    "agghist",
-    "aggpack",
-    "aggpercpu",
-    "aggsortkey",
-    "aggsortrev",
-    "aggzoom",
-    "droptags",
-    "flowindent",
-    "inlines",
-    "noresolve",
-    "quiet",
-    "rawbytes",
-)
-_NUMBERS = ("aggrate", "aggsortkeypos", "aggsortpos", "printsize", "stackindent", "strsize")
-
-
-def display_options(options: OptionTable, shown: Options) -> Options:
-    """Bring the run-time options up to date with the table."""
-    for name in filter(options.is_set, _SWITCHES):
-        setattr(shown, name, options.on(name))
-    for name in filter(options.is_set, _NUMBERS):
-        setattr(shown, name, options.number(name, 0))
-    shown.testing = "_DTRACE_TESTING" in os.environ
-    return shown
 
 
 class Watcher(Protocol):
@@ -206,6 +114,11 @@ class Report(Sink, Protocol):
     def blank_line(self) -> None: ...
     def close(self) -> None: ...
     def sample_lines(self) -> SampleSink: ...
+
+    @property
+    def is_switched(self) -> bool: ...
+
+    def texts(self, actions: Sequence[Action], stride: int) -> Texts: ...
 
 
 MakeReport: TypeAlias = "Callable[[TracingSpec, Options], Report]"
@@ -262,7 +175,7 @@ class Session:
             if make_report is not None
             else TextReport(spec, self._shown, output, symbolizer=symbolizer, program=program_name)
         )
-        self._captures = _captured(spec, self._report, packets)
+        self._captures = captured(spec, self._report, packets)
         self._sample_sink = samples or (self._report.sample_lines() if has_samples(spec) else None)
         has_addresses = has_user_addresses(spec) or (self._sample_sink is not None and self._sample_sink.wants_names)
         self._names = names if has_addresses else None
@@ -527,7 +440,7 @@ class Session:
         if signals.asked and not self._shown.testing:
             self._report.blank_line()
         self._consumer.finish(self._watcher.drawn if self._watcher is not None else ())
-        _tell_waiting(self._spec, self._source.read_map, self._report)
+        tell_waiting(self._spec, self._source.read_map, self._report)
         losses = self._packet_losses()
         if self._captures is not None:
             self._captures.finish(losses)
@@ -587,16 +500,16 @@ class Session:
             self._tracing.close()
 
 
-def _captured(spec: TracingSpec, report: Report, packets: CaptureFile | None, is_live: bool = True) -> Captures | None:
+def captured(spec: TracingSpec, report: Report, packets: CaptureFile | None, is_live: bool = True) -> Captures | None:
     """The sink in front of the report, if packets go to a file, with their texts as comments."""
-    if packets is None or not isinstance(report, TextReport):
+    if packets is None:
         return None
     from sonde.captures.sink import Captures  # an import that most runs do without
 
     return Captures(spec, report, packets, is_live)
 
 
-def _tell_waiting(spec: TracingSpec, read: Callable[[str], list[tuple[bytes, bytes]]], report: Sink) -> None:
+def tell_waiting(spec: TracingSpec, read: Callable[[str], list[tuple[bytes, bytes]]], report: Sink) -> None:
     """Say how many firings of entries would have gone on at the return of a system call that has not come."""
     if any(each.name == WAITING for each in spec.maps):
         waiting = sum(int.from_bytes(value, "little") for _, value in read(WAITING))
@@ -607,52 +520,3 @@ def _tell_waiting(spec: TracingSpec, read: Callable[[str], list[tuple[bytes, byt
 def packet_losses(contents: Iterable[tuple[bytes, bytes]]) -> dict[int, int]:
     """What the map `spec.PACKET_LOSSES` says, by probe."""
     return {int.from_bytes(key, "little"): int.from_bytes(value, "little") for key, value in contents}
-
-
-def show_recorded(
-    recorded: Replay, options: OptionTable, output: int, program_name: str, symbolizer: Symbolizer | None = None,
-    packets: CaptureFile | None = None, show_samples: Callable[[SampleLines], None] | None = None, *, act: Act,
-) -> tuple[int, Replayed]:  # fmt: skip
-    """Show a recording as its session was shown, but for `options`; returns exit()'s argument, and what was shown.
-    `show_samples` is given what prints samples among the rest; `act` deals with system() and the like. Where the file
-    is damaged all is shown that stands before."""
-    from sonde.consume.replaying import replay
-
-    rate = recorded.options.aggrate
-    shown = display_options(options, recorded.options)
-
-    def set_option(name: str, value: str) -> str | None:
-        try:
-            options.set_while_tracing(name, value)
-        except OptionError as error:
-            return str(error)
-        display_options(options, shown)
-        return None
-
-    report = TextReport(
-        recorded.spec, shown, output, symbolizer=symbolizer, program=program_name, act=act, is_recorded=True
-    )
-    if show_samples is not None:
-        show_samples(report.sample_lines())
-    captures = _captured(recorded.spec, report, packets, False)
-    consumer = Consumer(recorded.spec, recorded, captures or report, shown, set_option, report.label, float("inf"))
-
-    def learn(probes: Sequence[Probe]) -> None:
-        consumer.learn(probes)
-        report.learn(probes)
-
-    recorded.learn = learn
-
-    def end(is_whole: bool) -> None:
-        if is_whole and recorded.has_map(WAITING):
-            _tell_waiting(recorded.spec, recorded.read_map, report)
-        if captures is not None:
-            tells = is_whole and recorded.has_map(PACKET_LOSSES)
-            captures.finish(packet_losses(recorded.read_map(PACKET_LOSSES)) if tells else None)
-        # Looked at at other times aggregations may be in the file more often than they are asked for.
-        if is_whole and shown.aggrate == rate:
-            recorded.require_end()
-
-    replayed = replay(recorded, consumer, end)
-    report.close()
-    return consumer.exit_status or 0, replayed

@@ -3,7 +3,7 @@ made."""
 
 from __future__ import annotations
 
-from sonde.typed import NamedTuple
+from sonde.library import NamedTuple
 
 FILE, DIRECTORY, PROCESS = "file", "directory", "process"
 """What a value is, where the shell can complete it."""

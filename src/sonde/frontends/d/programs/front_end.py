@@ -2,28 +2,65 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from sonde.frontends.d.programs.compiling import compile_programs, macros, read
+from sonde.frontends.d.programs.compiling import Compiled, Given, compile_programs, macros, read
 from sonde.frontends.d.programs.destructive import is_destructive
 from sonde.frontends.d.programs.mistakes import compile_error
-from sonde.frontends.languages import Checked
+from sonde.frontends.languages import Checked, Part, Remark
 from sonde.model.catalog import Catalog
 from sonde.model.errors import DError, ProgramError
 from sonde.model.options import OptionTable
 
 
 def check(
-    text: str, is_file: bool, options: OptionTable, catalog: Catalog, arguments: Sequence[str], target: int | None
-) -> Checked:
-    """See `FrontEnd.check`. Probe descriptions have a body, as in a file: a lone description is a mistake."""
-    given = read("file" if is_file else "name", text, options)
-    if not is_file:
-        given = given._replace(source=given.source._replace(bodiless=False, pspec=options.on("pspec")))
+    programs: Sequence[tuple[str, str]], options: OptionTable, catalog: Catalog, arguments: Sequence[str],
+    target: int | None, name: str,
+) -> Checked:  # fmt: skip
+    """See `FrontEnd.check`. The probe descriptions of a whole text have a body, as in a file: a lone description is a
+    mistake. Its `own` is a `Compiled`."""
+    given = [_read(kind, text, options) for kind, text in programs]
     variables = macros(arguments, 0, options)._replace(target=target)
-    compiled = compile_programs([given], options, catalog, variables, "sonde")
+    compiled = compile_programs(given, options, catalog, variables, name)
 
     def explain(mistake: DError) -> ProgramError:
-        return compile_error(mistake, given.failure, given.original, given.is_script, options.on("errtags"))
+        wrong = compiled.containing(mistake.position)
+        return compile_error(mistake, wrong.failure, wrong.original, wrong.is_script, options.on("errtags"))
 
-    return Checked(compiled.program, compiled.lines, is_destructive(compiled.program), explain)
+    def remarks() -> Iterator[Remark]:
+        if any("'" in each.original for each in compiled.given):
+            from sonde.frontends.d.programs.remarks import characters  # most programs have none of it
+
+            yield from characters(compiled.given)
+
+    return Checked(
+        compiled.program,
+        tuple(Part(each.title, clauses) for each, clauses in zip(given, compiled.clauses, strict=True)),
+        compiled.lines,
+        is_destructive(compiled.program),
+        explain,
+        remarks,
+        lambda has_processes: _warnings(compiled, has_processes),
+        compiled,
+    )
+
+
+def _read(kind: str, text: str, options: OptionTable) -> Given:
+    if kind != "text":
+        return read(kind, text, options)
+    given = read("name", text, options)
+    return given._replace(source=given.source._replace(bodiless=False, pspec=options.on("pspec")))
+
+
+def _warnings(compiled: Compiled, has_processes: bool) -> Iterator[Remark]:
+    for each in compiled.checker.warnings():
+        from sonde.frontends.d.programs.excerpts import placed
+
+        error = DError("", each.text, each.position)
+        given = compiled.containing(each.position)
+        place, _, lines = placed(error, given.original, each.remedy, given.source.file).partition("\n")
+        yield Remark(f"{place.rstrip(':')}: warning: {each.text}", lines)
+    if not has_processes and any("$target" in each.original for each in compiled.given):
+        from sonde.frontends.d.programs.remarks import targets
+
+        yield from targets(compiled.given)

@@ -1,15 +1,15 @@
-"""--flame, --heatmap and the profiles for other viewers: checked before tracing begins, written when it is over."""
+"""Flame graphs, heat maps and profiles for other viewers: checked before tracing begins, written when it is over."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from sonde import __version__
-from sonde.cli.arguments import Arguments
-from sonde.cli.messages import FatalError, Messages
-from sonde.consume.options import Options
+from sonde.consume.options import Options, display_options
 from sonde.formats.profile import Profile, ProfileError
+from sonde.library.errors import Error
+from sonde.library.outputs import Files
 from sonde.model.options import OptionTable
 from sonde.model.spec import TracingSpec
 from sonde.pictures.album import HEAT_RATE, Album
@@ -17,43 +17,42 @@ from sonde.pictures.requests import FLAME, NAMES, RequestError, Task, named, req
 from sonde.pictures.saved import LARGEST, read_profile
 from sonde.private_files import STANDARD_OUTPUT, create_named, empty
 from sonde.report.symbolizer import Symbolizer
-from sonde.session.tracing import display_options
 from sonde.untrusted import read_named
 
 
 class Pictures:
-    """The pictures of one run. Raises FatalError for what cannot be drawn, read, or written to."""
+    """The pictures of one run. Raises Error for what cannot be drawn, read, or written to."""
 
     def __init__(
-        self, arguments: Arguments, spec: TracingSpec, symbolizer: Symbolizer, options: OptionTable, messages: Messages
+        self, files: Files, spec: TracingSpec, symbolizer: Symbolizer, options: OptionTable, tell: Callable[[str], None]
     ) -> None:
         try:
-            requests = [request(kind, text) for kind, text in arguments.pictures]
-            earlier = _earlier(arguments, spec)
+            requests = [request(kind, text) for kind, text in files.pictures]
+            earlier = _earlier(files, spec)
             not_drawn = earlier if isinstance(earlier, int) else None
             self._tasks = tasks(requests, spec.aggregations, not_drawn)
         except RequestError as error:
-            raise FatalError(error.text, hint=error.hint) from None
+            raise Error(error.text, error.hint) from None
         self._files = OutputFiles(self._tasks)
-        self._messages = messages
+        self._tell = tell
         self._is_quiet = options.on("quiet")
         shown = display_options(options, Options())
         rate = options.number("heatrate", 0) or HEAT_RATE
         self.album = Album(self._tasks, spec.aggregations, symbolizer, shown, f"sonde {__version__}", earlier, rate)
 
     def write(self) -> None:
-        """Write the files of a session that is over, all that can be written. Raises FatalError for the others."""
-        failed: list[FatalError] = []
+        """Write the files of a session that is over, all that can be written. Raises Error for the others."""
+        failed: list[Error] = []
         for file in self.album.files():
             try:
                 self._files.write(file.task.path, file.data)
-            except FatalError as error:
+            except Error as error:
                 failed.append(error)
                 continue
             if not self._is_quiet:
-                self._messages.error(f"{NAMES[file.task.kind]}: {file.task.path} ({file.summary})")
+                self._tell(f"{NAMES[file.task.kind]}: {file.task.path} ({file.summary})")
         for each in failed[:-1]:
-            self._messages.error(each.text)
+            self._tell(each.text)
         if failed:
             raise failed[-1]
 
@@ -62,12 +61,12 @@ class Pictures:
         self._files.close()
 
 
-def _earlier(arguments: Arguments, spec: TracingSpec) -> Profile | int | None:
+def _earlier(files: Files, spec: TracingSpec) -> Profile | int | None:
     """What --flame-diff names: a file's profile or an aggregation's number. Raises RequestError."""
-    text = arguments.flame_diff
+    text = files.compared
     if text is None:
         return None
-    if not any(kind == FLAME for kind, _ in arguments.pictures):
+    if not any(kind == FLAME for kind, _ in files.pictures):
         raise RequestError("--flame-diff says what a flame graph is compared with: --flame FILE is wanted, too")
     if text.startswith("@"):
         return named("flame-diff", text[1:], spec.aggregations)
@@ -75,14 +74,14 @@ def _earlier(arguments: Arguments, spec: TracingSpec) -> Profile | int | None:
 
 
 def profile_of_file(path: str) -> Profile:
-    """A saved profile. Raises FatalError."""
+    """A saved profile. Raises Error."""
     try:
         return read_profile(read_named(path, LARGEST), os.path.basename(path))
     except OSError as error:
-        raise FatalError(f"failed to open {path}: {error.strerror}") from None
+        raise Error(f"failed to open {path}: {error.strerror}") from None
     except ProfileError as error:
         text = f"{path} cannot be used: {error}"
-        raise FatalError(text, hint="folded stacks, speedscope's JSON and pprof's profiles can be read") from None
+        raise Error(text, "folded stacks, speedscope's JSON and pprof's profiles can be read") from None
 
 
 class OutputFiles:
@@ -97,12 +96,12 @@ class OutputFiles:
                 self._open[task.path] = create_named(task.path)
             except OSError as error:
                 self.close()
-                raise FatalError(f"failed to open {NAMES[task.kind]} '{task.path}': {error.strerror}") from None
+                raise Error(f"failed to open {NAMES[task.kind]} '{task.path}': {error.strerror}") from None
             if is_new:
                 self._made.add(task.path)
 
     def write(self, path: str, data: bytes) -> None:
-        """Replace the file's contents. Raises FatalError."""
+        """Replace the file's contents. Raises Error."""
         descriptor = self._open.pop(path)
         self._made.discard(path)
         try:
@@ -112,7 +111,7 @@ class OutputFiles:
             while view:
                 view = view[os.write(descriptor, view) :]
         except OSError as error:
-            raise FatalError(f"failed to write '{path}': {error.strerror}") from None
+            raise Error(f"failed to write '{path}': {error.strerror}") from None
         finally:
             os.close(descriptor)
 

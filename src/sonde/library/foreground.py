@@ -1,0 +1,133 @@
+"""One session in the calling thread, from its attachment to its end, with the files that it writes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack, closing
+
+from sonde.library.errors import DestructiveError, TracingError, as_errors
+from sonde.library.holding import Held
+from sonde.library.outputs import (
+    NO_FILES,
+    Files,
+    capture_file,
+    complete,
+    opened,
+    raw_file,
+    recording_file,
+    require_written,
+)
+from sonde.model.options import OptionTable
+from sonde.model.spec import TracingSpec
+from sonde.session.engines import make
+from sonde.session.errors import limit_hint
+from sonde.session.names import Names
+from sonde.session.tracing import Asked, MakeReport, Session
+from sonde.typed import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from sonde.consume.consumer import Consumer
+    from sonde.library.pictures import Pictures
+
+_RECORD_OVERHEAD = 40
+"""Bytes that dtrace needs in a buffer for a record besides the record itself."""
+
+_MOST_TOLD = 10
+"""Objects that are told of which names are missing."""
+
+Tell = Callable[[str], None]
+
+
+class Job(NamedTuple):
+    """A compiled program, its options, and whether it does more to the system than look at it (`reason` says in what,
+    where only the compiled form is known); the files that are written; and the command's name, for its messages."""
+
+    spec: TracingSpec
+    options: OptionTable
+    destructive: bool = False
+    reason: str = ""
+    files: Files = NO_FILES
+    program: str = "sonde"
+
+
+class Ended(NamedTuple):
+    """The argument of exit(), and the statuses of the processes as wait(2) gives them by their numbers, None for those
+    that have not ended or are not the run's own."""
+
+    status: int
+    statuses: dict[int, int | None]
+
+
+def require_allowed(job: Job) -> None:
+    """Raise DestructiveError where the program does more than look, and that is not allowed."""
+    if job.destructive and not job.options.on("destructive"):
+        text = "could not enable tracing: Destructive actions not allowed"
+        how = "allow them with -w" if job.reason else "allow them with -w or `#pragma D option destructive`"
+        raise DestructiveError(text, f"{job.reason}\n{how}".strip())
+
+
+def _check_enabling(spec: TracingSpec, options: OptionTable) -> None:
+    """What dtrace refuses only when tracing is about to begin."""
+    needed = max((layout.size for layout in spec.records), default=0) + _RECORD_OVERHEAD
+    if options.is_set("bufsize") and options.number("bufsize", 0) < needed:
+        text = "could not enable tracing: Enabling exceeds size of buffer"
+        raise TracingError(text, f"a record takes {needed} bytes: give -b a greater size")
+
+
+def run_here(
+    job: Job, held: Held, tell: Tell, *, output: str | None = None, asked: Asked | None = None,
+    make_report: MakeReport | None = None, names: Names | None = None, begun: Callable[[Consumer], None] | None = None,
+) -> Ended:  # fmt: skip
+    """Trace to the end, which signals ask for, or `asked`. Prints to the file `output`, or the standard output, unless
+    `make_report` is there. `tell` gets what is said besides, `begun` what reads the aggregations. Raises Error."""
+    options = job.options
+    require_allowed(job)
+    _check_enabling(job.spec, options)
+    names = names or Names(options, held.target)
+    with ExitStack() as stack:
+        stack.enter_context(closing(names))
+        stack.callback(_tell_refused, names, tell)
+        pictures = _pictures(job, names, tell)
+        if pictures is not None:
+            stack.callback(pictures.close)
+        descriptor = stack.enter_context(opened(output, "output file "))
+        raw = stack.enter_context(raw_file(job.files.raw))
+        packets = stack.enter_context(capture_file(job.files.captures, job.spec))
+        recording = stack.enter_context(recording_file(job.files.recording, job.spec, held.engine))
+        blocks = [each.block for each in (raw, recording) if each is not None]
+        with as_errors():
+            try:
+                made = make(held.engine, options, held.traced, recording.records if recording else None)
+                session = Session(
+                    job.spec, made, options, names, held.traced, descriptor, job.program, blocks, names,
+                    pictures.album if pictures else None, packets, recording, make_report,
+                )  # fmt: skip
+                if begun is not None:
+                    begun(session.consumer)
+                status = session.run(asked).status & 0xFF
+            except OSError as error:
+                raise TracingError(f"processing aborted: {error.strerror}", limit_hint(error)) from None
+        if pictures is not None:
+            pictures.write()
+        require_written(packets, job.files.captures)
+        if recording is not None:
+            complete(recording, None if options.on("quiet") else tell)
+    return Ended(status, {each.pid: each.collect() for each in held.traced})
+
+
+def _tell_refused(names: Names, tell: Tell) -> None:
+    """Say of which objects names are missing, as reading them takes too much."""
+    refused = names.refused()
+    for path, reason in refused[:_MOST_TOLD]:
+        tell(f"{path}: {reason}: names in it are missing")
+    if len(refused) > _MOST_TOLD:
+        tell(f"so it is with {len(refused) - _MOST_TOLD} more objects")
+
+
+def _pictures(job: Job, names: Names, tell: Tell) -> Pictures | None:
+    if not job.files.pictures and job.files.compared is None:
+        return None
+    # A trace without pictures is not to wait for this import.
+    from sonde.library.pictures import Pictures
+
+    return Pictures(job.files, job.spec, names, job.options, tell)

@@ -1,0 +1,131 @@
+"""The files that a run writes besides what it prints, and the descriptor of that."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from sonde.library.errors import Error
+from sonde.model.spec import PERF_RINGS, TracingSpec, has_open_sites
+from sonde.private_files import STANDARD_OUTPUT as STANDARD_OUTPUT
+from sonde.private_files import create_named
+from sonde.session.engines import EMBEDDED
+from sonde.typed import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from sonde.captures.file import CaptureFile
+    from sonde.consume.raw import RawFile
+    from sonde.recording.file import PerfDataFile
+
+
+class Files(NamedTuple):
+    """Paths, None for those that are not wanted: of records as they are, of packets (pcapng), of samples and records
+    (perf.data), and of pictures by their kind; `compared` is what flame graphs are compared with: a profile's path or
+    `@` and an aggregation's name."""
+
+    raw: str | None = None
+    captures: str | None = None
+    recording: str | None = None
+    pictures: tuple[tuple[str, str], ...] = ()
+    compared: str | None = None
+
+
+NO_FILES = Files()
+
+
+def is_capture(path: str | None) -> bool:
+    """Whether an output is a file of packets, by its name."""
+    return path is not None and path.lower().endswith(".pcapng")
+
+
+@contextmanager
+def opened(path: str | None, what: str, flags: int = os.O_APPEND) -> Iterator[int]:
+    """The descriptor to write to: the standard output where there is no path or `-`. A file that is made is for its
+    owner. Raises Error."""
+    if path is None:
+        yield 1
+        return
+    try:
+        descriptor = create_named(path, flags)
+    except OSError as error:
+        raise Error(f"failed to open {what}'{path}': {error.strerror}") from None
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def capture_file(path: str | None, spec: TracingSpec) -> Iterator[CaptureFile | None]:
+    """The file for the packets that a program captures, if there is a path. Raises Error."""
+    if path is None:
+        yield None
+        return
+    # A trace that captures nothing is not to wait for this import.
+    from sonde.captures.file import CaptureFile
+    from sonde.captures.values import has_packet
+
+    if not any(map(has_packet, spec.records)):
+        text = f"-o {path} is for packets, and the program captures none"
+        raise Error(text, "call capture() or pcap() in a clause, or give the output's file another name")
+    with opened(path, "capture file ", os.O_TRUNC) as descriptor:
+        yield CaptureFile(descriptor)
+
+
+def require_written(packets: CaptureFile | None, path: str | None) -> None:
+    """Raises Error if not all could be written."""
+    if packets is not None and packets.failure:
+        text = f"failed to write capture file '{path}': {packets.failure}"
+        raise Error(text, f"it has the first {packets.packets} packets; {packets.lost} more were captured")
+
+
+@contextmanager
+def raw_file(path: str | None) -> Iterator[RawFile | None]:
+    """The file for records as they are, if there is a path. Raises Error."""
+    if path is None:
+        yield None
+        return
+    with opened(path, "raw file ", os.O_TRUNC) as descriptor, open(descriptor, "wb", closefd=False) as file:
+        from sonde.consume.raw import RawFile  # an import that most runs do without
+
+        yield RawFile(file)
+
+
+@contextmanager
+def recording_file(path: str | None, spec: TracingSpec, engine: str) -> Iterator[PerfDataFile | None]:
+    """The perf.data file, if there is a path. Raises Error."""
+    if path is None:
+        yield None
+        return
+    if engine == EMBEDDED:
+        raise Error("only what the kernel traces can be recorded", "--engine kernel, with its privileges")
+    if has_open_sites(spec):
+        text = "probes of processes that are not known yet cannot be recorded"
+        raise Error(text, "name the process, python$target with -c or -p, or record with --raw")
+    if spec.rings != (PERF_RINGS,):
+        text = "this program was compiled to write its records to a BPF ring buffer, where they have no times"
+        raise Error(text, "compile it with -xoutput=perf")
+    from sonde import __version__
+    from sonde.recording.file import PerfDataFile, RecordingError
+    from sonde.recording.unseen import unseen
+
+    try:
+        made = PerfDataFile(path, __version__, sys.argv, unseen=unseen(spec))
+    except RecordingError as error:
+        raise Error(str(error)) from None
+    try:
+        yield made
+    finally:
+        made.close()
+
+
+def complete(recording: PerfDataFile, tell: Callable[[str], None] | None) -> None:
+    """End the file, and tell of what it has. Raises Error if not all could be written."""
+    summary = recording.complete()
+    if recording.failure:
+        text = f"failed to write '{recording.path}': {recording.failure}"
+        raise Error(text, "what was recorded before that can be read")
+    if summary is not None and tell is not None:
+        tell(f"{recording.path}: {summary}")

@@ -1,0 +1,71 @@
+"""A recording shown as its session was shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from sonde.consume.consumer import Consumer
+from sonde.consume.options import display_options
+from sonde.frontends.d.report.text import TextReport
+from sonde.model.options import OptionError, OptionTable
+from sonde.model.spec import PACKET_LOSSES, WAITING
+from sonde.report.symbolizer import Symbolizer
+from sonde.session.tracing import captured, packet_losses, tell_waiting
+from sonde.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sonde.captures.file import CaptureFile
+    from sonde.consume.raw import Replay
+    from sonde.consume.replaying import Replayed
+    from sonde.model.probe import Probe
+    from sonde.report.commands import Act
+    from sonde.report.samples import SampleLines
+
+
+def show_recorded(
+    recorded: Replay, options: OptionTable, output: int, program_name: str, symbolizer: Symbolizer | None = None,
+    packets: CaptureFile | None = None, show_samples: Callable[[SampleLines], None] | None = None, *, act: Act,
+) -> tuple[int, Replayed]:  # fmt: skip
+    """Show a recording as its session was shown, but for `options`; returns exit()'s argument, and what was shown.
+    `show_samples` is given what prints samples among the rest; `act` deals with system() and the like. Where the file
+    is damaged all is shown that stands before."""
+    from sonde.consume.replaying import replay
+
+    rate = recorded.options.aggrate
+    shown = display_options(options, recorded.options)
+
+    def set_option(name: str, value: str) -> str | None:
+        try:
+            options.set_while_tracing(name, value)
+        except OptionError as error:
+            return str(error)
+        display_options(options, shown)
+        return None
+
+    report = TextReport(
+        recorded.spec, shown, output, symbolizer=symbolizer, program=program_name, act=act, is_recorded=True
+    )
+    if show_samples is not None:
+        show_samples(report.sample_lines())
+    captures = captured(recorded.spec, report, packets, False)
+    consumer = Consumer(recorded.spec, recorded, captures or report, shown, set_option, report.label, float("inf"))
+
+    def learn(probes: Sequence[Probe]) -> None:
+        consumer.learn(probes)
+        report.learn(probes)
+
+    recorded.learn = learn
+
+    def end(is_whole: bool) -> None:
+        if is_whole and recorded.has_map(WAITING):
+            tell_waiting(recorded.spec, recorded.read_map, report)
+        if captures is not None:
+            tells = is_whole and recorded.has_map(PACKET_LOSSES)
+            captures.finish(packet_losses(recorded.read_map(PACKET_LOSSES)) if tells else None)
+        # Looked at at other times aggregations may be in the file more often than they are asked for.
+        if is_whole and shown.aggrate == rate:
+            recorded.require_end()
+
+    replayed = replay(recorded, consumer, end)
+    report.close()
+    return consumer.exit_status or 0, replayed
