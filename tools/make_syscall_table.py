@@ -1,5 +1,5 @@
 # ruff: noqa: E501
-"""Write src/sonde/arch/x86_64/syscalls.py and syscalls_i386.py from the facts of the running kernel and the uapi
+"""Write src/sonde/arch/x86_64/syscalls.py and compat_syscalls.py from the facts of the running kernel and the uapi
 headers.
 
     python3 tools/make_syscall_table.py src/sonde/arch/x86_64
@@ -233,7 +233,7 @@ def main() -> None:
     directory = Path(sys.argv[1])
     native = native_table(previous())
     write(directory / "syscalls_x86_64.py", X86_64, native)
-    write(directory / "syscalls_i386.py", I386, compat_table(native))
+    write(directory / "compat_syscalls.py", I386, compat_table(native))
 
 
 main()

@@ -7,6 +7,7 @@ from compiled import spec as compile_d
 from embedded_world import World
 from perf_programs import execution, load, program
 
+from sonde.arch import system_calls
 from sonde.bpf import maps, probe_context, programs
 from sonde.formats import perf_events as perf
 from sonde.formats.perf_ring import PerfRingReader
@@ -19,7 +20,7 @@ from sonde.runtime.perf.packets import SkbPacket, XdpPacket
 from sonde.runtime.perf.sample import Sample
 from sonde.runtime.programs.overflow import Overflows
 from sonde.runtime.programs.program_types import CALLERS, may_call
-from sonde.runtime.structures import COMPAT_BIT, THREAD_STATUS
+from sonde.runtime.structures import THREAD_STATUS
 from sonde.runtime.verifier.contexts import CONTEXTS, field_named, find
 
 __all__ = ["execution"]
@@ -164,7 +165,7 @@ def test_a_returning_system_call_has_its_result_and_error():
 
 def test_a_call_of_the_32_bit_table_has_its_own_arguments():
     probes = Probes()
-    probes.world.memory.write(probes.world.task.address + THREAD_STATUS, struct.pack("=I", COMPAT_BIT))
+    probes.world.memory.write(probes.world.task.address + THREAD_STATUS, struct.pack("=I", system_calls.COMPAT_BIT))
     registers = pt_regs(bx=1 << 40 | 1, cx=2, dx=3, si=4, di=5, bp=6, r8=99)
     probes.environment.tracepoint = "sys_enter"
     context = struct.pack("=12Q", probes.world.place(registers), 4, *[0] * 10)

@@ -2,12 +2,13 @@
 
 import pytest
 
+from sonde.arch import system_calls
 from sonde.bpf import instructions as i
 from sonde.bpf import programs
 from sonde.bpf.helpers import NUMBERS
 from sonde.engines.embedded.sources.registers import needs_all_registers
 from sonde.engines.embedded.sources.task_reads import looks_at_task
-from sonde.engines.embedded.sources.wishes import PRCTL, plan_of
+from sonde.engines.embedded.sources.wishes import plan_of
 from sonde.engines.embedded.tracer import stops
 from sonde.engines.embedded.tracer.plan import ENTRY, HOLD_ENTRY, HOLD_RETURN, RETURN
 from sonde.model.probe import Internal, Probe, RawTracepoint, Syscall, Timer
@@ -42,7 +43,7 @@ def test_without_probes_of_processes_nothing_is_asked_for():
 
 def test_what_the_program_of_one_call_needs_is_no_burden_of_others():
     plan = planned(program(RETURN_ZERO, call(2), call(3)), program(calling("get_stack"), call(3), call(4, True)))
-    wanted = {n: wanted for n, wanted in plan.calls.items() if n != PRCTL}
+    wanted = {n: wanted for n, wanted in plan.calls.items() if n != system_calls.PRCTL}
     assert wanted == {2: ENTRY, 3: ENTRY | HOLD_ENTRY, 4: RETURN | HOLD_RETURN}
 
 
@@ -55,8 +56,8 @@ def test_a_thread_that_is_looked_at_stands_still(helper):
 
 def test_names_are_followed():
     """Of threads that a program looks at."""
-    assert planned(program(calling("get_current_comm"), call(2))).calls[PRCTL] == ENTRY | HOLD_ENTRY
-    assert PRCTL not in planned(program(RETURN_ZERO, call(2))).calls
+    assert planned(program(calling("get_current_comm"), call(2))).calls[system_calls.PRCTL] == ENTRY | HOLD_ENTRY
+    assert system_calls.PRCTL not in planned(program(RETURN_ZERO, call(2))).calls
 
 
 CURRENT = i.call(NUMBERS["get_current_task_btf"])
@@ -95,7 +96,7 @@ def test_exec_is_held_for_programs_that_look_at_the_thread(what):
 def test_probes_that_follow_from_all_calls_ask_for_those_they_are_about():
     probe = Probe(80002, "proc", "vmlinux", "", "exec", RawTracepoint("sys_enter", 2))
     plan = planned(program(RETURN_ZERO, probe))
-    assert set(plan.calls) == {59, 322, PRCTL}
+    assert set(plan.calls) == {59, 322, system_calls.PRCTL}
     plan = planned(program(RETURN_ZERO, probe._replace(provider="rawtp", name="sys_enter")))
     assert len(plan.calls) > 400
 

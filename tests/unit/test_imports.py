@@ -24,8 +24,8 @@ ALLOWED = {
     "arch": {"model"},
     "symbols": {"model", "arch", "private_files", "resources"},
     "providers": {"model", "arch", "bpf", "machine", "symbols"},
-    "frontends": {"model"},
-    "frontends.d.programs": {"model", "resources", "untrusted"},
+    "frontends": {"model", "arch"},
+    "frontends.d.programs": {"model", "arch", "resources", "untrusted"},
     "frontends.d.report": {"model", "consume", "report"},
     "codegen": {"model", "arch", "bpf"},
     "runtime": {"model", "arch", "bpf", "formats", "machine"},
@@ -38,8 +38,8 @@ ALLOWED = {
     "recording": {"model", "formats", "machine", "symbols", "private_files", "engines.kernel.process_records"},
     "everywhere": {"model", "arch", "engines.base", "providers", "symbols"},
     "session": {
-        "model", "bpf", "captures", "codegen", "consume", "engines", "everywhere", "formats", "frontends", "launch",
-        "machine", "objects", "providers", "report", "resources", "runtime", "symbols",
+        "model", "arch", "bpf", "captures", "codegen", "consume", "engines", "everywhere", "formats", "frontends",
+        "launch", "machine", "objects", "providers", "report", "resources", "runtime", "symbols",
     },
     "library": {
         "model", "bpf", "captures", "codegen", "consume", "engines", "everywhere", "formats", "frontends", "machine",

@@ -231,14 +231,14 @@ LONGS = (types.LONG,) * 6
     ("kinds", "expected"),
     [
         ((types.CHAR, Pointer(types.INT)), [((r.DI,), 0), ((r.SI,), 0)]),
-        ((*LONGS, types.CHAR, types.LONG), [*(((each,), 0) for each in convention.REGISTERS), ((), 0), ((), 8)]),
+        ((*LONGS, types.CHAR, types.LONG), [*(((each,), 0) for each in r.ARGUMENTS), ((), 0), ((), 8)]),
         ((SMALL, types.INT), [((r.DI, r.SI), 0), ((r.DX,), 0)]),
         # What does not fit into the registers that are left is in memory, and leaves them to what follows.
-        ((*LONGS[:5], SMALL, types.INT), [*(((each,), 0) for each in convention.REGISTERS[:5]), ((), 0), ((r.R9,), 0)]),
+        ((*LONGS[:5], SMALL, types.INT), [*(((each,), 0) for each in r.ARGUMENTS[:5]), ((), 0), ((r.R9,), 0)]),
         ((LARGE, types.INT), [((), 0), ((r.DI,), 0)]),
         ((LARGE, PACKED, LARGE), [((), 0), ((), 24), ((), 40)]),
         ((types.INT128, types.INT), [((r.DI, r.SI), 0), ((r.DX,), 0)]),
-        ((*LONGS, types.INT, types.INT128), [*(((each,), 0) for each in convention.REGISTERS), ((), 0), ((), 16)]),
+        ((*LONGS, types.INT, types.INT128), [*(((each,), 0) for each in r.ARGUMENTS), ((), 0), ((), 16)]),
         ((EMPTY, types.INT), [((), 0), ((r.DI,), 0)]),
     ],
 )  # fmt: skip

@@ -22,7 +22,7 @@ from sonde.model.errors import Position
 from sonde.model.spec import UNWIND_PAGE, UNWIND_ROWS
 from sonde.runtime.machine.linking import link
 from sonde.runtime.machine.memory import Memory
-from sonde.symbols.dwarf.frame_rules import AT_FRAME, AT_STACK, BY_RBP, LINKAGE, NONE, UNKNOWN, Rule
+from sonde.symbols.dwarf.frame_rules import AT_FRAME, AT_STACK, BY_FRAME_POINTER, LINKAGE, NONE, UNKNOWN, Rule
 from sonde.symbols.dwarf.plain_descriptions import plain_descriptions, special
 from sonde.symbols.dwarf.unwind_rows import RULE, unwind_rows
 from sonde.symbols.elf.file import ElfFile
@@ -126,7 +126,7 @@ def compared(path, count, chance):
             assert rule == wanted or (rule.kind == wanted.kind and rule.kind >= 7), (path, hex(offset))
         elif wanted.kind not in (NONE, UNKNOWN):
             assert missed, (path, hex(offset))
-            unknown += wanted.kind not in SELDOM and BY_RBP not in (wanted.rbp_by, wanted.rbx_by)
+            unknown += wanted.kind not in SELDOM and BY_FRAME_POINTER not in (wanted.pointer_by, wanted.base_by)
     return len(places), unknown
 
 

@@ -5,7 +5,6 @@ import struct
 import pytest
 
 from sonde.arch.x86_64 import operands, perf_registers, registers
-from sonde.arch.x86_64.convention import REGISTERS
 from sonde.runtime.kernel_types import layout
 
 PT_REGS = [
@@ -53,7 +52,7 @@ def test_samples_have_them_in_the_order_of_perf():
 
 
 def test_arguments_are_the_same_however_they_are_named():
-    assert [PT_REGS[at // 8].removeprefix("r") for at in REGISTERS] == [
+    assert [PT_REGS[at // 8].removeprefix("r") for at in registers.ARGUMENTS] == [
         name.removeprefix("r") for name in operands.ARGUMENTS[8]
     ]
 

@@ -5,8 +5,8 @@ import struct
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sonde.arch.x86_64.system_calls import SECCOMP
-from sonde.engines.embedded.tracer.seccomp import INSTALLS, MARKS, PRCTL, WANTED, filter_for, new_mark
+from sonde.arch.x86_64.system_calls import PRCTL, SECCOMP
+from sonde.engines.embedded.tracer.seccomp import INSTALLS, MARKS, WANTED, filter_for, new_mark
 
 NATIVE, I386, X32 = 0xC000003E, 0x40000003, 1 << 30
 ALLOW, TRACE, NOTIFY = 0x7FFF0000, 0x7FF00000, 0x7FC00000

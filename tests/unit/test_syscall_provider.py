@@ -2,8 +2,8 @@
 
 import pytest
 
+from sonde.arch.x86_64.compat_syscalls import CALLS as COMPAT_CALLS
 from sonde.arch.x86_64.syscalls import CALLS
-from sonde.arch.x86_64.syscalls_i386 import CALLS as COMPAT_CALLS
 from sonde.model import types
 from sonde.model.probe import CHANGES_NOTHING, Syscall
 from sonde.model.types import Pointer, Struct, name_of, resolve

@@ -16,10 +16,10 @@ from sonde.symbols.dwarf.frame_rules import (
     AT_STACK,
     BEGINNING,
     BY_FRAME_ADDRESS,
-    BY_RBP,
+    BY_FRAME_POINTER,
     END,
+    FROM_BASE,
     FROM_FRAME,
-    FROM_RBX,
     FROM_REGISTER,
     FROM_STACK,
     LINKAGE,
@@ -99,8 +99,8 @@ def test_rows_are_what_the_descriptions_say(program):
                 assert (found.register, found.offset) == (7 if rule.kind == FROM_STACK else 6, rule.offset)
                 assert found.value == Binary("plus", Register(found.register), Constant(rule.offset)) or not rule.offset
                 saved = frames.saved(where) or {}
-                assert saved.get(6) == (rule.rbp if rule.rbp_by == BY_FRAME_ADDRESS else None)
-                assert saved.get(3) == (rule.rbx if rule.rbx_by == BY_FRAME_ADDRESS else None)
+                assert saved.get(6) == (rule.pointer if rule.pointer_by == BY_FRAME_ADDRESS else None)
+                assert saved.get(3) == (rule.base if rule.base_by == BY_FRAME_ADDRESS else None)
             elif rule.kind in (AT_FRAME, LINKAGE):
                 assert found.expression
             elif rule.kind == NONE:
@@ -108,7 +108,7 @@ def test_rows_are_what_the_descriptions_say(program):
     assert [offset for offset, _ in rows] == sorted({offset for offset, _ in rows})
     assert all(one[1] != other[1] for one, other in pairwise(rows) if other[0] & 0xFFFF)
     assert {rule.kind for _, rule in rows} == {NONE, END, FROM_STACK, FROM_FRAME, FROM_REGISTER, AT_FRAME, LINKAGE}
-    assert BY_RBP in {rule.rbp_by for _, rule in rows}
+    assert BY_FRAME_POINTER in {rule.pointer_by for _, rule in rows}
 
 
 def uleb(number):
@@ -116,7 +116,7 @@ def uleb(number):
 
 
 CASES = {
-    "the dynamic linker counts from rbx": (b"\x0d\x03", Rule(FROM_RBX, 8)),
+    "the dynamic linker counts from rbx": (b"\x0d\x03", Rule(FROM_BASE, 8)),
     "another register, by its place in pt_regs": (b"\x0c\x0a\x00", Rule(FROM_REGISTER, 0, 56)),
     "r15 and more": (b"\x0c\x0f\x20", Rule(FROM_REGISTER, 32, 0)),
     "a vector register": (b"\x0c\x11\x20", Rule(UNKNOWN)),
@@ -135,7 +135,7 @@ CASES = {
     "rbp and rbx saved": (b"\x86\x02\x83\x03", Rule(FROM_STACK, 8, 0, -16, BY_FRAME_ADDRESS, -24, BY_FRAME_ADDRESS)),
     "rbx saved, and restored": (b"\x83\x02\xc3", Rule(FROM_STACK, 8)),
     "by long numbers": (b"\x05\x03\x02\x06\x03\x05\x06\x02", Rule(FROM_STACK, 8, 0, -16, BY_FRAME_ADDRESS)),
-    "rbp by rbp": (b"\x10\x06\x02\x76\x00", Rule(FROM_STACK, 8, 0, 0, BY_RBP)),
+    "rbp by rbp": (b"\x10\x06\x02\x76\x00", Rule(FROM_STACK, 8, 0, 0, BY_FRAME_POINTER)),
     "no return address": (b"\x07\x10", Rule(END)),
     "a return address elsewhere": (b"\x90\x02", Rule(END)),
     "too far": (b"\x0e" + uleb(1 << 31), Rule(UNKNOWN)),

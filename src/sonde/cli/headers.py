@@ -28,9 +28,10 @@ def write(arguments: Arguments, options: OptionTable, messages: Messages) -> int
     for path in arguments.operands:
         if not os.path.exists(path):
             raise FatalError(f"failed to open {path}: No such file or directory")
+    from sonde.arch import object_files
     from sonde.formats.elf_object import counters_object
 
-    _to_file(arguments, ".o", counters_object([counter_name(each) for each in probes]))
+    _to_file(arguments, ".o", counters_object([counter_name(each) for each in probes], object_files.MACHINE))
     return 0
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 
-from sonde.arch.x86_64.registers import BY_DWARF_NUMBER
+from sonde.arch import registers
 from sonde.model.location import Binary, Constant, Extend, Load, Register, Value, lowest, signed
 from sonde.model.probe import StaticArgument
 from sonde.model.spec import ABSENT, IN_MEMORY, IS_VALUE, NO_REGISTER, SITE_ARGUMENT, UNKNOWN
@@ -86,12 +86,12 @@ def _sum(value: Value) -> _Sum:
 def _registers(terms: Sequence[tuple[int, int]]) -> tuple[int, int, int]:
     """Offsets of the first and the second register, and how far the second is shifted."""
     ordered = sorted(terms, key=lambda term: term[1])
-    if len(ordered) > 2 or any(number >= len(BY_DWARF_NUMBER) for number, _ in ordered):
+    if len(ordered) > 2 or any(number >= len(registers.BY_DWARF_NUMBER) for number, _ in ordered):
         raise _UnknownError
     if len(ordered) == 2 and ordered[0][1] != 1:
         raise _UnknownError
     if len(ordered) == 1 and ordered[0][1] != 1:
         ordered = [(-1, 1), *ordered]
-    offsets = [BY_DWARF_NUMBER[number] if number >= 0 else NO_REGISTER for number, _ in ordered]
+    offsets = [registers.BY_DWARF_NUMBER[number] if number >= 0 else NO_REGISTER for number, _ in ordered]
     first, second = (*offsets, NO_REGISTER, NO_REGISTER)[:2]
     return first, second, ordered[1][1].bit_length() - 1 if len(ordered) > 1 else 0

@@ -1,11 +1,11 @@
-"""An object file for the linker with nothing but u16 counters: the semaphores of static probes (elf(5); x86-64)."""
+"""An object file for the linker with nothing but u16 counters: the semaphores of static probes (elf(5))."""
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
 
-_ET_REL, _EM_X86_64 = 1, 62
+_ET_REL = 1
 _PROGBITS, _SYMTAB, _STRTAB = 1, 2, 3
 _WRITE_ALLOC = 3
 _WEAK_OBJECT = 2 << 4 | 1
@@ -15,8 +15,9 @@ _SYMBOL = struct.Struct("<IBBHQQ")
 _SECTION_NAMES = b"\0.probes\0.symtab\0.strtab\0.note.GNU-stack\0"
 
 
-def counters_object(names: Sequence[str]) -> bytes:
-    """A relocatable file that defines a hidden weak counter of each name, 0, in section .probes."""
+def counters_object(names: Sequence[str], machine: int) -> bytes:
+    """A relocatable file for a `machine` (e_machine) that defines a hidden weak counter of each name, 0, in section
+    .probes."""
     strings = b"\0" + b"".join(name.encode() + b"\0" for name in names)
     symbols = [bytes(_SYMBOL.size)]
     at = 1
@@ -47,6 +48,6 @@ def counters_object(names: Sequence[str]) -> bytes:
     )
     identity = b"\x7fELF\2\1\1"
     header = _HEADER.pack(
-        identity, _ET_REL, _EM_X86_64, 1, 0, 0, start + len(body), 0, _HEADER.size, 0, 0, _SECTION.size, len(rows), 3
+        identity, _ET_REL, machine, 1, 0, 0, start + len(body), 0, _HEADER.size, 0, 0, _SECTION.size, len(rows), 3
     )
     return header + body + sections

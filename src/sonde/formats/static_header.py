@@ -2,7 +2,7 @@
 in section .note.stapsdt that says where it is and where the arguments are (see `symbols/elf/stapsdt.py`).
 
 For each probe it defines PROVIDER_NAME(), to be called with the arguments, and PROVIDER_NAME_ENABLED(), which tells
-whether anybody listens. It is for gcc and clang on x86-64, and needs no other header and no library.
+whether anybody listens. It is for gcc and clang on 64-bit machines, and needs no other header and no library.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Provided(NamedTuple):
 
 
 _START = """\
-/* Static probes for gcc and clang on x86-64, made by sonde -h. */
+/* Static probes for gcc and clang on 64-bit machines, made by sonde -h. */
 
 #ifdef __cplusplus
 extern "C" {

@@ -9,7 +9,7 @@ _CLASS, _32_BIT = 4, 1
 
 
 def is_32_bit(pid: int) -> bool:
-    """Whether it is of i386 or x32; False where that cannot be told."""
+    """Whether it has addresses of 32 bits; False where that cannot be told."""
     try:
         found = read_start(f"/proc/{pid}/exe", _CLASS + 1)
     except OSError:

@@ -1,6 +1,6 @@
 """Values as trees of what makes them, and places of variables: pure data that the engines turn into code.
 
-All numbers are of 64 bits and wrap around. Registers have DWARF's numbers (System V ABI for x86-64, figure 3.36).
+All numbers are of 64 bits and wrap around. Registers have the numbers that DWARF gives them.
 """
 
 from __future__ import annotations

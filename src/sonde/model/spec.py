@@ -487,7 +487,8 @@ class TypeSpec(NamedTuple):
     `kind` is
       `integer`   of that `size`, `signed` or not;
       `char`      a character;
-      `float`     of that size (of 16 bytes x86's own); `quad`, `bfloat` IEEE's of 16 and the short one of 2 bytes;
+      `float`     of that size (of 16 bytes the processor's own); `quad`, `bfloat` IEEE's of 16 and the short one of 2
+                  bytes;
       `complex`   two of half the size;
       `enum`      whose `values` are (name, number) pairs;
       `pointer`   shown as an address: what it points to is not described, so no type contains itself;

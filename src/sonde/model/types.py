@@ -1,6 +1,6 @@
 """C types as D sees them: pure values, except that a structure loads its members when asked.
 
-Sizes are in bytes, bit-field positions in bits; the data model is LP64 (System V ABI for x86-64, section 3.1).
+Sizes are in bytes, bit-field positions in bits; the data model is LP64.
 A type that is only another's name (`Typedef`) or adds qualifiers (`Qualified`) is looked through with `resolve`.
 """
 
@@ -239,7 +239,7 @@ SYMADDR = Opaque("_symaddr", 8)
 USYMADDR = Opaque("_usymaddr", 16)
 
 QUADS = ("_Float128", "__float128")
-"""Numbers of IEEE 754's format of 128 bits, which long double of x86-64 has not."""
+"""Numbers of IEEE 754's format of 128 bits, which long double need not have."""
 
 BASE_TYPES: tuple[Int | Float, ...] = (
     CHAR, SCHAR, UCHAR, SHORT, USHORT, INT, UINT, LONG, ULONG, LLONG, ULLONG, BOOL, FLOAT, DOUBLE, LDOUBLE,

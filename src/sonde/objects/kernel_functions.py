@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from sonde.arch import system_calls
 from sonde.model.probe import Firing, KernelFunction
 from sonde.objects.errors import ObjectError
 from sonde.objects.targets import Targets
@@ -27,9 +28,8 @@ def one_function(text: str, section: str, is_return: bool, targets: Targets) -> 
 
 
 def system_call_function(name: str, is_return: bool, targets: Targets) -> KernelFunction:
-    """The kernel's function of a system call, by a kprobe. On x86-64 it takes the registers of the call in a structure,
-    as CONFIG_ARCH_HAS_SYSCALL_WRAPPER says, and has this name (arch/x86/include/asm/syscall_wrapper.h)."""
-    return one_function(f"__x64_sys_{name}", f"ksyscall/{name}", is_return, targets)
+    """The kernel's function of a system call, by a kprobe. It takes the registers of the call in a structure."""
+    return one_function(f"{system_calls.KERNEL_FUNCTION}{name}", f"ksyscall/{name}", is_return, targets)
 
 
 def matching_functions(pattern: str, section: str, is_return: bool, targets: Targets) -> tuple[Firing, ...]:

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sonde.arch.x86_64 import registers
-from sonde.arch.x86_64.convention import parameters
+from sonde.arch import convention, registers
 from sonde.model.spec import FetchStep
 from sonde.model.types import Function, Struct, name_of, resolve
 from sonde.objects.errors import ObjectError
@@ -36,7 +35,7 @@ def _variable(line: ProbeLine, wanted: Wanted, kind: Function, names: tuple[str,
     if wanted.name == RESULT:
         if not line.is_return:
             raise ObjectError(f"{RESULT} is there when a function returns", f"write {line.function}%return")
-        return follow(Reached(kind.returns, (FetchStep("register", registers.AX),), False), wanted)
+        return follow(Reached(kind.returns, (FetchStep("register", registers.RESULTS[0]),), False), wanted)
     if line.is_return or line.offset:
         where = "when a function returns" if line.is_return else "within a function"
         raise ObjectError(
@@ -46,10 +45,10 @@ def _variable(line: ProbeLine, wanted: Wanted, kind: Function, names: tuple[str,
         known = ", ".join(names) or "no parameters"
         raise ObjectError(f"{line.function} of the kernel has no parameter {wanted.name}", f"it has {known}")
     number = names.index(wanted.name)
-    place = parameters(kind.parameters)[number]
+    place = convention.parameters(kind.parameters)[number]
     type_ = kind.parameters[number]
     if not place.registers:
-        steps = (FetchStep("register", registers.SP), FetchStep("offset", 8 + place.stack))
+        steps = (FetchStep("register", registers.STACK_POINTER), FetchStep("offset", 8 + place.stack))
         return follow(Reached(type_, steps, True), wanted)
     if isinstance(resolve(type_), Struct):
         raise ObjectError(f"{wanted.text}: {name_of(type_)} is passed by value, in registers, which cannot be fetched")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 
+from sonde.arch import object_files
 from sonde.model.probe import Firing, Uprobe
 from sonde.objects.errors import ObjectError
 from sonde.objects.targets import Targets
@@ -15,7 +16,9 @@ if TYPE_CHECKING:
     from sonde.symbols.functions import CodeObject, Function
 
 EVERY_PROCESS = 0
-_LIBRARIES = ("/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib64", "/usr/lib64", "/lib", "/usr/lib")
+_LIBRARIES = tuple(
+    f"{prefix}/{name}" for name in (f"lib/{object_files.LIBRARIES}", "lib64", "lib") for prefix in ("", "/usr")
+)
 _FUNCTION = re.compile(r"([^+@]+)(?:@@?[^+]*)?(?:\+(0x[0-9a-fA-F]+|\d+))?")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sonde.arch.x86_64 import registers
+from sonde.arch import registers
 from sonde.model.location import Address, InMemory, InRegister, IsValue, Piece
 from sonde.model.probe import Firing, Uprobe
 from sonde.model.spec import FetchStep
@@ -81,7 +81,7 @@ def _result(path: str, line: ProbeLine, wanted: Wanted) -> Found:
         raise ObjectError(f"{line.text!r}: {path}: {error.strerror}") from None
     except (DebugInfoError, ElfError) as error:
         raise ObjectError(f"{line.text!r}: {error}") from None
-    return follow(Reached(kind, (FetchStep("register", registers.AX),), False), wanted)
+    return follow(Reached(kind, (FetchStep("register", registers.RESULTS[0]),), False), wanted)
 
 
 def _variable(points: Points, point: Point, wanted: Wanted) -> Found:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
+from sonde.arch import object_files
 from sonde.model.catalog import Located
 from sonde.model.errors import DError
 from sonde.model.location import Address, Constant, InMemory, Piece
@@ -16,9 +17,6 @@ from sonde.symbols.dwarf.scopes import Variable
 from sonde.symbols.elf.file import ElfError
 from sonde.symbols.elf.indirect import relocations
 from sonde.symbols.functions import PROGRAM, CodeObject
-
-_COPY = 5
-"""R_X86_64_COPY: the program has a library's data in its own place, where the library finds them too."""
 
 Objects = Callable[[], Sequence[CodeObject]]
 """All that the process has mapped; none if it is not known which process that is."""
@@ -90,6 +88,6 @@ def _copied(pieces: tuple[Piece, ...], home: CodeObject, objects: Iterable[CodeO
         return pieces
     file, bias = program.loaded
     for slot, kind, symbol, _ in relocations(file):
-        if kind == _COPY and file.dynamic_name(symbol).partition("@")[0] == named[0]:
+        if kind == object_files.COPY and file.dynamic_name(symbol).partition("@")[0] == named[0]:
             return (Piece(InMemory(Constant(slot + bias + named[1]))),)
     return pieces

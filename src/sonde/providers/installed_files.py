@@ -8,11 +8,12 @@ import struct
 from collections.abc import Iterable, Iterator, Sequence
 from glob import glob
 
+from sonde.arch import object_files
 from sonde.untrusted import open_regular
 
 _LIBRARIES = (
     "/lib", "/usr/lib", "/usr/local/lib", "/lib64", "/usr/lib64",
-    "/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu",
+    f"/lib/{object_files.LIBRARIES}", f"/usr/lib/{object_files.LIBRARIES}",
 )  # fmt: skip
 """Where libraries are on most systems."""
 

@@ -318,5 +318,5 @@ def _integer(raw: BtfType) -> Int:
     base = _BASE.get(name)
     if isinstance(base, Int) and base.size == raw.size and base.signed == signed:
         return base
-    # `char` has INT_CHAR or nothing according to the compiler; on x86-64 it is signed (System V ABI, 3.1.2).
+    # `char` has INT_CHAR or nothing according to the compiler; it is signed as C has it here.
     return types.CHAR if name == "char" and raw.size == 1 else Int(name, raw.size, signed)

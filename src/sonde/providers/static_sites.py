@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sonde.arch.x86_64 import operands
+from sonde.arch import operands
 from sonde.model import types
 from sonde.model.probe import StaticSite
 from sonde.model.types import Type, Typedef

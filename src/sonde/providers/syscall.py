@@ -1,9 +1,9 @@
 """The `syscall` provider: `syscall:vmlinux:NAME:entry` and `return` for every system call.
 
 A call has the name of the function that implements it, as its trace events have (`newstat`); a description may also
-use the call's own name (`stat`). Calls made through the 32-bit table are probes of their own in the module `ia32`,
-named as that table names them. A description that leaves the module empty and names one call means the 64-bit call,
-if there is one of that name; otherwise it means both kinds.
+use the call's own name (`stat`). Calls made through the 32-bit table are probes of their own in a module of
+their own, named as that table names them. A description that leaves the module empty and names one call means the
+64-bit call, if there is one of that name; otherwise it means both kinds.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 
+from sonde import arch
+from sonde.arch import is_this_machines, system_calls
 from sonde.model import types
 from sonde.model.catalog import ProbeArgument
 from sonde.model.probe import Probe, Syscall
@@ -22,10 +24,10 @@ from sonde.providers.syscall_inputs import inputs
 from sonde.typed import NamedTuple
 from sonde.untrusted import lines
 
-NATIVE, COMPAT = "vmlinux", "ia32"
+NATIVE = "vmlinux"
 _COMPAT_OFFSET = 1500
 VSYSCALL32 = "/proc/sys/abi/vsyscall32"
-"""There on 64-bit kernels that run 32-bit programs (arch/x86/entry/vdso/vdso32-setup.c)."""
+"""There on 64-bit kernels that run 32-bit programs."""
 _SIDES = ("entry", "return")
 
 NamesByPrefix = Callable[[str], list[str]]
@@ -59,13 +61,14 @@ class SyscallProvider:
         functions: NamesByPrefix,
         lookup: type_names.Lookup,
         tracefs: str,
-        architecture: str = "x86_64",
+        architecture: str = "",
         vsyscall32: str = VSYSCALL32,
     ) -> None:
         """`functions` finds what this kernel has, `lookup` the types of its structures; neither is asked before it is
         needed. Where the events below `tracefs` can be read they tell which 64-bit calls there are; that the file
-        `vsyscall32` is there, that the kernel has 32-bit ones. An architecture whose calls are not known has none."""
-        self._modules = (NATIVE, COMPAT) if architecture == "x86_64" else ()
+        `vsyscall32` is there, that the kernel has 32-bit ones. `architecture` is that of the kernel's machine, by
+        default of this one; of another the calls are not known."""
+        self._modules = (NATIVE, system_calls.COMPAT_MODULE) if is_this_machines(architecture) else ()
         self._functions = functions
         self._vsyscall32 = vsyscall32
         self._lookup = lookup
@@ -81,7 +84,7 @@ class SyscallProvider:
 
     def by_id(self, identifier: int) -> Probe | None:
         index, side = divmod(identifier - SYSCALL.first, 2)
-        module = NATIVE if index < _COMPAT_OFFSET // 2 else COMPAT
+        module = NATIVE if index < _COMPAT_OFFSET // 2 else system_calls.COMPAT_MODULE
         call = self._table(module).by_number.get(index % (_COMPAT_OFFSET // 2))
         return self._probe(call, module, side) if call and module in self._modules else None
 
@@ -120,7 +123,7 @@ class SyscallProvider:
         return like.arguments if like else None
 
     def _probe(self, call: Call, module: str, side: int) -> Probe:
-        compat = module == COMPAT
+        compat = module == system_calls.COMPAT_MODULE
         identifier = SYSCALL.first + 2 * call.number + side + (_COMPAT_OFFSET if compat else 0)
         read = 0 if side else inputs(call.name, self._declared(call, module))
         firing = Syscall(call.number, call.name, bool(side), compat, read)
@@ -152,11 +155,11 @@ class SyscallProvider:
     def _present(self, module: str) -> list[Call]:
         """The calls of a table that this kernel has; all of them where it cannot be asked."""
         calls = self._table(module).by_number.values()
-        if module == COMPAT:
+        if module == system_calls.COMPAT_MODULE:
             return list(calls) if os.path.exists(self._vsyscall32) else []
         names = self._event_names()
         if not names:
-            names = {*self._functions("__x64_sys_"), *self._functions("__do_sys_")}
+            names = {*self._functions(system_calls.KERNEL_FUNCTION), *self._functions("__do_sys_")}
         return [call for call in calls if call.name in names] if names else list(calls)
 
     def _event_names(self) -> set[str]:
@@ -181,11 +184,8 @@ class SyscallProvider:
 
 
 def _rows(module: str) -> str:
-    if module == NATIVE:
-        from sonde.arch.x86_64.syscalls import CALLS
-    else:
-        from sonde.arch.x86_64.syscalls_i386 import CALLS
-    return CALLS
+    # Each of the tables takes time to be read, and few programs are about 32-bit calls.
+    return arch.syscalls.CALLS if module == NATIVE else arch.compat_syscalls.CALLS
 
 
 def _call(line: str) -> Call:

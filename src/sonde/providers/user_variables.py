@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from sonde.arch.x86_64.classification import result
+from sonde.arch import classification
 from sonde.model.catalog import Located
 from sonde.model.errors import DError
 from sonde.model.location import Piece, UnreadableError
@@ -126,7 +126,7 @@ def _result(points: Points, point: Point, probe: Probe, name: str | int, asked: 
     if name == 1:
         kind = points.returned(point)
         try:
-            return Located(kind, result(kind))
+            return Located(kind, classification.result(kind))
         except UnreadableError as error:
             raise UnsupportedError(str(error)) from None
     text = f"failed to resolve {asked} at {probe}: a function's variables are gone when it has returned"

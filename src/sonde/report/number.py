@@ -105,7 +105,7 @@ def as_real(data: int | bytes, size: int) -> float:
 
 
 def _extended(raw: bytes) -> float:
-    """An x87 extended value: 64-bit mantissa with its integer bit, 15-bit exponent, sign."""
+    """An extended value of 80 bits: 64-bit mantissa with its integer bit, 15-bit exponent, sign."""
     mantissa, head = struct.unpack("<QH", raw[:10])
     exponent = head & 0x7FFF
     if exponent == 0x7FFF:

@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Sequence
 from errno import ENOSYS
 
-from sonde.arch.x86_64.address_space import AddressSpace, own_address_space
+from sonde.arch import address_space
 from sonde.runtime.machine.memory import Memory
 from sonde.runtime.maps.base import MapTable
 from sonde.typed import Any, Protocol
@@ -84,9 +84,11 @@ class OpenFiles(Protocol):
 class Environment:
     """The fields up to `cpu_time` stay as they are; the others are the firing's."""
 
-    def __init__(self, memory: Memory, table: MapTable, task: Task, addresses: AddressSpace | None = None) -> None:
+    def __init__(
+        self, memory: Memory, table: MapTable, task: Task, addresses: address_space.AddressSpace | None = None
+    ) -> None:
         self.memory = memory
-        self.addresses = addresses or own_address_space()
+        self.addresses = addresses or address_space.own_address_space()
         self.table = table
         self.files: OpenFiles | None = None
         """The open files that programs have asked for; made when a program is there that may."""

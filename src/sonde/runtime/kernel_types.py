@@ -1,9 +1,9 @@
 """The embedded engine described as a kernel: the BTF that programs for it are compiled with.
 
 Its structures have the names that Linux gives them and the few members that can be known from outside of the kernel;
-what is not in here does not exist for a program. Layouts are those of C on x86-64. `thread_info` and `pt_regs` are as
-Linux has them (arch/x86/include/asm/thread_info.h, ptrace.h), signals' information as the system passes it to users
-(include/uapi/asm-generic/siginfo.h); the others are this engine's own.
+what is not in here does not exist for a program. Layouts are those of C. `thread_info` and `pt_regs` are as Linux has
+them on this processor, signals' information as the system passes it to users (include/uapi/asm-generic/siginfo.h); the
+others are this engine's own.
 """
 
 from __future__ import annotations
@@ -11,20 +11,16 @@ from __future__ import annotations
 import re
 from functools import cache
 
+from sonde.arch import registers, system_calls
 from sonde.bpf.btf_writer import INT_BOOL, INT_CHAR, INT_SIGNED, BtfBuilder, Member
 from sonde.typed import NamedTuple
-
-_REGISTERS = "r15 r14 r13 r12 bp bx r11 r10 r9 r8 ax cx dx si di orig_ax ip cs flags sp ss"
 
 _SIGNAL_INFORMATION = (
     ("si_signo", "int"), ("si_errno", "int"), ("si_code", "int"), ("_sifields", "union __sifields"),
 )  # fmt: skip
 
 _STRUCTURES: dict[str, tuple[tuple[str, str], ...]] = {
-    "struct thread_info": (
-        ("flags", "unsigned long"), ("syscall_work", "unsigned long"), ("status", "unsigned int"),
-        ("cpu", "unsigned int"),
-    ),
+    "struct thread_info": system_calls.THREAD_INFO,
     "struct pid_namespace": (("level", "unsigned int"),),
     "struct upid": (("nr", "int"), ("ns", "struct pid_namespace *")),
     "struct pid": (("level", "unsigned int"), ("numbers", "struct upid[1]")),
@@ -59,7 +55,7 @@ _STRUCTURES: dict[str, tuple[tuple[str, str], ...]] = {
         ("mm", "struct mm_struct *"), ("signal", "struct signal_struct *"), ("__state", "unsigned int"),
         ("exit_state", "int"), ("exit_code", "int"), ("prio", "int"), ("fs", "struct fs_struct *"),
     ),
-    "struct pt_regs": tuple((name, "unsigned long") for name in _REGISTERS.split()),
+    "struct pt_regs": tuple((name, "unsigned long") for name in registers.MEMBERS),
     "union sigval": (("sival_int", "int"), ("sival_ptr", "void *")),
     "struct __sikill": (("_pid", "int"), ("_uid", "unsigned int")),
     "struct __sitimer": (

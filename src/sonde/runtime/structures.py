@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import struct
 
+from sonde.arch import system_calls
 from sonde.runtime.kernel_types import layout
 from sonde.runtime.machine.memory import OFFSET_BITS, OFFSET_MASK, Memory
 from sonde.runtime.maps.slots import Slots
@@ -19,8 +20,8 @@ _MM = layout("struct mm_struct")
 _CRED = layout("struct cred")
 _PID = layout("struct pid")
 _UPID = layout("struct upid")
-THREAD_STATUS = _TASK.offsets["thread_info"] + layout("struct thread_info").offsets["status"]
-"""Where a task_struct tells of COMPAT_BIT."""
+THREAD_STATUS = _TASK.offsets["thread_info"] + layout("struct thread_info").offsets[system_calls.COMPAT_MEMBER]
+"""Where a task_struct tells whether it is in a 32-bit call."""
 
 _PID_TYPES = 4
 _SIGNAL_AT = 0
@@ -36,9 +37,6 @@ _SHARED = (("cred", _CRED_AT), ("real_cred", _CRED_AT), ("mm", _MM_AT), ("signal
 _PER_REGION = 64
 _NORMAL_PRIORITY = 120
 """The kernel's number for a thread of nice 0."""
-
-COMPAT_BIT = 2
-"""TS_COMPAT (arch/x86/include/asm/thread_info.h): the thread is in a call of the 32-bit table."""
 
 _ZERO_TASK = bytes(_TASK.size)
 _ZERO_SHARED = bytes(_SHARED_SIZE)
@@ -102,7 +100,7 @@ class Structures:
 
     def set_compat(self, task: int, is_compat: bool) -> None:
         """Whether the system call that the thread is in is one of the 32-bit table."""
-        self._tasks.write(task + THREAD_STATUS, _HALF.pack(COMPAT_BIT if is_compat else 0))
+        self._tasks.write(task + THREAD_STATUS, _HALF.pack(system_calls.COMPAT_BIT if is_compat else 0))
 
     def set_exit(self, task: int, status: int) -> None:
         """How the thread ends, as wait(2) tells it."""

@@ -237,9 +237,9 @@ class Registry:
         if self._offer is None:
             return False
         if provider == "syscall":
-            from sonde.providers.syscall import COMPAT
+            from sonde.arch import system_calls
 
-            return module == COMPAT
+            return module == system_calls.COMPAT_MODULE
         return provider == "rawtp" or (provider in _DERIVED and self._derived(provider).defines(name))
 
     def alike(self, provider: str, module: str, function: str, name: str) -> tuple[str, ...]:

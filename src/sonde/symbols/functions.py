@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 
-from sonde.arch.x86_64.instruction_lengths import LONGEST, Instruction, decode, starts
+from sonde.arch import instruction_lengths
 from sonde.symbols.elf.errors import CostError
 from sonde.symbols.elf.file import ElfError, ElfFile
 from sonde.symbols.elf.indirect import Loaded
@@ -64,7 +64,7 @@ class CodeObject:
         self._root = root
         self._file = file
         self._symbols = symbols
-        self._decoded: tuple[Function, dict[int, Instruction]] | None = None
+        self._decoded: tuple[Function, dict[int, instruction_lengths.Instruction]] | None = None
 
     @property
     def where(self) -> str:
@@ -194,19 +194,19 @@ class CodeObject:
             offset = self.code_offset(section.address)
             if section.address <= address < section.address + section.size and offset is not None:
                 return Function(section.name, section.address, section.size, offset)
-        return Function("", address, LONGEST, self.code_offset(address) or 0)
+        return Function("", address, instruction_lengths.LONGEST, self.code_offset(address) or 0)
 
-    def instructions(self, function: Function) -> dict[int, Instruction]:
+    def instructions(self, function: Function) -> dict[int, instruction_lengths.Instruction]:
         """The instructions by their offsets in the function, as far as its bytes are instructions. Those of the
         function that was asked for last are kept: some have many probes, and take a while. Raises CostError."""
         if self._decoded is None or self._decoded[0] != function:
             code = self._file.bytes_at(function.address, function.size)
-            self._decoded = function, starts(code, self._file.costs.check)
+            self._decoded = function, instruction_lengths.starts(code, self._file.costs.check)
         return self._decoded[1]
 
-    def first_instruction(self, function: Function) -> Instruction | None:
+    def first_instruction(self, function: Function) -> instruction_lengths.Instruction | None:
         """That of the function's first byte, whatever its size is said to be; None if there is none."""
-        return decode(self._file.bytes_at(function.address, LONGEST), 0)
+        return instruction_lengths.decode(self._file.bytes_at(function.address, instruction_lengths.LONGEST), 0)
 
     @property
     def symbol_files(self) -> tuple[ElfFile, ...]:

@@ -8,9 +8,6 @@ if TYPE_CHECKING:
     from sonde.symbols.dwarf.frames import Frames
     from sonde.symbols.elf.file import ElfFile
 
-_RSP, _RBP = 7, 6
-"""DWARF's numbers."""
-
 BY_FRAME_POINTER = -1
 
 
@@ -22,8 +19,9 @@ class ReturnAddresses:
 
     def distance(self, path: str, offset: int) -> int | None:
         """Bytes from the stack pointer up to the return address, at the instruction at an offset in the file;
-        BY_FRAME_POINTER if rbp is that function's frame pointer there, None if it is not known."""
-        from sonde.symbols.dwarf.errors import DebugInfoError  # imports that most runs do without
+        BY_FRAME_POINTER if the function has its frame pointer there, None if it is not known."""
+        from sonde.arch import unwinding  # imports that most runs do without
+        from sonde.symbols.dwarf.errors import DebugInfoError
         from sonde.symbols.elf.file import ElfError
 
         try:
@@ -36,9 +34,10 @@ class ReturnAddresses:
             return None
         if rule is None or rule.expression:
             return None
-        if rule.register == _RBP:
+        if rule.register == unwinding.FRAME_POINTER:
             return BY_FRAME_POINTER
-        return rule.offset - 8 if rule.register == _RSP and rule.offset >= 8 else None
+        distance = rule.offset + unwinding.RETURN_OFFSET
+        return distance if rule.register == unwinding.STACK_POINTER and distance >= 0 else None
 
 
 def _opened(path: str) -> tuple[ElfFile, Frames] | None:

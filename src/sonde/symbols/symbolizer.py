@@ -5,14 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 
+from sonde.arch import unwinding
 from sonde.symbols.kallsyms import Kallsyms
 from sonde.symbols.mappings import Mapping
 from sonde.symbols.process import ProcessNames
 from sonde.symbols.process_events import ProcessEvent
 from sonde.symbols.source_names.demangle import Demangler
-
-_SIGNAL_RETURN = b"\x48\xc7\xc0\x0f\x00\x00\x00\x0f\x05"
-"""mov $15, %rax; syscall: what every C library has a handler return to (SA_RESTORER), and debuggers know it by."""
 
 _MOST = 1 << 18
 """Answers kept."""
@@ -85,7 +83,7 @@ class SystemSymbolizer:
 
     def interrupts(self, process: int, address: int) -> bool:
         """Whether the handler of a signal returns to this address."""
-        return self._processes.code(process, address, len(_SIGNAL_RETURN)) == _SIGNAL_RETURN
+        return self._processes.code(process, address, len(unwinding.SIGNAL_RETURN)) == unwinding.SIGNAL_RETURN
 
     def follow(self, pull: Callable[[], Iterable[ProcessEvent]]) -> None:
         """Ask `pull` what has happened to processes when an address is not known."""

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sonde.arch.x86_64 import registers, unwinding
 from sonde.model.location import Binary, Constant, InMemory, InRegister, Piece, Register, UnreadableError
 from sonde.model.types import Array, Float, Member, Pointer, Struct, Type, Void, align_of, resolve, size_of
 from sonde.typed import NamedTuple
 
-ARGUMENTS = (5, 4, 1, 2, 8, 9)
-"""rdi, rsi, rdx, rcx, r8, r9, by DWARF's numbers."""
-_RESULTS = (0, 1)
-"""rax, rdx."""
-_STACK = 7
+ARGUMENTS = tuple(map(registers.BY_DWARF_NUMBER.index, registers.ARGUMENTS))
+"""By DWARF's numbers."""
+_RESULTS = tuple(map(registers.BY_DWARF_NUMBER.index, registers.RESULTS))
+_STACK = unwinding.STACK_POINTER
 _VECTORS, _FIRST_VECTOR = 8, 17
 _MOST_ELEMENTS = 16
 

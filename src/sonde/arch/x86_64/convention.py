@@ -9,9 +9,6 @@ from sonde.arch.x86_64 import registers
 from sonde.model.types import Enum, Function, Int, Pointer, Struct, Type, Void, align_of, resolve, size_of
 from sonde.typed import NamedTuple
 
-REGISTERS = (registers.DI, registers.SI, registers.DX, registers.CX, registers.R8, registers.R9)
-"""Offsets in struct pt_regs of the first integer arguments."""
-
 _IN_REGISTERS = 16
 """Bytes: what is larger is passed in memory."""
 
@@ -25,7 +22,7 @@ class Parameter(NamedTuple):
 
 def parameters(kinds: Iterable[Type]) -> tuple[Parameter, ...]:
     """Where each argument is."""
-    free, end = list(REGISTERS), 0
+    free, end = list(registers.ARGUMENTS), 0
     found: list[Parameter] = []
     for kind in kinds:
         words = -(-size_of(kind) // 8)
@@ -45,7 +42,7 @@ def is_simple(signature: Function) -> bool:
     pointer in a register of its own, as is the result (btf_distill_func_proto, kernel/bpf/btf.c)."""
     kinds = signature.parameters
     returns = resolve(signature.returns)
-    if signature.variadic or len(kinds) > len(REGISTERS):
+    if signature.variadic or len(kinds) > len(registers.ARGUMENTS):
         return False
     return all(map(_is_word, kinds)) and (isinstance(returns, Void) or _is_word(returns))
 

@@ -26,7 +26,20 @@ ARGUMENTS = {
 }
 """Where a call has its first integer arguments, by their size in bytes (System V ABI for x86-64, 3.2.3)."""
 
+FLOAT = "%xmm0"
+"""Where it has the first one of floating point."""
+
 _RIP = 16
+
+
+def argument(size: int, number: int) -> str:
+    """The operand of an integer argument of so many bytes, one of the first."""
+    return f"%{ARGUMENTS[size][number]}"
+
+
+def on_stack(offset: int) -> str:
+    """The operand of what is so many bytes above the stack pointer."""
+    return f"{offset}(%rsp)"
 
 
 def _registers() -> dict[str, tuple[int, int, bool]]:

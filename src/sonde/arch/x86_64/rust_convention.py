@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sonde.arch.x86_64 import unwinding
 from sonde.arch.x86_64.classification import ARGUMENTS, IN_VECTOR
 from sonde.model.location import Binary, Constant, InMemory, InRegister, Load, Nowhere, Piece, Register, UnreadableError
 from sonde.model.types import Array, Enum, Float, Int, Pointer, Struct, Type, resolve, size_of
 from sonde.typed import NamedTuple
 
 _LARGEST = 16
-_STACK = 7
 _VECTORS = 8
 _NOT_TOLD = "Rust does not tell how it is passed: use a line of the function, FILE@LINE"
 
@@ -44,7 +44,7 @@ class _Registers:
 
     def _on_stack(self) -> InMemory:
         self._stack += 8
-        return InMemory(Binary("plus", Register(_STACK), Constant(self._stack - 8)))
+        return InMemory(Binary("plus", Register(unwinding.STACK_POINTER), Constant(self._stack - 8)))
 
 
 def rust_parameters(kinds: Sequence[Type], returns: Type, index: int) -> tuple[Piece, ...]:

@@ -6,11 +6,28 @@ from __future__ import annotations
 AUDIT_ARCHITECTURE = 0xC000003E
 """AUDIT_ARCH_X86_64 (include/uapi/linux/audit.h). Calls of x32, which has the same, have bit 30 set in their number."""
 
-WRITE, IOCTL, WRITEV = 1, 16, 20
-TGKILL = 234
-SCHED_SETATTR = 314
-SECCOMP = 317
-PIDFD_GETFD = 438
+WRITE, SIGRETURN, IOCTL, WRITEV, CLONE, KILL, SIGQUEUE, PRCTL, TKILL, RESTART, TGKILL, TGSIGQUEUE = (
+    1, 15, 16, 20, 56, 62, 129, 157, 200, 219, 234, 297,
+)  # fmt: skip
+PERF_EVENT_OPEN, SCHED_SETATTR, SECCOMP, BPF, PIDFD_GETFD = 298, 314, 317, 321, 438
+"""Those that are met one by one; for others see `sonde.arch.call_numbers`. SIGRETURN is rt_sigreturn, SIGQUEUE
+rt_sigqueueinfo, TGSIGQUEUE rt_tgsigqueueinfo, RESTART restart_syscall."""
+
+COMPAT_MODULE = "ia32"
+"""What the table of 32-bit calls is called where probes are named."""
+
+COMPAT_MEMBER, COMPAT_BIT, COMPAT_OFFSET = "status", 2, 16
+"""Of struct thread_info: what tells whether a thread is in a 32-bit call, by the bit TS_COMPAT; and where it is if the
+kernel does not tell, since Linux 5.11 (arch/x86/include/asm/thread_info.h)."""
+
+THREAD_INFO = (
+    ("flags", "unsigned long"), ("syscall_work", "unsigned long"), ("status", "unsigned int"), ("cpu", "unsigned int"),
+)  # fmt: skip
+"""The members of that structure, with their types."""
+
+KERNEL_FUNCTION = "__x64_sys_"
+"""What the names of the kernel's functions of 64-bit calls begin with, which take the call's registers in a structure
+(CONFIG_ARCH_HAS_SYSCALL_WRAPPER, arch/x86/include/asm/syscall_wrapper.h)."""
 
 FAILING = frozenset((
     42, 43, 44, 45, 46, 47, 65, 69, 70, 128, 208, 220, 232, 281, 288, 299, 307, 333, 426, 441,

@@ -146,9 +146,9 @@ def _caller(flags: int) -> Callable[[Generation, tree.Builtin], Operand]:
         if not flags and not g.context.has_kernel_stack and HELPER not in g.lacks:
             return Imm(0)
         if flags and g.caller_at == RETURNED:
-            from sonde.arch.x86_64 import registers  # few programs are at a return
+            from sonde.arch import registers  # few programs are at a return
 
-            return g.b.load(g.ctx, registers.IP, 8, invariant=True)
+            return g.b.load(g.ctx, registers.PROGRAM_COUNTER, 8, invariant=True)
         memory = g.temporary(16)
         call_stack(g, memory, 16, flags)
         return g.b.load(memory.base, memory.offset + 8, 8)

@@ -4,8 +4,8 @@ Before a function has made its frame, and in one that makes none, the frame poin
 along frame pointers has the caller's caller next. But at a function's first instruction the return address is at the
 stack pointer, and at others frame descriptions say how far above it (`ReturnPlace`).
 
-From Linux 6.11 on the kernel itself adds what is at the stack pointer, at an instruction that is `push %rbp` or
-`endbr64` (is_uprobe_at_func_entry, arch/x86/events/core.c); which instruction it is stands in the thread's uprobe_task.
+From Linux 6.11 on the kernel itself adds what is at the stack pointer, at an instruction
+that a function begins with (`arch/`: instructions); which one it is stands in the thread's uprobe_task.
 """
 
 from __future__ import annotations
@@ -29,8 +29,6 @@ HELPER = "get_stack"
 
 RETURNED = -2
 """At a function's return the process is where the function was called."""
-
-_PUSH_RBP, _ENDBR64 = 0x55, 0xFA1E0FF3
 
 
 def unknown(path: str, offset: int) -> int | None:
@@ -73,10 +71,10 @@ def user_stack(g: Generation, memory: Memory, size: int, flags: int) -> Operand:
     if g.caller_at is None or g.caller_at < 0:
         return g.call(HELPER, g.ctx, g.argument_of(memory.base, memory.offset), Imm(size), Imm(flags))
     distance = g.caller_at
-    from sonde.arch.x86_64 import registers  # most programs look at no stack
+    from sonde.arch import registers  # most programs look at no stack
 
     result, missing, added, end = g.b.register(), g.b.label(), g.b.label(), g.b.label()
-    stack = g.b.load(g.ctx, registers.SP, 8, invariant=True)
+    stack = g.b.load(g.ctx, registers.STACK_POINTER, 8, invariant=True)
     slot = g.b.slot(8)
     address = g.b.in_register(g.b.alu("add", stack, Imm(distance)))
     read = g.call("probe_read_user", g.argument_of(slot, 0), Imm(8), address)
@@ -86,7 +84,7 @@ def user_stack(g: Generation, memory: Memory, size: int, flags: int) -> Operand:
     g.b.branch("slt", read, Imm(0), added)
     _branch_if_added(g, caller, flags, added, missing)
     g.b.place(missing)
-    g.b.store(memory.base, memory.offset, 8, g.b.load(g.ctx, registers.IP, 8, invariant=True))
+    g.b.store(memory.base, memory.offset, 8, g.b.load(g.ctx, registers.PROGRAM_COUNTER, 8, invariant=True))
     if size > 8:
         g.b.store(memory.base, memory.offset + 8, 8, caller)
     g.b.move(result, Imm(min(size, 16)))
@@ -127,6 +125,8 @@ def _undo_return_probe(g: Generation, address: Reg, caller: Reg) -> None:
 
 def _branch_if_added(g: Generation, caller: Operand, flags: int, added: int, missing: int) -> None:
     """Whether the kernel adds an address by itself."""
+    from sonde.arch import instructions  # as above
+
     if g.shared.target.portable:
         _branch_if_there(g, caller, flags, added, missing)
         return
@@ -141,10 +141,11 @@ def _branch_if_added(g: Generation, caller: Operand, flags: int, added: int, mis
     probe = g.b.copy(read_member(g, task, instruction, 8))
     g.b.branch("eq", probe, Imm(0), missing)
     word = g.b.copy(read_member(g, probe, bytes_, 4))
-    g.b.branch("eq", g.b.alu("and", word, Imm(0xFF)), Imm(_PUSH_RBP), added)
+    push = g.b.alu("and", word, Imm(instructions.ENTRY_PUSH_BITS))
+    g.b.branch("eq", push, Imm(instructions.ENTRY_PUSH), added)
     perhaps = g.b.label()
-    g.b.branch("eq", word, Imm(_ENDBR64), perhaps, missing)
-    # A kernel without indirect branch tracking (CONFIG_X86_KERNEL_IBT) knows no such instruction.
+    g.b.branch("eq", word, Imm(instructions.ENTRY_MARK), perhaps, missing)
+    # Not every kernel knows this one.
     g.b.place(perhaps)
     _branch_if_there(g, caller, flags, added, missing)
 

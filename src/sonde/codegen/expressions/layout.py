@@ -10,7 +10,6 @@ from sonde.codegen.basis.names import probe_name
 from sonde.codegen.basis.places import Memory
 from sonde.codegen.basis.shapes import end_of, round_up
 from sonde.codegen.expressions.access import copy, store, zero
-from sonde.codegen.expressions.images import image
 from sonde.codegen.expressions.stacks import stack_into
 from sonde.codegen.expressions.strings import characters, characters_into
 from sonde.codegen.intermediate.ir import Imm, MapDescriptor, Reg
@@ -35,6 +34,8 @@ def write_field(g: Generation, e: tree.Expr, field: Field, base: Memory) -> None
         stack_into(g, e, memory, field.size)
     elif field.kind == "user_symbol":
         assert isinstance(e, tree.Call)
+        from sonde.codegen.expressions.images import image  # few programs keep stacks
+
         store(g, memory, 8, image(g))
         store(g, Memory(memory.base, memory.offset + 8), 8, g.value(e.arguments[0]))
     elif field.kind == "symbol":

@@ -6,7 +6,7 @@ The context is struct pt_regs as the process had it, and memory is the process's
 
 from __future__ import annotations
 
-from sonde.arch.x86_64.registers import BY_DWARF_NUMBER
+from sonde.arch import registers
 from sonde.codegen.basis.faults import BAD_ADDRESS, fault
 from sonde.codegen.basis.generation import Generation
 from sonde.codegen.basis.places import Memory, Place, Remote
@@ -126,7 +126,7 @@ def number(g: Generation, v: Value) -> Operand:
         case Constant(known):
             return Imm(signed(known))
         case Register(which):
-            return g.b.load(g.ctx, BY_DWARF_NUMBER[which], 8, invariant=True)
+            return g.b.load(g.ctx, registers.BY_DWARF_NUMBER[which], 8, invariant=True)
         case Load(address, size):
             return load_bytes(g, Remote(number(g, address), 0, True), size, False)
         case Extend(inner, size, is_signed_):
@@ -196,7 +196,7 @@ def _divide(g: Generation, operation: str, left: Operand, right: Operand) -> Ope
 
 
 def _thread_pointer(g: Generation) -> Operand:
-    """The base of fs, which the kernel keeps where it has set it (do_arch_prctl_64, arch/x86/kernel/process_64.c)."""
+    """The thread's, which the kernel keeps where it has set it."""
     position = g.clause.position if g.clause else Position(None, 1, 1)
     what = tree.Builtin(ULONG, position, "thread-local data")
-    return g.b.load(g.current_task(), offset_of(g, what, "task_struct", "thread", "fsbase"), 8)
+    return g.b.load(g.current_task(), offset_of(g, what, "task_struct", "thread", registers.THREAD_POINTER_MEMBER), 8)

@@ -13,9 +13,6 @@ from sonde.model.types import Struct
 CPUINFO_SIZE = 16
 """cpuinfo_t of the library sched.d: cpu_id, cpu_pset, cpu_chip, cpu_lgrp, each an int."""
 
-SEGMENTS = {21: "ds", 22: "es", 23: "fsbase", 24: "gsbase", 25: "trap_nr"}
-"""uregs[] indexes of what the kernel keeps outside pt_regs: members of struct thread_struct."""
-
 
 def cpu_place(g: Generation) -> Memory:
     """A cpuinfo_t of this CPU, in temporary memory."""
@@ -40,16 +37,18 @@ def _chip(g: Generation, cpu: Operand) -> Operand:
 
 def user_register(g: Generation, e: tree.Index) -> Operand:
     """uregs[constant]: the registers the process had when it last entered the kernel."""
+    from sonde.arch import languages  # few programs look at registers
+
     assert isinstance(e.subscript, tree.Const)
     number = e.subscript.value
-    if number not in SEGMENTS:
+    if number not in languages.OUTSIDE:
         saved = g.call("task_pt_regs", g.current_task(), pure="registers")
         return g.b.load(saved, 8 * number, 8, invariant=True)
     task = g.shared.kernel_type("struct", "task_struct")
     thread = task.find("thread") if isinstance(task, Struct) else None
     state = g.shared.kernel_type("struct", "thread_struct")
-    member = state.find(SEGMENTS[number]) if isinstance(state, Struct) else None
+    name, size = languages.OUTSIDE[number]
+    member = state.find(name) if isinstance(state, Struct) else None
     if thread is None or member is None:
         raise Unsupported(f"uregs[{number}] on this kernel", e.position)
-    size = 2 if SEGMENTS[number] in ("ds", "es") else 8
     return g.b.load(g.current_task(), (thread.offset + member.offset) // 8, size, invariant=True)

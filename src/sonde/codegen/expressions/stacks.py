@@ -8,7 +8,6 @@ from sonde.codegen.basis.shapes import frames_of, glue_frames
 from sonde.codegen.expressions import callers
 from sonde.codegen.expressions.access import store, zero
 from sonde.codegen.expressions.callers import HELPER
-from sonde.codegen.expressions.images import image
 from sonde.codegen.intermediate.ir import Imm, Operand
 from sonde.model.program import StackTrace
 
@@ -25,6 +24,8 @@ def stack_into(g: Generation, e: StackTrace, memory: Memory, room: int) -> None:
     frames = frames_of(e, g.shared.settings)
     size = 8 * (frames if e.is_user or g.clause is None else frames + glue_frames(g.clause.probes))
     if e.is_user:
+        from sonde.codegen.expressions.images import image  # few programs keep stacks
+
         store(g, memory, 8, image(g))
         memory, room = Memory(memory.base, memory.offset + 8), room - 8
     if room > size:

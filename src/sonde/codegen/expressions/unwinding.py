@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sonde.arch.x86_64 import registers
+from sonde.arch import registers
 from sonde.bpf import maps as kinds
 from sonde.codegen.basis.generation import Generation
 from sonde.codegen.basis.identity import process
@@ -36,9 +36,6 @@ _ROW_PAGES, _BLOCK_PAGES, _RULE_PAGES, _OBJECTS = 2048, 64, 256, 4096
 _MAPPING_PAGES, _PROCESSES, _WANTED = 512, 8192, 4096
 """Room for 65,536 mappings and so many processes, where programs do not look for mappings themselves."""
 
-_USER_32 = 0x23
-"""The code segment of a process of 32 bits (__USER32_CS, arch/x86/include/asm/segment.h)."""
-
 
 def user_stack(g: Generation, memory: Memory, size: int, flags: int) -> Operand:
     """At most `size` bytes of addresses, the innermost first, zeros behind them; how many bytes there are.
@@ -51,7 +48,7 @@ def user_stack(g: Generation, memory: Memory, size: int, flags: int) -> Operand:
     _share_tables(g)
     simple, end = g.b.label(), g.b.label()
     saved = g.call("task_pt_regs", g.current_task(), pure="registers")
-    g.b.branch("eq", g.b.load(saved, registers.CS, 8, invariant=True), Imm(_USER_32), simple)
+    g.b.branch("eq", g.b.load(saved, registers.MODE, 8, invariant=True), Imm(registers.MODE_32_BIT), simple)
     asked, begin = g.b.copy(Imm(0)), g.b.label()
     g.b.place(begin)
     zero(g, Memory(work.base, work.offset), unwinding.FRAMES + size)
@@ -201,13 +198,13 @@ def _count_cut(g: Generation) -> None:
 
 def _walk(g: Generation, saved: Reg, work: Memory, size: int, find: str) -> None:
     """Put the rest of the walk's state together and run it."""
-    counter = g.b.load(saved, registers.IP, 8, invariant=True)
+    counter = g.b.load(saved, registers.PROGRAM_COUNTER, 8, invariant=True)
     distance = g.caller_at if g.caller_at is not None else -1
     values = {
         unwinding.PC: counter,
-        unwinding.SP: g.b.load(saved, registers.SP, 8, invariant=True),
-        unwinding.BP: g.b.load(saved, registers.BP, 8, invariant=True),
-        unwinding.BX: g.b.load(saved, registers.BX, 8, invariant=True),
+        unwinding.STACK: g.b.load(saved, registers.STACK_POINTER, 8, invariant=True),
+        unwinding.FRAME: g.b.load(saved, registers.FRAME_POINTER, 8, invariant=True),
+        unwinding.BASE: g.b.load(saved, registers.BASE, 8, invariant=True),
         unwinding.LOOK: counter,
         unwinding.CALLER_AT: Imm(distance),
     }

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sonde.arch.x86_64.convention import Parameter, is_simple, parameters
+from sonde.arch import convention
 from sonde.codegen.basis.generation import Context
 from sonde.codegen.basis.uses import typed_arguments
 from sonde.codegen.firings.function import FunctionContext, KprobeContext, Signature
@@ -24,16 +24,16 @@ FEW = 4
 def contexts(probes: Sequence[Probe], clauses: Sequence[Clause], signature: Signature, target: Target) -> list[Context]:
     """A context for each program that is needed, in the order of the probes."""
     found: list[Context] = []
-    rest: dict[tuple[Parameter, ...], list[Probe]] = {}
+    rest: dict[tuple[convention.Parameter, ...], list[Probe]] = {}
     typed = typed_arguments(clauses)
     direct = by_entry(probes) if "fentry" in target.features else ()
     for probe in probes:
         kind = signature(probe) if typed or probe in direct else None
         is_refused = isinstance(probe.firing, KernelFunction) and probe.firing.name in target.refused_functions
-        if kind is not None and probe in direct and is_simple(kind) and not is_refused:
+        if kind is not None and probe in direct and convention.is_simple(kind) and not is_refused:
             found.append(FunctionContext(probe, kind))
         else:
-            places = parameters(kind.parameters)[:typed] if kind else ()
+            places = convention.parameters(kind.parameters)[:typed] if kind else ()
             rest.setdefault(places, []).append(probe)
     for places, together in rest.items():
         found.append(KprobeContext(tuple(together), places, target.features))

@@ -5,8 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Set
 
-from sonde.arch.x86_64 import registers
-from sonde.arch.x86_64.convention import REGISTERS, Parameter
+from sonde.arch import convention, registers
 from sonde.bpf import programs
 from sonde.codegen.basis.generation import Generation, Unsupported
 from sonde.codegen.basis.places import Memory, Place, Remote
@@ -81,7 +80,7 @@ class KprobeContext:
     errno = no_errno
     is_trusted = trusts_nothing
 
-    def __init__(self, probes: tuple[Probe, ...], places: tuple[Parameter, ...], features: Set[str]) -> None:
+    def __init__(self, probes: tuple[Probe, ...], places: tuple[convention.Parameter, ...], features: Set[str]) -> None:
         self.probes = probes
         self.index = numbered(probes)
         first = probes[0].firing
@@ -99,11 +98,11 @@ class KprobeContext:
     def argument(self, g: Generation, number: int) -> Operand:
         if self._is_return:
             if number == 1:
-                return g.b.load(g.ctx, registers.AX, 8, invariant=True)
+                return g.b.load(g.ctx, registers.RESULTS[0], 8, invariant=True)
             return Imm(0 if number else _UNKNOWN_OFFSET)
-        if number < len(REGISTERS):
-            return g.b.load(g.ctx, REGISTERS[number], 8, invariant=True)
-        return load_bytes(g, self._on_stack(g, 8 * (number - len(REGISTERS))), 8, False)
+        if number < len(registers.ARGUMENTS):
+            return g.b.load(g.ctx, registers.ARGUMENTS[number], 8, invariant=True)
+        return load_bytes(g, self._on_stack(g, 8 * (number - len(registers.ARGUMENTS))), 8, False)
 
     def typed_argument(self, g: Generation, number: int, type_: Type) -> Operand | Place:
         if self._is_return:
@@ -122,13 +121,13 @@ class KprobeContext:
         size = size_of(type_)
         if number == 1 and not _is_value(type_):
             # A large structure is in memory that the caller has provided, and its address is the result.
-            address = g.b.load(g.ctx, registers.AX, 8, invariant=True)
-            return Remote(address, 0) if size > 16 else _gathered(g, (registers.AX, registers.DX))
+            address = g.b.load(g.ctx, registers.RESULTS[0], 8, invariant=True)
+            return Remote(address, 0) if size > 16 else _gathered(g, registers.RESULTS)
         return g.b.extend(self.argument(g, number), size or 8, is_signed(type_))
 
     def _on_stack(self, g: Generation, offset: int) -> Remote:
         """An address behind the return address, which is on top of the stack."""
-        return Remote(g.b.load(g.ctx, registers.SP, 8, invariant=True), 8 + offset)
+        return Remote(g.b.load(g.ctx, registers.STACK_POINTER, 8, invariant=True), 8 + offset)
 
 
 def _is_value(kind: Type) -> bool:

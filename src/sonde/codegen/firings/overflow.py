@@ -1,11 +1,11 @@
 """Overflows of perf events, those of profile-n and tick-n among them: the program is their handler.
 
-The context is struct bpf_perf_event_data: pt_regs, then sample_period and addr.
+The context is struct bpf_perf_event_data: struct pt_regs, then sample_period and addr.
 """
 
 from __future__ import annotations
 
-from sonde.arch.x86_64 import registers
+from sonde.arch import registers
 from sonde.bpf import programs
 from sonde.codegen.basis.generation import Generation
 from sonde.codegen.basis.places import Place
@@ -15,7 +15,7 @@ from sonde.codegen.intermediate.ir import Imm, Operand
 from sonde.model.probe import Probe, Timer
 from sonde.model.types import Type
 
-ADDR = 176
+ADDR = registers.SIZE + 8
 """Offset of `addr` in the context."""
 
 
@@ -44,10 +44,10 @@ class OverflowContext:
     def argument(self, g: Generation, number: int) -> Operand:
         if number > 1:
             return Imm(0)
-        counter = g.b.load(g.ctx, registers.IP, 8, invariant=True)
-        mode = g.b.alu("and", g.b.load(g.ctx, registers.CS, 8, invariant=True), Imm(3))
+        counter = g.b.load(g.ctx, registers.PROGRAM_COUNTER, 8, invariant=True)
+        mode = g.b.alu("and", g.b.load(g.ctx, registers.MODE, 8, invariant=True), Imm(registers.MODE_BITS))
         op = "eq" if number == 0 else "ne"
-        return g.b.choose(op, mode, Imm(0), lambda: counter, lambda: Imm(0))
+        return g.b.choose(op, mode, Imm(registers.KERNEL_MODE), lambda: counter, lambda: Imm(0))
 
     def typed_argument(self, g: Generation, number: int, type_: Type) -> Operand | Place:
         return g.ctx

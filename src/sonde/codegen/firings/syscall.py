@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from errno import EINTR
 
-from sonde.arch.x86_64 import registers
+from sonde.arch import registers, system_calls
 from sonde.bpf import programs
 from sonde.codegen.basis.generation import Generation, ProbeIndex
 from sonde.codegen.basis.names import probe_id
@@ -18,12 +18,6 @@ from sonde.codegen.firings.plain import trusts_nothing
 from sonde.codegen.intermediate.ir import Imm, Operand, Reg
 from sonde.model.probe import Probe, Syscall
 from sonde.model.types import Struct, Type, is_signed, size_of
-
-_STATUS_OFFSET = 16
-"""struct thread_info.status where BTF does not tell (x86, since Linux 5.11)."""
-
-_TS_COMPAT = 2
-"""The task is in a 32-bit system call (arch/x86/include/asm/thread_info.h)."""
 
 _MAX_ERRNO = 4095
 _ERESTARTSYS, _ERESTART_RESTARTBLOCK = 512, 516
@@ -82,7 +76,7 @@ class SyscallContext:
     def _choose_table(self, g: Generation, number: Operand, index: Reg) -> None:
         native, found = g.b.label(), g.b.label()
         compat = g.b.label()
-        g.b.branch("set", self._status(g), Imm(_TS_COMPAT), compat, native)
+        g.b.branch("set", self._status(g), Imm(system_calls.COMPAT_BIT), compat, native)
         g.b.place(compat)
         g.b.branch("ge", number, Imm(self._compat), g.leave)
         g.b.move(index, g.b.alu("add", number, Imm(self._native)))
@@ -96,7 +90,7 @@ class SyscallContext:
         firing = self._firings[self.probes[0].id]
         g.b.branch("ne", self._number(g), Imm(firing.number), g.leave)
         if not self._only_native:
-            bit = g.b.alu("and", self._status(g), Imm(_TS_COMPAT))
+            bit = g.b.alu("and", self._status(g), Imm(system_calls.COMPAT_BIT))
             g.b.branch("eq" if firing.compat else "ne", bit, Imm(0), g.leave)
         return Imm(0)
 
@@ -104,15 +98,15 @@ class SyscallContext:
         """The call's number, as 32 bits: negative numbers are none."""
         if not self.is_return:
             return g.b.extend(g.b.load(g.ctx, 8, 8, invariant=True), 4, False)
-        return g.b.extend(g.b.load(self._registers(g), registers.ORIG_AX, 8, invariant=True), 4, False)
+        return g.b.extend(g.b.load(self._registers(g), registers.CALL_NUMBER, 8, invariant=True), 4, False)
 
     def _status(self, g: Generation) -> Operand:
         return g.b.load(g.current_task(), self._status_offset(g), 4, invariant=True)
 
     def _status_offset(self, g: Generation) -> int:
         info = g.shared.kernel_type("struct", "thread_info")
-        member = info.find("status") if isinstance(info, Struct) else None
-        return member.offset // 8 if member else _STATUS_OFFSET
+        member = info.find(system_calls.COMPAT_MEMBER) if isinstance(info, Struct) else None
+        return member.offset // 8 if member else system_calls.COMPAT_OFFSET
 
     def _registers(self, g: Generation) -> Reg:
         return g.call("task_pt_regs", g.current_task(), pure="registers")
@@ -120,10 +114,10 @@ class SyscallContext:
     def argument(self, g: Generation, number: int) -> Operand:
         if self.is_return:
             return g.b.load(g.ctx, 8, 8, invariant=True) if number < 2 else Imm(0)
-        if number >= len(registers.SYSCALL_ARGUMENTS):
+        if number >= len(registers.CALL_ARGUMENTS):
             return Imm(0)
-        native = registers.SYSCALL_ARGUMENTS[number]
-        compat = registers.COMPAT_ARGUMENTS[number]
+        native = registers.CALL_ARGUMENTS[number]
+        compat = registers.COMPAT_CALL_ARGUMENTS[number]
         saved = self._registers(g)
         kinds = {f.compat for f in self._firings.values()}
         if kinds == {False}:
@@ -131,7 +125,7 @@ class SyscallContext:
         if kinds == {True}:
             return g.b.load(saved, compat, 4, invariant=True)
         return g.b.choose(
-            "set", self._status(g), Imm(_TS_COMPAT),
+            "set", self._status(g), Imm(system_calls.COMPAT_BIT),
             lambda: g.b.load(saved, compat, 4, invariant=True),
             lambda: g.b.load(saved, native, 8, invariant=True),
         )  # fmt: skip

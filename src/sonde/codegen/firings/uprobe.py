@@ -1,11 +1,11 @@
 """Functions and instructions of a process: uprobes, whose context is struct pt_regs as the process had it.
 
-Arguments are where the calling convention of x86-64 puts them (System V ABI, AMD64 supplement, 3.2.3).
+Arguments are where the calling convention puts them: the first in registers, those behind them on the stack.
 """
 
 from __future__ import annotations
 
-from sonde.arch.x86_64 import registers
+from sonde.arch import registers
 from sonde.bpf import programs
 from sonde.codegen.basis.generation import Generation, Unsupported
 from sonde.codegen.basis.places import Place, Remote
@@ -16,9 +16,6 @@ from sonde.codegen.intermediate.ir import Imm, Operand
 from sonde.model.errors import DError, Position
 from sonde.model.probe import Probe, Uprobe
 from sonde.model.types import Type
-
-_ARGUMENTS = (registers.DI, registers.SI, registers.DX, registers.CX, registers.R8, registers.R9)
-"""Where a function finds its first integer arguments."""
 
 _UNKNOWN_OFFSET = -1
 """arg0 of a return: the kernel sees that the function has returned, not by which instruction."""
@@ -54,17 +51,17 @@ class UprobeContext:
             raise self._unknown(g, number)
         if self._kind == "return":
             return self._of_return(g, number)
-        if number < len(_ARGUMENTS):
-            return g.b.load(g.ctx, _ARGUMENTS[number], 8, invariant=True)
+        if number < len(registers.ARGUMENTS):
+            return g.b.load(g.ctx, registers.ARGUMENTS[number], 8, invariant=True)
         if self._kind != "entry":
             return Imm(0)
         # The return address is on top of the stack.
-        stack = g.b.load(g.ctx, registers.SP, 8, invariant=True)
-        return load_bytes(g, Remote(stack, 8 * (number - len(_ARGUMENTS) + 1), True), 8, False)
+        stack = g.b.load(g.ctx, registers.STACK_POINTER, 8, invariant=True)
+        return load_bytes(g, Remote(stack, 8 * (number - len(registers.ARGUMENTS) + 1), True), 8, False)
 
     def _of_return(self, g: Generation, number: int) -> Operand:
         if number == 1:
-            return g.b.load(g.ctx, registers.AX, 4 if self._is_32_bit else 8, invariant=True)
+            return g.b.load(g.ctx, registers.RESULTS[0], 4 if self._is_32_bit else 8, invariant=True)
         return Imm(0 if number else _UNKNOWN_OFFSET)
 
     def _unknown(self, g: Generation, number: int) -> DError:

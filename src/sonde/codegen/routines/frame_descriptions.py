@@ -8,6 +8,7 @@ a frame is followed by its frame pointer, and counts as one without a table.
 
 from __future__ import annotations
 
+from sonde.arch import registers, unwinding
 from sonde.bpf.helpers import NUMBERS
 from sonde.codegen.intermediate.builder import Builder
 from sonde.codegen.intermediate.ir import Function, Imm, Operand, Reg
@@ -31,21 +32,17 @@ from sonde.codegen.routines.work import get, put, repeat, step_of_loop, stop_if
 from sonde.model.spec import UNWIND_ROWS
 
 (
-    _AT, _STOP, _WITHIN, _LOCATION, _KIND, _OFFSET, _MORE, _RBP, _RBP_BY, _RBX, _RBX_BY, _IS_LAST, _IS_KEPT, _IS_WHOLE,
-    _KEPT,
+    _AT, _STOP, _WITHIN, _LOCATION, _KIND, _OFFSET, _MORE, _POINTER, _POINTER_BY, _BASE, _BASE_BY, _IS_LAST, _IS_KEPT,
+    _IS_WHOLE, _KEPT,
 ) = range(NODE + 16, NODE + 16 + 15 * 8, 8)  # fmt: skip
 """Behind the rule: the place of the next instruction, and the last one's end; how far in the
 function the frame's address is, and the row; the row's rule in words, and whether there is no caller; whether a row is
 kept, and whether the row is the frame's; and the row that is kept."""
 
-_ROW = (_KIND, _OFFSET, _MORE, _RBP, _RBP_BY, _RBX, _RBX_BY, _IS_LAST)
-_FROM_STACK, _FROM_FRAME, _FROM_RBX, _FROM_REGISTER, _SIGNAL, _END = 1, 2, 3, 4, 7, 9
+_ROW = (_KIND, _OFFSET, _MORE, _POINTER, _POINTER_BY, _BASE, _BASE_BY, _IS_LAST)
+_FROM_STACK, _FROM_FRAME, _FROM_BASE, _FROM_REGISTER, _SIGNAL, _END = 1, 2, 3, 4, 7, 9
 _BY_FRAME_ADDRESS = 1
 _KIND_AT, _MORE_AT, _BY_AT = 14, 12, 15
-
-_DWARF_RBX, _DWARF_RBP, _DWARF_RSP, _DWARF_R10, _DWARF_RETURN = 3, 6, 7, 10, 16
-_R10 = 56
-"""Where struct pt_regs has the register by which functions that align their stack find their arguments."""
 
 _PAIR_STEPS = 18
 _INSTRUCTIONS = 4096
@@ -89,10 +86,10 @@ def rule(name: str) -> Function:
     b.place(plain)
     with b.when("ne", get(b, work, _IS_LAST), Imm(0)):
         _ret_kind(b, work, Imm(_END))
-    for place_at, word in ((0, _OFFSET), (4, _RBP), (8, _RBX)):
+    for place_at, word in ((0, _OFFSET), (4, _POINTER), (8, _BASE)):
         b.store(work, RULE + place_at, 4, get(b, work, word))
     b.store(work, RULE + _MORE_AT, 2, get(b, work, _MORE))
-    by = b.alu("or", get(b, work, _RBP_BY), b.alu("lsh", get(b, work, _RBX_BY), Imm(4)))
+    by = b.alu("or", get(b, work, _POINTER_BY), b.alu("lsh", get(b, work, _BASE_BY), Imm(4)))
     b.store(work, RULE + _BY_AT, 1, by)
     _ret_kind(b, work, get(b, work, _KIND))
     b.place(none)
@@ -112,7 +109,7 @@ def _first(b: Builder, found: Reg) -> Operand:
 def _begin(b: Builder, work: Reg) -> None:
     """The row at a function's first instruction."""
     for word in (*_ROW, _LOCATION, _IS_KEPT, _IS_WHOLE):
-        put(b, work, word, Imm({_KIND: _FROM_STACK, _OFFSET: 8}.get(word, 0)))
+        put(b, work, word, Imm({_KIND: _FROM_STACK, _OFFSET: unwinding.AT_ENTRY}.get(word, 0)))
 
 
 def _ret_kind(b: Builder, work: Reg, kind: Operand) -> None:
@@ -213,18 +210,18 @@ def _advance_by_bytes(b: Builder, work: Reg, opcode: Reg) -> None:
 
 def _saved(b: Builder, work: Reg, register: Operand, value: Reg) -> None:
     """A register is kept so many words below the frame address; a return address elsewhere is none."""
-    for wanted, word, by in ((_DWARF_RBP, _RBP, _RBP_BY), (_DWARF_RBX, _RBX, _RBX_BY)):
+    for wanted, word, by in ((unwinding.FRAME_POINTER, _POINTER, _POINTER_BY), (unwinding.BASE, _BASE, _BASE_BY)):
         with b.when("eq", register, Imm(wanted)):
             put(b, work, word, b.alu("sub", b.copy(Imm(0)), b.alu("lsh", value, Imm(3))))
             put(b, work, by, Imm(_BY_FRAME_ADDRESS))
             b.ret(Imm(0))
-    with b.when("eq", register, Imm(_DWARF_RETURN)), b.when("ne", value, Imm(1)):
+    with b.when("eq", register, Imm(unwinding.RETURN)), b.when("ne", value, Imm(1)):
         put(b, work, _IS_LAST, Imm(1))
     b.ret(Imm(0))
 
 
 def _restored(b: Builder, work: Reg, register: Operand) -> None:
-    for wanted, word, by in ((_DWARF_RBP, _RBP, _RBP_BY), (_DWARF_RBX, _RBX, _RBX_BY)):
+    for wanted, word, by in ((unwinding.FRAME_POINTER, _POINTER, _POINTER_BY), (unwinding.BASE, _BASE, _BASE_BY)):
         with b.when("eq", register, Imm(wanted)):
             put(b, work, word, Imm(0))
             put(b, work, by, Imm(0))
@@ -247,10 +244,10 @@ def _frame_address(b: Builder, work: Reg, opcode: Reg) -> None:
 
 def _count_from(b: Builder, work: Reg, register: Reg) -> None:
     for wanted, kind, more in (
-        (_DWARF_RSP, _FROM_STACK, 0),
-        (_DWARF_RBP, _FROM_FRAME, 0),
-        (_DWARF_RBX, _FROM_RBX, 0),
-        (_DWARF_R10, _FROM_REGISTER, _R10),
+        (unwinding.STACK_POINTER, _FROM_STACK, 0),
+        (unwinding.FRAME_POINTER, _FROM_FRAME, 0),
+        (unwinding.BASE, _FROM_BASE, 0),
+        (unwinding.REALIGNED, _FROM_REGISTER, registers.BY_DWARF_NUMBER[unwinding.REALIGNED]),
     ):
         with b.when("eq", register, Imm(wanted)):
             put(b, work, _KIND, Imm(kind))
@@ -273,7 +270,7 @@ def _others(b: Builder, work: Reg, opcode: Reg) -> None:
         register = _next(b, work)
         _saved(b, work, register, _next(b, work))
     with b.when("eq", opcode, Imm(0x07)):
-        with b.when("eq", _next(b, work), Imm(_DWARF_RETURN)):
+        with b.when("eq", _next(b, work), Imm(unwinding.RETURN)):
             put(b, work, _IS_LAST, Imm(1))
         b.ret(Imm(0))
     with b.when("eq", opcode, Imm(0x2E)):
@@ -281,8 +278,8 @@ def _others(b: Builder, work: Reg, opcode: Reg) -> None:
         b.ret(Imm(0))
     with b.when("eq", opcode, Imm(0x10)):
         register = _next(b, work)
-        stop_if(b, "eq", register, Imm(_DWARF_RBP))
-        stop_if(b, "eq", register, Imm(_DWARF_RBX))
+        stop_if(b, "eq", register, Imm(unwinding.FRAME_POINTER))
+        stop_if(b, "eq", register, Imm(unwinding.BASE))
         size = _next(b, work)
         put(b, work, _AT, b.alu("add", get(b, work, _AT), size))
         b.ret(Imm(0))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from sonde.arch import unwinding as tables
 from sonde.bpf.helpers import NUMBERS
 from sonde.codegen.intermediate.builder import Builder
 from sonde.codegen.intermediate.ir import Function, Imm, MapDescriptor, Operand, Reg, SlotAddress
@@ -17,15 +18,15 @@ from sonde.codegen.routines.work import at, get, put, repeat, step_of_loop, stop
 from sonde.model.spec import UNWIND_BLOCKS, UNWIND_OBJECTS, UNWIND_PAGE, UNWIND_ROWS, UNWIND_RULES
 
 (
-    PC, SP, BP, LOOK, COUNT, START, END, BIAS, FIRST_ROW, FIRST_BLOCK, BLOCKS, FIRST_RULE, SPACE, MAPPINGS, MISSED,
-    RETURNS, CALLER_AT, PROCESS, BX, REGISTERS, FIRST_PAIR, PAIRS, ADDRESS, DESCRIPTIONS, SIGNALS, OUTERMOST,
+    PC, STACK, FRAME, LOOK, COUNT, START, END, BIAS, FIRST_ROW, FIRST_BLOCK, BLOCKS, FIRST_RULE, SPACE, MAPPINGS,
+    MISSED, RETURNS, CALLER_AT, PROCESS, BASE, REGISTERS, FIRST_PAIR, PAIRS, ADDRESS, DESCRIPTIONS, SIGNALS, OUTERMOST,
 ) = range(0, 208, 8)  # fmt: skip
 """Words of the walk's state: the three registers in the frame, the address by which its rule is looked up, how many
 frames are known; the mapping that was found last and the tables of its object; where mappings are looked for; the
 number of the first frame whose table was missing, counted from 1; the innermost function whose return is probed; how
-far above the stack pointer the first frame's return address is, -1 if that is not known; the process; rbx; where the
-registers of the innermost frame are, 0 if programs cannot read there; and the frame descriptions of an object that has
-no rows (`spec.UNWIND_OBJECT`)."""
+far above the stack pointer the first frame's return address is, -1 if that is not known; the process; the base
+register; where the registers of the innermost frame are, 0 if programs cannot read there; and the frame descriptions
+of an object that has no rows (`spec.UNWIND_OBJECT`)."""
 
 NODE, NODE_SIZE = 208, 256
 """Behind them: a node of the tree of mappings, or what `frame_descriptions.py` keeps; and the addresses."""
@@ -38,15 +39,11 @@ FRAMES = NODE + NODE_SIZE
 _ROW_SIZE, _BLOCK_SIZE, _RULE_SIZE = 4, 4, 16
 _BLOCK = 16
 _ROW_STEPS = 16
-_RBP, _RBX, _MORE, _KIND, _SAVED_BY = 4, 8, 12, 14, 15
+_POINTER, _BASE, _MORE, _KIND, _SAVED_BY = 4, 8, 12, 14, 15
 """Where a rule has its parts (`unwind_rows.RULE`)."""
 
-_NONE, _, _FROM_FRAME, _FROM_RBX, _FROM_REGISTER, _AT_FRAME, _AT_STACK, _SIGNAL, _LINKAGE, _END, _UNKNOWN = range(11)
-_BY_RBP = 2
-_CONTEXT_BP, _CONTEXT_BX, _CONTEXT_SP, _CONTEXT_PC = 120, 128, 160, 168
-"""Where rsp points when a handler has returned: struct ucontext, with the registers of sigcontext
-(arch/x86/include/uapi/asm/sigcontext.h) behind its first 40 bytes."""
-
+_NONE, _, _FROM_FRAME, _FROM_BASE, _FROM_REGISTER, _AT_FRAME, _AT_STACK, _SIGNAL, _LINKAGE, _END, _UNKNOWN = range(11)
+_BY_FRAME_POINTER = 2
 _WORD = 8
 
 
@@ -81,7 +78,7 @@ def step(name: str, frames: int, find: str, look_up: str, returned: str | None) 
             # Nothing was lost by what was not known.
             put(b, work, MISSED, Imm(0))
         b.ret(Imm(1))
-    stack, frame = get(b, work, SP), b.call_local("unwind_frame", work, rule)
+    stack, frame = get(b, work, STACK), b.call_local("unwind_frame", work, rule)
     stop_if(b, "eq", frame, Imm(0))
     b.branch("eq", kind, Imm(_SIGNAL), signal)
     caller = _return_address(b, work, b.in_register(b.alu("sub", frame, Imm(_WORD))), returned)
@@ -90,13 +87,13 @@ def step(name: str, frames: int, find: str, look_up: str, returned: str | None) 
     put(b, work, PC, caller)
     b.jump(done)
     b.place(signal)
-    interrupted = _word(b, b.alu("add", stack, Imm(_CONTEXT_PC)))
-    put(b, work, BP, _word(b, b.alu("add", stack, Imm(_CONTEXT_BP))))
-    put(b, work, BX, _word(b, b.alu("add", stack, Imm(_CONTEXT_BX))))
+    interrupted = _word(b, b.alu("add", stack, Imm(tables.CONTEXT_COUNTER)))
+    put(b, work, FRAME, _word(b, b.alu("add", stack, Imm(tables.CONTEXT_FRAME_POINTER))))
+    put(b, work, BASE, _word(b, b.alu("add", stack, Imm(tables.CONTEXT_BASE))))
     put(b, work, LOOK, interrupted)
     put(b, work, PC, interrupted)
     b.place(done)
-    put(b, work, SP, frame)
+    put(b, work, STACK, frame)
     b.ret(Imm(0))
     return b.function
 
@@ -145,7 +142,7 @@ def rule(name: str) -> Function:
 def _follow_frame_pointer(b: Builder, work: Reg, returned: str | None) -> None:
     """To the caller of code that no table describes, that was made at run time for instance; at a function's beginning,
     where the frame pointer is the caller's, by the stack pointer."""
-    stack, pointer, inside, up = get(b, work, SP), b.copy(get(b, work, BP)), b.label(), b.label()
+    stack, pointer, inside, up = get(b, work, STACK), b.copy(get(b, work, FRAME)), b.label(), b.label()
     distance = get(b, work, CALLER_AT)
     b.branch("ne", get(b, work, COUNT), Imm(1), inside)
     b.branch("slt", distance, Imm(0), inside)
@@ -154,10 +151,10 @@ def _follow_frame_pointer(b: Builder, work: Reg, returned: str | None) -> None:
     b.place(inside)
     stop_if(b, "lt", pointer, stack)
     b.move(place, b.alu("add", pointer, Imm(_WORD)))
-    put(b, work, BP, _word(b, pointer))
+    put(b, work, FRAME, _word(b, pointer))
     b.place(up)
     caller = _return_address(b, work, place, returned)
-    put(b, work, SP, b.alu("add", place, Imm(_WORD)))
+    put(b, work, STACK, b.alu("add", place, Imm(_WORD)))
     put(b, work, LOOK, b.alu("sub", caller, Imm(1)))
     put(b, work, PC, caller)
 
@@ -178,22 +175,22 @@ def frame(name: str) -> Function:
     b = Builder(name, 2)
     work, rule = b.function.parameters
     offset, kind = b.load(rule, 0, 4, True), b.load(rule, _KIND, 1)
-    found = b.copy(b.alu("add", get(b, work, SP), offset))
+    found = b.copy(b.alu("add", get(b, work, STACK), offset))
     with b.when("eq", kind, Imm(_FROM_FRAME)):
-        b.ret(b.alu("add", get(b, work, BP), offset))
-    with b.when("eq", kind, Imm(_FROM_RBX)):
-        b.ret(b.alu("add", get(b, work, BX), offset))
+        b.ret(b.alu("add", get(b, work, FRAME), offset))
+    with b.when("eq", kind, Imm(_FROM_BASE)):
+        b.ret(b.alu("add", get(b, work, BASE), offset))
     with b.when("eq", kind, Imm(_FROM_REGISTER)):
         b.ret(b.alu("add", _innermost(b, work, rule), offset))
     with b.when("eq", kind, Imm(_AT_FRAME)):
-        b.move(found, _word(b, b.alu("add", get(b, work, BP), offset), 0))
+        b.move(found, _word(b, b.alu("add", get(b, work, FRAME), offset), 0))
         b.ret(b.alu("add", found, b.load(rule, _MORE, 2, True)))
     with b.when("eq", kind, Imm(_AT_STACK)):
         b.ret(b.alu("add", _word(b, found, 0), b.load(rule, _MORE, 2, True)))
     with b.when("eq", kind, Imm(_SIGNAL)):
-        b.ret(_word(b, b.alu("add", get(b, work, SP), Imm(_CONTEXT_SP)), 0))
+        b.ret(_word(b, b.alu("add", get(b, work, STACK), Imm(tables.CONTEXT_STACK_POINTER)), 0))
     with b.when("eq", kind, Imm(_LINKAGE)):
-        within = b.alu("and", get(b, work, LOOK), Imm(15))
+        within = b.alu("and", get(b, work, LOOK), Imm(tables.LINKAGE_ENTRY - 1))
         with b.when("ge", within, b.load(rule, _MORE, 2)):
             b.move(found, b.alu("add", found, Imm(_WORD)))
     b.ret(found)
@@ -213,18 +210,19 @@ def _innermost(b: Builder, work: Reg, rule: Reg) -> Operand:
 
 
 def saved_registers(name: str) -> Function:
-    """(work, rule, frame): put rbp and rbx as the caller has them into the state; 1 if they cannot be read."""
+    """(work, rule, frame): put the frame pointer and the base register as the caller has them into the state; 1 if they
+    cannot be read."""
     b = Builder(name, 3)
     work, rule, frame = b.function.parameters
-    by, before = b.load(rule, _SAVED_BY, 1), get(b, work, BP)
+    by, before = b.load(rule, _SAVED_BY, 1), get(b, work, FRAME)
     for word, place_at, how in (
-        (BP, _RBP, b.alu("and", by, Imm(15))),
-        (BX, _RBX, b.alu("rsh", by, Imm(4))),
+        (FRAME, _POINTER, b.alu("and", by, Imm(15))),
+        (BASE, _BASE, b.alu("rsh", by, Imm(4))),
     ):
         with b.when("ne", how, Imm(0)):
             offset = b.load(rule, place_at, 4, True)
             place = b.copy(b.alu("add", frame, offset))
-            with b.when("eq", how, Imm(_BY_RBP)):
+            with b.when("eq", how, Imm(_BY_FRAME_POINTER)):
                 b.move(place, b.alu("add", before, offset))
             put(b, work, word, _word(b, place))
     b.ret(Imm(0))

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
-from sonde.arch.x86_64.address_space import own_address_space
+from sonde.arch import address_space
 from sonde.bpf.helpers import CPU_TIME
 from sonde.engines.base import SiteOfFile
 from sonde.engines.embedded.events import Events
@@ -149,7 +149,7 @@ class EmbeddedTracing:
 
             memory = SampledMemory(remote.read)
             read = memory.read
-        walk = walker(buffers.registers, read, own_address_space().user_end, memory is None)
+        walk = walker(buffers.registers, read, address_space.own_address_space().user_end, memory is None)
         if self._followed is not None and (has_user_addresses(spec) or has_samples(spec)):
             from sonde.engines.embedded.sources.images import ImageEvents, with_images  # most runs do without
 

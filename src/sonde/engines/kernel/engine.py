@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from sonde.engines.kernel.stamps import StampValues
-from sonde.engines.kernel.syscalls import UnsupportedMachineError
 from sonde.engines.kernel.tracing import KernelTracing
 from sonde.machine.system import online_cpus
 from sonde.model.errors import EngineError
@@ -32,7 +31,4 @@ class KernelEngine:
         """Create the maps and load the programs. Raises EngineError, having freed what it made until then."""
         if self._cpu is not None and self._cpu not in online_cpus():
             raise EngineError(f"there is no CPU {self._cpu} that is online")
-        try:
-            return KernelTracing(spec, self._cpu, self._values, self._request)
-        except UnsupportedMachineError as error:
-            raise EngineError(str(error)) from None
+        return KernelTracing(spec, self._cpu, self._values, self._request)

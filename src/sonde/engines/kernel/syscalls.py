@@ -10,13 +10,7 @@ import os
 import struct
 from collections.abc import Iterable
 
-_NUMBERS = {
-    # arch/x86/entry/syscalls/syscall_64.tbl; scripts/syscall.tbl for arm64 and riscv64
-    "x86_64": (321, 298),
-    "aarch64": (280, 241),
-    "riscv64": (280, 241),
-}
-"""Numbers of bpf and perf_event_open by machine."""
+from sonde.arch import system_calls
 
 _TEXT_OF_ERRNO = {524: "operation not supported"}
 """Errors the kernel returns that the C library does not know: ENOTSUPP (include/linux/errno.h)."""
@@ -33,20 +27,6 @@ _poll.argtypes = [ctypes.c_void_p, ctypes.c_ulong, ctypes.c_int]
 _getcpu = _library["sched_getcpu"]
 
 
-class UnsupportedMachineError(Exception):
-    """The numbers of the system calls are not known for this machine."""
-
-
-_MACHINE = os.uname().machine
-
-
-def _number(index: int) -> int:
-    numbers = _NUMBERS.get(_MACHINE)
-    if numbers is None:
-        raise UnsupportedMachineError(f"sonde does not know the system calls of {_MACHINE}")
-    return numbers[index]
-
-
 def os_error() -> OSError:
     """The error of the last call, as an exception."""
     number = ctypes.get_errno()
@@ -60,7 +40,7 @@ def address_of(data: bytearray) -> int:
 
 def bpf(command: int, attributes: bytearray) -> int:
     """bpf(2): `attributes` is union bpf_attr, into which some commands write results."""
-    result: int = _call(_number(0), command, address_of(attributes), len(attributes), 0, 0)
+    result: int = _call(system_calls.BPF, command, address_of(attributes), len(attributes), 0, 0)
     if result < 0:
         raise os_error()
     return result
@@ -68,7 +48,7 @@ def bpf(command: int, attributes: bytearray) -> int:
 
 def perf_event_open(attributes: bytearray, process: int, cpu: int, group: int, flags: int) -> int:
     """perf_event_open(2): `attributes` is struct perf_event_attr. Returns a descriptor."""
-    result: int = _call(_number(1), address_of(attributes), process, cpu, group, flags)
+    result: int = _call(system_calls.PERF_EVENT_OPEN, address_of(attributes), process, cpu, group, flags)
     if result < 0:
         raise os_error()
     return result

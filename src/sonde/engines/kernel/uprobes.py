@@ -17,7 +17,7 @@ from sonde.model.probe import Probe, Uprobe
 from sonde.model.spec import ProbeSpec
 
 _REFUSED_INSTRUCTION = frozenset({errno.ENOEXEC, errno.EOPNOTSUPP, 524})
-"""What the kernel says of an instruction that it cannot run elsewhere (arch/x86/kernel/uprobes.c); 524 is ENOTSUPP."""
+"""What the kernel says of an instruction that it cannot run elsewhere (arch_uprobe_analyze_insn()); 524 is ENOTSUPP."""
 
 Hold = Callable[[LoadedProgram, int, int], int]
 """Attaches a program to a perf event and enables it, with a cookie; takes the event over."""

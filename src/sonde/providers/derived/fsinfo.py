@@ -6,31 +6,32 @@ io_uring, is not among these. The calls are the 64-bit ones.
 
 from __future__ import annotations
 
+from sonde.arch.call_numbers import native
 from sonde.providers.derived.definition import Absent, Definition, Definitions, Shown, Value
+from sonde.providers.derived.syscalls import ARGUMENTS, CALLED, CALLING, IS_COMPAT
 
 _SHOWN = (Shown("fileinfo_t *", 0), Shown("int", 1))
-_NUMBER = "(int)args->regs->orig_ax"
 _OPEN_FILE = "curthread->files->fdt->fd[(int){}]"
 
 
-def _is(*numbers: int) -> str:
-    called = " || ".join(f"{_NUMBER} == {each}" for each in numbers)
-    return f"!(curthread->thread_info.status & 2) && ({called})"
+def _is(*names: str) -> str:
+    called = " || ".join(f"{CALLED} == {each}" for each in native(*names))
+    return f"!{IS_COMPAT} && ({called})"
 
 
 def _done(condition: str, value: Value, result: str = "0") -> Definition:
     return Definition("sys_exit", f"args->ret >= 0 && {condition}", (value, Value("int", result)), _SHOWN)
 
 
-def _open_file(*numbers: int, number: str = "args->regs->di", result: str = "0", condition: str = "") -> Definition:
+def _open_file(*calls: str, number: str = ARGUMENTS[0], result: str = "0", condition: str = "") -> Definition:
     """Done with the open file whose number is an argument, by default the first."""
-    whole = f"{_is(*numbers)} && {condition}" if condition else _is(*numbers)
+    whole = f"{_is(*calls)} && {condition}" if condition else _is(*calls)
     return _done(whole, Value("struct file *", _OPEN_FILE.format(number)), result)
 
 
-def _path(*numbers: int, argument: str = "args->regs->di", condition: str = "") -> Definition:
+def _path(*calls: str, argument: str = ARGUMENTS[0], condition: str = "") -> Definition:
     """Done with a path that the call is given, by default as its first argument."""
-    whole = f"{_is(*numbers)} && {condition}" if condition else _is(*numbers)
+    whole = f"{_is(*calls)} && {condition}" if condition else _is(*calls)
     return _done(whole, Value("file_path_t *", f"(file_path_t *){argument}"))
 
 
@@ -38,73 +39,78 @@ def _joined(first: Definition, *more: Definition) -> tuple[Definition, ...]:
     return (first._replace(more=more),)
 
 
-_AT = "args->regs->si"
+_AT = ARGUMENTS[1]
 """The path of the calls that begin with the number of a directory."""
-_EMPTY = f"({_NUMBER} == 262 ? args->regs->r10 : args->regs->dx) & 0x1000"
+_EMPTY = f"({CALLED} == {native('newfstatat')[0]} ? {ARGUMENTS[3]} : {ARGUMENTS[2]}) & 0x1000"
 """AT_EMPTY_PATH of newfstatat and statx: it is the open file, not a path from there."""
-_REMOVES_DIRECTORY = "(args->regs->dx & 0x200)"
+_REMOVES_DIRECTORY = f"({ARGUMENTS[2]} & 0x200)"
 """AT_REMOVEDIR of unlinkat."""
-_ABOUT_LOCKS = "((args->regs->si >= 5 && args->regs->si <= 7) || (args->regs->si >= 36 && args->regs->si <= 38))"
+_SECOND = ARGUMENTS[1]
+_ABOUT_LOCKS = f"(({_SECOND} >= 5 && {_SECOND} <= 7) || ({_SECOND} >= 36 && {_SECOND} <= 38))"
 """F_GETLK, F_SETLK, F_SETLKW and F_OFD_*."""
 
 DEFINITIONS: Definitions = {
-    "access": _joined(_path(21), _path(269, 439, argument=_AT)),
+    "access": _joined(_path("access"), _path("faccessat", "faccessat2", argument=_AT)),
     "close": (
         Definition(
             "sys_enter",
-            "!(curthread->thread_info.status & 2) && (int)args->id == 3 && "
-            f"(uint32_t)args->regs->di < curthread->files->fdt->max_fds && "
-            f"{_OPEN_FILE.format('args->regs->di')} != NULL",
-            (Value("struct file *", _OPEN_FILE.format("args->regs->di")), Value("int", "0")),
+            f"!{IS_COMPAT} && {CALLING} == {native('close')[0]} && "
+            f"(uint32_t){ARGUMENTS[0]} < curthread->files->fdt->max_fds && "
+            f"{_OPEN_FILE.format(ARGUMENTS[0])} != NULL",
+            (Value("struct file *", _OPEN_FILE.format(ARGUMENTS[0])), Value("int", "0")),
             _SHOWN,
         ),
     ),
     "create": _joined(
-        _open_file(85, number="args->ret"),
-        _open_file(2, number="args->ret", condition="(args->regs->si & O_CREAT)"),
-        _open_file(257, number="args->ret", condition="(args->regs->dx & O_CREAT)"),
-        _path(133),
-        _path(259, argument=_AT),
+        _open_file("creat", number="args->ret"),
+        _open_file("open", number="args->ret", condition=f"({ARGUMENTS[1]} & O_CREAT)"),
+        _open_file("openat", number="args->ret", condition=f"({ARGUMENTS[2]} & O_CREAT)"),
+        _path("mknod"),
+        _path("mknodat", argument=_AT),
     ),
-    "frlock": (_open_file(72, condition=_ABOUT_LOCKS),),
-    "fsync": (_open_file(74, 75, 277),),
+    "frlock": (_open_file("fcntl", condition=_ABOUT_LOCKS),),
+    "fsync": (_open_file("fsync", "fdatasync", "sync_file_range"),),
     "getattr": _joined(
-        _open_file(5),
-        _path(4, 6),
-        _path(262, 332, argument=_AT, condition=f"!({_EMPTY})"),
-        _open_file(262, 332, condition=f"({_EMPTY}) && (int)args->regs->di >= 0"),
+        _open_file("fstat"),
+        _path("stat", "lstat"),
+        _path("newfstatat", "statx", argument=_AT, condition=f"!({_EMPTY})"),
+        _open_file("newfstatat", "statx", condition=f"({_EMPTY}) && (int){ARGUMENTS[0]} >= 0"),
     ),
-    "getsecattr": _joined(_open_file(193, 196), _path(191, 192, 194, 195)),
-    "ioctl": (_open_file(16),),
-    "link": _joined(_path(86), _path(265, argument=_AT)),
-    "map": (_open_file(9, number="args->regs->r8", condition="(args->regs->r10 & 0x20) == 0"),),
-    "mkdir": _joined(_path(83), _path(258, argument=_AT)),
-    "open": (_open_file(2, 85, 257, 437, number="args->ret"),),
-    "read": (_open_file(0, 17, 19, 295, 327, result="args->ret"),),
-    "readdir": (_open_file(78, 217, result="args->ret"),),
-    "readlink": _joined(_path(89), _path(267, argument=_AT)),
+    "getsecattr": _joined(
+        _open_file("fgetxattr", "flistxattr"), _path("getxattr", "lgetxattr", "listxattr", "llistxattr")
+    ),
+    "ioctl": (_open_file("ioctl"),),
+    "link": _joined(_path("link"), _path("linkat", argument=_AT)),
+    "map": (_open_file("mmap", number=ARGUMENTS[4], condition=f"({ARGUMENTS[3]} & 0x20) == 0"),),
+    "mkdir": _joined(_path("mkdir"), _path("mkdirat", argument=_AT)),
+    "open": (_open_file("open", "creat", "openat", "openat2", number="args->ret"),),
+    "read": (_open_file("read", "pread64", "readv", "preadv", "preadv2", result="args->ret"),),
+    "readdir": (_open_file("getdents", "getdents64", result="args->ret"),),
+    "readlink": _joined(_path("readlink"), _path("readlinkat", argument=_AT)),
     "remove": _joined(
-        _path(87),
-        _path(263, argument=_AT, condition=f"!{_REMOVES_DIRECTORY}"),
+        _path("unlink"),
+        _path("unlinkat", argument=_AT, condition=f"!{_REMOVES_DIRECTORY}"),
     ),
-    "rename": _joined(_path(82), _path(264, 316, argument=_AT)),
+    "rename": _joined(_path("rename"), _path("renameat", "renameat2", argument=_AT)),
     "rmdir": _joined(
-        _path(84),
-        _path(263, argument=_AT, condition=_REMOVES_DIRECTORY),
+        _path("rmdir"),
+        _path("unlinkat", argument=_AT, condition=_REMOVES_DIRECTORY),
     ),
-    "seek": (_open_file(8),),
+    "seek": (_open_file("lseek"),),
     "setattr": _joined(
-        _open_file(77, 91, 93),
-        _path(76, 90, 92, 94, 132, 235),
-        _path(260, 261, 268, 452, argument=_AT),
-        _path(280, argument=_AT, condition=f"{_AT} != 0"),
-        _open_file(280, condition=f"{_AT} == 0"),
+        _open_file("ftruncate", "fchmod", "fchown"),
+        _path("truncate", "chmod", "chown", "lchown", "utime", "utimes"),
+        _path("fchownat", "futimesat", "fchmodat", "fchmodat2", argument=_AT),
+        _path("utimensat", argument=_AT, condition=f"{_AT} != 0"),
+        _open_file("utimensat", condition=f"{_AT} == 0"),
     ),
-    "setfl": (_open_file(72, condition="args->regs->si == 4"),),
-    "setsecattr": _joined(_open_file(190, 199), _path(188, 189, 197, 198)),
-    "space": (_open_file(285),),
-    "symlink": _joined(_path(88, argument=_AT), _path(266, argument="args->regs->dx")),
-    "write": (_open_file(1, 18, 20, 296, 328, result="args->ret"),),
+    "setfl": (_open_file("fcntl", condition=f"{ARGUMENTS[1]} == 4"),),
+    "setsecattr": _joined(
+        _open_file("fsetxattr", "fremovexattr"), _path("setxattr", "lsetxattr", "removexattr", "lremovexattr")
+    ),
+    "space": (_open_file("fallocate"),),
+    "symlink": _joined(_path("symlink", argument=_AT), _path("symlinkat", argument=ARGUMENTS[2])),
+    "write": (_open_file("write", "pwrite64", "writev", "pwritev", "pwritev2", result="args->ret"),),
 }
 
 _INSIDE = "Linux does this within its file systems, without a tracepoint"

@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 from sonde.providers.derived.definition import Definition, Definitions, Shown, Value
-from sonde.providers.derived.syscalls import BEGUN, CALLED, CALLING, EXEC, SIGTIMEDWAIT, is_call
+from sonde.providers.derived.syscalls import (
+    ARGUMENTS,
+    BEGUN,
+    CALLED,
+    CALLING,
+    COMPAT_ARGUMENTS,
+    EXEC,
+    SIGTIMEDWAIT,
+    is_call,
+)
 
 _TASK = "struct task_struct *"
 _PROCESS = Shown("psinfo_t *", 0)
 _THREAD = Shown("lwpsinfo_t *", 0)
 
+_EXECVE, _EXECVEAT = EXEC.native
 _PATH = (
-    f"({CALLING} == 59 ? args->regs->di : {CALLING} == 322 ? args->regs->si : "
-    f"{CALLING} == 11 ? args->regs->bx : args->regs->cx)"
+    f"({CALLING} == {_EXECVE} ? {ARGUMENTS[0]} : {CALLING} == {_EXECVEAT} ? {ARGUMENTS[1]} : "
+    f"{CALLING} == {EXEC.compat[0]} ? {COMPAT_ARGUMENTS[0]} : {COMPAT_ARGUMENTS[1]})"
 )
 """execve has the path as its first argument, execveat as its second."""
 

@@ -1,18 +1,25 @@
 """Conditions on system calls, for probes that follow from the raw tracepoints sys_enter and sys_exit.
 
-Calls are told apart by number, as x86-64 numbers them; a task in a 32-bit call has TS_COMPAT set and the numbers of the
-other table (arch/x86/entry/syscalls/, arch/x86/include/asm/thread_info.h).
+Calls are told apart by number; the thread says whether it is in a 32-bit call, which has its number of another table.
 """
 
 from __future__ import annotations
 
+from sonde.arch import registers, system_calls
+from sonde.arch.call_numbers import compat, native
 from sonde.typed import NamedTuple
 
 CALLING = "(int)args->id"
 """The number of the call, in sys_enter."""
 
-CALLED = "(int)args->regs->orig_ax"
+CALLED = f"(int)args->regs->{registers.CALL_NUMBER_MEMBER}"
 """The same in sys_exit."""
+
+ARGUMENTS = tuple(f"args->regs->{member}" for member in registers.CALL_ARGUMENT_MEMBERS)
+COMPAT_ARGUMENTS = tuple(f"args->regs->{member}" for member in registers.COMPAT_CALL_ARGUMENT_MEMBERS)
+"""The arguments of the call, 64-bit and 32-bit."""
+
+IS_COMPAT = f"(curthread->thread_info.{system_calls.COMPAT_MEMBER} & {system_calls.COMPAT_BIT})"
 
 
 class Call(NamedTuple):
@@ -22,28 +29,32 @@ class Call(NamedTuple):
     compat: tuple[int, ...]
 
 
-EXEC = Call((59, 322), (11, 358))
-"""execve and execveat."""
+EXEC = Call(native("execve", "execveat"), compat("execve", "execveat"))
 
-FORK = Call((56, 57, 58, 435), (120, 2, 190, 435))
-"""clone, fork, vfork and clone3."""
+_FORKS = ("clone", "fork", "vfork", "clone3")
+FORK = Call(native(*_FORKS), compat(*_FORKS))
 
-SIGTIMEDWAIT = Call((128,), (177, 421))
-YIELD = Call((24,), (158,))
+SIGTIMEDWAIT = Call(native("rt_sigtimedwait"), compat("rt_sigtimedwait", "rt_sigtimedwait_time64"))
+YIELD = Call(native("sched_yield"), compat("sched_yield"))
 
 
 def is_call(number: str, call: Call) -> str:
     """Whether `number`, one of the expressions above, is that of the call."""
-    native, compat = (" || ".join(f"{number} == {each}" for each in numbers) for numbers in call)
-    return f"(curthread->thread_info.status & 2 ? ({compat}) : ({native}))"
+    of_64_bits, of_32_bits = (" || ".join(f"{number} == {each}" for each in numbers) for numbers in call)
+    return f"({IS_COMPAT} ? ({of_32_bits}) : ({of_64_bits}))"
+
+
+def _flags_of_fork(call: tuple[int, ...], first: str) -> str:
+    clone, _, vfork, clone3 = call
+    return (
+        f"{CALLED} == {clone3} ? *(uint64_t *)copyin({first}, 8) : {CALLED} == {clone} ? {first} : "
+        f"{CALLED} == {vfork} ? 0x4000 : 0"
+    )
 
 
 FLAGS_OF_FORK = (
-    "((curthread->thread_info.status & 2) ? "
-    f"({CALLED} == 435 ? *(uint64_t *)copyin(args->regs->bx, 8) : {CALLED} == 120 ? args->regs->bx : "
-    f"{CALLED} == 190 ? 0x4000 : 0) : "
-    f"{CALLED} == 435 ? *(uint64_t *)copyin(args->regs->di, 8) : {CALLED} == 56 ? args->regs->di : "
-    f"{CALLED} == 58 ? 0x4000 : 0)"
+    f"({IS_COMPAT} ? ({_flags_of_fork(FORK.compat, COMPAT_ARGUMENTS[0])}) : "
+    f"{_flags_of_fork(FORK.native, ARGUMENTS[0])})"
 )
 """What sys_exit can tell of the flags (CLONE_*): clone has them as an argument, clone3 at the beginning of what its
 first argument points to."""

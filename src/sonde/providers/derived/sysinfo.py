@@ -5,17 +5,22 @@ System calls are counted where they return, except those that replace the proces
 
 from __future__ import annotations
 
+from sonde.arch.call_numbers import compat, native
 from sonde.providers.derived.counters import grows
 from sonde.providers.derived.definition import Absent, Definition, Definitions
 from sonde.providers.derived.lockstat import BEFORE, MINE, SLEPT_FOR_MUTEX, SLEPT_FOR_RW
 from sonde.providers.derived.syscalls import CALLED, CALLING, EXEC, FLAGS_OF_FORK, FORK, Call, is_call
 
-_READ = Call((0, 17, 19, 295, 327), (3, 145, 180, 333, 378))
-_WRITE = Call((1, 18, 20, 296, 328), (4, 146, 181, 334, 379))
-"""read, pread64, readv, preadv and preadv2, and the same of write."""
-_MESSAGE = Call((69, 70), (400, 401))
-_SEMAPHORE = Call((65, 220), (420,))
-"""msgsnd, msgrcv, semop and semtimedop; of the older 32-bit ipc() nothing is told."""
+_READ = Call(
+    native("read", "pread64", "readv", "preadv", "preadv2"), compat("read", "readv", "pread64", "preadv", "preadv2")
+)
+_WRITE = Call(
+    native("write", "pwrite64", "writev", "pwritev", "pwritev2"),
+    compat("write", "writev", "pwrite64", "pwritev", "pwritev2"),
+)
+_MESSAGE = Call(native("msgsnd", "msgrcv"), compat("msgsnd", "msgrcv"))
+_SEMAPHORE = Call(native("semop", "semtimedop"), compat("semtimedop_time64"))
+"""Of the older 32-bit ipc() nothing is told."""
 
 _FORKED = f"args->ret > 0 && {is_call(CALLED, FORK)} && ({FLAGS_OF_FORK} & 0x10000) == 0"
 """In the process that called, and not CLONE_THREAD."""

@@ -1,19 +1,18 @@
 """The `vminfo` provider: page faults, pages that are read and written, and how memory is found again.
 
-Page faults are those of the processor (arch/x86/include/asm/trace/exceptions.h), whose error code has bit 0 where the
-page was there and the access was not allowed. Pages that are read and written are those of transfers to block devices,
-which the kernel counts at the same place for pgpgin and pgpgout of /proc/vmstat (submit_bio(), block/blk-core.c).
+Page faults are those of the processor (`arch/`: page_faults). Pages that are read and written are those of
+transfers to block devices, which the kernel counts at the same place for pgpgin and pgpgout of /proc/vmstat
+(submit_bio(), block/blk-core.c).
 """
 
 from __future__ import annotations
 
+from sonde.arch import page_faults
 from sonde.providers.derived.counters import grows
 from sonde.providers.derived.definition import Absent, Definition, Definitions
 
-_USER, _KERNEL = "page_fault_user", "page_fault_kernel"
-_OF_PROCESS = "(long)args->address >= 0"
-"""An address in the lower half, which the kernel also touches for the process."""
-_DENIED = "(args->error_code & 1) != 0"
+_USER, _KERNEL = page_faults.USER, page_faults.KERNEL
+_OF_PROCESS, _DENIED = page_faults.OF_PROCESS, page_faults.DENIED
 
 _READS = "(args->bio->bi_opf & 0xff) == REQ_OP_READ"
 _WRITES = "(args->bio->bi_opf & 0xff) == REQ_OP_WRITE"

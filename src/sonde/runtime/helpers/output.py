@@ -7,7 +7,7 @@ from collections.abc import Callable
 from errno import EINVAL, ENOENT
 from time import monotonic_ns
 
-from sonde.arch.x86_64.registers import IP, SIZE
+from sonde.arch import registers
 from sonde.bpf import programs
 from sonde.formats.perf_events import MISC_KERNEL, MISC_USER
 from sonde.runtime.environment import Environment
@@ -18,7 +18,7 @@ from sonde.runtime.perf.sample import Sample
 _ONLY_THEIR_SIZE = 1
 """BPF_F_GET_BRANCH_RECORDS_SIZE."""
 
-_COUNTER = struct.Struct("=QQ")
+_WORD = struct.Struct("=Q")
 
 
 def make(environment: Environment) -> dict[str, Callable[..., int]]:
@@ -30,11 +30,12 @@ def make(environment: Environment) -> dict[str, Callable[..., int]]:
         values = {"pid": task.pid, "tid": task.tid, "time": time}
         if not task.registers:
             return Sample(values)
-        registers = environment.memory.read(task.registers, SIZE)
-        values["ip"], segment = _COUNTER.unpack_from(registers, IP)
+        taken = environment.memory.read(task.registers, registers.SIZE)
+        (values["ip"],) = _WORD.unpack_from(taken, registers.PROGRAM_COUNTER)
+        (mode,) = _WORD.unpack_from(taken, registers.MODE)
         # A program that handles an overflow speaks of what was interrupted, any other of the kernel that runs it.
-        in_process = environment.kind == programs.PERF_EVENT and segment & 3
-        return Sample(values, misc=MISC_USER if in_process else MISC_KERNEL, registers=registers)
+        in_process = environment.kind == programs.PERF_EVENT and mode & registers.MODE_BITS != registers.KERNEL_MODE
+        return Sample(values, misc=MISC_USER if in_process else MISC_KERNEL, registers=taken)
 
     def perf_event_output(context: int, handle: int, flags: int, data: int, size: int) -> int:
         events = maps[handle]

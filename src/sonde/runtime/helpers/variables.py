@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from errno import E2BIG
 
-from sonde.arch.x86_64.registers import SIZE
+from sonde.arch import registers
 from sonde.runtime.environment import Environment
 
 
 def make(environment: Environment) -> dict[str, Callable[..., int]]:
     memory = environment.memory
 
-    def registers() -> memoryview:
-        return memory.view(environment.task.registers, SIZE)
+    def taken() -> memoryview:
+        return memory.view(environment.task.registers, registers.SIZE)
 
     def fetch_variables(context: int, buffer: int, size: int) -> int:
         destination = memory.view(buffer, size & 0xFFFF_FFFF, is_write=True)
@@ -22,6 +22,6 @@ def make(environment: Environment) -> dict[str, Callable[..., int]]:
             # The verifier has seen to the size; a program that none has seen gets zeros.
             destination[:] = bytes(len(destination))
             return 0 if variables is None else -E2BIG
-        return variables.fetch(environment.task, registers, destination)
+        return variables.fetch(environment.task, taken, destination)
 
     return {"fetch_variables": fetch_variables}

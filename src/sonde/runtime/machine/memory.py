@@ -2,7 +2,7 @@
 
 A region is a Python buffer. Its address has the region's number in the upper half and the offset in the lower one, so
 an access is one dictionary lookup and one bounded access of `struct`, and no arithmetic on an address can reach what
-the program was not given: a step out of a region ends in no region. Numbers begin where no process of x86-64 has
+the program was not given: a step out of a region ends in no region. Numbers begin where no process has
 memory, so an address of the target never is one of ours.
 """
 

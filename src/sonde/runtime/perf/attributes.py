@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import errno
 
-from sonde.arch.x86_64.perf_registers import REGISTERS
+from sonde.arch import perf_registers
 from sonde.formats import perf_events as perf
 from sonde.typed import NamedTuple
 
@@ -36,5 +36,5 @@ def check(attributes: Attributes) -> None:
         raise OSError(errno.EINVAL, f"the embedded engine's samples have no fields for sample_type {unknown:#x}")
     if attributes.config1 and not attributes.handler:
         raise OSError(errno.EINVAL, "config1 is a program only where the attribute `handler` is set")
-    if attributes.sample_regs_user & ~REGISTERS:
-        raise OSError(errno.EINVAL, "sample_regs_user has registers that x86-64 has not")
+    if attributes.sample_regs_user & ~perf_registers.REGISTERS:
+        raise OSError(errno.EINVAL, "sample_regs_user has registers that this processor has not")

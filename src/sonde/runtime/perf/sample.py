@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 
-from sonde.arch.x86_64.perf_registers import user_registers
+from sonde.arch import perf_registers
 from sonde.formats import perf_events as perf
 from sonde.runtime.perf.layout import Layout
 from sonde.runtime.perf.raw import SIZE_FIELD, Fragment, RawRecord, prepare
@@ -19,7 +19,7 @@ _NO_RAW = struct.pack("=II", 4, 0)
 class Sample:
     """The values of the fields by the names of perf_events.FIXED_FIELDS; absent ones are 0.
 
-    `registers` is a struct pt_regs of x86-64 or empty, `callchain` the addresses, innermost first. `raw` is a record of
+    `registers` is a struct pt_regs or empty, `callchain` the addresses, innermost first. `raw` is a record of
     fragments. `misc` tells kernel from user.
     """
 
@@ -75,7 +75,7 @@ class Sample:
     def _user_registers(self, mask: int) -> bytes:
         if not self.registers:
             return struct.pack("=Q", _ABI_NONE)
-        return struct.pack("=Q", _ABI_64) + user_registers(self.registers, mask)
+        return struct.pack("=Q", _ABI_64) + perf_registers.user_registers(self.registers, mask)
 
 
 def _write_raw(slot: Slot, fragment: Fragment) -> None:

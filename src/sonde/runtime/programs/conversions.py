@@ -7,18 +7,13 @@ from __future__ import annotations
 
 import struct
 
+from sonde.arch import registers, system_calls
 from sonde.bpf import probe_context, programs
 from sonde.runtime.environment import Environment
-from sonde.runtime.structures import COMPAT_BIT, THREAD_STATUS
+from sonde.runtime.structures import THREAD_STATUS
 from sonde.runtime.verifier.contexts import CONTEXTS, RAW_ARGUMENTS, Context, field_named
 from sonde.typed import NamedTuple
 
-_BP, _BX, _R10, _R9, _R8, _CX, _DX, _SI, _DI, _IP, _SP = 32, 40, 56, 64, 72, 88, 96, 104, 112, 128, 152
-"""Offsets in struct pt_regs of x86-64 (arch/x86/include/asm/ptrace.h)."""
-
-_SYSCALL_ARGUMENTS = (_DI, _SI, _DX, _R10, _R8, _R9)
-_COMPAT_ARGUMENTS = (_BX, _CX, _DX, _SI, _DI, _BP)
-_FUNCTION_ARGUMENTS = (_DI, _SI, _DX, _CX, _R8, _R9)
 _ON_STACK = "=4Q"
 _MAX_ERRNO = 4095
 _U64 = (1 << 64) - 1
@@ -37,43 +32,43 @@ def from_raw_tracepoint(environment: Environment, context: int) -> Values:
     arguments = struct.unpack(f"={RAW_ARGUMENTS}Q", environment.memory.read(context, 8 * RAW_ARGUMENTS))
     if environment.tracepoint not in ("sys_enter", "sys_exit"):
         return Values(arguments[: probe_context.MAX_ARGUMENTS])
-    registers = environment.memory.read(arguments[0], probe_context.REGISTERS_SIZE)
+    taken = environment.memory.read(arguments[0], probe_context.REGISTERS_SIZE)
     if environment.tracepoint == "sys_enter":
-        return Values(_syscall_arguments(environment, registers), registers)
+        return Values(_syscall_arguments(environment, taken), taken)
     result = arguments[1]
     error = -result & _U64
-    return Values((result, result), registers, error if 0 < error <= _MAX_ERRNO else 0)
+    return Values((result, result), taken, error if 0 < error <= _MAX_ERRNO else 0)
 
 
-def _syscall_arguments(environment: Environment, registers: bytes) -> tuple[int, ...]:
+def _syscall_arguments(environment: Environment, taken: bytes) -> tuple[int, ...]:
     """The six of the table, 64 or 32 bits, that the call went through."""
     status = environment.memory.read(environment.task.address + THREAD_STATUS, 4)
-    if int.from_bytes(status, "little") & COMPAT_BIT:
-        return tuple(number & 0xFFFF_FFFF for number in _selected(registers, _COMPAT_ARGUMENTS))
-    return _selected(registers, _SYSCALL_ARGUMENTS)
+    if int.from_bytes(status, "little") & system_calls.COMPAT_BIT:
+        return tuple(number & 0xFFFF_FFFF for number in _selected(taken, registers.COMPAT_CALL_ARGUMENTS))
+    return _selected(taken, registers.CALL_ARGUMENTS)
 
 
 def from_perf_event(environment: Environment, context: int) -> Values:
     """arg0 is the program counter in the kernel or 0, arg1 that in the process or 0, as probes of timers have them;
     arg2 the sample's period, arg3 its address."""
     table = CONTEXTS[programs.PERF_EVENT]
-    registers = environment.memory.read(context + field_named(table, "regs").at, probe_context.REGISTERS_SIZE)
-    counter, segment = struct.unpack_from("=QQ", registers, _IP)
-    in_process = segment & 3
+    taken = environment.memory.read(context + field_named(table, "regs").at, probe_context.REGISTERS_SIZE)
+    counter, mode = _selected(taken, (registers.PROGRAM_COUNTER, registers.MODE))
+    in_process = mode & registers.MODE_BITS != registers.KERNEL_MODE
     period, addr = (_number(environment, context, table, name) for name in ("sample_period", "addr"))
-    return Values((0 if in_process else counter, counter if in_process else 0, period, addr), registers)
+    return Values((0 if in_process else counter, counter if in_process else 0, period, addr), taken)
 
 
 def from_registers(environment: Environment, context: int) -> Values:
     """A function that is entered: six arguments in registers, the others on the stack behind the return address, if
-    that can be read (System V ABI, x86-64)."""
-    registers = environment.memory.read(context, probe_context.REGISTERS_SIZE)
-    (stack,) = _selected(registers, (_SP,))
+    that can be read."""
+    taken = environment.memory.read(context, probe_context.REGISTERS_SIZE)
+    (stack,) = _selected(taken, (registers.STACK_POINTER,))
     try:
         others = struct.unpack(_ON_STACK, environment.task.read_memory(stack + 8, struct.calcsize(_ON_STACK)))
     except OSError:
         others = ()
-    return Values(_selected(registers, _FUNCTION_ARGUMENTS) + others, registers)
+    return Values(_selected(taken, registers.ARGUMENTS) + others, taken)
 
 
 def from_xdp(environment: Environment, context: int) -> Values:
@@ -96,5 +91,5 @@ def _number(environment: Environment, context: int, table: Context, name: str) -
     return int.from_bytes(environment.memory.read(context + field.at, field.size), "little")
 
 
-def _selected(registers: bytes, offsets: tuple[int, ...]) -> tuple[int, ...]:
-    return tuple(int.from_bytes(registers[at : at + 8], "little") for at in offsets)
+def _selected(taken: bytes, offsets: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(int.from_bytes(taken[at : at + 8], "little") for at in offsets)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 from _thread import allocate_lock
 
-from sonde.arch.x86_64.registers import SIZE as PT_REGS
+from sonde.arch import registers
 from sonde.bpf import programs
 from sonde.runtime.environment import Environment
 from sonde.runtime.perf.events import PerfEvent
@@ -54,7 +54,7 @@ class Overflows:
         return event.original(sample) if chained else 0
 
     def _fill(self, sample: Sample) -> None:
-        registers = sample.registers or bytes(PT_REGS)
-        self._bytes[self._registers : self._registers + PT_REGS] = registers
+        taken = sample.registers or bytes(registers.SIZE)
+        self._bytes[self._registers : self._registers + registers.SIZE] = taken
         struct.pack_into("=Q", self._bytes, self._period, sample.values.get("period", 0))
         struct.pack_into("=Q", self._bytes, self._addr, sample.values.get("addr", 0))

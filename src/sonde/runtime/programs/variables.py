@@ -6,8 +6,7 @@ from __future__ import annotations
 import errno
 from collections.abc import Callable, Sequence
 
-from sonde.arch.x86_64.address_space import AddressSpace, own_address_space
-from sonde.arch.x86_64.registers import SIZE as PT_REGS
+from sonde.arch import address_space, registers
 from sonde.model.errors import EngineError
 from sonde.model.spec import Fetch, FetchStep
 from sonde.runtime.environment import Task
@@ -21,8 +20,8 @@ _LARGEST = 1 << 16
 class ProbeVariables:
     """The variables of one probe; `size` is how many bytes of buffer they need. Raises EngineError for what is none."""
 
-    def __init__(self, fetches: Sequence[Fetch], addresses: AddressSpace | None = None) -> None:
-        self._user_end = (addresses or own_address_space()).user_end
+    def __init__(self, fetches: Sequence[Fetch], addresses: address_space.AddressSpace | None = None) -> None:
+        self._user_end = (addresses or address_space.own_address_space()).user_end
         self._fetches = tuple(sorted(fetches))
         self.size = _checked_size(self._fetches)
 
@@ -90,7 +89,7 @@ def _string(task: Task, address: int, size: int, user_end: int) -> bytes:
 
 
 _OPERANDS: dict[str, Callable[[int], bool]] = {
-    "register": lambda operand: 0 <= operand <= PT_REGS - 8 and operand % 8 == 0,
+    "register": lambda operand: 0 <= operand <= registers.SIZE - 8 and operand % 8 == 0,
     "constant": lambda operand: 0 <= operand <= _MASK,
     "offset": lambda operand: -(1 << 63) <= operand < 1 << 63,
     "dereference": lambda operand: operand in (1, 2, 4, 8),

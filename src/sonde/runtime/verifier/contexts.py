@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from sonde.arch.x86_64 import registers
+from sonde.arch import registers
 from sonde.bpf import probe_context, programs
 from sonde.runtime.verifier.values import PACKET, PACKET_END, PACKET_META
 from sonde.typed import NamedTuple

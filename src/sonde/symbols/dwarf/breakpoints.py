@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator
 
+from sonde.arch import instructions
 from sonde.symbols.dwarf.attributes import ranges_of, source_of, text
 from sonde.symbols.dwarf.errors import DebugInfoError
 from sonde.symbols.dwarf.information import DebugInformation
@@ -16,8 +17,6 @@ from sonde.symbols.dwarf.line_table import Row
 from sonde.symbols.dwarf.source_lines import FileLines
 from sonde.typed import Any, NamedTuple
 
-_ENDBR64, _PUSH_RBP = b"\xf3\x0f\x1e\xfa", b"\x55"
-_MOV_RBP_RSP = (b"\x48\x89\xe5", b"\x48\x8b\xec")
 _NO_BLOCKS = ("DW_TAG_lexical_block", "DW_TAG_inlined_subroutine", "DW_TAG_call_site", "DW_TAG_GNU_call_site")
 
 
@@ -121,9 +120,5 @@ def _second_row(rows: list[Row], start: int, end: int) -> int:
 
 
 def _after_frame(information: DebugInformation, start: int) -> int:
-    """Behind `push %rbp; mov %rsp, %rbp`, `start` where a function does not begin so."""
-    code = information.code(start, 8)
-    at = 4 if code.startswith(_ENDBR64) else 0
-    if code[at : at + 1] == _PUSH_RBP and code[at + 1 : at + 4] in _MOV_RBP_RSP:
-        return start + at + 4
-    return start
+    """Behind the instructions that set up a frame pointer, `start` where a function does not begin so."""
+    return start + instructions.frame_setup(information.code(start, 8))

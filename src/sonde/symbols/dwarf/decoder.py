@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from types import ModuleType
 
+from sonde.arch import object_files
 from sonde.symbols.elf.file_bytes import Part, Window
 from sonde.typed import Any
 
@@ -37,7 +38,7 @@ def open_dwarf(sections: Mapping[str, Part], address_size: int, shared: Any = No
         else None
         for parameter, name in _PARAMETERS.items()
     }
-    config = DwarfConfig(True, "x64" if address_size == 8 else "x86", address_size)
+    config = DwarfConfig(True, object_files.ELFTOOLS[address_size], address_size)
     dwarf: Any = DWARFInfo(config=config, **given, **dict.fromkeys(_ABSENT))
     dwarf.supplementary_dwarfinfo = shared
     return dwarf

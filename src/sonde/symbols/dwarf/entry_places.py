@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sonde.arch.x86_64.classification import ARGUMENTS, Parameter, parameters
-from sonde.arch.x86_64.rust_convention import rust_parameters
+from sonde.arch import classification, rust_convention, unwinding
 from sonde.model.location import (
     Binary,
     Chosen,
@@ -36,14 +35,13 @@ from sonde.symbols.dwarf.lists import EVERYWHERE
 from sonde.symbols.dwarf.scopes import Variable, frame_base
 from sonde.typed import Any
 
-_STACK_POINTER = 7
 _CFA = b"\x9c"
 """DW_OP_call_frame_cfa."""
 _RUST = 0x1C
 """DW_LANG_Rust."""
 _FRAME_BASE, _DEREF = 0x91, 0x06
 """DW_OP_fbreg and DW_OP_deref."""
-_AT_ARGUMENTS = frozenset(bytes([0x70 + number, 0]) for number in ARGUMENTS)
+_AT_ARGUMENTS = frozenset(bytes([0x70 + number, 0]) for number in classification.ARGUMENTS)
 """DW_OP_breg of a register that has an argument, without an offset."""
 _PASS_BY_REFERENCE = 4
 """DW_CC_pass_by_reference."""
@@ -75,8 +73,10 @@ def entry_place(
         raise UnsupportedError("the compiler has changed how this function is called: use a line of it, FILE@LINE")
     try:
         if _is_rusts(function):
-            return rust_parameters([each.type for each in own], returned, index)
-        return parameters([Parameter(each.type, _is_by_reference(each)) for each in own], returned, index)
+            return rust_convention.rust_parameters([each.type for each in own], returned, index)
+        return classification.parameters(
+            [classification.Parameter(each.type, _is_by_reference(each)) for each in own], returned, index
+        )
     except UnreadableError as error:
         raise UnsupportedError(str(error)) from None
 
@@ -120,7 +120,7 @@ def _is_in_argument(pieces: tuple[Piece, ...]) -> bool:
     functions are called, and know it."""
     match pieces[0].place:
         case InRegister(number) | InMemory(Register(number)):
-            return len(pieces) == 1 and number in ARGUMENTS
+            return len(pieces) == 1 and number in classification.ARGUMENTS
     return False
 
 
@@ -130,7 +130,7 @@ def _is_above_frame(pieces: tuple[Piece, ...]) -> bool:
         return False
     match pieces[0].place.address:
         case Binary("plus", Register(base), Constant(offset)):
-            return base == _STACK_POINTER and signed(offset) >= 8
+            return base == unwinding.STACK_POINTER and signed(offset) >= 8
     return False
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from sonde.arch import unwinding
 from sonde.model.location import (
     MASK,
     Address,
@@ -36,9 +37,6 @@ from sonde.symbols.dwarf.places import Places
 from sonde.symbols.dwarf.source import Source
 from sonde.typed import Any
 
-_STACK_POINTER = 7
-_KEPT = frozenset((3, 6, 12, 13, 14, 15))
-"""rbx, rbp, r12 to r15: a function leaves them as they were (System V ABI for x86-64, section 3.2.1)."""
 _MOST_CALLS, _MOST_CALLERS, _MOST_JUMPS = 64, 3, 64
 _REGISTER = 0x50
 AtEntry = EntryRegister | EntryParameter
@@ -114,9 +112,9 @@ class EntryValues:
                 return None if found is None else replaced(found, kept)
             if not isinstance(each, Register):
                 return None
-            if each.number == _STACK_POINTER:
+            if each.number == unwinding.STACK_POINTER:
                 return cfa
-            if each.number not in _KEPT:
+            if each.number not in unwinding.KEPT:
                 raise UnsupportedError("the caller's register is gone")
             if each.number not in saved:
                 return each

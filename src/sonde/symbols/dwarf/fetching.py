@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sonde.arch import registers
 from sonde.model.location import (
     MASK,
     Address,
@@ -26,10 +27,6 @@ from sonde.model.location import (
 )
 from sonde.model.spec import Fetch, FetchStep
 from sonde.symbols.dwarf.expressions import UnsupportedError
-
-_PT_REGS = (80, 96, 88, 40, 104, 112, 32, 152, 72, 64, 56, 48, 24, 16, 8, 0, 128)
-"""Offsets in struct pt_regs (arch/x86/include/uapi/asm/ptrace.h) by DWARF's numbers: rax rdx rcx rbx rsi rdi rbp rsp,
-r8 to r15, rip."""
 
 _SIZES = (8, 4, 2, 1)
 
@@ -107,9 +104,9 @@ def _moved(inside: int) -> tuple[FetchStep, ...]:
 
 def pt_regs_offset(number: int) -> int:
     """Where struct pt_regs has a register by DWARF's number. Raises UnsupportedError."""
-    if number >= len(_PT_REGS):
+    if number >= len(registers.BY_DWARF_NUMBER):
         raise UnsupportedError("it is in a vector register, which a probe cannot read")
-    return _PT_REGS[number]
+    return registers.BY_DWARF_NUMBER[number]
 
 
 def steps(value: Value, bias: int = 0) -> tuple[FetchStep, ...]:

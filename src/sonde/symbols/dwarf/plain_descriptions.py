@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 import struct
 
+from sonde.arch import object_files, unwinding
 from sonde.symbols.dwarf import frame_table
 from sonde.symbols.dwarf.errors import DebugInfoError
 from sonde.symbols.dwarf.forms import sleb128, uleb128
@@ -14,15 +15,12 @@ from sonde.symbols.elf.file import ElfFile
 from sonde.typed import NamedTuple
 
 _HEADER = 12
-_EXECUTABLE, _NOBITS, _X86_64 = 1, 8, 62
+_EXECUTABLE, _NOBITS = 1, 8
 _RELATIVE = 0x1B
 """How addresses are written: as signed numbers of four bytes, counted from their own places."""
 
 _COMMON = re.compile(rb"\0\0\0\0\x01z")
 """What descriptions have in common begins so, behind its length."""
-
-_BEGINNING, _RETURN = bytes((0x0C, 7, 8, 0x90, 1)), bytes((0x07, 16))
-"""At a function's beginning the frame address is rsp + 8, and the return address is below it. Or it is nowhere."""
 
 _MOST = 1 << 18
 """Pairs in which programs can search."""
@@ -48,7 +46,9 @@ def plain_descriptions(file: ElfFile) -> PlainDescriptions | None:
     sections = {each.name: each for each in file.sections if each.kind != _NOBITS}
     section, header = sections.get(SECTION), sections.get(frame_table.SECTION)
     code = [each for each in file.segments if each.flags & _EXECUTABLE]
-    if section is None or header is None or len(code) != 1 or file.machine != _X86_64 or not file.is_64_bit:
+    if section is None or header is None or len(code) != 1:
+        return None
+    if file.machine != object_files.MACHINE or not file.is_64_bit:
         return None
     if section.address % 4 or max(section.size, header.size) > LARGEST:
         return None
@@ -93,7 +93,8 @@ def _kind(data: bytes, at: int) -> str | None:
     if b"S" in letters:
         return "signal" if letters == b"zRS" and encodings == bytes((_RELATIVE,)) else None
     is_known = letters in (b"zR", b"zPLR", b"zPR", b"zLR") and encodings[-1:] == bytes((_RELATIVE,))
-    if not is_known or (code, factor, register) != (1, -8, 16):
+    if not is_known or (code, factor, register) != (1, unwinding.RETURN_OFFSET, unwinding.RETURN):
         return None
     own = data[at + size : end].rstrip(b"\0")
-    return {_BEGINNING: "plain", _BEGINNING + _RETURN: "outermost"}.get(own)
+    common = unwinding.COMMON_RULES
+    return {common: "plain", common + unwinding.NO_CALLER: "outermost"}.get(own)

@@ -11,6 +11,7 @@ import struct
 from array import array
 from collections.abc import Generator
 
+from sonde.arch import object_files
 from sonde.symbols.dwarf.errors import DebugInfoError
 from sonde.symbols.dwarf.frame_rules import BEGINNING, NOT_KNOWN, NOTHING, SIGNAL, Rule, State, rule, run
 from sonde.symbols.dwarf.frames import Description, Frames
@@ -20,8 +21,8 @@ from sonde.typed import NamedTuple
 
 SECTION = ".eh_frame"
 RULE = struct.Struct("<iiihBB")
-"""Of a `frame_rules.Rule`: the offsets of the frame address, of rbp and of rbx; what is more; the kind; and what rbp
-and, in the upper half, rbx are counted from."""
+"""Of a `frame_rules.Rule`: the offsets of the frame address, of the frame pointer and of the base register; what is
+more; the kind; and what the frame pointer and, in the upper half, the base register are counted from."""
 
 BLOCK = 16
 """Bits of a file offset within a block."""
@@ -30,7 +31,6 @@ LARGEST = 16 << 20
 """Bytes of the section that are read; large programs have 3 to 10 MiB."""
 
 _MOST_RULES = 1 << 16
-_X86_64 = 62
 _NOBITS = 8
 _LARGEST_FILE = 1 << 32
 _EXECUTABLE = 1
@@ -71,7 +71,7 @@ def unwind_rows(file: ElfFile) -> Rows:
 def make_rows(file: ElfFile) -> Generator[None, None, Rows]:
     """The same, some milliseconds at a time."""
     section = next((each for each in file.sections if each.name == SECTION and each.kind != _NOBITS), None)
-    if section is None or file.machine != _X86_64 or not file.is_64_bit:
+    if section is None or file.machine != object_files.MACHINE or not file.is_64_bit:
         return NO_ROWS
     data = file.contents(section, LARGEST)
     file.costs.allow(len(data) * _WORTH)
@@ -192,4 +192,5 @@ class _Table:
 
 
 def _packed(found: Rule) -> bytes:
-    return RULE.pack(found.offset, found.rbp, found.rbx, found.more, found.kind, found.rbp_by | found.rbx_by << 4)
+    by = found.pointer_by | found.base_by << 4
+    return RULE.pack(found.offset, found.pointer, found.base, found.more, found.kind, by)

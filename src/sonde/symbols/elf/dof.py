@@ -10,7 +10,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator, Sequence
 
-from sonde.arch.x86_64.operands import ARGUMENTS
+from sonde.arch import instructions, object_files, operands
 from sonde.symbols.elf.file import ElfFile, Section
 from sonde.symbols.elf.static_note import Note
 from sonde.typed import NamedTuple
@@ -28,9 +28,7 @@ _MOST_SITES = 1 << 16
 _RELOCATION = struct.Struct("<QQq")
 """Of .rela.dyn: where, symbol and type, and what is added (Elf64_Rela)."""
 
-_GLOB_DAT, _RELATIVE, _ABSOLUTE = 6, 8, 1
 _SYMBOL = struct.Struct("<IBBHQQ")
-_RETURN = 0xC3
 _LONGEST_NAME = 256
 
 _SIZES = {"char": 1, "short": 2, "int": 4, "long": 8, "int8_t": 1, "int16_t": 2, "int32_t": 4, "int64_t": 8,
@@ -112,7 +110,7 @@ def _of_provider(file: ElfFile, address: int, parts: Sequence[tuple[int, _Part]]
         order = parts[mappings][1].data[mapped : mapped + shows] if shows else b""
         for (offset,) in struct.iter_unpack("<I", parts[offsets][1].data[4 * first : 4 * (first + count)]):
             location = where + offset
-            is_tail = file.bytes_at(location, 1) == bytes((_RETURN,))
+            is_tail = file.bytes_at(location, 1) == instructions.RETURN
             arguments = _arguments(types, order, is_tail)
             yield Note(provider, _text(texts, probe), location, 0, 0, arguments)
 
@@ -123,7 +121,7 @@ def _linked(file: ElfFile, place: int, base: int, function: str) -> int | None:
         return base
     relocations = file.section(".rela.dyn", _LARGEST) or b""
     for offset, information, added in _RELOCATION.iter_unpack(_whole(relocations)):
-        if offset == place and information & 0xFFFFFFFF in (_GLOB_DAT, _RELATIVE, _ABSOLUTE):
+        if offset == place and information & 0xFFFFFFFF in object_files.OF_ADDRESSES:
             value = _dynamic_symbol(file, information >> 32) if information >> 32 else 0
             return value + added if value is not None else None
     found = {symbol.address for symbol in file.find(function)}
@@ -148,14 +146,14 @@ def _arguments(types: Sequence[str], order: bytes, is_tail: bool) -> str:
     integers = 0
     for type_ in types:
         if type_ in ("float", "double"):
-            places.append(f"{4 if type_ == 'float' else 8}f@%xmm0")
+            places.append(f"{4 if type_ == 'float' else 8}f@{operands.FLOAT}")
             continue
         size, is_signed = _size(type_)
-        if integers < len(ARGUMENTS[8]):
-            operand = f"%{ARGUMENTS[size][integers]}"
+        if integers < len(operands.ARGUMENTS[8]):
+            operand = operands.argument(size, integers)
         else:
             # The return address is on top of the stack where the call was a jump, and else would be.
-            operand = f"{8 * (integers - len(ARGUMENTS[8]) + is_tail)}(%rsp)"
+            operand = operands.on_stack(8 * (integers - len(operands.ARGUMENTS[8]) + is_tail))
         places.append(f"{'-' if is_signed else ''}{size}@{operand}")
         integers += 1
     return " ".join(places[number] for number in (order or range(len(places))) if number < len(places))

@@ -147,7 +147,7 @@ class ElfFile:
 
     def thread_offset(self, name: str) -> int | None:
         """Where a program's own thread-local variable is, counted from the thread pointer, below which its block ends
-        (System V ABI for x86-64, 3.4.2; ELF Handling For Thread-Local Storage, variant II). None if there is none.
+        (ELF Handling For Thread-Local Storage, variant II). None if there is none.
         """
         if not self._wide:
             return None

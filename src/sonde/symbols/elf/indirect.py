@@ -1,19 +1,16 @@
 """Which function stands behind an indirect one (STT_GNU_IFUNC): its symbol is that of a resolver, which runs when the
-dynamic linker relocates, and what it has chosen is in the tables that calls go through (x86-64 psABI, 4.4.1)."""
+dynamic linker relocates, and what it has chosen is in the tables that calls go through."""
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterable, Iterator
 
+from sonde.arch import object_files
 from sonde.symbols.elf.file import ElfError, ElfFile
 from sonde.typed import NamedTuple
 
 _RELOCATION = struct.Struct("<QQq")
-_IRELATIVE = 37
-_OF_SYMBOLS = frozenset((1, 6, 7))
-"""R_X86_64_64, GLOB_DAT and JUMP_SLOT."""
-
 _RELA = 4
 _PIECE = _RELOCATION.size << 12
 
@@ -39,9 +36,9 @@ class Slots:
 
     def _add(self, each: Loaded) -> None:
         for offset, kind, number, addend in relocations(each.file):
-            if kind == _IRELATIVE:
+            if kind == object_files.INDIRECT:
                 self._by_resolver.setdefault(each.bias + addend, []).append(each.bias + offset)
-            elif kind in _OF_SYMBOLS and not addend:
+            elif kind in object_files.OF_SYMBOLS and not addend:
                 self._by_name.setdefault(each.file.dynamic_name(number), []).append(each.bias + offset)
 
     def of(self, resolver: int, names: Iterable[str]) -> Iterator[int]:

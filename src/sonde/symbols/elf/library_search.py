@@ -8,11 +8,14 @@ import re
 import struct
 from collections.abc import Iterable, Iterator
 
+from sonde.arch import object_files
 from sonde.symbols.elf.file import ElfError, ElfFile
 from sonde.untrusted import read_start
 
 USUAL = tuple(
-    f"{prefix}/{name}" for name in ("lib/x86_64-linux-gnu", "lib64", "lib") for prefix in ("/usr/local", "", "/usr")
+    f"{prefix}/{name}"
+    for name in (f"lib/{object_files.LIBRARIES}", "lib64", "lib")
+    for prefix in ("/usr/local", "", "/usr")
 )
 """Directories with libraries where nothing else is said."""
 

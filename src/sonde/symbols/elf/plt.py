@@ -1,20 +1,16 @@
 """Names for procedure linkage tables: each entry jumps where a word says that the dynamic linker fills in, so the
-relocation of that word tells whose it is (System V ABI, AMD64 supplement, 5.2)."""
+relocation of that word tells whose it is."""
 
 from __future__ import annotations
 
 import struct
 from functools import cached_property
 
+from sonde.arch import instructions, object_files, unwinding
 from sonde.symbols.elf.file import ElfError, ElfFile
 from sonde.symbols.elf.indirect import relocations
 
-_JUMP = b"\xff\x25"
-"""jmp *displacement(%rip), perhaps behind endbr64 or bnd."""
-
-_DISPLACEMENT = struct.Struct("<i")
-_ENTRY = 16
-_IRELATIVE = 37
+_ENTRIES = (8, 16)
 _SIZE = 200
 """Bytes of memory that the name of a word takes besides its characters, about."""
 
@@ -34,7 +30,8 @@ class Linkage:
             return ()
         found = (s for s in sections if s.name.startswith(".plt") and s.flags & 4)
         return tuple(
-            (s.address, s.address + s.size, s.entry_size if s.entry_size in (8, 16) else _ENTRY) for s in found
+            (s.address, s.address + s.size, s.entry_size if s.entry_size in (8, 16) else unwinding.LINKAGE_ENTRY)
+            for s in found
         )
 
     @cached_property
@@ -43,11 +40,11 @@ class Linkage:
         try:
             found: dict[int, str] = {}
             for at, kind, number, addend in relocations(self._file):
-                if not number and kind != _IRELATIVE:
+                if not number and kind != object_files.INDIRECT:
                     continue
-                symbol = self._file.symbolize(addend) if kind == _IRELATIVE else None
+                symbol = self._file.symbolize(addend) if kind == object_files.INDIRECT else None
                 name = symbol[0] if symbol else self._file.dynamic_name(number)
-                if name and not (kind == _IRELATIVE and not symbol):
+                if name and not (kind == object_files.INDIRECT and not symbol):
                     found[at] = name
                     self._file.costs.take(len(name) + _SIZE)
             return found
@@ -65,9 +62,6 @@ class Linkage:
         return None
 
     def _of_entry(self, entry: int, code: bytes) -> str:
-        at = code.find(_JUMP)
-        if at < 0 or len(code) < at + 6:
-            return "plt"
-        word = entry + at + 6 + _DISPLACEMENT.unpack_from(code, at + 2)[0]
-        name = self._names.get(word)
+        word = instructions.jump_through(code, entry)
+        name = self._names.get(word) if word is not None else None
         return f"{name}@plt" if name else "plt"

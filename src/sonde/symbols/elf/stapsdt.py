@@ -6,13 +6,12 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable, Iterator
 
+from sonde.arch import object_files
 from sonde.symbols.elf.file import ElfError, ElfFile
 from sonde.symbols.elf.static_note import Note
 
 SECTION = ".note.stapsdt"
 BASE_SECTION = ".stapsdt.base"
-
-EM_X86_64 = 62
 
 _OWNER = b"stapsdt\0"
 _NT_STAPSDT = 3
@@ -36,9 +35,9 @@ class StapsdtError(Exception):
 
 
 def notes_of(file: ElfFile) -> list[Note]:
-    """The notes of a file for x86-64, at the addresses that it has, though prelink(8) may have moved it since they were
-    made; as many as are whole. Raises ElfError."""
-    if file.machine != EM_X86_64 or not file.is_64_bit:
+    """The notes of a file for this processor, at the addresses that it has, though prelink(8) may have moved it
+    since they were made; as many as are whole. Raises ElfError."""
+    if file.machine != object_files.MACHINE or not file.is_64_bit:
         return []
     found: list[Note] = []
     base = next((section.address for section in file.sections if section.name == BASE_SECTION), 0)

@@ -1,14 +1,12 @@
 """Where the dynamic linker tells a library's code where the thread-local data of the library are: the words that it
-writes for relocations (ELF Handling For Thread-Local Storage; x86-64 psABI, table 4.10)."""
+writes for relocations (ELF Handling For Thread-Local Storage)."""
 
 from __future__ import annotations
 
+from sonde.arch import object_files
 from sonde.symbols.elf.file import ElfFile
 from sonde.symbols.elf.indirect import relocations
 from sonde.typed import NamedTuple
-
-_MODULE, _OFFSET = 16, 18
-"""R_X86_64_DTPMOD64: the number of the module; R_X86_64_TPOFF64: how far data are from the thread pointer."""
 
 
 class ThreadDataWord(NamedTuple):
@@ -23,6 +21,7 @@ class ThreadDataWord(NamedTuple):
 def thread_data(file: ElfFile) -> ThreadDataWord | None:
     """The first word that is certainly about the library's own data, as it names no symbol. Raises ElfError."""
     for slot, kind, symbol, addend in relocations(file):
-        if not symbol and kind in (_MODULE, _OFFSET):
-            return ThreadDataWord(slot, kind == _OFFSET, addend if kind == _OFFSET else 0)
+        if not symbol and kind in (object_files.MODULE, object_files.THREAD_OFFSET):
+            is_offset = kind == object_files.THREAD_OFFSET
+            return ThreadDataWord(slot, is_offset, addend if is_offset else 0)
     return None

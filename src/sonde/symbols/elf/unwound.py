@@ -1,16 +1,16 @@
 """Functions that exceptions begin in or clean up in: those that call what throws, or what goes on with unwinding.
 
-Only direct calls and jumps are looked at (opcodes e8 and e9), at the speed of memory; a byte that looks like one of
-them but is none leads nowhere, or leaves out a function too many.
+Only direct calls and jumps are looked at, at the speed of memory; bytes that look like one of them but are none lead
+nowhere, or leave out a function too many.
 """
 
 from __future__ import annotations
 
 import re
-import struct
 from bisect import bisect_right
 from collections.abc import Callable, Iterable
 
+from sonde.arch import instructions
 from sonde.symbols.elf.file import ElfFile
 from sonde.symbols.elf.plt import Linkage
 
@@ -22,7 +22,6 @@ UNWOUND = re.compile(
 unwinder finds the kernel's address in the place of the caller's, and gives up (std::terminate)."""
 
 _EXECUTABLE = 4
-_CALL = re.compile(rb"[\xe8\xe9](?=(....))", re.DOTALL)
 _MOST = 64 << 20
 """Bytes of a section that are looked at."""
 
@@ -45,10 +44,8 @@ def unwound(file: ElfFile, starts: Iterable[int], named: Callable[[int], str]) -
     for section in file.sections:
         if not section.flags & _EXECUTABLE or section.name.startswith(".plt"):
             continue
-        for each in _CALL.finditer(file.contents(section, _MOST)):
+        for at, target in instructions.calls(file.contents(section, _MOST), section.address):
             file.costs.check()
-            at = section.address + each.start()
-            target = at + 5 + struct.unpack("<i", each[1])[0]
             if throws(target):
                 index = bisect_right(addresses, at) - 1
                 found.update(addresses[max(index, 0) : index + 1])

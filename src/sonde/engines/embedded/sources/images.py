@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from sonde.arch import call_numbers
 from sonde.engines.embedded.sources.stops import Handler, Record
 from sonde.engines.embedded.sources.task import Task
 from sonde.engines.embedded.tracer import stops
@@ -14,8 +15,7 @@ from sonde.symbols.mappings import parse_maps
 from sonde.symbols.process_events import ProcessEvent, Snapshot
 from sonde.untrusted import kernel_text
 
-_EXEC = (59, 322)
-"""execve and execveat (arch/x86/entry/syscalls/syscall_64.tbl)."""
+_EXEC = call_numbers.native("execve", "execveat")
 
 Walk = Callable[[int, int], Sequence[int]]
 

@@ -8,12 +8,12 @@ a store or a helper that may write to the stack puts in doubt all that it could 
 
 from __future__ import annotations
 
+from sonde.arch import registers
 from sonde.bpf import instructions as i
 from sonde.bpf.helpers import NUMBERS
 from sonde.bpf.instructions import Instruction, decode
 from sonde.engines.embedded.sources.registers import following
 from sonde.model.spec import ProgramSpec
-from sonde.runtime.kernel_types import layout
 
 READING = frozenset(
     NUMBERS[name] for name in ("probe_read", "probe_read_str", "probe_read_user", "probe_read_user_str")
@@ -21,7 +21,7 @@ READING = frozenset(
 """Helpers that read memory of the target: (destination, size, address)."""
 
 _TAIL_CALL, _CURRENT, _REGISTERS = NUMBERS["tail_call"], NUMBERS["get_current_task_btf"], NUMBERS["task_pt_regs"]
-_ARGUMENTS = {layout("struct pt_regs").offsets[name]: n for n, name in enumerate(("di", "si", "dx", "r10", "r8", "r9"))}
+_ARGUMENTS = {offset: number for number, offset in enumerate(registers.CALL_ARGUMENTS)}
 _FRAME = i.R10
 _MOVED = ("stack", "argument")
 """Values to which numbers may be added."""
@@ -30,7 +30,8 @@ _FAR = 1 << 20
 
 Value = tuple[str, int, int]
 """("argument", what is added, its place), ("number", it, 0), ("most", what it is at most, 0), ("stack", offset from the
-frame pointer, 0), ("anywhere", 0, 0) on the stack, ("task", 0, 0) the current one, ("registers", 0, 0) its pt_regs."""
+frame pointer, 0), ("anywhere", 0, 0) on the stack, ("task", 0, 0) the current one, ("registers", 0, 0) its
+struct pt_regs."""
 
 Read = tuple[int, int, int]
 """An argument's place, what is added, the most bytes that are read there."""

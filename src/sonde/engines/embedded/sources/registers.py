@@ -8,16 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from sonde.arch import call_registers, registers
 from sonde.bpf import instructions as i
 from sonde.bpf.helpers import NUMBERS
 from sonde.bpf.instructions import Instruction, decode
 from sonde.model.spec import ProgramSpec
 from sonde.runtime.kernel_types import layout
 
-_TOLD = frozenset(
-    layout("struct pt_regs").offsets[name]
-    for name in ("di", "si", "dx", "r10", "r8", "r9", "ax", "orig_ax", "ip", "sp", "cs", "ss")
-)
 _PT_REGS = i.JMP | i.CALL
 FRAME = 10
 _SLOTS = 512
@@ -27,17 +24,16 @@ State = frozenset[int]
 
 
 _STATE = layout("struct task_struct").offsets["__state"]
-_STACK_POINTER = layout("struct pt_regs").offsets["sp"]
 
 
 def needs_all_registers(program: ProgramSpec) -> bool:
     """Whether the program may load a register that records do not tell: an answer on the safe side."""
-    return _loads(program, lambda offset: offset not in _TOLD)
+    return _loads(program, lambda offset: offset not in call_registers.TOLD)
 
 
 def needs_stack_pointer(program: ProgramSpec) -> bool:
     """Whether it may load the stack pointer, or what is not the beginning of a register that records tell."""
-    return _loads(program, lambda offset: offset == _STACK_POINTER or offset not in _TOLD)
+    return _loads(program, lambda offset: offset == registers.STACK_POINTER or offset not in call_registers.TOLD)
 
 
 def samples_registers(program: ProgramSpec) -> bool:
@@ -45,8 +41,7 @@ def samples_registers(program: ProgramSpec) -> bool:
     code = decode(program.code)
     if any(map(_is_call, code)):
         return True
-    size = layout("struct pt_regs").size
-    return _loads_from(code, [(0, frozenset((1,)))], lambda offset: offset < size)
+    return _loads_from(code, [(0, frozenset((1,)))], lambda offset: offset < registers.SIZE)
 
 
 def may_load_state(program: ProgramSpec) -> bool:

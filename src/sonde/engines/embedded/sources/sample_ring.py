@@ -7,6 +7,7 @@ import struct
 from collections.abc import Sequence
 from time import CLOCK_MONOTONIC, clock_gettime_ns
 
+from sonde.arch import registers
 from sonde.formats import perf_events as perf
 from sonde.formats.perf_ring import PerfRingReader
 from sonde.model.samples import SAMPLE_TYPE, SampledEvent, Take
@@ -20,8 +21,6 @@ from sonde.runtime.perf.sample import Sample
 _OWNER = 1
 """The number of the event that the ring belongs to, and whose records tell of threads."""
 _CPU = 0
-_IP = 128
-"""Of struct pt_regs."""
 _COMM = Fields("IHHII16s", perf.TRAILER_FIELDS, SAMPLE_TYPE)
 """PERF_RECORD_COMM: header, process, thread, TASK_COMM_LEN bytes of name (include/linux/sched.h), struct sample_id."""
 
@@ -48,10 +47,12 @@ class SampleRing:
         self.events.append(SampledEvent(name, _as_kernel(wanted), (event.number,)))
         return event
 
-    def values(self, period: int, registers: bytes) -> dict[str, int]:
-        """What a sample of the firing under way has, by the names of perf_events.FIXED_FIELDS."""
+    def values(self, period: int, taken: bytes) -> dict[str, int]:
+        """What a sample of the firing under way has, by the names of perf_events.FIXED_FIELDS.
+
+        `taken` is a struct pt_regs."""
         task = self._environment.task
-        (ip,) = struct.unpack_from("=Q", registers, _IP)
+        (ip,) = struct.unpack_from("=Q", taken, registers.PROGRAM_COUNTER)
         time = self._environment.now or clock_gettime_ns(CLOCK_MONOTONIC)
         return {"period": period, "ip": ip, "pid": task.pid, "tid": task.tid, "time": time}
 

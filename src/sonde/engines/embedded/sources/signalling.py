@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 
-from sonde.arch.x86_64.system_calls import TGKILL
+from sonde.arch import system_calls
 from sonde.runtime import environment
 
 
@@ -18,4 +18,4 @@ def send_signal(task: environment.Task, number: int, thread: bool) -> int:
             return -(error.errno or 1)
         return 0
     libc = ctypes.CDLL(None, use_errno=True)
-    return -ctypes.get_errno() if libc.syscall(TGKILL, task.pid, task.tid, number) else 0
+    return -ctypes.get_errno() if libc.syscall(system_calls.TGKILL, task.pid, task.tid, number) else 0

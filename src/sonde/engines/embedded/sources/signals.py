@@ -9,16 +9,20 @@ import struct
 from collections import deque
 from collections.abc import Callable, Sequence
 
+from sonde.arch import system_calls
 from sonde.engines.embedded.sources.buffers import Buffers
 from sonde.engines.embedded.sources.task import Task
 from sonde.engines.embedded.sources.threads import Threads
-from sonde.engines.embedded.sources.wishes import KILL, TGKILL, TGQUEUE, TKILL
 from sonde.machine.facts import is_signal_ignored, is_told_of_children
 
 _INFORMATION = struct.Struct("=IIQQq6QI4x")
 """The record's bytes from struct ptrace_syscall_info on, where a signal has the beginning of its siginfo_t."""
 
 _SI_USER, _SI_QUEUE, _SI_TKILL = 0, -1, -6
+_CODES = {
+    system_calls.KILL: _SI_USER, system_calls.TKILL: _SI_TKILL, system_calls.TGKILL: _SI_TKILL,
+}  # fmt: skip
+"""By the call that sends; the others are of a queue."""
 _BY_PROCESS = (_SI_USER, _SI_QUEUE, _SI_TKILL)
 """SI_USER, SI_QUEUE, SI_TKILL: a process sent it (include/uapi/asm-generic/siginfo.h)."""
 
@@ -79,7 +83,7 @@ class SignalSource:
 
     def sends(self, task: Task, call: int, first: int, second: int, third: int, when: int) -> None:
         """The thread asks for a signal to be sent; whether that succeeds is told by the call's return."""
-        is_thread = call in (TGKILL, TGQUEUE)
+        is_thread = call in (system_calls.TGKILL, system_calls.TGSIGQUEUE)
         target, number = _signed(second if is_thread else first), third if is_thread else second
         if target > 0 and number:
             self._sending[task.tid] = _Sent(task, call, target, number, when)
@@ -109,11 +113,11 @@ class SignalSource:
 
     def _tell(self, sent: _Sent) -> None:
         sent.told = True
-        by_thread = sent.call in (TKILL, TGKILL, TGQUEUE)
+        by_thread = sent.call in (system_calls.TKILL, system_calls.TGKILL, system_calls.TGSIGQUEUE)
         receiver = self._threads.by_tid.get(sent.target) or self._threads.outsider(sent.target)
         if receiver is None:
             return
-        code = _SI_TKILL if sent.call in (TKILL, TGKILL) else _SI_USER if sent.call == KILL else _SI_QUEUE
+        code = _CODES.get(sent.call, _SI_QUEUE)
         information = self._buffers.information
         information[:] = bytes(len(information))
         _CHILD.pack_into(information, 0, sent.number, 0, code, sent.task.pid, sent.task.uid, 0)

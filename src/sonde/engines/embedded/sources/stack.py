@@ -1,7 +1,7 @@
 """The stack of the thread whose registers are in the buffer, by its frame pointers.
 
-As perf walks it (perf_callchain_user, arch/x86/events/core.c): the program counter, then the return address of each
-frame from the one that bp points to, as long as they can be read.
+As perf walks it (perf_callchain_user): the program counter, then the return address of each frame from the one that the
+frame pointer points to, as long as they can be read.
 """
 
 from __future__ import annotations
@@ -9,9 +9,8 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Sequence
 
-from sonde.runtime.kernel_types import layout
+from sonde.arch import registers as places
 
-_OFFSETS = layout("struct pt_regs").offsets
 _WORD = struct.Struct("=Q")
 _FRAME = struct.Struct("=QQ")
 """The caller's frame pointer, the return address."""
@@ -26,8 +25,8 @@ def walker(
     read where a frame is."""
 
     def walk(tid: int, depth: int) -> Sequence[int]:
-        (counter,) = _WORD.unpack_from(registers, _OFFSETS["ip"])
-        (frame,) = _WORD.unpack_from(registers, _OFFSETS["bp"])
+        (counter,) = _WORD.unpack_from(registers, places.PROGRAM_COUNTER)
+        (frame,) = _WORD.unpack_from(registers, places.FRAME_POINTER)
         if not counter:
             return ()
         found, pages = [counter], _Pages(tid, read, by_pages)

@@ -9,39 +9,28 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Sequence
 
+from sonde.arch import call_registers, registers, system_calls
 from sonde.engines.embedded.sources.buffers import Buffers
 from sonde.engines.embedded.sources.fetched import FetchedMemory
 from sonde.engines.embedded.sources.firings import Shot, Shots
 from sonde.engines.embedded.sources.signals import SignalSource
 from sonde.engines.embedded.sources.task import Task
 from sonde.engines.embedded.sources.threads import Threads
-from sonde.engines.embedded.sources.wishes import PRCTL, SENDING, SET_IDENTITY, SIGRETURN
+from sonde.engines.embedded.sources.wishes import SENDING, SET_IDENTITY
 from sonde.engines.embedded.tracer import stops
 from sonde.engines.embedded.tracer.stops import BEFORE
 from sonde.runtime.environment import Environment
-from sonde.runtime.kernel_types import layout
 from sonde.typed import NamedTuple
 
-_SIZE = layout("struct pt_regs").size
-_FIRST_TOLD = layout("struct pt_regs").offsets["r10"]
-_NUMBER = layout("struct pt_regs").offsets["orig_ax"]
-_TOLD = struct.Struct("=14Q")
-"""r10 r9 r8 ax cx dx si di orig_ax ip cs flags sp ss, as they stand in struct pt_regs."""
-
-_NO_RESULT = -38 & 0xFFFF_FFFF_FFFF_FFFF
-"""-ENOSYS, which ax holds while a system call is being entered (arch/x86/entry/entry_64.S)."""
-
 _NO_CALL = -1 & 0xFFFF_FFFF_FFFF_FFFF
-"""orig_ax where no system call is to be gone on with."""
+"""The number where no system call is to be gone on with."""
 
-_USER_CS, _USER_SS, _FLAGS = 0x33, 0x2B, 0x246
 _U64 = 0xFFFF_FFFF_FFFF_FFFF
 
 _WITH_REGISTERS = 1 << stops.REGISTERS_SHIFT
 """Flags from this on tell of a slot of registers."""
 
 _ONE, _TWO = struct.Struct("=Q"), struct.Struct("=QQ")
-_CLONE = 56
 _PR_SET_NAME, _NAME_SIZE = 15, 16
 
 SAMPLED = 0
@@ -123,25 +112,22 @@ class StopSource:
             self._threads.by_tid.get,
             self.task,
         )
-        registers, arguments, context = self._buffers.registers, self._buffers.arguments, self._buffers.arguments_at
-        registers_at, pack_told, pack_two = self._buffers.registers_at, _TOLD.pack_into, _TWO.pack_into
+        buffer, arguments, context = self._buffers.registers, self._buffers.arguments, self._buffers.arguments_at
+        registers_at, fill, pack_two = self._buffers.registers_at, call_registers.entering(buffer), _TWO.pack_into
         copy, follow, sends = self._copy_registers, self._follow_name, self._signals.sends
-        fetched = self._hooks.fetched
-        special = {PRCTL, *(SENDING if self._shots.tracepoints.get("signal_generate") else ())}
+        fetched, prctl = self._hooks.fetched, system_calls.PRCTL
+        special = {system_calls.PRCTL, *(SENDING if self._shots.tracepoints.get("signal_generate") else ())}
 
         def entered(record: Record) -> None:
-            _, flags, tid, when, lengths, place, _, _, _, ip, sp, number, di, si, dx, r10, r8, r9, _ = record
+            _, flags, tid, when, lengths, place, _, _, _, counter, stack, number, *given, _ = record
             task = find(tid) or miss(tid)
             if task is None:
                 return
             number &= _U64
             if flags < _WITH_REGISTERS or not copy(flags):
-                pack_told(
-                    registers, _FIRST_TOLD,
-                    r10, r9, r8, _NO_RESULT, ip, dx, si, di, number, ip, _USER_CS, _FLAGS, sp, _USER_SS,
-                )  # fmt: skip
+                fill(counter, stack, number, given)
             if flags & stops.FETCHED:
-                fetched.take(number, (di, si, dx, r10, r8, r9), lengths, place)
+                fetched.take(number, given, lengths, place)
             pack_two(arguments, 0, registers_at, number)
             environment.task = task
             environment.now = when
@@ -150,10 +136,10 @@ class StopSource:
                 run(context)
             fetched.pieces = ()
             if number in special:
-                if number != PRCTL:
-                    sends(task, number, di, si, dx, when)
-                elif di == _PR_SET_NAME:
-                    follow(task, si)
+                if number != prctl:
+                    sends(task, number, given[0], given[1], given[2], when)
+                elif given[0] == _PR_SET_NAME:
+                    follow(task, given[1])
 
         return entered
 
@@ -165,28 +151,27 @@ class StopSource:
             self._threads.by_tid.get,
             self.task,
         )
-        registers, arguments, context = self._buffers.registers, self._buffers.arguments, self._buffers.arguments_at
-        registers_at, pack_told, pack_two = self._buffers.registers_at, _TOLD.pack_into, _TWO.pack_into
-        pack_number = _ONE.pack_into
+        buffer, arguments, context = self._buffers.registers, self._buffers.arguments, self._buffers.arguments_at
+        registers_at, fill, pack_two = self._buffers.registers_at, call_registers.leaving(buffer), _TWO.pack_into
+        pack_number, sigreturn = _ONE.pack_into, system_calls.SIGRETURN
         copy, look_again, sent = self._copy_registers, self._threads.look_again, self._signals.sent
         sending = SENDING if self._shots.tracepoints.get("signal_generate") else ()
 
         def returned(record: Record) -> None:
-            _, flags, tid, when, number, _, _, _, _, ip, sp, value, _, _, _, _, _, _, _ = record
+            _, flags, tid, when, number, _, _, _, _, counter, stack, value, *_ = record
             task = find(tid) or miss(tid)
             if task is None:
                 return
             value &= _U64
             if flags < _WITH_REGISTERS or not copy(flags):
-                if number == SIGRETURN:
+                if number == sigreturn:
+                    # It returns to another call or none: the kernel's sys_exit has this number there.
                     number = _NO_CALL
-                pack_told(
-                    registers, _FIRST_TOLD, 0, 0, 0, value, ip, 0, 0, 0, number, ip, _USER_CS, _FLAGS, sp, _USER_SS
-                )
-            elif number != SIGRETURN:
+                fill(counter, stack, number, value)
+            elif number != sigreturn:
                 # The guardian has put -1 there where another filter's TRACE has the call skipped
                 # (engines/embedded/tracer/own_filters.py).
-                pack_number(registers, _NUMBER, number)
+                pack_number(buffer, registers.CALL_NUMBER, number)
             pack_two(arguments, 0, registers_at, value)
             if not value and number in SET_IDENTITY:
                 look_again(task)
@@ -205,7 +190,7 @@ class StopSource:
         found = self._hooks.registers(flags)
         if not found:
             return False
-        self._buffers.registers[:] = found[:_SIZE]
+        self._buffers.registers[:] = found[: registers.SIZE]
         return True
 
     def _with_registers(self, handler: Callable[[Record, Task], None]) -> Handler:
@@ -213,7 +198,7 @@ class StopSource:
             task = self.task(record[2])
             if task is not None:
                 if not self._copy_registers(record[1]):
-                    self._buffers.registers[:] = bytes(_SIZE)
+                    self._buffers.registers[:] = bytes(registers.SIZE)
                 handler(record, task)
 
         return handle
@@ -261,12 +246,8 @@ class StopSource:
     def _returned_as_child(self, task: Task, record: Record) -> None:
         _, flags, _, when, _, _, number, *_ = record
         if not self._copy_registers(flags):
-            call = number if number >= 0 else _CLONE
-            self._buffers.registers[:] = bytes(_SIZE)
-            _TOLD.pack_into(
-                self._buffers.registers, _FIRST_TOLD, 0, 0, 0, 0, 0, 0, 0, 0, call, 0, _USER_CS, _FLAGS, 0, _USER_SS
-            )
-        number = int.from_bytes(self._buffers.registers[_NUMBER : _NUMBER + 8], "little")
+            call_registers.begin(self._buffers.registers, number if number >= 0 else system_calls.CLONE)
+        number = int.from_bytes(self._buffers.registers[registers.CALL_NUMBER : registers.CALL_NUMBER + 8], "little")
         _TWO.pack_into(self._buffers.arguments, 0, self._buffers.registers_at, 0)
         others = self._shots.tracepoints.get("sys_exit", ())
         self._run(self._shots.returns.get(number, others), task, when)

@@ -12,8 +12,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from time import CLOCK_MONOTONIC
 
-from sonde.arch.x86_64.perf_registers import REGISTERS, pt_regs
-from sonde.arch.x86_64.registers import SIZE
+from sonde.arch import perf_registers, registers
 from sonde.engines.embedded.sources.inherited_events import RING, InheritedEvents
 from sonde.engines.kernel import perf_events
 from sonde.engines.kernel.syscalls import perf_event_open
@@ -39,7 +38,7 @@ _LOST = struct.Struct("=QQ")
 _STATE = struct.Struct("=QQ")
 """PERF_RECORD_THROTTLE and _UNTHROTTLE: time, identifier of the event, or of the one it was inherited from."""
 _WORD = struct.Struct("=Q")
-_TAKEN = struct.Struct(f"={REGISTERS.bit_count()}Q")
+_TAKEN = struct.Struct(f"={perf_registers.REGISTERS.bit_count()}Q")
 _NO_CALL = (1 << 64) - 1
 
 
@@ -116,7 +115,8 @@ class TaskEvents:
         made = bytearray(perf.ATTRIBUTES_SIZE)
         _ATTRIBUTES.pack_into(
             made, 0, perf.TYPE_SOFTWARE, len(made), perf.SOFTWARE_CPU_CLOCK, period, kinds, 0, flags, RING // 64,
-            REGISTERS if self._wanted.registers else 0, STACK_SIZE if self._wanted.stack else 0, CLOCK_MONOTONIC,
+            perf_registers.REGISTERS if self._wanted.registers else 0, STACK_SIZE if self._wanted.stack else 0,
+            CLOCK_MONOTONIC,
         )  # fmt: skip
         return made
 
@@ -147,22 +147,22 @@ class TaskEvents:
 
     def _sample(self, body: memoryview) -> ClockSample:
         identifier, _, tid, time = _HEAD.unpack_from(body)
-        place, registers, sp, stack = _HEAD.size, b"", 0, b""
+        place, taken, sp, stack = _HEAD.size, b"", 0, b""
         if self._wanted.registers:
             (abi,) = _WORD.unpack_from(body, place)
             place += _WORD.size
             if abi:
-                registers, sp = pt_regs(_TAKEN.unpack_from(body, place), _NO_CALL)
+                taken, sp = perf_registers.pt_regs(_TAKEN.unpack_from(body, place), _NO_CALL)
                 place += _TAKEN.size
             else:
                 # The thread has no memory of its own any more.
-                registers = bytes(SIZE)
+                taken = bytes(registers.SIZE)
         if self._wanted.stack:
             (size,) = _WORD.unpack_from(body, place)
             if size:
                 (filled,) = _WORD.unpack_from(body, place + _WORD.size + size)
                 stack = bytes(body[place + _WORD.size : place + _WORD.size + filled])
-        return ClockSample(time, tid, self._clock_of.get(identifier, 0), registers, sp, stack)
+        return ClockSample(time, tid, self._clock_of.get(identifier, 0), taken, sp, stack)
 
     def close(self) -> None:
         """Closing twice is harmless."""

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from sonde.arch import system_calls
+from sonde.arch.call_numbers import native
 from sonde.bpf.helpers import NUMBERS
 from sonde.bpf.programs import TRACING
 from sonde.engines.embedded.sources.pointers import READING, pointers_read
@@ -34,20 +36,17 @@ USER = frozenset(
 STACK = frozenset(NUMBERS[name] for name in ("get_stack", "get_stackid"))
 _IDENTITY = frozenset(NUMBERS[name] for name in ("get_current_uid_gid", "probe_read_kernel"))
 
-PRCTL = 157
-"""A thread changes its name so (PR_SET_NAME); numbers are those of arch/x86/entry/syscalls/syscall_64.tbl."""
+SET_IDENTITY = native(
+    "setuid", "setgid", "setpgid", "setsid", "setreuid", "setregid", "setgroups", "setresuid", "setresgid", "setfsuid",
+    "setfsgid",
+)  # fmt: skip
+SENDING = (
+    system_calls.KILL, system_calls.TKILL, system_calls.TGKILL, system_calls.SIGQUEUE, system_calls.TGSIGQUEUE,
+)  # fmt: skip
+"""The calls by which a process sends a signal to another."""
 
-SIGRETURN = 15
-"""What it returns to is another call or none: the kernel's sys_exit has number -1 there, so no system call returns."""
-
-SET_IDENTITY = (105, 106, 109, 112, 113, 114, 116, 117, 119, 122, 123)
-"""setuid setgid setpgid setsid setreuid setregid setgroups setresuid setresgid setfsuid setfsgid"""
-
-KILL, TKILL, TGKILL, QUEUE, TGQUEUE = 62, 200, 234, 129, 297
-SENDING = (KILL, TKILL, TGKILL, QUEUE, TGQUEUE)
-"""The calls by which a process sends a signal to another: rt_sigqueueinfo and rt_tgsigqueueinfo are the last."""
-
-_EXEC, _FORK, _SIGTIMEDWAIT, _YIELD = (59, 322), (56, 57, 58, 435), (128,), (24,)
+_EXEC, _FORK = native("execve", "execveat"), native("clone", "fork", "vfork", "clone3")
+_SIGTIMEDWAIT, _YIELD = native("rt_sigtimedwait"), native("sched_yield")
 _DERIVED = {
     ("proc", "exec"): _EXEC, ("proc", "exec-failure"): _EXEC, ("proc", "start"): _FORK, ("proc", "lwp-start"): _FORK,
     ("proc", "signal-clear"): _SIGTIMEDWAIT, ("sched", "surrender"): _YIELD,
@@ -120,7 +119,7 @@ def _calls(probe: Probe, stands_still: bool) -> Iterator[tuple[int, int]]:
     numbers: Iterable[int]
     match probe.firing:
         case Syscall(number=number, is_return=is_return, compat=compat):
-            numbers = () if compat or (is_return and number == SIGRETURN) else (number,)
+            numbers = () if compat or (is_return and number == system_calls.SIGRETURN) else (number,)
         case RawTracepoint(name="sys_enter" | "sys_exit" as name):
             numbers, is_return = _DERIVED.get((probe.provider, probe.name), range(plans.NUMBERS)), name == "sys_exit"
         case _:
@@ -146,7 +145,7 @@ def _add_own(programs: Sequence[ProgramSpec], calls: dict[int, int], looks: bool
         for number in SENDING:
             calls[number] = calls.get(number, 0) | ENTRY | RETURN | HOLD_RETURN
     if looks:
-        calls[PRCTL] = calls.get(PRCTL, 0) | ENTRY | HOLD_ENTRY
+        calls[system_calls.PRCTL] = calls.get(system_calls.PRCTL, 0) | ENTRY | HOLD_ENTRY
     if any(called_helpers(program) & _IDENTITY or program.kind == TRACING for program in programs):
         for number in SET_IDENTITY:
             calls[number] = calls.get(number, 0) | RETURN

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sonde.arch.x86_64.system_calls import AUDIT_ARCHITECTURE
+from sonde.arch import system_calls
 from sonde.engines.embedded.tracer import interruptions, own_filters, ptrace, seccomp, stops
 from sonde.engines.embedded.tracer.plan import ENTRY, HOLD_ENTRY, HOLD_RETURN, RETURN
 from sonde.engines.embedded.tracer.threads import Threads
@@ -13,7 +13,6 @@ _OPERATION, _NUMBER = 0, 3
 
 _LARGEST_ERROR = 4095
 
-_RESTART = 219
 """restart_syscall(2), by which the kernel goes on with a call that has to know how long it has waited."""
 
 
@@ -28,7 +27,7 @@ def filtered(threads: Threads, tid: int) -> None:
     wanted = data & seccomp.WANTED
     if wanted & RETURN:
         threads.inside[tid] = words[_NUMBER] << 4 | wanted
-    if threads.repeating and words[_NUMBER] in (threads.repeating.pop(tid, -1), _RESTART):
+    if threads.repeating and words[_NUMBER] in (threads.repeating.pop(tid, -1), system_calls.RESTART):
         threads.proceed(tid)
     elif wanted & ENTRY:
         threads.tell_entry(tid, wanted & HOLD_ENTRY)
@@ -60,10 +59,10 @@ def _enters(threads: Threads, tid: int) -> None:
     words = threads.writer.info_words
     number = words[_NUMBER]
     again = threads.repeating.pop(tid, -1) if threads.repeating else -1
-    repeats = again >= 0 and number in (again, _RESTART)
+    repeats = again >= 0 and number in (again, system_calls.RESTART)
     if repeats:
         number = again
-    wanted = threads.plan.calls.get(number, 0) if words[_OPERATION] >> 32 == AUDIT_ARCHITECTURE else 0
+    wanted = threads.plan.calls.get(number, 0) if words[_OPERATION] >> 32 == system_calls.AUDIT_ARCHITECTURE else 0
     threads.inside[tid] = number << 4 | wanted if wanted & RETURN else 0
     if wanted & ENTRY and not repeats:
         threads.tell_entry(tid, wanted & HOLD_ENTRY)
@@ -73,7 +72,7 @@ def _enters(threads: Threads, tid: int) -> None:
 
 def _leaves(threads: Threads, tid: int, wanted: int | None) -> None:
     """`wanted` is None where the thread was in the call when tracing began."""
-    if wanted is None and threads.writer.info_words[_OPERATION] >> 32 == AUDIT_ARCHITECTURE:
+    if wanted is None and threads.writer.info_words[_OPERATION] >> 32 == system_calls.AUDIT_ARCHITECTURE:
         number = ptrace.called(tid)
         wanted = number << 4 | threads.plan.calls.get(number, 0)
     result = threads.writer.info_words[_NUMBER] - (1 << 64)

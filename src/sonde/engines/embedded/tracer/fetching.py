@@ -12,7 +12,7 @@ import struct
 from collections.abc import Callable
 from mmap import mmap
 
-from sonde.arch.x86_64.address_space import own_address_space
+from sonde.arch import address_space
 from sonde.engines.embedded.tracer import plan, stops
 from sonde.engines.embedded.tracer.memory import ProcessMemory
 from sonde.engines.embedded.tracer.plan import Fetch
@@ -38,7 +38,7 @@ class Fetcher:
     def __init__(self, memory: mmap, words: memoryview, fetches: dict[int, tuple[Fetch, ...]]) -> None:
         self._words = words
         # A fetch, which is a page at most, may begin just below the end of what a process can have.
-        self._end = own_address_space().user_end + _PAGE
+        self._end = address_space.own_address_space().user_end + _PAGE
         self._memory = memoryview(memory)
         self._start = ctypes.addressof((ctypes.c_char * len(memory)).from_buffer(memory))
         self._places = len(memory) - stops.PLACES * stops.PLACE

@@ -12,8 +12,7 @@ from __future__ import annotations
 import errno
 from contextlib import suppress
 
-from sonde.arch.x86_64 import registers
-from sonde.arch.x86_64.system_calls import FAILING
+from sonde.arch import registers, system_calls
 from sonde.engines.embedded.tracer import ptrace
 from sonde.engines.embedded.tracer.threads import Threads
 from sonde.machine import proc
@@ -30,9 +29,9 @@ def begin_again(threads: Threads, tid: int) -> int:
     if ptrace.result(tid) != -errno.EINTR:
         return -1
     number = ptrace.called(tid)
-    if number not in FAILING or _has_signal(tid):
+    if number not in system_calls.FAILING or _has_signal(tid):
         return -1
-    ptrace.call(ptrace.POKEUSER, tid, registers.AX, -_RESTARTNOHAND)
+    ptrace.call(ptrace.POKEUSER, tid, registers.CALL_RESULT, -_RESTARTNOHAND)
     threads.renewed.add(tid)
     return number
 
@@ -41,8 +40,8 @@ def signalled(threads: Threads, tid: int) -> None:
     """A signal is about to be delivered to a thread whose call was to begin again: to be called before its delivery."""
     threads.renewed.discard(tid)
     with suppress(OSError):
-        if ptrace.result(tid) == -_RESTARTNOHAND and ptrace.called(tid) in FAILING:
-            ptrace.call(ptrace.POKEUSER, tid, registers.AX, -errno.EINTR)
+        if ptrace.result(tid) == -_RESTARTNOHAND and ptrace.called(tid) in system_calls.FAILING:
+            ptrace.call(ptrace.POKEUSER, tid, registers.CALL_RESULT, -errno.EINTR)
 
 
 def _has_signal(tid: int) -> bool:
@@ -62,7 +61,7 @@ def is_to_be_repeated(threads: Threads, tid: int, result: int) -> bool:
 
 def is_failing(tid: int) -> bool:
     """Whether the thread leaves a call that may have failed by a stop. Raises OSError."""
-    return ptrace.result(tid) == -errno.EINTR and ptrace.called(tid) in FAILING
+    return ptrace.result(tid) == -errno.EINTR and ptrace.called(tid) in system_calls.FAILING
 
 
 def ask_again(threads: Threads, tid: int) -> None:

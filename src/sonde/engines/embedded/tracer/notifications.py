@@ -16,8 +16,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 
-from sonde.arch.x86_64 import registers
-from sonde.arch.x86_64.system_calls import PIDFD_GETFD, SECCOMP, UNINTERRUPTED
+from sonde.arch import registers, system_calls
 from sonde.engines.embedded.tracer import notifier, ptrace, seccomp
 from sonde.engines.embedded.tracer.plan import ENTRY, Plan
 from sonde.typed import Any
@@ -36,7 +35,7 @@ def notified(plan: Plan) -> frozenset[int]:
     found = frozenset(
         number
         for number, wanted in plan.calls.items()
-        if wanted == ENTRY and number in UNINTERRUPTED and number not in plan.fetches
+        if wanted == ENTRY and number in system_calls.UNINTERRUPTED and number not in plan.fetches
     )
     return found if found and _is_possible() else frozenset()
 
@@ -65,7 +64,7 @@ def _library() -> Any:
 
 def duplicate(process: int, descriptor: int) -> int:
     """A duplicate of a descriptor of another process, which is given by a pidfd. Raises OSError."""
-    found = int(_library().syscall(PIDFD_GETFD, process, descriptor, 0))
+    found = int(_library().syscall(system_calls.PIDFD_GETFD, process, descriptor, 0))
     if found < 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
     return found
@@ -105,14 +104,14 @@ class Notifications:
         """The awaited thread enters or leaves a system call, or is gone. Raises OSError."""
         with suppress(ProcessLookupError):
             if (
-                ptrace.call(ptrace.PEEKUSER, tid, registers.ORIG_AX) != SECCOMP
-                or not ptrace.call(ptrace.PEEKUSER, tid, registers.SI) & seccomp.NEW_LISTENER
+                ptrace.call(ptrace.PEEKUSER, tid, registers.CALL_NUMBER) != system_calls.SECCOMP
+                or not ptrace.call(ptrace.PEEKUSER, tid, registers.CALL_ARGUMENTS[1]) & seccomp.NEW_LISTENER
             ):
                 return
             descriptor = ptrace.result(tid)
             if descriptor == -errno.ENOSYS and not _can_take_from(tid):
                 # It enters the call, which is skipped: it asks for the filter that does without a listener then.
-                ptrace.call(ptrace.POKEUSER, tid, registers.ORIG_AX, -1)
+                ptrace.call(ptrace.POKEUSER, tid, registers.CALL_NUMBER, -1)
             if descriptor < 0:
                 return
             self.awaited = 0
@@ -147,7 +146,7 @@ class Notifications:
             return
         with suppress(OSError):
             if (
-                ptrace.call(ptrace.PEEKUSER, tid, registers.AX) == -_RESTARTSYS
-                and ptrace.call(ptrace.PEEKUSER, tid, registers.ORIG_AX) in self.numbers
+                ptrace.call(ptrace.PEEKUSER, tid, registers.CALL_RESULT) == -_RESTARTSYS
+                and ptrace.call(ptrace.PEEKUSER, tid, registers.CALL_NUMBER) in self.numbers
             ):
-                ptrace.call(ptrace.POKEUSER, tid, registers.AX, -_RESTARTNOINTR)
+                ptrace.call(ptrace.POKEUSER, tid, registers.CALL_RESULT, -_RESTARTNOINTR)

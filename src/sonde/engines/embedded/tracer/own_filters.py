@@ -16,7 +16,7 @@ import os
 import struct
 from contextlib import suppress
 
-from sonde.arch.x86_64 import registers
+from sonde.arch import registers
 from sonde.engines.embedded.tracer import ptrace, seccomp, stepping
 from sonde.engines.embedded.tracer.threads import Threads
 from sonde.machine import proc
@@ -64,7 +64,7 @@ def data_of_stop(threads: Threads, tid: int) -> int | None:
     if data & seccomp.MARKS:
         # The kernel skips it then, and has put ENOSYS where the result will be.
         with suppress(OSError):
-            ptrace.call(ptrace.POKEUSER, tid, registers.ORIG_AX, -1)
+            ptrace.call(ptrace.POKEUSER, tid, registers.CALL_NUMBER, -1)
         return None
     if data & seccomp.INSTALLS and (found := stepping.installation(threads)) is not None:
         changed = _amended(threads, tid) if threads.plan.notified else []

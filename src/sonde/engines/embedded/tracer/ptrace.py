@@ -1,6 +1,6 @@
 """ptrace(2): requests, options, the statuses of stops, and calls prepared once.
 
-Numbers are those of include/uapi/linux/ptrace.h and arch/x86/include/uapi/asm/ptrace-abi.h.
+Numbers are those of include/uapi/linux/ptrace.h; registers are told by their places in struct pt_regs.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import struct
 from collections.abc import Callable
 from functools import cache
 
-from sonde.arch.x86_64.registers import AX, IP, ORIG_AX
+from sonde.arch import instructions, registers
 from sonde.typed import Any
 
 PEEKDATA, POKEDATA, PEEKUSER, POKEUSER, CONT, GETREGS, SETREGS, DETACH, SYSCALL = 2, 5, 3, 6, 7, 12, 13, 17, 24
@@ -38,11 +38,6 @@ seccomp stop: the number and six arguments u64, then for the latter the filter's
 and a byte that tells whether it is an error."""
 
 INFO_ENTRY, INFO_EXIT, INFO_SECCOMP = 1, 2, 3
-
-REGISTERS_SIZE = 27 * 8
-"""sizeof(struct user_regs_struct); its first 21 words are those of struct pt_regs."""
-
-_BREAKPOINT = 0xCC
 
 
 def prepared() -> Callable[..., int]:
@@ -93,13 +88,13 @@ def peek(tid: int, address: int) -> int:
 
 
 def called(tid: int) -> int:
-    """The number of the system call that the stopped thread is in (orig_rax). Raises OSError."""
-    return call(PEEKUSER, tid, ORIG_AX)
+    """The number of the system call that the stopped thread is in. Raises OSError."""
+    return call(PEEKUSER, tid, registers.CALL_NUMBER)
 
 
 def result(tid: int) -> int:
-    """What the system call that the stopped thread has left returns (rax). Raises OSError."""
-    return call(PEEKUSER, tid, AX)
+    """What the system call that the stopped thread has left returns. Raises OSError."""
+    return call(PEEKUSER, tid, registers.CALL_RESULT)
 
 
 def interrupted(tid: int) -> int:
@@ -122,13 +117,13 @@ def signal_information(tid: int, information: ctypes.Array[ctypes.c_char]) -> tu
 def set_breakpoint(tid: int, address: int) -> int:
     """Put a breakpoint there, for the stopped thread; the word that was there. Raises OSError."""
     word = peek(tid, address)
-    call(POKEDATA, tid, address, word & ~0xFF | _BREAKPOINT)
+    call(POKEDATA, tid, address, word & ~0xFF | instructions.BREAKPOINT)
     return word
 
 
 def has_run_onto(tid: int, address: int) -> bool:
     """Whether the stopped thread stands behind a breakpoint at `address`. Raises OSError."""
-    return call(PEEKUSER, tid, IP) & 0xFFFFFFFFFFFFFFFF == address + 1
+    return call(PEEKUSER, tid, registers.PROGRAM_COUNTER) & 0xFFFFFFFFFFFFFFFF == address + 1
 
 
 def step_back_to(tid: int, address: int) -> bool:
@@ -136,10 +131,10 @@ def step_back_to(tid: int, address: int) -> bool:
 
     Raises OSError.
     """
-    registers = ctypes.create_string_buffer(REGISTERS_SIZE)
-    call(GETREGS, tid, 0, ctypes.addressof(registers))
-    if struct.unpack_from("=Q", registers, IP)[0] != address + 1:
+    taken = ctypes.create_string_buffer(registers.USER_SIZE)
+    call(GETREGS, tid, 0, ctypes.addressof(taken))
+    if struct.unpack_from("=Q", taken, registers.PROGRAM_COUNTER)[0] != address + 1:
         return False
-    struct.pack_into("=Q", registers, IP, address)
-    call(SETREGS, tid, 0, ctypes.addressof(registers))
+    struct.pack_into("=Q", taken, registers.PROGRAM_COUNTER, address)
+    call(SETREGS, tid, 0, ctypes.addressof(taken))
     return True

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 from mmap import mmap
 
-from sonde.arch.x86_64.system_calls import AUDIT_ARCHITECTURE
+from sonde.arch import system_calls
 from sonde.engines.embedded.tracer import calls, ptrace, seccomp, stops
 from sonde.engines.embedded.tracer.plan import ENTRY, HOLD_ENTRY, HOLD_RETURN, RETURN
 from sonde.engines.embedded.tracer.threads import Threads
@@ -116,7 +116,7 @@ def _called(
     ask, words, inside, requests = threads.ptrace, threads.writer.words, threads.inside, threads.requests
     installing, turning = threads.installing, threads.turning
     entry, back, go, step = stops.ENTRY, stops.RETURN, ptrace.CONT, ptrace.SYSCALL
-    native, entering, leaving = AUDIT_ARCHITECTURE, ptrace.INFO_ENTRY, ptrace.INFO_EXIT
+    native, entering, leaving = system_calls.AUDIT_ARCHITECTURE, ptrace.INFO_ENTRY, ptrace.INFO_EXIT
 
     def called(tid: int) -> None:
         wanted = inside.get(tid, -1)

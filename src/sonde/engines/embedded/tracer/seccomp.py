@@ -11,7 +11,7 @@ import os
 import struct
 from collections.abc import Set
 
-from sonde.arch.x86_64.system_calls import AUDIT_ARCHITECTURE, SECCOMP
+from sonde.arch import system_calls
 
 _PR_SET_NO_NEW_PRIVS = 38
 SET_MODE_FILTER = 1
@@ -44,7 +44,7 @@ MARKS = 0xFFE0
 _LARGE = 0x8000
 """Others number their stops from 0 or 1 on."""
 
-PRCTL, _PR_SET_SECCOMP = 157, 22
+_PR_SET_SECCOMP = 22
 _INSTALLS_OR_NOT = -1
 
 _Instruction = tuple[int, int, int, int]
@@ -63,20 +63,20 @@ def filter_for(calls: dict[int, int], notified: Set[int] = frozenset(), mark: in
     It notifies of the calls `notified`. Calls that install filters stop too.
     """
     actions = {number: _NOTIFY if number in notified else _TRACE | mark | data for number, data in calls.items()}
-    prctl = actions.get(PRCTL, _ALLOW)
-    actions[SECCOMP] = _TRACE | mark | INSTALLS | calls.get(SECCOMP, 0)
-    actions[PRCTL] = _INSTALLS_OR_NOT
+    prctl = actions.get(system_calls.PRCTL, _ALLOW)
+    actions[system_calls.SECCOMP] = _TRACE | mark | INSTALLS | calls.get(system_calls.SECCOMP, 0)
+    actions[system_calls.PRCTL] = _INSTALLS_OR_NOT
     leaves = {
         _INSTALLS_OR_NOT: [
             (_LOAD, 0, 0, _FIRST_ARGUMENT),
             (_EQUAL, 0, 1, _PR_SET_SECCOMP),
-            (_RETURN, 0, 0, _TRACE | mark | INSTALLS | calls.get(PRCTL, 0)),
+            (_RETURN, 0, 0, _TRACE | mark | INSTALLS | calls.get(system_calls.PRCTL, 0)),
             (_RETURN, 0, 0, prctl),
         ]
     }
     program = [
         (_LOAD, 0, 0, _ARCHITECTURE),
-        (_EQUAL, 1, 0, AUDIT_ARCHITECTURE),
+        (_EQUAL, 1, 0, system_calls.AUDIT_ARCHITECTURE),
         (_RETURN, 0, 0, _ALLOW),
         (_LOAD, 0, 0, _NUMBER),
         *_search(_ranges(actions), leaves),
@@ -115,7 +115,7 @@ def _search(ranges: list[tuple[int, int]], leaves: dict[int, list[_Instruction]]
 def is_available() -> bool:
     """Whether filters that trace can be installed here: the kernel may have none, and a profile refuse seccomp(2)."""
     action = struct.pack("=I", _TRACE)
-    found: int = ctypes.CDLL(None, use_errno=True).syscall(SECCOMP, _GET_ACTION_AVAILABLE, 0, action)
+    found: int = ctypes.CDLL(None, use_errno=True).syscall(system_calls.SECCOMP, _GET_ACTION_AVAILABLE, 0, action)
     return not found
 
 
@@ -133,7 +133,7 @@ def install(filter_: bytes, notifying: bytes = b"") -> None:
     for code, flags in attempts:
         kept = ctypes.create_string_buffer(code, len(code))
         program = struct.pack("=H6xQ", len(code) // 8, ctypes.addressof(kept))
-        result = libc.syscall(SECCOMP, SET_MODE_FILTER, flags, program)
+        result = libc.syscall(system_calls.SECCOMP, SET_MODE_FILTER, flags, program)
         if result >= 0:
             return
     _succeed(result)

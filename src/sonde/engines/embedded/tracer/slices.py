@@ -13,7 +13,7 @@ import os
 import struct
 from collections.abc import Callable
 
-from sonde.arch.x86_64.system_calls import SCHED_SETATTR
+from sonde.arch import system_calls
 
 _ATTRIBUTES = struct.Struct("=IIQiI3Q")
 """struct sched_attr (include/uapi/linux/sched/types.h): size, policy, flags, nice, priority, runtime, deadline,
@@ -37,4 +37,4 @@ def prepared(flags: int = 0) -> Callable[[], int]:
     nice = os.getpriority(os.PRIO_PROCESS, 0)
     wanted = _ATTRIBUTES.pack(_ATTRIBUTES.size, os.SCHED_OTHER, flags, nice, 0, SHORTEST, 0, 0)
     syscall = ctypes.CDLL(None).syscall
-    return lambda: int(syscall(SCHED_SETATTR, 0, wanted, 0))
+    return lambda: int(syscall(system_calls.SCHED_SETATTR, 0, wanted, 0))

@@ -13,8 +13,7 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 
-from sonde.arch.x86_64 import registers
-from sonde.arch.x86_64.system_calls import SECCOMP
+from sonde.arch import registers, system_calls
 from sonde.engines.embedded.tracer import ptrace, seccomp
 from sonde.engines.embedded.tracer.threads import Installation, Threads
 from sonde.machine import proc
@@ -26,7 +25,7 @@ _NUMBER = 3
 def installation(threads: Threads) -> Installation | None:
     """What the thread that stopped by sonde's filter is about to install; None if it only asks."""
     number, operation, flags = threads.writer.info_words[_NUMBER : _NUMBER + 3]
-    if number == SECCOMP:
+    if number == system_calls.SECCOMP:
         return Installation(bool(flags & seccomp.SYNCHRONIZE)) if operation == seccomp.SET_MODE_FILTER else None
     return Installation() if flags == seccomp.MODE_FILTER else None
 
@@ -34,7 +33,7 @@ def installation(threads: Threads) -> Installation | None:
 def installed(threads: Threads, tid: int, of: Installation) -> None:
     """The thread leaves the call; it may have failed. A positive result is a listener, or another thread's number."""
     with suppress(OSError):
-        if ptrace.call(ptrace.PEEKUSER, tid, registers.AX) < 0 or threads.is_free(tid):
+        if ptrace.call(ptrace.PEEKUSER, tid, registers.CALL_RESULT) < 0 or threads.is_free(tid):
             return
         threads.turning.add(tid)
         if of.synchronizes:

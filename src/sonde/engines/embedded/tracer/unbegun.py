@@ -17,8 +17,7 @@ import struct
 import termios
 from contextlib import suppress
 
-from sonde.arch.x86_64 import registers
-from sonde.arch.x86_64.system_calls import IOCTL, WRITE, WRITEV
+from sonde.arch import registers, system_calls
 from sonde.engines.embedded.tracer import notifications, ptrace
 from sonde.machine import proc
 
@@ -35,18 +34,20 @@ def begin(tid: int, number: int) -> None:
         return
     with suppress(OSError):
         if ptrace.result(tid) == -_RESTARTSYS and _need_not_wait(tid):
-            ptrace.call(ptrace.POKEUSER, tid, registers.AX, -_RESTARTNOINTR)
+            ptrace.call(ptrace.POKEUSER, tid, registers.CALL_RESULT, -_RESTARTNOINTR)
 
 
 def _need_not_wait(tid: int) -> bool:
     """Raises OSError."""
     called = ptrace.called(tid)
-    drains = called == IOCTL and ptrace.call(ptrace.PEEKUSER, tid, registers.SI) in _DRAINS
-    if called not in (WRITE, WRITEV) and not drains:
+    drains = called == system_calls.IOCTL and ptrace.call(ptrace.PEEKUSER, tid, registers.CALL_ARGUMENTS[1]) in _DRAINS
+    if called not in (system_calls.WRITE, system_calls.WRITEV) and not drains:
         return False
     process = os.pidfd_open(int(proc.status(tid)["Tgid"]))
     try:
-        descriptor = notifications.duplicate(process, ptrace.call(ptrace.PEEKUSER, tid, registers.DI) & 0xFFFFFFFF)
+        descriptor = notifications.duplicate(
+            process, ptrace.call(ptrace.PEEKUSER, tid, registers.CALL_ARGUMENTS[0]) & 0xFFFFFFFF
+        )
     finally:
         os.close(process)
     try:

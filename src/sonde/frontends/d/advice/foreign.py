@@ -157,7 +157,7 @@ SIGNS: dict[str, str] = {
 }  # fmt: skip
 """Signs that D has none of, as other languages, word processors and web pages write them."""
 
-OF_CALLS = "(?:vfs_|do_sys_|ksys_|__x64_sys_|__do_sys_|__se_sys_|sys_|SyS_)"
+OF_CALLS = "(?:vfs_|do_sys_|ksys_|__[a-z0-9]+_sys_|sys_|SyS_)"
 """What the functions behind system calls begin with."""
 
 PROBES: tuple[tuple[str, tuple[str, ...]], ...] = (
@@ -192,7 +192,7 @@ PROBES: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"r::(\w+)", (r"fbt::\1:return",)),
     (r"p:c:(\w+)", (r"pid$target::\1:entry", r"uprobe:libc.so.6:\1:entry")),
     (r"r:c:(\w+)", (r"pid$target::\1:return", r"uprobe:libc.so.6:\1:return")),
-    (r"sys_enter_(\w+)|(?:__x64_|__arm64_)?sys_(\w+)", (r"syscall::\1\2:entry",)),
+    (r"sys_enter_(\w+)|(?:__[a-z0-9]+_)?sys_(\w+)", (r"syscall::\1\2:entry",)),
     (r"sys_exit_(\w+)", (r"syscall::\1:return",)),
     (r"([a-z]\w+):(\w+)", (r"sdt:\1::\2", r"\1::\2:entry", r"\1:::\2", r"fbt:\1:\2:entry")),
     # DTrace on other systems

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from sonde.arch import languages
 from sonde.frontends.d.advice.finding import Case, Edit, Remedy, insert, of_word, swap
 from sonde.frontends.d.advice.foreign import FUNCTIONS, VARIABLES
 from sonde.frontends.d.advice.spans import arguments
 from sonde.frontends.d.advice.words import AGGREGATION, MACRO, NAME, STRING, Span, Word
 
-_REGISTERS = {"ip": "R_RIP", "sp": "R_RSP", "bp": "R_RBP", "ax": "R_RAX", "di": "R_RDI", "si": "R_RSI", "dx": "R_RDX"}
 _QUOTED = re.compile(r'["\'](.*)["\']')
 
 
@@ -153,7 +153,7 @@ def _filled(template: str, given: list[str]) -> str | None:
         inner = quoted[1] if quoted else text
         if form == "variable":
             return text.removeprefix("@")
-        return inner if form == "name" else _REGISTERS.get(inner, f"R_R{inner.upper()}")
+        return inner if form == "name" else languages.REGISTER_NAMES.get(inner, f"R_R{inner.upper()}")
 
     try:
         return re.sub(r"\{([\w:]+)\}", value, template)

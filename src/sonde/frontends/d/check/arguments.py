@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sonde.frontends.d.check import derived
-from sonde.frontends.d.check.builtins import UREGS_COUNT, UREGS_TYPE
+from sonde.frontends.d.check.builtins import UREGS_TYPE
 from sonde.frontends.d.check.casts import stringof
 from sonde.frontends.d.check.folding import constant_value
 from sonde.frontends.d.check.located import located
@@ -26,12 +26,14 @@ def _constant_index(array: str, index: Operand, position: Position) -> int:
 
 
 def register(index: Operand, position: Position) -> Operand:
+    from sonde.arch import languages  # few programs look at registers
+
     number = _constant_index("uregs", index, position)
-    if not 0 <= number < UREGS_COUNT:
+    if not 0 <= number < languages.INDEXES:
         if number < 0:
             raise DError("D_REGS_IDX", f"index {number} is out of range for array uregs", position)
         raise DError("D_UNKNOWN", f"uregs[]: index out of bounds ({number})", position)
-    registers = Builtin(Array(UREGS_TYPE, UREGS_COUNT), position, "uregs")
+    registers = Builtin(Array(UREGS_TYPE, languages.INDEXES), position, "uregs")
     return Index(UREGS_TYPE, position, registers, Const(LONG, position, number))
 
 

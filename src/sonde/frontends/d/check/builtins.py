@@ -75,5 +75,3 @@ def _is_of_packets(scope: Scope) -> bool:
 
 
 UREGS_TYPE = ULONG
-UREGS_COUNT = 26
-"""uregs[] of x86-64: R_R15 (0) to R_TRAPNO (25)."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sonde.frontends.d.check import family, prototypes
+from sonde.frontends.d.check import prototypes
 from sonde.frontends.d.check.compatibility import accepts
 from sonde.frontends.d.check.conversions import convert, convert_to_string, decay
 from sonde.frontends.d.check.folding import constant_value
@@ -33,7 +33,11 @@ def call(name: str, arguments: tuple[Operand, ...], scope: Scope, position: Posi
     converted = tuple(_argument(argument, kind) for argument, kind in zip(arguments, shape.parameters, strict=False))
     _check_scratch(name, converted, scope, position)
     made = Call(shape.returns, position, name, converted)
-    return family.progeny(made, scope, position) if name == "progenyof" else made
+    if name != "progenyof":
+        return made
+    from sonde.frontends.d.check import family  # few programs ask about descendants
+
+    return family.progeny(made, scope, position)
 
 
 def check_count(what: str, given: int, shape: Prototype, position: Position, unit: str = "arg") -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from sonde.frontends.d.check import alike, derived
 from sonde.frontends.d.check.builtins import ARRAYS, NAMES, OF_PACKETS, builtin_type
 from sonde.frontends.d.check.conversions import constant
-from sonde.frontends.d.check.cpu_time import cpu_time
 from sonde.frontends.d.check.operands import Operand
 from sonde.frontends.d.check.prototypes import NAMES as FUNCTIONS
 from sonde.frontends.d.check.prototypes import kind_of
@@ -72,6 +71,8 @@ def identifier(name: str, scope: Scope, position: Position) -> Operand:
     if kind is not None:
         scope.require_offered("variable", name, position)
         if name == "vtimestamp":
+            from sonde.frontends.d.check.cpu_time import cpu_time  # few programs ask for it
+
             return cpu_time(scope, position)
         return derived.builtin(name, kind, scope, position) or Builtin(kind, position, name)
     if name in ARRAYS:

@@ -1,8 +1,8 @@
 """Where the members of structures and unions that a D program declares lie.
 
-The System V ABI (x86-64, section 3.1.2), except that bit-fields of a program are DTrace's, which are libctf's: each
-begins at a byte of its own, aligned as the smallest integer it fits in, and asks for no padding at the end. Those that
-come from the preprocessor are C's, since C's headers describe what C programs have in memory.
+As the System V ABI has it (section 3.1.2 of the supplements), except that bit-fields of a program are DTrace's, which
+are libctf's: each begins at a byte of its own, aligned as the smallest integer it fits in, and asks for no padding at
+the end. Those that come from the preprocessor are C's, since C's headers describe what C programs have in memory.
 """
 
 from __future__ import annotations

@@ -161,7 +161,7 @@ typedef struct fileinfo {
 	int fi_oflags;		/* O_* */
 } fileinfo_t;
 
-/* Flags of open(2) as x86-64 has them (include/uapi/asm-generic/fcntl.h). */
+/* Flags of open(2) (include/uapi/asm-generic/fcntl.h). */
 inline int O_ACCMODE = 03;
 inline int O_RDONLY = 00;
 inline int O_WRONLY = 01;

@@ -1,5 +1,5 @@
 /*
- * Signals of x86-64 (arch/x86/include/uapi/asm/signal.h).
+ * Signals (include/uapi/asm-generic/signal.h).
  */
 
 inline int SIGHUP = 1;

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Mapping
 
-from sonde import resources
+from sonde import arch, resources
 from sonde.frontends.d.source import Source
 from sonde.model.errors import ProgramError
 from sonde.model.options import OptionTable
@@ -16,7 +16,7 @@ _LARGEST = 4 << 20
 """Bytes of a library."""
 
 _OWN = ("frontends", "d", "library")
-"""The directory of the package."""
+"""The directory of the package; what is true of one processor is in one of its own."""
 
 
 def libraries(options: OptionTable) -> list[Source]:
@@ -24,11 +24,13 @@ def libraries(options: OptionTable) -> list[Source]:
     if options.on("nolibs"):
         return []
     found: dict[str, Source] = {}
-    for name in sorted(filter(_is_library, resources.names(*_OWN))):
-        found[name] = Source(resources.text(*_OWN, name), os.path.join(resources.PLACE, *_OWN, name))
-    for directory in options.texts("libdir"):
-        for name in _names(directory):
-            found[name] = _read(os.path.join(directory, name))
+    places = _OWN, ("arch", arch.folder(), "library")
+    own = {name: place for place in places for name in filter(_is_library, resources.names(*place))}
+    for name, directory in sorted(own.items()):
+        found[name] = Source(resources.text(*directory, name), os.path.join(resources.PLACE, *directory, name))
+    for path in options.texts("libdir"):
+        for name in _names(path):
+            found[name] = _read(os.path.join(path, name))
     _check_dependencies({name: _dependencies(source.text) for name, source in found.items()})
     return list(found.values())
 

@@ -20,13 +20,16 @@ INPUT = "/dev/stdin"
 """What the preprocessor calls its input in its messages and line markers."""
 
 _DEFINITIONS = (
-    "-D__linux", "-D__unix", "-D__SVR4", "-D__SUNW_D=1", "-U__GNUC__", "-D__SUNW_D_64", "-D__Linux", "-D__amd64",
+    "-D__linux", "-D__unix", "-D__SVR4", "-D__SUNW_D=1", "-U__GNUC__", "-D__SUNW_D_64", "-D__Linux",
 )  # fmt: skip
 
 
 def preprocessor_command(options: OptionTable) -> list[str]:
     """The command line of the preprocessor as the options make it; its first word is only its name."""
+    from sonde.arch import languages  # few programs are preprocessed
+
     command = [os.path.basename(options.text("cpppath", "cpp")), *_DEFINITIONS]
+    command += [f"-D{each}" for each in languages.MACROS]
     command += [f"-D{each}" for each in options.texts("define")]
     command += [f"-U{each}" for each in options.texts("undef")]
     command += [f"-I{each}" for each in options.texts("incdir")]

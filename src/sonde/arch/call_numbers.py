@@ -1,0 +1,37 @@
+"""Numbers of system calls by their names, as the tables of this machine's processor have them."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from sonde.arch import compat_syscalls, syscalls
+from sonde.untrusted import lines
+
+
+def native(*names: str) -> tuple[int, ...]:
+    """Those of 64-bit calls, by the names that system calls have (syscalls(2)). Raises KeyError."""
+    numbers = _native()
+    return tuple(numbers[name] for name in names)
+
+
+def compat(*names: str) -> tuple[int, ...]:
+    """Those of 32-bit calls. Raises KeyError."""
+    numbers = _compat()
+    return tuple(numbers[name] for name in names)
+
+
+@cache
+def _native() -> dict[str, int]:
+    return {call or name: number for number, name, call in map(_row, lines(syscalls.CALLS))}
+
+
+@cache
+def _compat() -> dict[str, int]:
+    # What stands behind the name there is the 64-bit call that has the same arguments.
+    return {name: number for number, name, _ in map(_row, lines(compat_syscalls.CALLS))}
+
+
+def _row(line: str) -> tuple[int, str, str]:
+    number, _, names = line.partition("(")[0].partition(" ")
+    name, _, call = names.partition("=")
+    return int(number), name, call

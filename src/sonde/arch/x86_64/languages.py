@@ -1,0 +1,17 @@
+"""What D programs and their preprocessor call x86-64 and its registers; D's libraries about it are in `library/`."""
+
+from __future__ import annotations
+
+MACROS = ("__amd64",)
+"""What the preprocessor defines."""
+
+INDEXES = 26
+"""Of uregs[]: R_R15 (0) to R_TRAPNO (25), as regs.d names them; below OUTSIDE they count struct pt_regs."""
+
+OUTSIDE = {21: ("ds", 2), 22: ("es", 2), 23: ("fsbase", 8), 24: ("gsbase", 8), 25: ("trap_nr", 8)}
+"""The indexes of registers besides struct pt_regs: members of struct thread_struct and their sizes."""
+
+REGISTER_NAMES = {
+    "ip": "R_RIP", "sp": "R_RSP", "bp": "R_RBP", "ax": "R_RAX", "di": "R_RDI", "si": "R_RSI", "dx": "R_RDX",
+}  # fmt: skip
+"""Indexes by what other tracers call registers; those with numbers are R_R8 to R_R15."""

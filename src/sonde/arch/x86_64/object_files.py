@@ -1,0 +1,27 @@
+"""ELF files of x86-64: how they are marked, what relocations mean (x86-64 psABI, table 4.10), and where they lie."""
+
+from __future__ import annotations
+
+MACHINE = 62
+"""EM_X86_64, as e_machine of elf(5)."""
+
+OF_SYMBOLS = frozenset((1, 6, 7))
+"""R_X86_64_64, GLOB_DAT and JUMP_SLOT: the address of a symbol."""
+
+OF_ADDRESSES = frozenset((6, 8, 1))
+"""R_X86_64_GLOB_DAT, RELATIVE and R_X86_64_64: an address, perhaps of a symbol."""
+
+INDIRECT = 37
+"""R_X86_64_IRELATIVE: the address that a function chooses."""
+
+COPY = 5
+"""R_X86_64_COPY: the program has a library's data in its own place, where the library finds them too."""
+
+MODULE, THREAD_OFFSET = 16, 18
+"""R_X86_64_DTPMOD64: the number of the module; R_X86_64_TPOFF64: how far data are from the thread pointer."""
+
+ELFTOOLS = {8: "x64", 4: "x86"}
+"""What pyelftools calls the processor, by the bytes of an address."""
+
+LIBRARIES = "x86_64-linux-gnu"
+"""The directory of libraries below lib, where a system has those of several processors (Debian's multiarch)."""
