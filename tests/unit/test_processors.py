@@ -98,6 +98,13 @@ def test_each_processor_has_all_subjects(folder):
     assert {path.name for path in (ROOT / "arch" / folder / "library").iterdir()} == {"regs.d", "sample.d"}
 
 
+def test_the_recipe_for_a_processor_names_every_file():
+    text = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text()
+    recipe = text.partition("### an architecture")[2].partition("###")[0]
+    names = set(re.findall(r"`([\w.]+)`", recipe))
+    assert {f"{each}.py" for each in arch.SUBJECTS} <= names
+
+
 def test_the_subjects_that_a_type_checker_sees_are_all():
     tree = ast.parse((ROOT / "arch" / "__init__.py").read_text())
     seen = [alias for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for alias in node.names]
