@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from sonde.frontends.d.check import builtins, prototypes
-from sonde.model import options
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -66,18 +65,6 @@ def test_what_is_executable_names_its_interpreter():
             if path.is_file() and path.suffix != ".pyc":
                 with path.open("rb") as file:
                     assert (file.read(2) == b"#!") == os.access(path, os.X_OK), path
-
-
-def section(title):
-    return REFERENCE.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
-
-
-def test_options_of_the_reference_exist():
-    rows = re.findall(r"^\| (`.*?) \|", section("Options"), re.MULTILINE)
-    names = {name for row in rows for name in re.findall(r"`(\w+)`", row)}
-    assert len(names) > 40
-    for name in names:
-        options.kind_of(name)
 
 
 @pytest.mark.parametrize("name", sorted(name for name in prototypes.NAMES if not name.startswith("__")))

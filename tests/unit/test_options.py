@@ -4,15 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sonde.model.known_options import BAD_VALUE, BAD_VERSION, NO_VERSION, OPTIONS
 from sonde.model.options import (
-    _COMPILE,
-    _DYNAMIC,
-    _RUN,
-    _WITHOUT_VALUE,
     BAD_CONTEXT,
-    BAD_VALUE,
-    BAD_VERSION,
-    NO_VERSION,
     OptionError,
     OptionTable,
     from_environment,
@@ -86,12 +80,7 @@ def test_what_is_refused(name, text, message):
     assert str(caught.value) == message
 
 
-NUMERIC = [
-    name
-    for table in (_COMPILE, _RUN, _DYNAMIC)
-    for name, kind in table.items()
-    if kind in ("size", "count", "rate")
-]  # fmt: skip
+NUMERIC = [each.name for each in OPTIONS.values() if each.kind in ("size", "count", "rate")]
 OUT_OF_RANGE = [
     "99999999999999999999", "-99999999999999999999", "9" * 5000, "-1", "0x", "1e9", "1.5", " 1", "1 ", "٣", "²",
     "1_000", "0b2", "99999999999999999999d", "99999999t", "nan", "inf", "--1", "-", "+", "\n", "\0", "hz", "k",
@@ -173,7 +162,7 @@ def test_programs_are_refused_what_dtrace_refuses_them(name, text, reason):
         OptionTable().set_in_program(name, text)
 
 
-@pytest.mark.parametrize("name", sorted(_WITHOUT_VALUE))
+@pytest.mark.parametrize("name", sorted(each.name for each in OPTIONS.values() if each.is_bare))
 @pytest.mark.parametrize("text", ["", "yes", "no", "1"])
 def test_switches_of_the_compiler_take_no_value(name, text):
     assert parse(name, None) is True

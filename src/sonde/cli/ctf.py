@@ -168,7 +168,7 @@ def write_types(options: OptionTable, checker: Checker) -> None:
     for option, kinds in (("ctypes", builtin), ("dtypes", declared)):
         if not options.is_set(option):
             continue
-        writer = CtfWriter(options.number("strsize", 256))
+        writer = CtfWriter(options.number("strsize"))
         for kind in kinds:
             writer.add(kind)
         try:

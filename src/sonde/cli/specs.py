@@ -68,6 +68,6 @@ def _options(arguments: Arguments, content: SpecFile) -> OptionTable:
 def _engine(content: SpecFile, options: OptionTable, messages: Messages, only_shows: bool) -> str:
     """That of the program, unless one was asked for."""
     made_for = engine_of(content)
-    if options.text("engine", "auto") == "auto" and made_for == EMBEDDED:
+    if options.text("engine") == "auto" and made_for == EMBEDDED:
         return made_for
     return chosen_engine(options, messages.error, only_shows)

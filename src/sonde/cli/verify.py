@@ -36,7 +36,7 @@ def verify_file(words: Sequence[str], messages: Messages) -> int:
     if not arguments.programs or arguments.commands or arguments.pids:
         raise UsageError("verify takes a D script or object, or programs by -n and the like, and the options -v and -x")
     options = option_table(arguments)
-    wanted = options.text("engine", "auto")
+    wanted = options.text("engine")
     engine = wanted if wanted in (KERNEL, EMBEDDED) else EMBEDDED if refusal() else KERNEL
     path = arguments.programs[0].text if arguments.programs[0].kind == "file" else ""
     if path and _is_object(path):

@@ -29,12 +29,11 @@ from sonde.codegen.intermediate.emit import TooLargeError
 from sonde.codegen.intermediate.link import Place, link, optimize
 from sonde.codegen.partial import require_parts
 from sonde.codegen.program import frames_of, generate, generate_error_routine
-from sonde.codegen.records.aggregation_maps import describe
 from sonde.codegen.records.parts import Divider, records
 from sonde.model.errors import DError, Position
 from sonde.model.probe import Internal, KernelFunction, Probe, StaticPattern
 from sonde.model.program import Aggregation, Clause, Program
-from sonde.model.spec import MapSpec, ProbeSpec, ProgramSpec, RecordLayout, SitesSpec, TracingSpec
+from sonde.model.spec import AggregationSpec, MapSpec, ProbeSpec, ProgramSpec, RecordLayout, SitesSpec, TracingSpec
 from sonde.model.target import Target
 from sonde.model.type_table import TypeTable
 from sonde.model.types import Type
@@ -96,7 +95,7 @@ class Compilation:
         assign_storage(self.shared, program.variables)
         used = [a for a in program.aggregations if a in self.shared.keys]
         self.numbers: dict[Aggregation, int] = {a: n for n, a in enumerate(used)}
-        self.aggregations = describe(self.shared, used)
+        self.aggregations = _described(self.shared, used)
         divider = Divider(self.shared, self.numbers, max((c.id for c in program.clauses), default=0) + 1)
         self.planned: list[Planned] = [(clause, divider.divide(clause)) for clause in program.clauses]
         self._subprograms: dict[str, Generation] = {}
@@ -194,6 +193,15 @@ class Compilation:
     def _line(self, position: Position) -> str:
         lines = self.sources.get(position.file, ())
         return lines[position.line - 1].strip() if 0 < position.line <= len(lines) else ""
+
+
+def _described(shared: Shared, aggregations: Sequence[Aggregation]) -> tuple[AggregationSpec, ...]:
+    """The aggregations for the consumer, whose maps are added."""
+    if not aggregations:
+        return ()
+    from sonde.codegen.records.aggregation_maps import describe
+
+    return describe(shared, aggregations)
 
 
 def _reads_address(clauses: Sequence[Clause]) -> bool:

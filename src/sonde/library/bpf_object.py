@@ -103,7 +103,7 @@ def run_here(
     require_allowed(loaded, options)
     names = Names(options, held.target)
     report = ObjectReport(output, loaded.types, loaded.by_map, tell, names, held.target)  # type: ignore[arg-type]
-    cpu = options.number("cpu", 0) if options.is_set("cpu") else None
+    cpu = options.number("cpu") if options.is_set("cpu") else None
     engine = KernelEngine(cpu, StampValues(held.target))
     with as_errors():
         try:

@@ -69,7 +69,7 @@ def require_allowed(job: Job) -> None:
 def _check_enabling(spec: TracingSpec, options: OptionTable) -> None:
     """What dtrace refuses only when tracing is about to begin."""
     needed = max((layout.size for layout in spec.records), default=0) + _RECORD_OVERHEAD
-    if options.is_set("bufsize") and options.number("bufsize", 0) < needed:
+    if options.is_set("bufsize") and options.number("bufsize") < needed:
         text = "could not enable tracing: Enabling exceeds size of buffer"
         raise TracingError(text, f"a record takes {needed} bytes: give -b a greater size")
 

@@ -37,7 +37,7 @@ class Pictures:
         self._tell = tell
         self._is_quiet = options.on("quiet")
         shown = display_options(options, Options())
-        rate = options.number("heatrate", 0) or HEAT_RATE
+        rate = options.number("heatrate") or HEAT_RATE
         self.album = Album(self._tasks, spec.aggregations, symbolizer, shown, f"sonde {__version__}", earlier, rate)
 
     def write(self) -> None:

@@ -12,6 +12,7 @@ from sonde.consume.options import Options
 from sonde.consume.store import Key
 from sonde.formats.profile import Profile
 from sonde.model.aggregation_words import Words
+from sonde.model.known_options import default_number
 from sonde.model.spec import AggregationSpec
 from sonde.pictures.frames import Frames
 from sonde.pictures.heat import Columns, Heat
@@ -21,7 +22,7 @@ from sonde.pictures.saved import written
 from sonde.report.symbolizer import Symbolizer
 from sonde.typed import NamedTuple
 
-HEAT_RATE = 20_000_000
+HEAT_RATE = default_number("heatrate")
 """Nanoseconds from one look at a histogram to the next, if nothing else is asked for."""
 
 _REST = 5

@@ -6,6 +6,7 @@ import os
 
 from sonde.codegen.basis.settings import Settings
 from sonde.codegen.compiler import Compilation
+from sonde.model.known_options import default_number
 from sonde.model.options import OptionTable
 from sonde.model.program import Program
 from sonde.model.target import Target
@@ -19,32 +20,33 @@ come faster than other records: 400,000 a second with 64 bytes of each fill 4 Mi
 
 def settings_of(options: OptionTable) -> Settings:
     """The options that the code generator needs."""
-    default = Settings()
     return Settings(
-        strsize=options.number("strsize", default.strsize),
-        bufsize=options.number("bufsize", default.bufsize),
-        packet_bufsize=options.number(
-            "bufsize", max(default.bufsize, min(_PACKETS, _ALL_PACKETS // (os.cpu_count() or 1)))
-        ),
-        aggsize=options.number("aggsize", default.aggsize),
-        dynvarsize=options.number("dynvarsize", default.dynvarsize),
-        stackframes=options.number("stackframes", default.stackframes),
-        ustackframes=options.number("ustackframes", default.ustackframes),
-        maxframes=options.number("maxframes", default.maxframes),
-        printsize=options.number("printsize", default.printsize),
-        pcapsize=(options.number("pcapsize", default.pcapsize) + 7) & ~7,
-        scratchsize=options.number("scratchsize", default.scratchsize),
+        strsize=options.number("strsize"),
+        bufsize=options.number("bufsize"),
+        packet_bufsize=options.number("bufsize", _packet_ring()),
+        aggsize=options.number("aggsize"),
+        dynvarsize=options.number("dynvarsize"),
+        stackframes=options.number("stackframes"),
+        ustackframes=options.number("ustackframes"),
+        maxframes=options.number("maxframes"),
+        printsize=options.number("printsize"),
+        pcapsize=(options.number("pcapsize") + 7) & ~7,
+        scratchsize=options.number("scratchsize"),
         rings_per_cpu=options.text("rings") == "cpu",
-        cpu=options.number("cpu", 0) if options.is_set("cpu") else None,
-        maxloop=options.number("maxloop", default.maxloop),
-        nspec=options.number("nspec", default.nspec),
-        specsize=options.number("specsize", default.specsize),
-        unwinds_by_tables=options.text("unwind", "auto") != "frames",
-        output=options.text("output", default.output),
+        cpu=options.number("cpu") if options.is_set("cpu") else None,
+        maxloop=options.number("maxloop"),
+        nspec=options.number("nspec"),
+        specsize=options.number("specsize"),
+        unwinds_by_tables=options.text("unwind") != "frames",
+        output=options.text("output"),
         scope=options.text("scope"),
         xdp=options.text("xdp"),
         callchain=options.on("callchain"),
     )
+
+
+def _packet_ring() -> int:
+    return max(default_number("bufsize"), min(_PACKETS, _ALL_PACKETS // (os.cpu_count() or 1)))
 
 
 def compile_session(

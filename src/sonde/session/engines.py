@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 KERNEL, EMBEDDED = "kernel", "embedded"
 
-_RING_BYTES = 1 << 20
-
 # Of the two engines only the one that is chosen is imported, and nothing of the compiler, which comes after the choice.
 
 
@@ -29,7 +27,7 @@ def choose(options: OptionTable, tell: Callable[[str], None], only_compiles: boo
 
     What is only compiled needs no permission. `tell` is told why it is not the kernel.
     """
-    wanted = options.text("engine", "auto")
+    wanted = options.text("engine")
     if wanted == EMBEDDED:
         return EMBEDDED
     if only_compiles:
@@ -46,7 +44,7 @@ def choose(options: OptionTable, tell: Callable[[str], None], only_compiles: boo
 
 def choose_listed(options: OptionTable, tell: Callable[[str], None]) -> str:
     """The engine whose probes are listed: the one that would trace, but the kernel's can be listed by everybody."""
-    if options.text("engine", "auto") != "auto":
+    if options.text("engine") != "auto":
         return choose(options, tell, only_compiles=True)
     why = refusal()
     if not why:
@@ -57,7 +55,7 @@ def choose_listed(options: OptionTable, tell: Callable[[str], None]) -> str:
 
 def has_filter(options: OptionTable) -> bool:
     """Whether a command of -c gets a seccomp filter where the embedded engine runs."""
-    return options.on("seccomp") or not options.is_set("seccomp")
+    return options.on("seccomp")
 
 
 def features(engine: str, program: Program, target: Target) -> frozenset[str]:
@@ -114,20 +112,20 @@ def make(engine: str, options: OptionTable, traced: Sequence[Traced], take: Take
         group = next((each.group for each in traced if isinstance(each, Followed)), None)
         if options.text("scope") == "system":
             raise SessionError("option scope=system: the embedded engine sees only the processes of -c and -p")
-        if options.number("cpu", 0):
+        if options.number("cpu"):
             raise SessionError(f"option cpu={options.text('cpu')}: to the embedded engine all happens on CPU 0")
         return EmbeddedEngine(group, _ring_bytes(options))
     from sonde.engines.kernel.engine import KernelEngine
     from sonde.engines.kernel.stamps import StampValues
 
     values = StampValues(traced[0].pid if traced else 0)
-    cpu = options.number("cpu", 0) if options.is_set("cpu") else None
+    cpu = options.number("cpu") if options.is_set("cpu") else None
     return KernelEngine(cpu, values, _request(options, traced, take))
 
 
 def _ring_bytes(options: OptionTable) -> int:
     """The size of a ring of samples: a power of 2 of pages."""
-    wanted = options.number("samplesize", _RING_BYTES)
+    wanted = options.number("samplesize")
     return 1 << max(wanted - 1, PAGESIZE - 1).bit_length()
 
 

@@ -21,7 +21,7 @@ class Names:
 
     def __init__(self, options: OptionTable, pid: int = 0) -> None:
         self._pid = pid
-        self._demangles = options.on("demangle") or not options.is_set("demangle")
+        self._demangles = options.on("demangle")
         self._made: SystemSymbolizer | None = None
 
     def _system(self) -> SystemSymbolizer:

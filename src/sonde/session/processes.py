@@ -34,7 +34,7 @@ def processes(
     # Not needed for a system-wide trace.
     from sonde.session.command import Command, CommandError, Process
 
-    evaluation = options.text("evaltime", "postinit")
+    evaluation = options.text("evaltime")
     found: list[Traced] = []
     with ExitStack() as stack:
         try:
@@ -58,7 +58,7 @@ def _followed(
     from sonde.engines.embedded.followed import FollowedGroup
     from sonde.launch import CommandError, GuardianError
 
-    evaluation = options.text("evaltime", "postinit")
+    evaluation = options.text("evaltime")
     try:
         group = FollowedGroup(commands, pids, evaluation, has_filter(options), options.text("follow") == "all")
     except (CommandError, GuardianError) as error:

@@ -181,7 +181,7 @@ class Session:
         self._names = names if has_addresses else None
         self._consumer = Consumer(
             spec, source, self._captures or self._report, self._shown, self._set_option, self._report.label,
-            options.number("statusrate", 10**9) / 1e9, watcher is not None,
+            options.number("statusrate") / 1e9, watcher is not None,
         )  # fmt: skip
 
     def _recorded(self, recorders: Sequence[WriteBlock]) -> Tracing:
@@ -265,7 +265,7 @@ class Session:
             self._set_activity(ACTIVE)
             # Once more: those who were started between the first look and the first firing.
             self._adopt_descendants()
-        if not self._options.number("switchrate", 0):
+        if not self._options.number("switchrate"):
             self._consumer.poll()
         for each in self._traced:
             each.resume()
@@ -304,9 +304,7 @@ class Session:
     def _has_time(self) -> bool:
         """Whether records may gather: not while tables are made, which takes its time, nor where they are read at a
         rate that was asked for."""
-        return not self._options.number("switchrate", 0) and not (
-            self._tables is not None and self._tables.patience == 0
-        )
+        return not self._options.number("switchrate") and not (self._tables is not None and self._tables.patience == 0)
 
     def _noticed(self) -> tuple[int, ...]:
         """Descriptors that are readable when there is more to take up than rings have."""
@@ -390,7 +388,7 @@ class Session:
 
         With the option switchrate the rings are read that often, not as soon as there is something in them.
         """
-        rate = self._options.number("switchrate", 0)
+        rate = self._options.number("switchrate")
         if not rate:
             left = max(until - time.monotonic(), 0)
             return self._tracing.wait(min(IDLE, self._until_look(), self._until_tables(), left), descriptors)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from sonde.model.known_options import default_number
 from sonde.typed import NamedTuple
 
-MEGABYTE = 1 << 20
-_LEAST_PRINTED = 8192
+_LEAST_PRINTED = default_number("printsize")
 _MOST_PRINTED = 24576
 """What fits a record beside other values: 32 KiB is the most that per-CPU memory holds of one."""
 
 
 class Settings(NamedTuple):
-    """Sizes in bytes, counts of frames; the names and defaults are DTrace's -x options.
+    """Sizes in bytes, counts of frames; the names and defaults are those of options.
 
     `packet_bufsize` is the `bufsize` of rings that packets go through. `scope` says whose perf events are counted:
     `processes`, those traced and what they start, `system`, or, where it is empty, what is usual for each provider.
@@ -19,22 +19,22 @@ class Settings(NamedTuple):
     layout has what the source calls its values.
     """
 
-    strsize: int = 256
-    bufsize: int = 4 * MEGABYTE
-    packet_bufsize: int = 4 * MEGABYTE
-    aggsize: int = 4 * MEGABYTE
-    dynvarsize: int = MEGABYTE
-    stackframes: int = 20
-    ustackframes: int = 100
-    maxframes: int = 127
-    printsize: int = 8192
-    scratchsize: int = 256
+    strsize: int = default_number("strsize")
+    bufsize: int = default_number("bufsize")
+    packet_bufsize: int = default_number("bufsize")
+    aggsize: int = default_number("aggsize")
+    dynvarsize: int = default_number("dynvarsize")
+    stackframes: int = default_number("stackframes")
+    ustackframes: int = default_number("ustackframes")
+    maxframes: int = default_number("maxframes")
+    printsize: int = default_number("printsize")
+    scratchsize: int = default_number("scratchsize")
     rings_per_cpu: bool = False
-    pcapsize: int = 1520
+    pcapsize: int = (default_number("pcapsize") + 7) & ~7
     cpu: int | None = None
-    nspec: int = 1
-    maxloop: int = 1024
-    specsize: int = 4 * MEGABYTE
+    nspec: int = default_number("nspec")
+    maxloop: int = default_number("maxloop")
+    specsize: int = default_number("specsize")
     unwinds_by_tables: bool = True
     output: str = "auto"
     scope: str = ""

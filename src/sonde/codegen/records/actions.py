@@ -12,7 +12,7 @@ from sonde.codegen.expressions.assignments import assign, assign_object, increme
 from sonde.codegen.expressions.integers import pointer_place, source_of
 from sonde.codegen.expressions.layout import write_field
 from sonde.codegen.intermediate.ir import Imm
-from sonde.codegen.records import aggregations, speculations, writing
+from sonde.codegen.records import speculations, writing
 from sonde.codegen.records.plan import CONSUMER_ACTIONS
 from sonde.model import program as tree
 from sonde.model.errors import DError
@@ -60,7 +60,9 @@ def _effect(g: Generation, e: tree.Expr) -> None:
 
 def aggregate(g: Generation, s: tree.Statement) -> None:
     assert isinstance(s, tree.Aggregate)
-    aggregations.aggregate(g, s)
+    from sonde.codegen.records.aggregations import aggregate
+
+    aggregate(g, s)
 
 
 def _record(g: Generation, *values: tree.Expr | None) -> None:

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 from sonde.bpf import maps as kinds
 from sonde.codegen.basis.generation import Shared
+from sonde.model import aggregating
+from sonde.model.aggregating import size_of
 from sonde.model.program import Aggregation, Variable
 from sonde.model.spec import AggregationSpec, MapSpec, element_name
 
@@ -19,15 +21,11 @@ _MOST_ALONE = 40
 
 def words(aggregation: Aggregation) -> int:
     """The u64 words of one value."""
-    from sonde.model.aggregating import size_of  # not for programs without aggregations
-
     return size_of(aggregation.function, aggregation.parameters)
 
 
 def has_mark(aggregation: Aggregation, keys: int) -> bool:
     """Whether a word behind them says that the value was used."""
-    from sonde.model import aggregating
-
     return aggregating.has_mark(aggregation.function, keys)
 
 

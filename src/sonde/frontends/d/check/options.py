@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from sonde.model.known_options import default_number
 from sonde.typed import NamedTuple
 
 
@@ -25,11 +26,11 @@ class CheckOptions(NamedTuple):
     zero_probes: bool = False
     empty: bool = False
     unused_arguments: bool = False
-    strsize: int = 256
-    scratchsize: int = 256
-    maxframes: int = 127
+    strsize: int = default_number("strsize")
+    scratchsize: int = default_number("scratchsize")
+    maxframes: int = default_number("maxframes")
     amin: str | None = None
-    most_keys: int = 10
+    most_keys: int = default_number("tregs")
     branches: bool = True
     target: int | None = 0
     explained: bool = True

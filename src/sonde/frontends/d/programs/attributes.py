@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from sonde.model.options import BAD_VALUE, OptionError
+from sonde.model.known_options import BAD_VALUE
+from sonde.model.options import OptionError
 
 
 def check_attributes(name: str, text: str | None) -> None:

@@ -15,7 +15,8 @@ from sonde.frontends.d.programs.preprocess import INPUT, PreprocessorError, prep
 from sonde.frontends.d.source import Macros, Source, command_line_source
 from sonde.model.catalog import Catalog
 from sonde.model.errors import DError, Position, ProgramError
-from sonde.model.options import BAD_VALUE, NEWEST_VERSION, OptionError, OptionTable, similar, value_wanted, version_of
+from sonde.model.known_options import BAD_VALUE, NEWEST_VERSION
+from sonde.model.options import OptionError, OptionTable, similar, value_wanted, version_of
 from sonde.model.program import Clause, Program
 from sonde.typed import TYPE_CHECKING, NamedTuple
 from sonde.untrusted import lines, read_named, text_of
@@ -127,15 +128,14 @@ def check_options(options: OptionTable, target: int | None = 0) -> CheckOptions:
             raise
         return options.value(name)
 
-    default = CheckOptions()
     return CheckOptions(
         zero_probes=options.on("zdefs"),
         empty=options.on("empty"),
         unused_arguments=options.on("argref"),
-        strsize=options.number("strsize", default.strsize),
-        scratchsize=options.number("scratchsize", default.scratchsize),
-        maxframes=options.number("maxframes", default.maxframes),
-        most_keys=options.number("tregs", default.most_keys),
+        strsize=options.number("strsize"),
+        scratchsize=options.number("scratchsize"),
+        maxframes=options.number("maxframes"),
+        most_keys=options.number("tregs"),
         amin=options.text("amin") or None,
         branches=version_of(options) >= NEWEST_VERSION,
         target=target,

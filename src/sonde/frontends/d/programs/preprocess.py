@@ -28,7 +28,7 @@ def preprocessor_command(options: OptionTable) -> list[str]:
     """The command line of the preprocessor as the options make it; its first word is only its name."""
     from sonde.arch import languages  # few programs are preprocessed
 
-    command = [os.path.basename(options.text("cpppath", "cpp")), *_DEFINITIONS]
+    command = [os.path.basename(options.text("cpppath")), *_DEFINITIONS]
     command += [f"-D{each}" for each in languages.MACROS]
     command += [f"-D{each}" for each in options.texts("define")]
     command += [f"-U{each}" for each in options.texts("undef")]
@@ -51,7 +51,7 @@ def preprocess(text: str, options: OptionTable) -> str:
     # Few programs are preprocessed, and the module is a large one.
     import subprocess
 
-    path = options.text("cpppath", "cpp")
+    path = options.text("cpppath")
     # A file in memory, not a pipe: writing to one that a failed preprocessor no longer reads would end us.
     with open(os.memfd_create("program"), "w+b") as file:
         file.write(without_interpreter(text).encode(errors="surrogateescape"))
