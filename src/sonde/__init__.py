@@ -46,6 +46,8 @@ if TYPE_CHECKING:
     from sonde.library.listing import ProbeArgument as ProbeArgument
     from sonde.library.listing import probes as probes
     from sonde.library.loading import load as load
+    from sonde.library.object_script import ObjectScript as ObjectScript
+    from sonde.library.object_script import load_object as load_object
     from sonde.library.objects import Object as Object
     from sonde.library.outputs import Files as Files
     from sonde.library.recordings import Recording as Recording
@@ -79,6 +81,7 @@ _NAMES = {
     "frames": ("Frame", "Stack"),
     "histograms": ("Bucket", "LinearQuantize", "LogLinearQuantize", "Quantize"),
     "listing": ("ListedProbe", "ProbeArgument", "probes"),
+    "object_script": ("ObjectScript", "load_object"),
     "objects": ("Object",),
     "outputs": ("Files",),
     "recordings": ("Recording", "read"),

@@ -197,9 +197,9 @@ class Aggregations:
         kept = keys[max(len(keys) - keep, 0) :] if keep and keep > 0 else keys[:-keep] if keep else []
         moment.change(index, self._stores[index].remove(snapshot, set(keys).difference(kept)))
 
-    def look(self, index: int) -> tuple[dict[Key, Words], int]:
-        """What an aggregation has come to at present, and what it is normalized by."""
-        return self._stores[index].read(False).values, self._factors[index]
+    def look(self, index: int, contents: Sequence[tuple[bytes, bytes]]) -> tuple[dict[Key, Words], int]:
+        """What an aggregation has come to at present where its map has `contents`, and what it is normalized by."""
+        return self._stores[index].absorb(contents, False).values, self._factors[index]
 
     def everything(self, index: int, contents: Iterable[tuple[bytes, bytes]]) -> dict[Key, Words]:
         """All that the aggregation has ever counted; see `Store.everything`."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Callable, Container, Iterable, Sequence
 
 from sonde.consume.counters import Counters
 from sonde.consume.decode import record_reader
@@ -154,9 +154,10 @@ class Consumer:
         """
         return self._aggregations is not None and self._aggregations.refresh()
 
-    def look(self, index: int) -> tuple[dict[Key, Words], int]:
-        """What an aggregation has come to at present, less what was cleared, and what it is normalized by."""
-        return self._aggregations.look(index) if self._aggregations else ({}, 1)
+    def look(self, index: int, contents: Sequence[tuple[bytes, bytes]]) -> tuple[dict[Key, Words], int]:
+        """What an aggregation has come to at present where its map has `contents`, less what was cleared, and what it
+        is normalized by."""
+        return self._aggregations.look(index, contents) if self._aggregations else ({}, 1)
 
     def everything(self, index: int, contents: Iterable[tuple[bytes, bytes]]) -> dict[Key, Words]:
         """All that an aggregation has counted since the beginning, cleared or not, where its map has `contents`.

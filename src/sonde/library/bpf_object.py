@@ -96,13 +96,13 @@ def require_allowed(loaded: LoadedObject, options: OptionTable) -> None:
 
 def run_here(
     loaded: LoadedObject, held: Held, options: OptionTable, output: int, tell: Callable[[str], None], *,
-    shows_maps: bool = False, asked: Asked | None = None,
+    shows_maps: bool = False, asked: Asked | None = None, take: Callable[[bytes], None] | None = None,
 ) -> Ended:  # fmt: skip
     """Run it to its end, which signals ask for, or `asked`; what it writes goes to the descriptor, with `shows_maps`
-    what is in its maps, too. Raises Error."""
+    what is in its maps, too. `take` gets that in place of a descriptor. Raises Error."""
     require_allowed(loaded, options)
     names = Names(options, held.target)
-    report = ObjectReport(output, loaded.types, loaded.by_map, tell, names, held.target)  # type: ignore[arg-type]
+    report = ObjectReport(output, loaded.types, loaded.by_map, tell, names, held.target, take)  # type: ignore[arg-type]
     cpu = options.number("cpu") if options.is_set("cpu") else None
     engine = KernelEngine(cpu, StampValues(held.target))
     with as_errors():

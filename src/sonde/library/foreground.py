@@ -26,7 +26,7 @@ from sonde.session.tracing import Asked, MakeReport, Session
 from sonde.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from sonde.consume.consumer import Consumer
+    from sonde.library.aggregations import Look
     from sonde.library.pictures import Pictures
 
 _RECORD_OVERHEAD = 40
@@ -76,10 +76,11 @@ def _check_enabling(spec: TracingSpec, options: OptionTable) -> None:
 
 def run_here(
     job: Job, held: Held, tell: Tell, *, output: str | None = None, asked: Asked | None = None,
-    make_report: MakeReport | None = None, names: Names | None = None, begun: Callable[[Consumer], None] | None = None,
+    make_report: MakeReport | None = None, names: Names | None = None, begun: Callable[[Look], None] | None = None,
 ) -> Ended:  # fmt: skip
     """Trace to the end, which signals ask for, or `asked`. Prints to the file `output`, or the standard output, unless
-    `make_report` is there. `tell` gets what is said besides, `begun` what reads the aggregations. Raises Error."""
+    `make_report` is there. `tell` gets what is said besides, `begun` what looks at an aggregation by its number.
+    Raises Error."""
     options = job.options
     require_allowed(job)
     _check_enabling(job.spec, options)
@@ -103,7 +104,7 @@ def run_here(
                     pictures.album if pictures else None, packets, recording, make_report,
                 )  # fmt: skip
                 if begun is not None:
-                    begun(session.consumer)
+                    begun(session.look)
                 status = session.run(asked).status & 0xFF
             except OSError as error:
                 raise TracingError(f"processing aborted: {error.strerror}", limit_hint(error)) from None

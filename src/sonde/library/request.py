@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
-from sonde.library.events import ProbeName
+from sonde.library.aggregations import LiveAggregation
+from sonde.library.events import Event, ProbeName
 from sonde.library.outputs import NO_FILES, Files
 from sonde.model.options import OptionTable
 from sonde.model.spec import TracingSpec
-from sonde.typed import Any, NamedTuple, Protocol
+from sonde.typed import Any, NamedTuple, Protocol, TypeAlias
+
+Put: TypeAlias = Callable[[list[Event]], None]
+"""Takes events, in their order."""
+
+Publish: TypeAlias = Callable[[Mapping[str, LiveAggregation]], None]
+"""Takes the aggregations of a run that begins."""
 
 TEXT = -1
 """As an output: `Text` events."""

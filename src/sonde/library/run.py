@@ -9,13 +9,18 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 from sonde.library.aggregations import LiveAggregation
 from sonde.library.event_queue import EventQueue
 from sonde.library.events import Event, Exit, Loss
-from sonde.library.request import Request
 from sonde.library.stop import Stop
-from sonde.typed import TYPE_CHECKING
+from sonde.typed import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import TracebackType
     from typing import Self
+
+    from sonde.library.foreground import Ended
+    from sonde.library.request import Publish, Put, Request
+
+Trace: TypeAlias = "Callable[[Stop, Put, Publish], Ended]"
 
 
 class Run:
@@ -26,13 +31,14 @@ class Run:
     `command_status` is the command's as wait(2) gives it, None unless it has ended by itself.
     """
 
-    def __init__(self, request: Request) -> None:
+    def __init__(self, duration: float | None, trace: Trace) -> None:
+        """`trace` traces to the end, in the run's thread."""
         self.losses: list[Loss] = []
         self.exit_status: int | None = None
         self.command_status: int | None = None
         self.aggregations: Mapping[str, LiveAggregation] = {}
-        self._request = request
-        self._stop = Stop(request.duration, self._keep)
+        self._trace_to_end = trace
+        self._stop = Stop(duration, self._keep)
         self._events = EventQueue(self._stop.turn, lambda: self._stop.asked)
         self._current: Iterator[Event] = iter(())
         self._failure: Exception | None = None
@@ -107,10 +113,7 @@ class Run:
 
     def _trace(self) -> None:
         try:
-            # The compiler and the engines are imported when something is traced.
-            from sonde.library.tracing import trace
-
-            ended = trace(self._request, self._stop, self._put, self._publish)
+            ended = self._trace_to_end(self._stop, self._put, self._publish)
             self.command_status = next(iter(ended.statuses.values()), None)
             self.exit_status = ended.status
             self._put([Exit(ended.status)])
@@ -132,3 +135,15 @@ class Run:
         """Tracing is about to end: aggregations can be had as they are now."""
         for each in self.aggregations.values():
             each.keep()
+
+
+def run_of(request: Request) -> Run:
+    """A run of a script."""
+
+    def trace(stop: Stop, put: Put, publish: Publish) -> Ended:
+        # The compiler and the engines are imported when something is traced.
+        from sonde.library.tracing import trace as trace_to_end
+
+        return trace_to_end(request, stop, put, publish)
+
+    return Run(request.duration, trace)

@@ -10,7 +10,7 @@ from sonde.library.errors import ScriptError
 from sonde.library.events import ProbeName
 from sonde.library.outputs import NO_FILES, Files
 from sonde.library.request import Request, command_of, output_of
-from sonde.library.run import Run
+from sonde.library.run import Run, run_of
 from sonde.library.settings import OptionValue, option_table
 from sonde.library.sources import Source, source_of, texts
 from sonde.model.options import OptionTable
@@ -95,7 +95,7 @@ class Script:
         """
         if engine == "auto" and self.source.spec_path:
             engine = self.engine
-        return Run(
+        return run_of(
             Request(
                 lambda chosen, _: self.for_engine(chosen), self.options(), command_of(command), tuple(pids), engine,
                 duration, output_of(output), files, self.source.spec_path,

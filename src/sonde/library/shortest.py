@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from sonde.library.outputs import NO_FILES, Files
 from sonde.library.request import Request, command_of, output_of
-from sonde.library.run import Run
+from sonde.library.run import Run, run_of
 from sonde.library.script import made
 from sonde.library.settings import OptionValue, option_table
 from sonde.library.sources import source_of, texts
@@ -21,7 +21,7 @@ def trace(
     """Compile a program and trace with it; see `sonde.compile` and `Script.run`. The program is compiled when the block
     begins, for the processes that are there then, so that `pid$target` can name them. Raises what both do."""
     source = source_of(texts(text), language, options, arguments, None)
-    return Run(
+    return run_of(
         Request(
             lambda chosen, target: made(source, chosen, target or None), option_table(source.options),
             command_of(command), tuple(pids), engine, duration, output_of(output), files,

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import nullcontext
 
-from sonde.consume.consumer import Consumer
 from sonde.consume.options import Options
-from sonde.library.aggregations import LiveAggregation, live
+from sonde.library.aggregations import Look, live
 from sonde.library.engines import engine_for
 from sonde.library.event_sink import EventSink
-from sonde.library.events import Event, Message
+from sonde.library.events import Message
 from sonde.library.foreground import Ended, Job, run_here
 from sonde.library.holding import Held, holding
-from sonde.library.request import Request
+from sonde.library.request import Publish, Put, Request
 from sonde.library.source_positions import SourcePositions
 from sonde.library.spec_file import damaged
 from sonde.library.stop import Stop
@@ -27,9 +26,6 @@ from sonde.session.tracing import Report
 # Commands and the guardian are forked. Python warns of that where there are other threads, since a lock that one of
 # them holds is held in the child for ever; these children take none: they call exec, or run what is imported already.
 warnings.filterwarnings("ignore", r".*multi-threaded, use of fork", DeprecationWarning, r"sonde\.")
-
-Put = Callable[[list[Event]], None]
-Publish = Callable[[Mapping[str, LiveAggregation]], None]
 
 
 def trace(request: Request, stop: Stop, put: Put, publish: Publish) -> Ended:
@@ -55,8 +51,8 @@ def _trace(request: Request, held: Held, stop: Stop, put: Put, publish: Publish,
         events = EventSink(spec, shown, values, put)
         return events if request.output is None else TextSink(spec, shown, request.output, names, events, put)
 
-    def begun(consumer: Consumer) -> None:
-        publish(live(script.spec, consumer.look, stop.ask, values))
+    def begun(look: Look) -> None:
+        publish(live(script.spec, look, stop.ask, values))
 
     job = Job(script.spec, options, script.destructive, files=request.files)
     return run_here(job, held, tell, asked=stop, make_report=report, names=names, begun=begun)

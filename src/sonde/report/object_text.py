@@ -41,9 +41,11 @@ class ObjectReport:
         say: Callable[[str], None],
         names: Symbolizer | None = None,
         target: int = 0,
+        take: Callable[[bytes], None] | None = None,
     ) -> None:
-        """`names` are those of addresses, `target` the process whose stacks are that are nobody's otherwise."""
-        self._output = Output(descriptor)
+        """`names` are those of addresses, `target` the process whose stacks are that are nobody's otherwise. `take`
+        gets what is written in place of the descriptor."""
+        self._output = Output(descriptor, take)
         self._addresses = Addresses(names or NoNames(), Options())
         self._addresses.suit(self._output.is_terminal)
         self._target = target

@@ -201,10 +201,11 @@ class Session:
         display_options(self._options, self._shown)
         return None
 
-    @property
-    def consumer(self) -> Consumer:
-        """Reads what programs have counted."""
-        return self._consumer
+    def look(self, aggregation: int) -> tuple[dict[Key, Words], int]:
+        """What an aggregation has come to at present, and what it is normalized by. A raw file is not to have it: the
+        report never asks."""
+        contents = self._tracing.read_map(self._spec.aggregations[aggregation].map)
+        return self._consumer.look(aggregation, contents)
 
     @property
     def tracing(self) -> Tracing:

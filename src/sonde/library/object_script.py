@@ -1,0 +1,126 @@
+"""BPF objects of other compilers as scripts: looked into, and run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from sonde.library.bpf_object import LoadedObject, Words, load_words, run_here
+from sonde.library.engines import engine_for
+from sonde.library.errors import Error, NotPermittedError
+from sonde.library.events import Message, Text
+from sonde.library.foreground import Ended
+from sonde.library.holding import EMBEDDED, KERNEL, Held, holding
+from sonde.library.request import TEXT, Publish, Put, command_of, output_of
+from sonde.library.run import Run
+from sonde.library.settings import OptionValue, option_table, option_texts
+from sonde.library.stop import Stop
+from sonde.model.options import OptionTable
+from sonde.typed import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sonde.library.verdicts import Verdict
+
+
+class ObjectScript:
+    """The programs of an object, with what has been chosen of it. It can be run as often as wanted, by any thread."""
+
+    def __init__(self, path: str, words: Words, options: Sequence[tuple[str, str | None]]) -> None:
+        """Raises ScriptError, or Error for an option."""
+        self.path = path
+        self._words = words
+        self._options = options
+        option_table(options)
+        # $target is a process of a run.
+        self._loaded = load_words(path, words, 0)
+
+    @property
+    def programs(self) -> Mapping[str, str]:
+        """The section of each program that is loaded, which says where it is attached."""
+        return {name: section for name, (section, _) in self._loaded.sections.items()}
+
+    @property
+    def idle(self) -> tuple[str, ...]:
+        """Programs that nothing fires and no other program calls: their sections do not say where."""
+        return tuple(self._loaded.idle)
+
+    @property
+    def destructive(self) -> bool:
+        """Whether it does more to the system than look at it."""
+        return bool(self._loaded.reason)
+
+    def disassemble(self) -> str:
+        """The eBPF of each program."""
+        from sonde.library.disassembly import machine_code
+
+        return machine_code(self._loaded.spec, {})
+
+    def verify(self, engine: str = KERNEL) -> tuple[Verdict, ...]:
+        """What sonde's own verifier says of each program, by the rules of that engine."""
+        from sonde.library.verdicts import verdicts
+
+        return verdicts(self._loaded.spec, engine)
+
+    def run(
+        self, command: str | Sequence[str] | None = None, pids: Sequence[int] = (), *, duration: float | None = None,
+        output: Any = "text", maps: bool = True,
+    ) -> Run:  # fmt: skip
+        """Trace with it: `command` is started, and ends the run with its end, as processes `pids` do. What programs
+        print, and their records, go to the file or descriptor `output`, or come as `Text` events; with `maps` what is
+        in their maps at the end, too."""
+        words, into = command_of(command), output_of(output)
+        if into is None:
+            raise TypeError("the records of an object are shown as text: output is a file, a descriptor or 'text'")
+
+        def trace(stop: Stop, put: Put, _publish: Publish) -> Ended:
+            options = option_table(self._options)
+            _require_kernel(options)
+            commands = () if words is None else (words,)
+            with holding(KERNEL, commands, pids, options, lambda text: put([Message(text)])) as held:
+                loaded = load_words(self.path, self._words, held.target or None)
+                return _run(loaded, held, options, into, put, stop, maps)
+
+        return Run(duration, trace)
+
+    def __repr__(self) -> str:
+        return f"ObjectScript({self.path!r}, {len(self.programs)} programs)"
+
+
+def _run(
+    loaded: LoadedObject, held: Held, options: OptionTable, output: int, put: Put, stop: Stop, maps: bool
+) -> Ended:
+    take = (lambda data: put([Text(data)])) if output == TEXT else None
+
+    def tell(text: str) -> None:
+        put([Message(text)])
+
+    if len(loaded.idle) == len(loaded.sections):
+        raise Error(f"none of its programs says where it is attached: {', '.join(loaded.idle)}", "give `attach`")
+    return run_here(loaded, held, options, output, tell, shows_maps=maps, asked=stop, take=take)
+
+
+def _require_kernel(options: OptionTable) -> None:
+    if engine_for("auto", options) == EMBEDDED:
+        raise NotPermittedError("objects need the kernel: the embedded engine runs programs of D")
+
+
+def load_object(
+    path: str, *, options: Mapping[str, OptionValue] | None = None, variables: Mapping[str, object] | None = None,
+    maps: Mapping[str, int] | None = None, programs: Mapping[str, bool] | None = None,
+    attach: Mapping[str, str | Sequence[str]] | None = None, records: Mapping[str, str] | None = None,
+) -> ObjectScript:  # fmt: skip
+    """A BPF object that clang or gcc has made. `variables` are values of its constants, `maps` numbers of elements,
+    `programs` whether those whose names fit a pattern are loaded, `attach` where a program is attached in place of what
+    its section says, `records` the structures that rings have. Raises ScriptError."""
+    places = ((name, [place] if isinstance(place, str) else place) for name, place in (attach or {}).items())
+    words = Words(
+        _pairs(variables or {}),
+        _pairs(maps or {}),
+        [f"{name}={'on' if wanted else 'off'}" for name, wanted in (programs or {}).items()],
+        [f"{name}={each}" for name, several in places for each in several],
+        _pairs(records or {}),
+    )
+    return ObjectScript(path, words, option_texts(options))
+
+
+def _pairs(values: Mapping[str, object]) -> list[str]:
+    return [f"{name}={int(value) if isinstance(value, bool) else value}" for name, value in values.items()]
