@@ -62,6 +62,8 @@ if TYPE_CHECKING:
     from sonde.library.script import Script as Script
     from sonde.library.script import compile as compile
     from sonde.library.shortest import trace as trace
+    from sonde.library.showing import Shown as Shown
+    from sonde.library.showing import show as show
     from sonde.library.structures import Structure as Structure
     from sonde.library.structures import structures as structures
     from sonde.library.values import CapturedPacket as CapturedPacket
@@ -90,6 +92,7 @@ _NAMES = {
     "loading": ("load",),
     "script": ("Script", "compile"),
     "shortest": ("trace",),
+    "showing": ("Shown", "show"),
     "structures": ("Structure", "structures"),
     "values": ("CapturedPacket",),
     "variables": ("Point", "Variable", "points", "variables"),

@@ -27,6 +27,7 @@ from sonde.cli.messages import FatalError, Messages
 from sonde.cli.raw import show_file
 from sonde.consume.raw import MAGIC, RawBlocks, RawFile, Recorder
 from sonde.consume.runs import spans
+from sonde.library.errors import Error
 from sonde.model.spec import TracingSpec
 
 SONDE = str(Path(sys.executable).parent / "sonde")
@@ -142,8 +143,8 @@ def show(path, out, *words):
     begin = time.process_time()
     try:
         status, message = show_file(["-o", str(out), *words, str(path)], Messages("sonde")), ""
-    except FatalError as error:
-        status, message = error.status, error.text
+    except (FatalError, Error) as error:
+        status, message = getattr(error, "status", 1), error.text
     assert time.process_time() - begin < SECONDS
     return status, message
 

@@ -5,8 +5,9 @@ import stat
 
 import pytest
 
-from sonde.cli.messages import FatalError, Messages
+from sonde.cli.messages import Messages
 from sonde.cli.read import read_file
+from sonde.library.errors import ScriptError
 from sonde.private_files import create, empty, is_trusted
 
 IS_ROOT = os.geteuid() == 0
@@ -104,12 +105,12 @@ def test_read_without_a_file_refuses_one_that_anybody_may_have_written(tmp_path,
     path = tmp_path / "perf.data"
     path.write_bytes(b"nothing")
     path.chmod(0o666)
-    with pytest.raises(FatalError, match="neither yours nor root's") as refused:
+    with pytest.raises(ScriptError, match="neither yours nor root's") as refused:
         read_file([], Messages("sonde"))
-    assert "sonde read ./perf.data" in refused.value.hint
+    assert "sonde read ./perf.data" in refused.value.remedy
     # Named, or made private, it is read: here it is no such file.
-    with pytest.raises(FatalError, match="no perf"):
+    with pytest.raises(ScriptError, match="no perf"):
         read_file(["./perf.data"], Messages("sonde"))
     path.chmod(0o600)
-    with pytest.raises(FatalError, match="no perf"):
+    with pytest.raises(ScriptError, match="no perf"):
         read_file([], Messages("sonde"))

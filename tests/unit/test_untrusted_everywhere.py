@@ -12,7 +12,7 @@ ROOT = Path(sonde.__file__).parent
 
 JUSTIFIED = {
     "bpf.btf.Btf.open": "maps a file of sysfs, which the kernel alone writes",
-    "cli.showing.bounded_memory": "a short text of /proc",
+    "library.memory_bounds.bounded_memory": "a short text of /proc",
     "frontends.d.programs.preprocess.preprocess": "memory of its own",
     "runtime.maps.base.allocate": "memory of its own",
     "runtime.maps.ring_buffer.RingBuffer.__init__": "memory of its own",

@@ -1,47 +1,60 @@
-"""What `raw` and `read` share: bounds, and what is said of a recording behind its text."""
+"""What `raw` and `read` share: the recording's file and what becomes of it, and what is said behind its text."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
-
-from sonde.cli.acting import tell
-from sonde.cli.messages import FatalError, Messages
-from sonde.report.commands import Act
-from sonde.typed import TYPE_CHECKING, BinaryIO
+from sonde.cli.arguments import Arguments
+from sonde.cli.messages import FatalError, Messages, UsageError
+from sonde.library import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from sonde.consume.replaying import Replayed
-
-_LEAST, _TIMES = 512 << 20, 4
-"""How much memory may be taken to show a recording: so many bytes, or so many for each byte that the file has on its
-disk. A hole in a file takes no room there."""
+    from sonde.library.showing import How, Shown
 
 
-@contextmanager
-def bounded_memory(file: BinaryIO) -> Iterator[None]:
-    """What takes more than a recording of this size may take raises MemoryError meanwhile."""
-    import resource  # an import that most runs do without
+def require_recording(arguments: Arguments, command: str, files: tuple[int, ...], verb: str, why: str) -> None:
+    """Refuse what no recording takes. `files`: how many of them may be named; `why` there are no pictures, and by which
+    `verb` commands make them instead. Raises UsageError and FatalError."""
+    if arguments.choices:
+        from sonde.cli.object_choices import refuse_choices  # an import that most runs do without
 
-    with open("/proc/self/statm", "rb") as statm:
-        taken = int(statm.read().split()[5]) * resource.getpagesize()
-    most = taken + max(_LEAST, _TIMES * 512 * os.fstat(file.fileno()).st_blocks)
-    soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
-    limits = [each for each in (soft, hard, most) if each != resource.RLIM_INFINITY]
-    resource.setrlimit(resource.RLIMIT_DATA, (min(limits), hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
+        refuse_choices(arguments)
+    if len(arguments.operands) not in files or arguments.programs or arguments.commands or arguments.pids:
+        raise UsageError(f"{command} takes one file and the options -q, -F, -o, -x and --act -w")
+    if arguments.pictures or arguments.flame_diff:
+        text = f"{command} makes no pictures: {why}"
+        raise FatalError(text, hint=f"give --flame, --heatmap and the like to the command that {verb}")
 
 
-def conclude(path: str, replayed: Replayed, cut: str, act: Act, messages: Messages) -> None:
-    """Say what became of the recording. `cut`: where it ends too early, which no session that is killed can help.
-    Raises FatalError where it is damaged."""
-    tell(act, path, messages)
-    records = "1 record" if replayed.records == 1 else f"{replayed.records} records"
-    if replayed.damage:
-        raise FatalError(f"{path}: {replayed.damage}; before that {records} could be shown")
-    if cut:
-        messages.error(f"{path}: {cut}; what stands before that was shown ({records})")
+def how_to_show(arguments: Arguments, messages: Messages) -> How:
+    """As the command line says. system(), freopen() and ftruncate() are shown unless they are asked for, twice. Raises
+    FatalError."""
+    # What a command line that makes no sense does without.
+    from sonde.cli.settings import option_table
+    from sonde.library.outputs import is_capture
+    from sonde.library.showing import How
+
+    options = option_table(arguments)
+    performs = "act" in arguments.flags
+    if performs and not options.on("destructive"):
+        text = "could not show the recording: Destructive actions not allowed"
+        raise FatalError(text, hint="--act performs what its program did, as you: give -w, too, if you trust the file")
+    captures = arguments.output if is_capture(arguments.output) else None
+    output = arguments.output if captures is None else None
+    return How(options, output, captures, performs, messages.program, is_bounded=True)
+
+
+def conclude(path: str, shown: Shown, messages: Messages) -> int:
+    """Say what became of the recording; returns exit()'s argument. Raises FatalError where the file is damaged, and the
+    library's Error where packets could not be written."""
+    if shown.lost:
+        messages.error(f"{path}: {shown.lost} records were lost when it was recorded")
+    if shown.withheld:
+        actions = "an action was" if shown.withheld == 1 else f"{shown.withheld} actions were"
+        messages.aside(f"{path}: {actions} shown as a line with # and not performed; --act -w performs them")
+    records = "1 record" if shown.records == 1 else f"{shown.records} records"
+    if shown.damage:
+        raise FatalError(f"{path}: {shown.damage}; before that {records} could be shown")
+    if shown.cut:
+        messages.error(f"{path}: {shown.cut}; what stands before that was shown ({records})")
+    if shown.unwritten is not None:
+        raise shown.unwritten
+    return shown.exit_status
