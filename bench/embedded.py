@@ -135,7 +135,7 @@ def verifying() -> Table:
 
 MEASURE_VERIFIER = """
 import sys, time
-from sonde.cli import verify as command
+from sonde.library import verdicts as proofs
 from sonde.cli.main import main
 taken = 0
 def timed(verify):
@@ -147,7 +147,7 @@ def timed(verify):
         finally:
             taken += time.perf_counter() - begin
     return measured
-command.verify, command.verify_here = timed(command.verify), timed(command.verify_here)
+proofs.verify, proofs.verify_here = timed(proofs.verify), timed(proofs.verify_here)
 sys.argv = sys.argv[1:]
 try:
     main()

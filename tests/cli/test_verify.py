@@ -5,8 +5,8 @@ from running import run
 from sonde.bpf import programs
 from sonde.bpf.assembler import assemble
 from sonde.bpf.instructions import encode
-from sonde.cli.verify import listing
 from sonde.model.spec import ProgramSpec
+from sonde.runtime.verifier.listing import listing
 from sonde.runtime.verifier.merging import Merged
 from sonde.runtime.verifier.verify import verify
 

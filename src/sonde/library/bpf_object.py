@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 from sonde.bpf.helpers import POISON
 from sonde.engines.kernel.engine import KernelEngine
@@ -72,18 +73,34 @@ class LoadedObject(NamedTuple):
 def load_words(path: str, words: Words, target: int | None = None) -> LoadedObject:
     """Read an object, with what the values of -D, --map, --program, --attach and --record choose of it; `target` is the
     process that $target stands for. Raises ScriptError."""
-    try:
-        data = read_regular(path, LARGEST)
-    except OSError as error:
-        raise ScriptError(f"failed to open {path}: {error.strerror}") from None
-    try:
-        object_ = read_object(data)
+    with _errors(path):
+        object_ = read_object(_content(path))
         chosen = given_choices(words, target)
         made = loadable(object_, RunningKernel(), chosen)
         types, shown, remark = display(object_, made.definitions, chosen.records)
+    return LoadedObject(path, made, types, {name: MapTypes(*each) for name, each in shown.items()}, remark)
+
+
+def spec_of(path: str, words: Words) -> TracingSpec:
+    """An object's programs as they would be loaded into this kernel. Raises ScriptError."""
+    with _errors(path):
+        chosen = given_choices(words, None)
+        return loadable(read_object(_content(path)), RunningKernel(), chosen).spec
+
+
+def _content(path: str) -> bytes:
+    try:
+        return read_regular(path, LARGEST)
+    except OSError as error:
+        raise ScriptError(f"failed to open {path}: {error.strerror}") from None
+
+
+@contextmanager
+def _errors(path: str) -> Iterator[None]:
+    try:
+        yield
     except ObjectError as error:
         raise ScriptError(f"{path} cannot be loaded: {error.text}", error.hint) from None
-    return LoadedObject(path, made, types, {name: MapTypes(*each) for name, each in shown.items()}, remark)
 
 
 def require_allowed(loaded: LoadedObject, options: OptionTable) -> None:

@@ -67,11 +67,12 @@ class Script:
         text = next((text for kind, text in self.source.programs if kind == "text"), "")
         return machine_code(self.spec, {None: text.split("\n")})
 
-    def verify(self) -> tuple[Verdict, ...]:
-        """What sonde's own verifier says of each program; the kernel's is asked when it is run."""
+    def verify(self, listing: bool = False) -> tuple[Verdict, ...]:
+        """What sonde's own verifier says of each program; the kernel's is asked when it is run. With `listing` each
+        verdict has the program's instructions and what is known before each."""
         from sonde.library.verdicts import verdicts
 
-        return verdicts(self.spec, self.engine)
+        return verdicts(self.spec, self.engine, listing)
 
     def save(self, path: str) -> None:
         """Write a spec file, which `sonde.load` and `sonde --spec` take, here or on another machine. Raises
