@@ -50,6 +50,8 @@ if TYPE_CHECKING:
     from sonde.library.object_script import load_object as load_object
     from sonde.library.objects import Object as Object
     from sonde.library.outputs import Files as Files
+    from sonde.library.provider_files import provider_header as provider_header
+    from sonde.library.provider_files import provider_object as provider_object
     from sonde.library.recordings import Recording as Recording
     from sonde.library.recordings import read as read
     from sonde.library.run import Run as Run
@@ -86,6 +88,7 @@ _NAMES = {
     "object_script": ("ObjectScript", "load_object"),
     "objects": ("Object",),
     "outputs": ("Files",),
+    "provider_files": ("provider_header", "provider_object"),
     "recordings": ("Recording", "read"),
     "run": ("Run",),
     "scalars": ("Average", "Count", "Deviation", "Maximum", "Minimum", "Sum"),

@@ -5,10 +5,11 @@ import struct
 import pytest
 from catalog import FakeCatalog
 
-from sonde.cli.ctf import CtfWriter, write_types
-from sonde.cli.messages import FatalError
 from sonde.frontends.d.check.checker import Checker
+from sonde.frontends.d.ctf import CtfWriter
 from sonde.frontends.d.source import Source
+from sonde.library.errors import Error
+from sonde.library.type_files import write_types
 from sonde.model.options import OptionTable
 from sonde.model.types import CHAR, Array, Pointer, Qualified
 
@@ -132,5 +133,5 @@ def test_a_pointer_is_no_array_and_a_qualifier_stays():
 def test_a_file_that_cannot_be_written(tmp_path):
     options = OptionTable()
     options.set("ctypes", str(tmp_path / "missing" / "types"))
-    with pytest.raises(FatalError, match="No such file"):
+    with pytest.raises(Error, match="No such file"):
         write_types(options, checked(PROGRAM))

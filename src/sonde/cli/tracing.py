@@ -67,10 +67,9 @@ def _announce(made: Compiled, arguments: Arguments, options: OptionTable, messag
         if is_announced:
             messages.error(f"{title} matched {count} probe{'' if count == 1 else 's'}")
         if "verbose" in arguments.flags:
-            from sonde.cli.stability import report
+            from sonde.library.stability import stability
 
-            programs = made.checked.own
-            show(report(programs.given[number], programs.checker, made.registry, "compile_only" in arguments.flags))
+            show(stability(made, number, "compile_only" in arguments.flags))
     for remark in made.registry.remarks() if is_announced else ():
         messages.error(remark)
 
@@ -87,7 +86,7 @@ def _tell_ways(made: Compiled, messages: Messages) -> None:
 def _write_types(options: OptionTable, made: Compiled) -> None:
     """The files of -xctypes and -xdtypes."""
     if options.is_set("ctypes") or options.is_set("dtypes"):
-        from sonde.cli.ctf import write_types
+        from sonde.library.type_files import write_types
 
         write_types(options, made.checked.own.checker)
 

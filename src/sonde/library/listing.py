@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sonde.library.errors import Error, as_errors
+from sonde.model.errors import DError
 from sonde.model.kinds import spell
 from sonde.model.probe import Probe
 from sonde.session.engines import EMBEDDED, KERNEL
@@ -55,7 +56,14 @@ def probes(
 
 def described(word: str, registry: Registry) -> Sequence[Probe]:
     """The probes whose names are, from the provider on, what stands between colons; what is left out is anything. A
-    word without a colon is any of the four names."""
+    word without a colon is any of the four names. Raises Error where a provider refuses the description."""
+    try:
+        return _matching(word, registry)
+    except DError as error:
+        raise Error(f"failed to match {word}: {error.text}", error.hint) from None
+
+
+def _matching(word: str, registry: Registry) -> Sequence[Probe]:
     if not word:
         return registry.match("", "", "", "")
     fields = word.split(":")

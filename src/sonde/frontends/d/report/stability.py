@@ -18,10 +18,10 @@ from sonde.frontends.d.parser import Parser
 from sonde.frontends.d.programs.compiling import Given
 from sonde.frontends.d.source import Macros
 from sonde.frontends.d.syntax import Identifier, ProbeClause, ProbeSpec, ScopedVariable
+from sonde.model.catalog import Catalog
 from sonde.model.kinds import spell
 from sonde.model.probe import Probe
 from sonde.model.walk import below
-from sonde.session.registry import Registry
 from sonde.visible import single_line
 
 _STABLE = Attributes(STABILITIES.index("Stable"), STABILITIES.index("Stable"), CLASSES.index("Common"))
@@ -31,27 +31,27 @@ _OF_PROBE = {"probeprov": 0, "probemod": 1, "probefunc": 2, "probename": 3, "arg
 """Variables that are as stable as their provider says, by the place in its Stability."""
 
 
-def report(given: Given, checker: Checker, registry: Registry, with_arguments: bool) -> str:
+def report(given: Given, checker: Checker, catalog: Catalog, with_arguments: bool) -> str:
     """The least stable of a program's probe descriptions and of its statements; with arguments also each description's
     own attributes and the types of its probe's `args[]`."""
     # It has been parsed and checked already, with its arguments; names alone matter here.
     items = Parser(given.source, Macros(defaultargs=True), checker.is_type_name).items()
     written = [item for item in items if isinstance(item, ProbeClause)]
-    specs = [_fields(spec, registry) for item in written for spec in item.specs]
-    matched = {fields: registry.match(*fields) for fields in specs}
+    specs = [_fields(spec, catalog) for item in written for spec in item.specs]
+    matched = {fields: catalog.match(*fields) for fields in specs}
     descriptions = _least([description_attributes(fields, len(matched[fields])) for fields in specs])
-    statements = _least([found for item in written for found in _of_statements(item, checker, registry)])
+    statements = _least([found for item in written for found in _of_statements(item, checker, catalog)])
     return (
         f"\nStability attributes for {given.title.replace(chr(39), '')}:\n"
         f"{_block('Minimum Probe Description Attributes', descriptions)}"
         f"{_block('Minimum Statement Attributes', statements)}"
-        f"{''.join(_descriptions(specs, matched, registry)) if with_arguments else chr(10)}"
+        f"{''.join(_descriptions(specs, matched, catalog)) if with_arguments else chr(10)}"
     )
 
 
-def _of_statements(item: ProbeClause, checker: Checker, registry: Registry) -> Iterator[Attributes]:
+def _of_statements(item: ProbeClause, checker: Checker, catalog: Catalog) -> Iterator[Attributes]:
     """Of what a clause names: its own declarations, the kernel's data, and what its probe's provider has."""
-    providers = [provider_stability(_fields(spec, registry)[0]) for spec in item.specs]
+    providers = [provider_stability(_fields(spec, catalog)[0]) for spec in item.specs]
     for node in below(item):
         if not isinstance(node, (Identifier, ScopedVariable)):
             continue
@@ -65,15 +65,15 @@ def _of_statements(item: ProbeClause, checker: Checker, registry: Registry) -> I
             yield from (each[_OF_PROBE[node.name]] for each in providers)
 
 
-def _fields(spec: ProbeSpec, registry: Registry) -> tuple[str, str, str, str]:
-    probe = None if spec.identifier is None else registry.by_id(spec.identifier)
+def _fields(spec: ProbeSpec, catalog: Catalog) -> tuple[str, str, str, str]:
+    probe = None if spec.identifier is None else catalog.by_id(spec.identifier)
     return spec.fields if probe is None else (probe.provider, probe.module, probe.function, probe.name)
 
 
 def _descriptions(
     specs: Sequence[tuple[str, str, str, str]],
     matched: Mapping[tuple[str, str, str, str], Sequence[Probe]],
-    registry: Registry,
+    catalog: Catalog,
 ) -> Iterator[str]:
     """A block for each description, as far as DTrace goes: it stops at the first whose probes may differ."""
     for fields in specs:
@@ -81,22 +81,22 @@ def _descriptions(
         if not matched[fields] or (len(matched[fields]) > 1 and is_ambiguous(fields)):
             return
         first = matched[fields][0]
-        yield _probe_block(description_attributes(fields), provider_stability(fields[0]).arguments, first, registry)
+        yield _probe_block(description_attributes(fields), provider_stability(fields[0]).arguments, first, catalog)
 
 
-def arguments_report(probe: Probe, registry: Registry, is_named: bool = False) -> str:
+def arguments_report(probe: Probe, catalog: Catalog, is_named: bool = False) -> str:
     """The block that follows a probe in a verbose listing; dtrace's has no names of arguments."""
     fields = (probe.provider, probe.module, probe.function, probe.name)
     own, arguments = description_attributes(fields), provider_stability(probe.provider).arguments
-    return _probe_block(own, arguments, probe, registry, is_named)
+    return _probe_block(own, arguments, probe, catalog, is_named)
 
 
 def _probe_block(
-    own: Attributes, of_arguments: Attributes, probe: Probe, registry: Registry, is_named: bool = False
+    own: Attributes, of_arguments: Attributes, probe: Probe, catalog: Catalog, is_named: bool = False
 ) -> str:
-    arguments = registry.arguments(probe)
+    arguments = catalog.arguments(probe)
     if arguments:
-        names = (registry.argument_names(probe) if is_named else None) or ("",) * len(arguments)
+        names = (catalog.argument_names(probe) if is_named else None) or ("",) * len(arguments)
         shown = [
             f"{spell(each.shown)}{f'  args->{name}' * bool(name)}" for each, name in zip(arguments, names, strict=False)
         ]

@@ -5,13 +5,9 @@ A file is a header, then types one behind the other, numbered from 1, then the s
 
 from __future__ import annotations
 
-import os
 import struct
 from collections.abc import Iterable
 
-from sonde.cli.messages import FatalError
-from sonde.frontends.d.check.checker import Checker
-from sonde.model.options import OptionTable
 from sonde.model.types import (
     BASE_TYPES,
     BUILTIN_TYPEDEFS,
@@ -31,7 +27,6 @@ from sonde.model.types import (
     Typedef,
     size_of,
 )
-from sonde.private_files import create_named
 
 _MAGIC, _VERSION = 0xDFF2, 4
 _HEADER_WORDS = 12
@@ -161,18 +156,9 @@ def _signed(value: int) -> int:
     return (value & 0xFFFFFFFF) - (1 << 32) * (value >> 31 & 1)
 
 
-def write_types(options: OptionTable, checker: Checker) -> None:
-    """Write the files that the options ask for: C's own types, and with them those of D programs and libraries."""
-    builtin = (*BASE_TYPES, *BUILTIN_TYPEDEFS.values())
-    declared: Iterable[Type] = (*builtin, *checker.declared_types())
-    for option, kinds in (("ctypes", builtin), ("dtypes", declared)):
-        if not options.is_set(option):
-            continue
-        writer = CtfWriter(options.number("strsize"))
-        for kind in kinds:
-            writer.add(kind)
-        try:
-            with open(create_named(options.text(option), os.O_TRUNC), "wb") as file:
-                file.write(writer.file())
-        except OSError as error:
-            raise FatalError(f"failed to write {option} to '{options.text(option)}': {error.strerror}") from None
+def ctf(declared: Iterable[Type], strsize: int) -> bytes:
+    """A file with C's own types and those that are declared; a string has `strsize` characters."""
+    writer = CtfWriter(strsize)
+    for kind in (*BASE_TYPES, *BUILTIN_TYPEDEFS.values(), *declared):
+        writer.add(kind)
+    return writer.file()

@@ -1,0 +1,22 @@
+"""The probe descriptions of programs that have been checked, in their order: for lists of the probes they match."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from sonde.frontends.d.parser import Parser
+from sonde.frontends.d.programs.compiling import Compiled, macros
+from sonde.frontends.d.syntax import ProbeClause, ProbeSpec
+from sonde.model.options import OptionTable
+
+
+def descriptions(
+    compiled: Compiled, options: OptionTable, arguments: Sequence[str], target: int | None
+) -> Iterator[ProbeSpec]:
+    """Those of all programs. `arguments` are $1, $2 ..., `target` the process that $target means."""
+    variables = macros(arguments, 0, options)._replace(target=target)
+    for given in compiled.given:
+        own = variables._replace(arguments=(given.name, *variables.arguments[1:]))
+        for item in Parser(given.source, own, compiled.checker.is_type_name).items():
+            if isinstance(item, ProbeClause):
+                yield from item.specs

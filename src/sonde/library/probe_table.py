@@ -1,0 +1,73 @@
+"""The probes that an engine offers, looked up for lists: by words, or by the descriptions of programs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from sonde.library.checking import checked
+from sonde.library.errors import as_errors
+from sonde.library.listing import described
+from sonde.model.options import OptionTable
+from sonde.model.probe import Probe as Probe
+from sonde.session.engines import choose_listed
+from sonde.session.kernels import registry_of
+from sonde.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sonde.frontends.d.syntax import ProbeSpec
+
+NAMES = 4
+"""Of a probe: provider, module, function and name."""
+
+
+def listed_engine(options: OptionTable, tell: Callable[[str], None]) -> str:
+    """The engine whose probes are listed: the one that would trace; `tell` is told why it is not the kernel. Raises
+    Error."""
+    with as_errors():
+        return choose_listed(options, tell)
+
+
+class ProbeTable:
+    """The probes of an engine on this kernel, or on one whose BTF is `target`. What takes time to read is read when
+    something of it is asked for."""
+
+    def __init__(self, engine: str, target: str | None = None, is_portable: bool = False) -> None:
+        """`is_portable`: without probes that not all kernels have. Raises Error."""
+        with as_errors():
+            self._registry = registry_of(engine, target, is_portable)
+
+    def all(self) -> Sequence[Probe]:
+        """Those that can be counted, by number."""
+        return self._registry.match("", "", "", "")
+
+    def described(self, word: str) -> Sequence[Probe]:
+        """As `sonde.probes` has it. Raises Error where a provider refuses the description."""
+        return described(word, self._registry)
+
+    def mismatch(self, fields: Sequence[str]) -> str:
+        """What is wrong with a description, from its provider on, that matches no probe; "" if nothing can be said."""
+        return self._registry.mismatch(*fields, *("" for _ in range(NAMES - len(fields))))
+
+    def of_programs(
+        self, programs: Sequence[tuple[str, str]], options: OptionTable, arguments: Sequence[str], target: int,
+        name: str,
+    ) -> Iterator[tuple[str, Sequence[Probe]]]:  # fmt: skip
+        """Each probe description of programs in D (`languages.ProgramText`), and the probes that it matches, of which
+        there may be none. Raises CompileError."""
+        # Lists of what words describe do without.
+        from sonde.frontends.d.programs.descriptions import descriptions
+
+        found = checked("d", programs, options, self._registry, arguments, target, name)
+        return map(self._matched, descriptions(found.own, options, arguments, target))
+
+    def _matched(self, spec: ProbeSpec) -> tuple[str, Sequence[Probe]]:
+        if spec.identifier is None:
+            return ":".join(spec.fields), self._registry.match(*spec.fields)
+        probe = self._registry.by_id(spec.identifier)
+        return f":::{spec.identifier}", (probe,) if probe is not None else ()
+
+    def arguments_report(self, probe: Probe, is_named: bool) -> str:
+        """The block that follows a probe in a verbose listing; names of arguments are not in dtrace's."""
+        from sonde.frontends.d.report.stability import arguments_report  # of verbose lists alone
+
+        return arguments_report(probe, self._registry, is_named)
