@@ -17,8 +17,8 @@ import sys
 
 from damage import damaged
 
-from sonde.cli.messages import FatalError
 from sonde.cli.vars import show_variables
+from sonde.library.errors import Error
 from sonde.model.errors import DError
 from sonde.model.probe import Probe, Uprobe
 from sonde.providers.source_lines import addresses, source_line
@@ -73,7 +73,7 @@ def outcome(path, place, is_probe):
                 show_variables(["--struct", path, place] if len(place) % 2 else [path, place])
     except (DError, ElfError, OSError) as error:
         return "" if is_probe else f"{type(error).__name__}: {error}"
-    except FatalError as error:
+    except Error as error:
         return "a message of more than one line" if "\n" in error.text.strip() else ""
     except Hang:
         return f"more than {SECONDS} s"

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sonde.cli.messages import FatalError, UsageError
+from sonde.cli.messages import UsageError
 from sonde.cli.output import show
+from sonde.library import TYPE_CHECKING, visible
 from sonde.library.errors import Error
 from sonde.library.variables import ELSEWHERE, IN_PARTS, NOT_HERE, Point, Variable, line_of, points
-from sonde.typed import TYPE_CHECKING
-from sonde.visible import visible
 
 if TYPE_CHECKING:
     from sonde.library.structures import Structure
@@ -22,7 +21,7 @@ _LONGEST = 60
 
 
 def show_variables(words: Sequence[str]) -> int:
-    """List the variables; with --struct the C structure they are fetched into. Returns 0. Raises FatalError."""
+    """List the variables; with --struct the C structure they are fetched into. Returns 0."""
     operands = [each for each in words if each != "--struct"]
     structure_wanted = "--struct" in words
     if len(operands) < 2 or any(each.startswith("-") for each in operands):
@@ -32,10 +31,7 @@ def show_variables(words: Sequence[str]) -> int:
         raise UsageError(_USAGE)
     if not variables and path != _KERNEL:
         _require_place(place)
-    try:
-        show(_told(path, place, variables, structure_wanted))
-    except Error as error:
-        raise FatalError(error.text, hint=error.remedy) from None
+    show(_told(path, place, variables, structure_wanted))
     return 0
 
 
