@@ -2,10 +2,10 @@
 
 import errno
 
+from sonde.arch.x86_64.pages import PAGE
 from sonde.formats.perf_ring import PerfRingReader
 from sonde.runtime.perf.attributes import Attributes
 from sonde.runtime.perf.events import PerfEvent
-from sonde.runtime.perf.ring import PAGE
 from sonde.runtime.perf.sample import Sample
 
 

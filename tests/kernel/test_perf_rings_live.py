@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from kernel_perf import DATA_SIZE, OUTPUT, output_from, pattern
 
+from sonde.arch.x86_64.pages import PAGE
 from sonde.bpf import maps, programs
 from sonde.bpf.assembler import assemble
 from sonde.bpf.helpers import NUMBERS
@@ -29,7 +30,6 @@ from sonde.runtime.maps.creation import create
 from sonde.runtime.perf.attributes import Attributes
 from sonde.runtime.perf.events import PerfEvent
 from sonde.runtime.perf.packets import SkbPacket, XdpPacket
-from sonde.runtime.perf.ring import PAGE
 from sonde.runtime.programs.loaded import LoadedProgram
 
 EXAMPLES = int(os.environ.get("SONDE_PERF_EXAMPLES", "40"))

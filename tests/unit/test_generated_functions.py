@@ -58,7 +58,7 @@ JUSTIFIED = {
 }
 """Functions that have Python compile a text, and what the text is made of."""
 
-COMPILING = {"eval", "exec", "compile", "builtins.eval", "builtins.exec", "builtins.compile", "__import__",
+COMPILING = {"eval", "exec", "compile", "builtins.eval", "builtins.exec", "builtins.compile",
              "FunctionType", "types.FunctionType", "runpy.run_path", "runpy.run_module"}  # fmt: skip
 
 MAKING = {"code": 0, "function": 0}

@@ -18,7 +18,7 @@ FOLDERS = {"x86_64": "x86_64", "i686": "x86_64"}
 
 SUBJECTS = (
     "address_space", "call_registers", "classification", "compat_syscalls", "convention", "instruction_lengths",
-    "instructions", "languages", "object_files", "operands", "page_faults", "perf_registers", "registers",
+    "instructions", "languages", "object_files", "operands", "page_faults", "pages", "perf_registers", "registers",
     "rust_convention", "syscalls", "system_calls", "unwinding",
 )  # fmt: skip
 
@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from sonde.arch.x86_64 import object_files as object_files
     from sonde.arch.x86_64 import operands as operands
     from sonde.arch.x86_64 import page_faults as page_faults
+    from sonde.arch.x86_64 import pages as pages
     from sonde.arch.x86_64 import perf_registers as perf_registers
     from sonde.arch.x86_64 import registers as registers
     from sonde.arch.x86_64 import rust_convention as rust_convention

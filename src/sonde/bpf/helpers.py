@@ -5,6 +5,9 @@ The list is closed: since Linux 6.2 what is new is a kfunc.
 
 from __future__ import annotations
 
+MAX_ERRNO = 4095
+"""The largest error number (include/linux/err.h): from its negative on, what helpers and system calls return is one."""
+
 _NAMES = """
 unspec map_lookup_elem map_update_elem map_delete_elem probe_read ktime_get_ns trace_printk get_prandom_u32
 get_smp_processor_id skb_store_bytes l3_csum_replace l4_csum_replace tail_call clone_redirect get_current_pid_tgid

@@ -10,12 +10,12 @@ from collections.abc import Mapping, Sequence
 
 from sonde.captures.interfaces import Place
 from sonde.captures.values import RECORD, options_of
-from sonde.consume.events import RING_HEADER
 from sonde.formats import pcapng
-from sonde.model.spec import CaptureAction
+from sonde.formats.bpf_ring import RING_HEADER
+from sonde.model.spec import PROBE_AT, CaptureAction
 from sonde.typed import NamedTuple
 
-PROBE_WORD = (RING_HEADER + 4) // 4
+PROBE_WORD = (RING_HEADER + PROBE_AT) // 4
 """Where a record in a ring has its probe."""
 
 _WORDS, _FEW = 128, 16

@@ -8,10 +8,10 @@ from itertools import chain
 from sonde.captures.interfaces import Place
 from sonde.captures.values import RECORD, options_of
 from sonde.consume.decode import columns, compile_comprehension
-from sonde.consume.events import RING_HEADER
 from sonde.consume.generated import code, tuple_of
 from sonde.formats import pcapng
-from sonde.model.spec import CaptureAction, Field
+from sonde.formats.bpf_ring import RING_HEADER
+from sonde.model.spec import PROBE_AT, CaptureAction, Field
 from sonde.typed import Any, NamedTuple
 
 _MOST = 1 << 16
@@ -68,7 +68,7 @@ class Rows:
     def __init__(self, capture: CaptureAction, stride: int, places: Mapping[int, Place]) -> None:
         data = capture.data
         fields = (capture.time, capture.length, Field(data.offset, 4, "int"), Field(data.offset + 4, 4, "int"))
-        layout = columns(fields, (), RING_HEADER, stride, ((RING_HEADER + 4, code("probe")),))
+        layout = columns(fields, (), RING_HEADER, stride, ((RING_HEADER + PROBE_AT, code("probe")),))
         result = tuple_of((code("probe"), *(layout.expressions[field] for field in fields)))
         self._read: Callable[[memoryview], list[Any]] = compile_comprehension(result, layout, stride, {})
         self._stride = stride

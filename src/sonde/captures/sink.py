@@ -13,8 +13,9 @@ from sonde.captures.file import CaptureFile
 from sonde.captures.interfaces import PCAP, Interfaces, is_of_device
 from sonde.captures.rows import Rows
 from sonde.captures.values import capture_of, description, has_packet, options_of, shown_after, values_of
-from sonde.consume.events import RING_HEADER, Drop, Fault, Record, Table
+from sonde.consume.events import Drop, Fault, Record, Table
 from sonde.formats import pcapng
+from sonde.formats.bpf_ring import RING_HEADER
 from sonde.machine.devices import link_type
 from sonde.model.conversions import Conversion
 from sonde.model.spec import Action, CaptureAction, PacketAction, RecordLayout, TracingSpec

@@ -7,12 +7,13 @@ from collections.abc import Callable, Container, Iterable, Sequence
 
 from sonde.consume.counters import Counters
 from sonde.consume.decode import record_reader
-from sonde.consume.events import RING_HEADER, Fault, Record
+from sonde.consume.events import Fault, Record
 from sonde.consume.options import Options
 from sonde.consume.runs import spans
 from sonde.consume.sink import Sink
 from sonde.consume.speculations import Speculations
 from sonde.engines.base import Tracing
+from sonde.formats.bpf_ring import RING_HEADER
 from sonde.model.spec import (
     FAULT_CLAUSE,
     HEADER_SIZE,
@@ -36,6 +37,7 @@ from sonde.model.spec import (
     TracingSpec,
     TruncAction,
 )
+from sonde.model.units import SECOND
 from sonde.typed import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
@@ -144,7 +146,7 @@ class Consumer:
         """Look at the aggregations as often as the option aggrate says; 0 is each time one is printed."""
         now = time.monotonic()
         if self._options.aggrate and now >= self._refresh_due:
-            self._refresh_due = now + self._options.aggrate / 1e9
+            self._refresh_due = now + self._options.aggrate / SECOND
             self.refresh()
 
     def refresh(self) -> bool:

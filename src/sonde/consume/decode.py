@@ -10,9 +10,10 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Iterable, Sequence
 
-from sonde.consume.events import RING_HEADER, Value
+from sonde.consume.events import Value
 from sonde.consume.generated import Code, code, constant, function, tuple_of, variable
 from sonde.consume.stacks import stack_value, user_stack_value
+from sonde.formats.bpf_ring import RING_HEADER
 from sonde.model.spec import Field
 from sonde.typed import Any, NamedTuple
 

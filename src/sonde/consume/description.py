@@ -10,13 +10,14 @@ from sonde.model import spec as specification
 from sonde.model.plain import PlainError, from_plain, to_plain
 from sonde.model.probe import Internal, Probe
 from sonde.model.spec import SPECULATIONS, AggregationSpec, MapSpec, RecordLayout, TracingSpec, TypeSpec
+from sonde.model.units import GIB
 from sonde.typed import Any, NamedTuple
 
 VERSION = 2
 
 _MOST_RINGS = 1 << 16
 
-_HIGHEST = {"aggsortkeypos": 1 << 16, "aggsortpos": 1 << 16, "printsize": 1 << 30, "stackindent": 1 << 12,
+_HIGHEST = {"aggsortkeypos": 1 << 16, "aggsortpos": 1 << 16, "printsize": GIB, "stackindent": 1 << 12,
             "strsize": 16 << 20}  # fmt: skip
 """Of options that decide how much is shown; any number will do for the others."""
 

@@ -6,9 +6,6 @@ from sonde.model.probe import Probe
 from sonde.model.spec import AggregationSpec, RecordLayout
 from sonde.typed import NamedTuple, TypeAlias
 
-RING_HEADER = 8
-"""Bytes before each record in a ring: u32 length and flags, u32 page offset."""
-
 Value: TypeAlias = "int | bytes | tuple[int, int]"
 """A decoded field: an integer, the characters of a string or raw bytes, a stack as in `stacks`, (process, address) of a
 user symbol."""

@@ -21,11 +21,12 @@ from contextlib import suppress
 
 from sonde.consume.description import RawFileError, describe, describe_found, described, found_probes
 from sonde.consume.options import Options
-from sonde.consume.runs import record_size
 from sonde.engines.base import ProcessEvents, Ring, SiteOfFile, Tracing
+from sonde.formats.bpf_ring import record_size
 from sonde.model import spec as specification
 from sonde.model.probe import Probe
 from sonde.model.spec import TracingSpec
+from sonde.model.units import GIB
 from sonde.typed import TYPE_CHECKING, BinaryIO, Protocol, TypeAlias
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ _BLOCK = struct.Struct("<II")
 Block: TypeAlias = "tuple[int, bytes]"
 """Its kind and content."""
 _SIZE = struct.Struct("<I")
-_LARGEST = {_DESCRIPTION: 64 << 20, _RING: 256 << 20, _MAP: 1 << 30, _FOUND: 64 << 20}
+_LARGEST = {_DESCRIPTION: 64 << 20, _RING: 256 << 20, _MAP: GIB, _FOUND: 64 << 20}
 """Bytes of a block of each kind; what is read of a ring at once is divided where there is more."""
 _PORTION = 64 << 20
 

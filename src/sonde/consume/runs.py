@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sonde.consume.events import RING_HEADER
-from sonde.model.spec import HEADER_SIZE
+from sonde.formats.bpf_ring import DISCARD, RING_HEADER, record_size
+from sonde.model.spec import HEADER_SIZE, SPECULATION_AT
 from sonde.typed import TypeAlias
 
-BUSY = 1 << 31
-DISCARD = 1 << 30
-_LENGTH = DISCARD - 1
-
 _LAYOUT = RING_HEADER // 4
-_SPECULATION = _LAYOUT + 3
+_SPECULATION = _LAYOUT + SPECULATION_AT // 4
 _MOST_ZEROS = 1 << 18
 _LONGEST = 16384
 """Records handed over at once: bounds the memory of the text made of them."""
@@ -49,11 +45,6 @@ def spans(data: memoryview) -> Iterator[Span]:
         stop = position + count * step
         yield layout, speculation, position * 4, stop * 4, step * 4
         position = stop
-
-
-def record_size(word: int) -> int:
-    """The bytes of a record in a ring, whose header begins with that word, with the header and the padding."""
-    return (word & _LENGTH) + RING_HEADER + 7 & ~7
 
 
 def _behind_zeros(words: memoryview, position: int) -> int:

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 class Ring(Protocol):
     """One ring buffer, in the format of the kernel's BPF_MAP_TYPE_RINGBUF (kernel/bpf/ringbuf.c).
 
-    Records stand one behind the other, each behind an 8-byte header (u32 length with BUSY 1<<31 and DISCARD 1<<30, u32
-    page offset) and padded to 8 bytes.
+    Records stand one behind the other, as `formats/bpf_ring.py` says.
     """
 
     def read(self) -> memoryview:

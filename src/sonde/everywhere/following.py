@@ -11,6 +11,7 @@ from sonde.engines.base import ProcessEvents, Tracing
 from sonde.everywhere.naming import Learn, Naming
 from sonde.everywhere.table import SiteTable
 from sonde.model.spec import TracingSpec
+from sonde.model.units import SECOND
 from sonde.providers.static_files import StaticFile, StaticFiles
 from sonde.symbols.process_events import Mapped
 from sonde.typed import NamedTuple
@@ -74,7 +75,7 @@ class Everywhere:
             if isinstance(event, Mapped) and any(table.pid in (0, event.pid) for table in self._tables):
                 file = self._files.file(event.pid, event.mapping)
                 if file is not None and self._attach(file, event.pid):
-                    self._late.append(Late(event.mapping.path, (time.monotonic_ns() - event.time) / 1e9))
+                    self._late.append(Late(event.mapping.path, (time.monotonic_ns() - event.time) / SECOND))
 
     def summary(self) -> Summary:
         refused = *self._files.given_up.items(), *(each for table in self._tables for each in table.refused)

@@ -14,7 +14,7 @@ from sonde.typed import BinaryIO, NamedTuple
 _CHUNK = 1 << 20
 _MOST_BEFORE_DATA = 1 << 28
 _MOST_OF_FEATURE = 1 << 26
-_RECORD, _RECORD_SIZE = struct.Struct("=IHH"), struct.Struct("=6xH")
+_RECORD, _RECORD_SIZE = perf.HEADER, struct.Struct("=6xH")
 
 
 class DataRecord(NamedTuple):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import struct
+
 TYPE_SOFTWARE = 1
 SOFTWARE_CPU_CLOCK = 0
 SOFTWARE_DUMMY = 9
@@ -32,8 +34,13 @@ MISC_SWITCH_OUT = 1 << 13
 MISC_SWITCH_OUT_PREEMPT = 1 << 14
 """It could go on, but another one was given the CPU."""
 
-HEADER_SIZE = 8
+HEADER = struct.Struct("=IHH")
 """struct perf_event_header: u32 type, u16 misc, u16 size of the whole record."""
+
+HEADER_SIZE = HEADER.size
+
+CONTEXT_MAX = (1 << 64) - 4095
+"""PERF_CONTEXT_MAX: from it on, the words of a call chain are marks that say whose addresses follow."""
 
 MAX_RECORD = 0xFFF8
 """The largest multiple of 8 that the size of a header can hold."""

@@ -18,7 +18,7 @@ FIRST_OF_FILES = 64
 EVENT_NAME = 2
 """PERF_EVENT_UPDATE__NAME: the kind of EVENT_UPDATE that gives an event its name."""
 
-_HEADER = struct.Struct("=IHH")
+_HEADER = perf.HEADER
 _UPDATE = struct.Struct("=IHHQQ")
 MOST_OF_UPDATE = perf.MAX_RECORD - _UPDATE.size
 """Bytes of the content of an EVENT_UPDATE."""

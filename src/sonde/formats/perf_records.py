@@ -13,6 +13,7 @@ import struct
 from collections.abc import Iterator
 
 from sonde.formats import perf_events as perf
+from sonde.formats.bpf_ring import record_size
 from sonde.typed import NamedTuple, TypeAlias
 
 _LONGEST = 2048
@@ -134,7 +135,7 @@ def runs(data: memoryview, places: Places = TIMED) -> Iterator[Run]:
             count = count_alike(words[at : at + 2 * count * step : 2 * step], length)
             chunk = min(chunk * 4, _LONGEST) if count == limit else 8
         stop = position + count * step
-        yield Run(data[8 * position : 8 * stop], 8 * step, (8 + length + 7) & -8, places)
+        yield Run(data[8 * position : 8 * stop], 8 * step, record_size(length), places)
         position = stop
 
 

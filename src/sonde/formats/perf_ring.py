@@ -7,12 +7,10 @@ before the end of the data goes on at their beginning.
 
 from __future__ import annotations
 
-import struct
-
 from sonde.formats import perf_events as perf
 from sonde.typed import NamedTuple
 
-_HEADER = struct.Struct("=IHH")
+_HEADER = perf.HEADER
 
 
 class PerfRecord(NamedTuple):

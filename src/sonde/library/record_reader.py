@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from sonde.consume.decode import Columns, columns, compile_comprehension
-from sonde.consume.events import RING_HEADER
 from sonde.consume.generated import Code, code, constant, tuple_of
+from sonde.formats.bpf_ring import RING_HEADER
 from sonde.library.events import ProbeName, Record
 from sonde.library.values import Values
 from sonde.model.probe import Probe
 from sonde.model.spec import (
+    CPU_AT,
+    PROBE_AT,
     Action,
     CaptureAction,
     Field,
@@ -24,9 +26,6 @@ from sonde.model.spec import (
 from sonde.typed import Any
 
 ReadRecords = Callable[[memoryview], "list[Record]"]
-
-_PROBE, _CPU = 4, 8
-"""Offsets in a record's header (`spec.HEADER_SIZE`)."""
 
 
 class ProbeNames(dict[int, ProbeName]):
@@ -64,9 +63,8 @@ def record_reader(
     fields = [field for action in shown for field in fields_of(action)]
     if layout.time is not None:
         fields.append(layout.time)
-    found = columns(
-        fields, strings, RING_HEADER, stride, ((RING_HEADER + _PROBE, code("probe")), (RING_HEADER + _CPU, code("cpu")))
-    )
+    header = (RING_HEADER + PROBE_AT, code("probe")), (RING_HEADER + CPU_AT, code("cpu"))
+    found = columns(fields, strings, RING_HEADER, stride, header)
     time = found.expressions[layout.time] if layout.time is not None else constant(0)
     extra: dict[str, Any] = {"new": tuple.__new__, "Record": Record, "probes": names, **values.functions}
     called = iter(layout.names)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from sonde.model.units import DAY, GIB, HOUR, KIB, MIB, MICROSECOND, MILLISECOND, MINUTE, SECOND, TIB, whole_words
 from sonde.typed import NamedTuple
 
 Value = int | bool | str
@@ -48,19 +49,16 @@ _REGISTERS = 8
 
 _TRUE = ("yes", "enable", "enabled", "true", "on", "set")
 _FALSE = ("no", "disable", "disabled", "false", "off", "unset")
-_UNITS = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
+_UNITS = {"k": KIB, "m": MIB, "g": GIB, "t": TIB}
 _TIMES = {
-    "ns": 1, "nsec": 1, "us": 10**3, "usec": 10**3, "ms": 10**6, "msec": 10**6, "s": 10**9, "sec": 10**9,
-    "m": 60 * 10**9, "min": 60 * 10**9, "h": 3600 * 10**9, "hour": 3600 * 10**9, "d": 86400 * 10**9,
-    "day": 86400 * 10**9,
+    "ns": 1, "nsec": 1, "us": MICROSECOND, "usec": MICROSECOND, "ms": MILLISECOND, "msec": MILLISECOND,
+    "s": SECOND, "sec": SECOND, "m": MINUTE, "min": MINUTE, "h": HOUR, "hour": HOUR, "d": DAY, "day": DAY,
 }  # fmt: skip
-
-_K, _M, _MS, _S = 1 << 10, 1 << 20, 10**6, 10**9
 
 
 def _rounded(value: Value) -> Value:
     """In whole words."""
-    return (int(value) + 7) & ~7
+    return whole_words(int(value))
 
 
 def _enough(value: Value) -> Value:
@@ -121,7 +119,7 @@ class Option(NamedTuple):
 
 _ALL = (
     # Records and memory
-    Option("bufsize", SIZE, STARTING, CODE, 4 * _M,
+    Option("bufsize", SIZE, STARTING, CODE, 4 * MIB,
            "the ring; the next power of two. Of rings for packets up to 16m for each CPU"),
     Option("rings", TEXT, STARTING, CODE, "one",
            "`cpu`: a ring for each CPU. Records are then not in order between CPUs", choices=("cpu", "one")),
@@ -129,12 +127,12 @@ _ALL = (
            "[how records come](#ways-of-records): `ringbuf`, `perf`, or what the kernel has",
            choices=("ringbuf", "perf", "auto")),
     Option("strsize", SIZE, STARTING, CODE, 256, "most characters of a string", 2, 1 << 24),
-    Option("aggsize", SIZE, STARTING, CODE, 4 * _M, "memory of one aggregation with keys"),
-    Option("dynvarsize", SIZE, STARTING, CODE, _M, "memory of one associative array"),
+    Option("aggsize", SIZE, STARTING, CODE, 4 * MIB, "memory of one aggregation with keys"),
+    Option("dynvarsize", SIZE, STARTING, CODE, MIB, "memory of one associative array"),
     Option("scratchsize", SIZE, STARTING, CODE, 256,
            "[scratch memory](#scratch-memory) of each clause, rounded up to 8"),
     Option("nspec", COUNT, STARTING, CODE, 1, "speculations at a time", 0, 1024),
-    Option("specsize", SIZE, STARTING, CODE, 4 * _M, "most bytes of records in one speculation"),
+    Option("specsize", SIZE, STARTING, CODE, 4 * MIB, "most bytes of records in one speculation"),
     Option("pcapsize", SIZE, STARTING, CODE, 1514, "most bytes of a packet that `pcap()` records", 1, 65535),
     Option("maxloop", COUNT, STARTING, CODE, 1024,
            "most turns that all loops of a firing have together, see [there](#branches-and-loops)", 1, (1 << 23) - 1),
@@ -154,8 +152,8 @@ _ALL = (
            "`native`, `generic`: meet packets that arrive in XDP, in the driver or behind it",
            choices=("native", "generic")),
     Option("callchain", SWITCH, STARTING, CODE, False, "samples that are let through have their callers"),
-    Option("samplesize", SIZE, STARTING, ENGINE, _M,
-           "the ring of samples that are let through, on each CPU; the next power of two", 1, 1 << 30),
+    Option("samplesize", SIZE, STARTING, ENGINE, MIB,
+           "the ring of samples that are let through, on each CPU; the next power of two", 1, GIB),
     # The session
     Option("destructive", SWITCH, STARTING, COMMAND, False, "as `-w`", is_late=True, is_permission=True),
     Option("engine", TEXT, COMPILING, ENGINE, "auto", "`kernel`, `embedded` or `auto`, as `--engine`",
@@ -173,9 +171,9 @@ _ALL = (
            "how far `-c` lets the command run first: exec, preinit, postinit, main",
            choices=("exec", "preinit", "postinit", "main"), is_late=True),
     Option("switchrate", RATE, TRACING, CONSUMER, 0, "read the rings that often instead of at once"),
-    Option("statusrate", RATE, STARTING, CONSUMER, _S,
+    Option("statusrate", RATE, STARTING, CONSUMER, SECOND,
            "look for losses that often; if it is set, for `exit()`, too", is_late=True),
-    Option("heatrate", RATE, STARTING, COMMAND, 20 * _MS,
+    Option("heatrate", RATE, STARTING, COMMAND, 20 * MILLISECOND,
            "a [heat map](#heat-maps) has a column for so much time", is_late=True),
     # The output
     Option("quiet", SWITCH, TRACING, REPORT, False, "as `-q`"),
@@ -196,7 +194,7 @@ _ALL = (
            "UTF-8, else ` .:-=+*#@`. This and `agghist` are for single aggregations in the default layout, without "
            "stacks as keys"),
     Option("stackindent", COUNT, TRACING, REPORT, 14, "columns before a frame", 0, 1024),
-    Option("printsize", SIZE, TRACING, REPORT, 8 * _K, "most bytes of an object that `print()` shows", 1, 65536,
+    Option("printsize", SIZE, TRACING, REPORT, 8 * KIB, "most bytes of an object that `print()` shows", 1, 65536,
            keep=_rounded),
     Option("demangle", SWITCH, STARTING, REPORT, True,
            "names of C++ and Rust as in the source; `-xdemangle=no` shows the symbols themselves", is_late=True),
@@ -345,5 +343,5 @@ def _rate(text: str) -> int:
     if value < 0 or (unit and unit != "hz" and unit not in _TIMES):
         raise ValueError(BAD_VALUE)
     if unit == "hz":
-        return 10**9 // value if value else 0
+        return SECOND // value if value else 0
     return value * _TIMES.get(unit, 1)

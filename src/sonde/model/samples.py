@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from sonde.formats import perf_events as perf
+from sonde.model.known_options import default_number
 from sonde.typed import NamedTuple, Protocol, TypeAlias
 
 SAMPLE_TYPE = (
@@ -17,6 +18,9 @@ SAMPLE_TYPE = (
 )
 """What every sample has. Its time is that of CLOCK_MONOTONIC."""
 
+
+RING_BYTES = default_number("samplesize")
+"""The usual size of a ring of samples."""
 
 Take: TypeAlias = Callable[[int, memoryview], None]
 """Takes whole perf records of a CPU, headers included, as they stand in its ring: (cpu, bytes), valid during the
@@ -35,7 +39,7 @@ class SampleRequest(NamedTuple):
     """
 
     sample_type: int = 0
-    ring_bytes: int = 1 << 20
+    ring_bytes: int = RING_BYTES
     processes: tuple[int, ...] = ()
     follows: bool = False
     take: Take | None = None

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 
 from sonde.model.conversions import Conversion
 from sonde.model.probe import Internal, Packet, Probe
+from sonde.model.units import whole_words
 from sonde.typed import NamedTuple, TypeAlias
 
 # The map `state`: an array of one value, these u32 words.
@@ -80,6 +81,7 @@ value. Its own probe is ERROR."""
 
 HEADER_SIZE = 16
 """Every record begins with u32 layout, u32 probe, u32 cpu, u32 speculation."""
+PROBE_AT, CPU_AT, SPECULATION_AT = 4, 8, 12
 
 SPECULATIONS, SPECULATION_COUNTS = "speculations", "spec_counts"
 """Maps with an element for each speculation, by number; 0 is none.
@@ -259,7 +261,7 @@ class SitesSpec(NamedTuple):
 
 def sites_row_size(words: int, arguments: int) -> int:
     """Bytes of a row with so many words of a mask and arguments."""
-    return (20 + 4 * words + 7 & ~7) + SITE_ARGUMENT * arguments
+    return whole_words(20 + 4 * words) + SITE_ARGUMENT * arguments
 
 
 class ProgramSpec(NamedTuple):

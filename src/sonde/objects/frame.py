@@ -12,6 +12,7 @@ from sonde.bpf import instructions as i
 from sonde.bpf.helpers import NUMBERS
 from sonde.bpf.instructions import Instruction
 from sonde.model.spec import Fetch, FetchStep
+from sonde.model.units import whole_words
 from sonde.typed import NamedTuple
 
 MOST_ARGUMENTS = 3
@@ -41,7 +42,7 @@ def frame(fetches: Sequence[Fetch], size: int, is_structure: bool, is_user: bool
 
     `is_user`: memory is the process's, else the kernel's.
     """
-    room = (size + 7) & ~7
+    room = whole_words(size)
     writer = _Writer(room, is_user, room > ON_STACK)
     writer.begin()
     for each in fetches:

@@ -9,6 +9,7 @@ from sonde.bpf import maps
 from sonde.bpf.btf_writer import pack_func_info
 from sonde.model.probe import Probe
 from sonde.model.spec import MapSpec, ProbeSpec, ProgramSpec, TracingSpec
+from sonde.model.units import whole_words
 from sonde.objects.choices import NO_CHOICES, Choices, loaded_programs, require_maps
 from sonde.objects.core import Kernel, Relocator
 from sonde.objects.data import refuse_addresses, set_variables
@@ -155,7 +156,7 @@ class _Builder:
         if arrival is not None:
             made = frame(arrival.fetches, arrival.size, arrival.is_structure, attached.is_user)
         if arrival is not None and made is not None and made.map_references:
-            room = VALUES + (arrival.size + 7 & ~7)
+            room = VALUES + whole_words(arrival.size)
             self._frames.append(MapSpec(map_name, maps.PERCPU_ARRAY, 4, room, 1))
         linked = linker.link(entry, made, map_name)
         for at, used in linked.map_references:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 
 from sonde.bpf import programs
 from sonde.model.probe import Firing, KernelFunction, RawTracepoint, StaticSite, Timer, Tracepoint, Uprobe
+from sonde.model.units import MICROSECOND, MILLISECOND, SECOND
 from sonde.objects.choices import OFF, Place
 from sonde.objects.errors import ObjectError
 from sonde.objects.kernel_functions import VMLINUX, matching_functions, one_function, system_call_function
@@ -15,10 +16,9 @@ from sonde.objects.targets import Targets
 from sonde.objects.user import matching_user_functions, user_function
 from sonde.typed import NamedTuple, TypeAlias
 
-_NS = 10**9
 _USUAL_RATE = 99
 _RATE = re.compile(r"(\d{1,6})(hz|ms|us|s)?")
-_UNITS = {"s": _NS, "ms": 10**6, "us": 1000}
+_UNITS = {"s": SECOND, "ms": MILLISECOND, "us": MICROSECOND}
 _PROBE_ID = re.compile(r"([A-Za-z_][\w.]*)(?:\+(0x[0-9a-fA-F]+|\d+))?")
 
 OF_MAPS = ("bpf_map_elem", "bpf_sk_storage_map")
@@ -132,13 +132,13 @@ def _typed_tracepoint(rest: str, section: str, targets: Targets) -> Request:
 
 def _perf_event(rest: str, section: str, targets: Targets) -> Request:
     """A cpu-clock event: objects leave it to who loads them which event it is to be."""
-    period = _NS // _USUAL_RATE
+    period = SECOND // _USUAL_RATE
     if rest:
         found = _RATE.fullmatch(rest)
         if found is None or not int(found[1]):
             raise ObjectError(f"{section} is no rate", 'write SEC("perf_event/99hz") or SEC("perf_event/10ms")')
         number, unit = int(found[1]), found[2] or "hz"
-        period = _NS // number if unit == "hz" else number * _UNITS[unit]
+        period = SECOND // number if unit == "hz" else number * _UNITS[unit]
     return Request(programs.PERF_EVENT, firings=(Timer(period, True),))
 
 

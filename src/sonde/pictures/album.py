@@ -14,6 +14,7 @@ from sonde.formats.profile import Profile
 from sonde.model.aggregation_words import Words
 from sonde.model.known_options import default_number
 from sonde.model.spec import AggregationSpec
+from sonde.model.units import SECOND
 from sonde.pictures.frames import Frames
 from sonde.pictures.heat import Columns, Heat
 from sonde.pictures.profiles import profile_of
@@ -84,7 +85,7 @@ class Album:
             took = time.monotonic_ns() - now
             # By the clock, not by when it came to it: columns are to be alike.
             self._due = max(self._due + self._rate, now + self._rate // 2, now + _REST * took)
-        return self._due / 1e9
+        return self._due / SECOND
 
     def _look_at_histograms(self) -> bool:
         """Whether looks ought to be half as frequent."""

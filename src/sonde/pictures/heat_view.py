@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from sonde.model.units import SECOND
 from sonde.pictures.colours import fill
 from sonde.pictures.page import Static, text_element
 from sonde.typed import Any
@@ -57,16 +58,16 @@ def _row_labels(rows: list[list[str]], left: float, bottom: int, row: int) -> It
 
 
 def _times(edges: list[int], left: float, bottom: int) -> Iterator[str]:
-    seconds = (edges[-1] - edges[0]) / 1e9
+    seconds = (edges[-1] - edges[0]) / SECOND
     step = nice_step(seconds / _TICKS)
-    scale = (_WIDTH - _MARGIN - left) / max(seconds, 1e-9)
+    scale = (_WIDTH - _MARGIN - left) / max(seconds, 1 / SECOND)
     for tick in range(int(seconds / step + 1e-6) + 1):
         yield text_element(round(left + tick * step * scale, 1), bottom + 18, f"{tick * step:.6g} s")
 
 
 def nice_step(least: float) -> float:
     """The least of 1, 2, 5, 10, 20 ... and their tenths that is at least so large."""
-    power = 1e-9
+    power = 1 / SECOND
     while power < least / 10:
         power *= 10
     return next(power * digit for digit in (1, 2, 5, 10, 20) if power * digit >= least)

@@ -15,6 +15,7 @@ import zlib
 from collections.abc import Mapping
 from html import escape
 
+from sonde.model.units import SECOND
 from sonde.resources import text as resource
 from sonde.typed import Any, NamedTuple
 
@@ -77,7 +78,7 @@ def svg_file(title: str, data: Mapping[str, Any], script: str, style: str, stati
 
 def when(began: int, duration: int) -> str:
     """The time that a picture is of; from `began`, in ns since 1970, and so many ns long."""
-    return f"{duration / 1e9:.3g} s from {time.strftime('%Y-%m-%d %H:%M:%S', time.localtime(began / 1e9))}"
+    return f"{duration / SECOND:.3g} s from {time.strftime('%Y-%m-%d %H:%M:%S', time.localtime(began / SECOND))}"
 
 
 def xml_text(text: str) -> str:

@@ -10,22 +10,22 @@ from collections.abc import Sequence
 
 from sonde.model.catalog import ProbeArgument
 from sonde.model.probe import Probe, Timer
+from sonde.model.units import DAY, HOUR, MICROSECOND, MILLISECOND, MINUTE, SECOND
 from sonde.providers.pattern import Pattern, matcher, matches, plain
 from sonde.providers.provider import PROFILE
 from sonde.providers.samples import ARGUMENTS
 
-SECOND = 1_000_000_000
 SHORTEST = 200_000
 """The shortest period in ns: below it a machine would do little else than fire probes."""
 
 UNITS = {
     "ns": 1, "nsec": 1,
-    "us": 1_000, "usec": 1_000,
-    "ms": 1_000_000, "msec": 1_000_000,
+    "us": MICROSECOND, "usec": MICROSECOND,
+    "ms": MILLISECOND, "msec": MILLISECOND,
     "s": SECOND, "sec": SECOND,
-    "m": 60 * SECOND, "min": 60 * SECOND,
-    "h": 3600 * SECOND, "hour": 3600 * SECOND,
-    "d": 86400 * SECOND, "day": 86400 * SECOND,
+    "m": MINUTE, "min": MINUTE,
+    "h": HOUR, "hour": HOUR,
+    "d": DAY, "day": DAY,
 }  # fmt: skip
 """Nanoseconds per unit; `hz` and no unit at all are rates."""
 

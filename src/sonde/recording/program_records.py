@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from operator import itemgetter
 
+from sonde.formats.bpf_ring import RING_HEADER, record_size
 from sonde.formats.perf_records import SAMPLED
 from sonde.typed import TypeAlias
 
@@ -13,7 +14,6 @@ Image: TypeAlias = "tuple[int, bytes]"
 
 _TIME = itemgetter(0)
 _WORD, _LENGTH = struct.Struct("=Q"), struct.Struct("=I")
-_HEADER = 8
 
 
 class ProgramRecords:
@@ -26,9 +26,9 @@ class ProgramRecords:
         """A PERF_RECORD_SAMPLE with its header. Raises struct.error or ValueError for one that has no record in it."""
         (time,) = _WORD.unpack_from(sample, SAMPLED.time)
         (length,) = _LENGTH.unpack_from(sample, SAMPLED.raw)
-        size = (_HEADER + length + 7) & -8
+        size = record_size(length)
         image = sample[SAMPLED.raw : SAMPLED.raw + size]
-        if len(image) < _HEADER + length:
+        if len(image) < RING_HEADER + length:
             raise ValueError("a program's record is longer than the sample it is in")
         self._waiting.append((time, image.ljust(size, b"\0")))
 

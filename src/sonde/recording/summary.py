@@ -9,7 +9,6 @@ from collections.abc import Container, Iterable
 
 from sonde.formats import perf_events as perf
 
-_HEADER = struct.Struct("=I2xH")
 _SAMPLE = struct.Struct("=8xQ8xI4xQ")
 """Header, identifier, ip, pid, tid, time (`samples.SAMPLE_TYPE`)."""
 _FORK = struct.Struct("=8xII")
@@ -42,7 +41,7 @@ class Summary:
         at, end, last_pid = 0, len(piece), None
         first, last = self.first or _NEVER, self.last
         while at < end:
-            kind, size = _HEADER.unpack_from(piece, at)
+            kind, _, size = perf.HEADER.unpack_from(piece, at)
             if kind == perf.RECORD_SAMPLE:
                 identifier, pid, time = _SAMPLE.unpack_from(piece, at)
                 found[identifier] += 1

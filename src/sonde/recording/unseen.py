@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from sonde.formats import perf_events as perf
+from sonde.formats.bpf_ring import RING_HEADER
 from sonde.formats.perf_records import SAMPLED
 from sonde.model.spec import (
     ClearAction,
@@ -18,8 +19,7 @@ from sonde.model.spec import (
 )
 
 _CARRIED_OUT = (ClearAction, ExitAction, NormalizeAction, PrintaAction, SetOptionAction, TruncAction)
-_IMAGE_HEADER = 8
-_NUMBER = (SAMPLED.raw + _IMAGE_HEADER) // 4
+_NUMBER = (SAMPLED.raw + RING_HEADER) // 4
 """Which u32 of a sample is the number of the record's layout."""
 
 

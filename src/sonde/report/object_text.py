@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from sonde.bpf import maps
 from sonde.consume.options import Options
 from sonde.model.spec import MapSpec, TypeSpec
+from sonde.model.units import whole_words
 from sonde.report.hexdump import hexdump
 from sonde.report.object_stacks import Stacks
 from sonde.report.output import Output
@@ -138,5 +139,5 @@ class ObjectReport:
 def _each_cpu(spec: MapSpec, value: bytes) -> list[bytes]:
     if spec.kind not in maps.PER_CPU:
         return [value]
-    step = spec.value_size + 7 & ~7
+    step = whole_words(spec.value_size)
     return [value[at : at + spec.value_size] for at in range(0, len(value), step)]

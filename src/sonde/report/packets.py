@@ -10,8 +10,9 @@ import stat
 import struct
 import subprocess
 
-from sonde.consume.events import RING_HEADER
+from sonde.formats.bpf_ring import RING_HEADER
 from sonde.model.spec import Field, PacketAction
+from sonde.model.units import SECOND
 from sonde.report.hexdump import hexdump
 from sonde.report.output import Output
 from sonde.untrusted import open_file
@@ -40,7 +41,7 @@ def _link_type(descriptor: int) -> int | None:
 
 def packet(time: int, length: int, data: bytes) -> bytes:
     """One packet of `length` bytes, of which `data` were captured; `time` in ns since 1970."""
-    return struct.pack("<IIII", *divmod(time, 10**9), len(data), length) + data
+    return struct.pack("<IIII", *divmod(time, SECOND), len(data), length) + data
 
 
 class Packets:

@@ -7,10 +7,8 @@ from collections.abc import Iterable, Mapping
 from sonde.consume.generated import Code, code, constant, tuple_of
 from sonde.model.conversions import MOST_COLUMNS, Conversion
 from sonde.model.spec import LITERAL, Field
-from sonde.report.dates import date_and_time, full_date
 from sonde.report.escape import escaped_in_octal
 from sonde.report.escaping import Escaping, escaped_by, mappings
-from sonde.report.hexdump import hexdump, is_printable
 from sonde.report.number import as_real, c_integer, wide_character
 from sonde.report.stack import Addresses
 from sonde.typed import Any, NamedTuple
@@ -69,11 +67,11 @@ def environment(addresses: Addresses) -> dict[str, Any]:
         "as_real": as_real,
         "c_integer": c_integer,
         "columns": columns,
-        "date_and_time": date_and_time,
-        "dump": hexdump,
+        "date_and_time": _date_and_time,
+        "dump": _dump,
         "dump_or_text": dump_or_text,
         "escaped_in_octal": escaped_in_octal,
-        "full_date": full_date,
+        "full_date": _full_date,
         "kernel": addresses.kernel,
         "kernel_stack": addresses.kernel_stack,
         "limited": limited_dump,
@@ -84,6 +82,27 @@ def environment(addresses: Addresses) -> dict[str, Any]:
     }
 
 
+# Most programs show neither dates nor dumps, and are not to wait for their modules.
+
+
+def _date_and_time(nanoseconds: int) -> bytes:
+    from sonde.report.dates import date_and_time
+
+    return date_and_time(nanoseconds)
+
+
+def _full_date(nanoseconds: int) -> bytes:
+    from sonde.report.dates import full_date
+
+    return full_date(nanoseconds)
+
+
+def _dump(data: bytes) -> bytes:
+    from sonde.report.hexdump import hexdump
+
+    return hexdump(data)
+
+
 def columns(number: int) -> int:
     """A width or precision from a record, as far as it is one."""
     return max(-MOST_COLUMNS, min(number, MOST_COLUMNS))
@@ -91,11 +110,13 @@ def columns(number: int) -> int:
 
 def limited_dump(data: bytes, size: int) -> bytes:
     """The dump of the first `size` bytes, of all if `size` is negative; nothing if it is 0."""
-    return hexdump(data if size < 0 else data[:size]) if size else b""
+    return _dump(data if size < 0 else data[:size]) if size else b""
 
 
 def dump_or_text(data: bytes, escape: Mapping[bytes, bytes] | None = None) -> bytes:
     """A key of raw bytes: as a string if it looks like one, escaped by `escape`."""
+    from sonde.report.hexdump import hexdump, is_printable
+
     if not is_printable(data):
         return hexdump(data)
     text = data.rstrip(b"\0")

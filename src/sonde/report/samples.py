@@ -15,11 +15,12 @@ from time import monotonic
 from sonde.formats import perf_events as perf
 from sonde.formats.perf_samples import Sample, decode_sample
 from sonde.model.samples import SampledEvent
+from sonde.model.units import MICROSECOND, SECOND
 from sonde.report.stack import Addresses
 from sonde.typed import NamedTuple
 from sonde.untrusted import read_kernel
 
-_HEADER = struct.Struct("=IHH")
+_HEADER = perf.HEADER
 _SAMPLE_TYPE = 24
 """Offset of attr.sample_type."""
 _TRAILER_TIME = -24
@@ -32,9 +33,6 @@ _PATIENCE = 0.1
 _MOST_WAITING = 500_000
 """So many samples may wait; where there are more, the rings have to."""
 _MOST_PLACES = 100_000
-_CONTEXTS = (1 << 64) - 4095
-"""Call chains have marks in them, PERF_CONTEXT_MAX and above, that say whose addresses follow."""
-_NS = 1_000_000_000
 _MODE = 7
 """PERF_RECORD_MISC_CPUMODE_MASK."""
 
@@ -129,13 +127,13 @@ class SampleLines:
         name, sample_type = self._events[identifier]
         sample = decode_sample(memoryview(record.body), sample_type)
         values = sample.fields
-        seconds, rest = divmod(values["time"], _NS)
+        seconds, rest = divmod(values["time"], SECOND)
         where = self._place(record.misc, values["pid"], values["ip"])
         self._write(
             b"%16s %5d/%-5d [%03d] %6d.%06d: %10d %s: %s\n"
             % (
                 self._escape(self._name(values["tid"])), values["pid"], values["tid"], values["cpu"], seconds,
-                rest // 1000, values["period"], self._escape(name), where,
+                rest // MICROSECOND, values["period"], self._escape(name), where,
             )
         )  # fmt: skip
         if sample.callchain:
@@ -160,7 +158,7 @@ class SampleLines:
         """The callers, a line each, behind a mark for each of kernel and process."""
         calls = False
         for address in sample.callchain:
-            if address >= _CONTEXTS:
+            if address >= perf.CONTEXT_MAX:
                 misc = perf.MISC_KERNEL if address == _KERNEL_FOLLOWS else perf.MISC_USER
                 calls = False
             else:

@@ -10,6 +10,7 @@ from sonde.model.known_options import default_number
 from sonde.model.options import OptionTable
 from sonde.model.program import Program
 from sonde.model.target import Target
+from sonde.model.units import whole_words
 from sonde.session.registry import Registry
 from sonde.symbols.return_addresses import ReturnAddresses
 
@@ -30,7 +31,7 @@ def settings_of(options: OptionTable) -> Settings:
         ustackframes=options.number("ustackframes"),
         maxframes=options.number("maxframes"),
         printsize=options.number("printsize"),
-        pcapsize=(options.number("pcapsize") + 7) & ~7,
+        pcapsize=whole_words(options.number("pcapsize")),
         scratchsize=options.number("scratchsize"),
         rings_per_cpu=options.text("rings") == "cpu",
         cpu=options.number("cpu") if options.is_set("cpu") else None,

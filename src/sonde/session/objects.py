@@ -11,6 +11,7 @@ from sonde.bpf import maps, programs
 from sonde.engines.kernel.engine import KernelEngine
 from sonde.engines.kernel.perf_outputs import PerfOutput
 from sonde.engines.kernel.tracing import KernelTracing
+from sonde.formats.bpf_ring import DISCARD, LENGTH, RING_HEADER, record_size
 from sonde.machine.system import possible_cpus
 from sonde.objects import printk
 from sonde.objects.frame import LOST
@@ -33,8 +34,6 @@ _AT_A_TIME, _MOST_TAKEN = 8, 1 << 15
 """Records that are shown between two looks at the rings; of which no more are taken before they are shown."""
 _FULL = 16
 """A ring of which this part was full is looked at again at once."""
-
-_BUSY, _DISCARD, _HEADER = 1 << 31, 1 << 30, 8
 
 
 class ObjectSession:
@@ -157,7 +156,7 @@ class ObjectSession:
         """A program whose record finds no room in a ring is told so, and nobody else: that there was none for one as
         large as others is all that can be known."""
         largest = self._largest[name] = max((self._largest.get(name, 0), *map(len, records)))
-        if size + _HEADER + largest > self._room[name]:
+        if size + RING_HEADER + largest > self._room[name]:
             self._full[name] = self._full.get(name, 0) + 1
 
     def _show(self, count: int) -> None:
@@ -208,7 +207,7 @@ def _records(data: bytes) -> Iterator[bytes]:
     at = 0
     while at < len(data):
         (word,) = struct.unpack_from("=I", data, at)
-        length = word & ~(_BUSY | _DISCARD)
-        if not word & _DISCARD:
-            yield data[at + 8 : at + 8 + length]
-        at += (length + 15) & ~7
+        length = word & LENGTH
+        if not word & DISCARD:
+            yield data[at + RING_HEADER : at + RING_HEADER + length]
+        at += record_size(word)

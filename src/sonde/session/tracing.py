@@ -30,6 +30,7 @@ from sonde.model.spec import (
     has_samples,
     has_user_addresses,
 )
+from sonde.model.units import SECOND
 from sonde.report.symbolizer import Symbolizer
 from sonde.session.signals import Signals
 from sonde.session.traced import Traced
@@ -181,7 +182,7 @@ class Session:
         self._names = names if has_addresses else None
         self._consumer = Consumer(
             spec, source, self._captures or self._report, self._shown, self._set_option, self._report.label,
-            options.number("statusrate") / 1e9, watcher is not None,
+            options.number("statusrate") / SECOND, watcher is not None,
         )  # fmt: skip
 
     def _recorded(self, recorders: Sequence[WriteBlock]) -> Tracing:
@@ -393,7 +394,7 @@ class Session:
         if not rate:
             left = max(until - time.monotonic(), 0)
             return self._tracing.wait(min(IDLE, self._until_look(), self._until_tables(), left), descriptors)
-        end = min(time.monotonic() + rate / 1e9, until)
+        end = min(time.monotonic() + rate / SECOND, until)
         while True:
             most = min(end - time.monotonic(), self._until_look(), self._until_tables())
             ready = self._tracing.pause(max(most, 0), descriptors)

@@ -11,11 +11,13 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterable
 
+from sonde.arch import pages
 from sonde.symbols.mappings import VDSO, Mapping, MappingTable
 from sonde.symbols.process_events import Executed, Exited, Forked, Mapped, ProcessEvent, Snapshot
 
+_PAGE_BITS = pages.PAGE_BITS
+
 _PID = (1 << 32) - 1
-_PAGE_BITS = 12
 
 RETAINED = 300_000
 """Mappings of processes that have ended that are kept, about 300 bytes each."""

@@ -9,10 +9,9 @@ from __future__ import annotations
 import functools
 import re
 
+from sonde.arch.x86_64.pages import PAGE
 from sonde.typed import NamedTuple
 from sonde.untrusted import read_start, text_of
-
-_PAGE = 4096
 
 _VSYSCALL = 0xFFFF_FFFF_FF60_0000
 """A page of the kernel that looks like a process's (VSYSCALL_ADDR, arch/x86/include/uapi/asm/vsyscall.h)."""
@@ -30,14 +29,14 @@ class AddressSpace(NamedTuple):
     def kernel_tries(self, address: int) -> bool:
         """Whether the kernel tries to read what it takes for its own memory there; elsewhere it answers ERANGE at once
         (copy_from_kernel_nofault_allowed, arch/x86/mm/maccess.c)."""
-        if address < self.user_end + _PAGE or address & -_PAGE == _VSYSCALL:
+        if address < self.user_end + PAGE or address & -PAGE == _VSYSCALL:
             return False
         high = address >> (self.bits - 1)
         return high in (0, (1 << (65 - self.bits)) - 1)
 
 
-FOUR_LEVELS = AddressSpace((1 << 47) - _PAGE, 48)
-FIVE_LEVELS = AddressSpace((1 << 56) - _PAGE, 57)
+FOUR_LEVELS = AddressSpace((1 << 47) - PAGE, 48)
+FIVE_LEVELS = AddressSpace((1 << 56) - PAGE, 57)
 
 
 def address_space(cpuinfo: str) -> AddressSpace:

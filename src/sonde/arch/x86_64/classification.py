@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from sonde.arch.x86_64 import registers, unwinding
 from sonde.model.location import Binary, Constant, InMemory, InRegister, Piece, Register, UnreadableError
 from sonde.model.types import Array, Float, Member, Pointer, Struct, Type, Void, align_of, resolve, size_of
+from sonde.model.units import whole_words
 from sonde.typed import NamedTuple
 
 ARGUMENTS = tuple(map(registers.BY_DWARF_NUMBER.index, registers.ARGUMENTS))
@@ -45,7 +46,7 @@ def parameters(wanted: Sequence[Parameter], returns: Type, index: int) -> tuple[
                 stack += (8 - stack) % 16
             if is_wanted:
                 return (Piece(InMemory(_at_stack(stack))),)
-            stack += 8 if each.by_reference else (size_of(each.type) + 7) & ~7
+            stack += 8 if each.by_reference else whole_words(size_of(each.type))
             continue
         if is_wanted:
             if set(kinds) == {SSE}:

@@ -26,6 +26,7 @@ from sonde.model.spec import ACTIVE, COUNTERS, Field
 from sonde.model.target import Target
 from sonde.model.type_table import TypeTable
 from sonde.model.types import Type
+from sonde.model.units import whole_words
 from sonde.typed import NamedTuple, Protocol
 
 
@@ -348,7 +349,7 @@ class Scratch:
 
     def take(self, size: int) -> int:
         offset = self._next
-        self._next += (size + 7) & ~7
+        self._next += whole_words(size)
         self.size = max(self.size, self._next)
         return offset
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sonde.bpf import maps as kinds
 from sonde.model.spec import COUNTERS, MapSpec
+from sonde.model.units import whole_words
 
 ZEROS_SIZE = 4352
 """What strings and aggregation values of usual sizes need for their initial zeros."""
@@ -35,20 +36,20 @@ class MapPool:
     def zeros(self, size: int) -> str:
         """At least `size` zeros nobody writes to: initial values, and what an unset variable reads as."""
         name = self.add(MapSpec("zeros", kinds.ARRAY, 4, ZEROS_SIZE, 1, kinds.F_RDONLY_PROG))
-        self.resize(name, max(self.specs[name].value_size, (size + 7) & ~7))
+        self.resize(name, max(self.specs[name].value_size, whole_words(size)))
         return name
 
     def null_string(self, size: int) -> str:
         """What a string variable that was never set reads as: NULL, as `codegen/expressions/strings.py` keeps it."""
         name = self.add(MapSpec("null", kinds.ARRAY, 4, size, 1, kinds.F_RDONLY_PROG))
-        size = max(self.specs[name].value_size, (size + 7) & ~7)
+        size = max(self.specs[name].value_size, whole_words(size))
         contents = ((bytes(4), NULL_MARK.to_bytes(2, "little").ljust(size, b"\0")),)
         self.specs[name] = self.specs[name]._replace(value_size=size, contents=contents)
         return name
 
     def table(self, name: str, content: bytes) -> str:
         """Constant data, one element."""
-        size = (len(content) + 7) & ~7
+        size = whole_words(len(content))
         padded = content.ljust(size, b"\0")
         spec = MapSpec(name, kinds.ARRAY, 4, size, 1, kinds.F_RDONLY_PROG, contents=((bytes(4), padded),), frozen=True)
         return self.add(spec)
@@ -56,7 +57,7 @@ class MapPool:
     def text(self, text: bytes) -> tuple[str, int]:
         """Where a constant text is, in the map that holds them all: padded with zeros to whole words, at least one."""
         old = self.specs["texts"].contents[0][1] if "texts" in self.specs else b""
-        padded = text.ljust(len(text) + 8 & ~7, b"\0")
+        padded = text.ljust(whole_words(len(text) + 1), b"\0")
         offset = old.find(padded)
         if offset < 0:
             offset = len(old)

@@ -12,6 +12,7 @@ from sonde.codegen.basis.settings import Settings
 from sonde.codegen.intermediate.ir import Imm, MapDescriptor, Operand, Reg, SlotAddress
 from sonde.model.probe import Probe, StaticPattern
 from sonde.model.spec import NAMES_MAP, NAMES_ROOM, SITES, MapSpec, sites_row_size
+from sonde.model.units import whole_words
 
 PROBE_NAMES = {"probeprov": "provider", "probemod": "module", "probefunc": "function", "probename": "name"}
 """Built-in variable -> field of `Probe`."""
@@ -35,7 +36,7 @@ def name_width(probes: Iterable[Probe], settings: Settings) -> int:
     longest = max((len(name.encode()) for name in names), default=0)
     if any(isinstance(probe.firing, StaticPattern) for probe in probes):
         longest = max(longest, LONGEST_NAME)
-    return min(settings.strsize, longest) + 8 & ~7
+    return whole_words(min(settings.strsize, longest) + 1)
 
 
 def only_text(g: Generation, name: str) -> bytes | None:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from sonde.arch import pages
 from sonde.bpf import maps as kinds
 from sonde.codegen.basis.generation import Generation
 from sonde.codegen.basis.settings import Settings
@@ -29,9 +30,6 @@ MIXED = "mixed"
 """What AUTO can become, though nobody can ask for it."""
 
 RING = "ring"
-
-IMAGE_HEADER = 8
-"""Bytes before a record in its image."""
 
 LARGEST_RECORD = 65456
 """Bytes of a record whose image, with all other fields of a recorded sample, fits the u16 size of a perf record.
@@ -91,7 +89,7 @@ def perf_ring_bytes(settings: Settings) -> int:
 
 
 def _pages(wanted: int) -> int:
-    size = 4096
+    size = pages.PAGE
     while size < wanted:
         size *= 2
     return size

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sonde.model.known_options import default_number
+from sonde.model.units import whole_words
 from sonde.typed import NamedTuple
 
 _LEAST_PRINTED = default_number("printsize")
@@ -30,7 +31,7 @@ class Settings(NamedTuple):
     printsize: int = default_number("printsize")
     scratchsize: int = default_number("scratchsize")
     rings_per_cpu: bool = False
-    pcapsize: int = (default_number("pcapsize") + 7) & ~7
+    pcapsize: int = whole_words(default_number("pcapsize"))
     cpu: int | None = None
     nspec: int = default_number("nspec")
     maxloop: int = default_number("maxloop")
@@ -51,9 +52,9 @@ class Settings(NamedTuple):
     @property
     def scratch_region(self) -> int:
         """Bytes of scratch memory for each clause: whole words."""
-        return (self.scratchsize + 7) & ~7
+        return whole_words(self.scratchsize)
 
     @property
     def string_capacity(self) -> int:
         """Bytes of the longest string with its NUL, rounded up to whole words."""
-        return (self.strsize + 8) & ~7
+        return whole_words(self.strsize + 1)

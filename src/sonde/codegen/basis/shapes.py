@@ -11,6 +11,7 @@ from sonde.model.errors import DError
 from sonde.model.probe import OVERFLOWS, Internal, Probe, StaticPattern, StaticProbe, Uprobe
 from sonde.model.spec import LITERAL, Field
 from sonde.model.types import Array, Int, String, Struct, is_signed, is_wide, name_of, resolve, size_of
+from sonde.model.units import whole_words
 from sonde.model.walk import is_zero
 
 COMM_SIZE = 16
@@ -30,17 +31,12 @@ def string_size(e: tree.Expr, probes: Sequence[Probe], settings: Settings) -> in
 
 def string_capacity(e: tree.Expr, probes: Sequence[Probe], settings: Settings) -> int:
     """The same rounded up to whole words, as strings are kept in memory."""
-    return round_up(string_size(e, probes, settings))
-
-
-def round_up(size: int) -> int:
-    """To a multiple of 8."""
-    return (size + 7) & ~7
+    return whole_words(string_size(e, probes, settings))
 
 
 def end_of(field: Field) -> int:
     """Where the memory of a field ends: strings are written in whole words."""
-    return field.offset + (round_up(field.size) if field.kind == "string" else field.size)
+    return field.offset + (whole_words(field.size) if field.kind == "string" else field.size)
 
 
 def _longest(e: tree.Expr, probes: Sequence[Probe], settings: Settings) -> int:
@@ -182,4 +178,4 @@ def key_fields(uses: Iterable[Use], settings: Settings, start: int = 0) -> tuple
         field = _placed(end, kind, size, signed, detail)
         fields.append(field)
         end = end_of(field)
-    return tuple(fields), max(8, round_up(end))
+    return tuple(fields), max(8, whole_words(end))

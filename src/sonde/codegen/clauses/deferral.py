@@ -30,6 +30,7 @@ from sonde.model import program as tree
 from sonde.model.probe import CHANGES_NOTHING, EXECS, Probe, Syscall
 from sonde.model.program import Clause, Variable
 from sonde.model.spec import WAITING, MapSpec
+from sonde.model.units import whole_words
 from sonde.model.walk import nodes
 
 ROUTINE = "defer_firing"
@@ -67,7 +68,7 @@ def planned(g: Generation, clauses: Sequence[Clause]) -> Deferral | None:
     end = VARIABLES
     for variable in _shared_variables(g, clauses):
         kept[variable] = end
-        end += (object_size(g.shared, variable.type) + 7) & ~7
+        end += whole_words(object_size(g.shared, variable.type))
     tokens_at = end if g.tokens is not None else None
     end += _kept_of_tokens(g) if g.tokens is not None else 0
     region_at = end if g.carrying is not None else None

@@ -18,6 +18,7 @@ from sonde.codegen.basis.settings import Settings
 from sonde.codegen.intermediate.ir import Imm
 from sonde.model import program as tree
 from sonde.model.program import Clause
+from sonde.model.units import MILLISECOND
 from sonde.model.walk import below, nodes
 from sonde.typed import Any
 
@@ -26,7 +27,7 @@ _LEFT, _DEADLINE = 0, 8
 """Of the memory: the turns that are left, and when the firing must have ended."""
 
 _TURN_NS = 8000
-_LIMIT_NS = 900_000_000
+_LIMIT_NS = 900 * MILLISECOND
 """With what a turn can take until the time is looked at, and what follows, less than a second."""
 
 _UNTIMED = 1 << 15

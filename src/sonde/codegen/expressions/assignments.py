@@ -39,6 +39,7 @@ from sonde.codegen.intermediate.ir import Imm, MapDescriptor, Operand, Reg
 from sonde.model import program as tree
 from sonde.model.errors import DError
 from sonde.model.types import Array, String, Struct, Type, is_signed, resolve, size_of
+from sonde.model.units import whole_words
 from sonde.model.walk import is_zero
 
 
@@ -234,7 +235,7 @@ def assign_object(g: Generation, e: tree.Assign) -> None:
     size = object_size(g.shared, e.target.type)
     if isinstance(e.target, tree.Element):
         # Strings are written in whole words, structures as long as they are.
-        written = size + 7 & ~7 if isinstance(resolve(e.target.type), String) else size & ~7
+        written = whole_words(size) if isinstance(resolve(e.target.type), String) else size & ~7
         entry = _entry(g, element_map(g, e.target), written)
         object_into(g, e.value, e.target.type, entry, size)
         _update_object(g, e, *element_key(g, e.target), entry)
@@ -269,7 +270,7 @@ def _is_plain(e: tree.Assign) -> bool:
 
 
 def _evaluated(g: Generation, e: tree.Assign, size: int) -> Memory:
-    memory = g.temporary(size + 7 & ~7)
+    memory = g.temporary(whole_words(size))
     object_into(g, e.value, e.target.type, memory, size)
     return memory
 
@@ -338,7 +339,7 @@ def chosen_place(g: Generation, e: tree.Expr) -> Place:
     """A copy of one of two structures."""
     assert isinstance(e, tree.Conditional)
     size = size_of(e.type)
-    memory = g.temporary(size + 7 & ~7)
+    memory = g.temporary(whole_words(size))
     yes, no, end = g.b.label(), g.b.label(), g.b.label()
     g.branch(e.test, yes, no)
     g.b.place(yes)

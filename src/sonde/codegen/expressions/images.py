@@ -12,7 +12,6 @@ from sonde.codegen.basis.identity import process
 from sonde.codegen.expressions.structures import member_offset, read_member
 from sonde.codegen.intermediate.ir import Imm, Operand
 
-_PAGE = 4096
 _TO_UPPER_HALF = 20
 """From the bits of an address above those within a page to the upper half."""
 
@@ -23,9 +22,11 @@ def image(g: Generation) -> Operand:
     offsets = _offsets(g)
     if offsets is None:
         return process(g)
+    from sonde.arch import pages  # programs without addresses of processes do without
+
     memory = g.b.load(g.current_task(), offsets[0], 8, invariant=True)
     vdso = g.b.choose("eq", memory, Imm(0), lambda: Imm(0), lambda: read_member(g, memory, offsets[1], 8))
-    mark = g.b.alu("lsh", g.b.alu("and", vdso, Imm(-_PAGE)), Imm(_TO_UPPER_HALF))
+    mark = g.b.alu("lsh", g.b.alu("and", vdso, Imm(-pages.PAGE)), Imm(_TO_UPPER_HALF))
     return g.b.alu("or", mark, process(g))
 
 

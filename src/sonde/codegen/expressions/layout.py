@@ -8,13 +8,14 @@ from sonde.codegen.basis.faults import BAD_ADDRESS, fault_if
 from sonde.codegen.basis.generation import Generation
 from sonde.codegen.basis.names import probe_name
 from sonde.codegen.basis.places import Memory
-from sonde.codegen.basis.shapes import end_of, round_up
+from sonde.codegen.basis.shapes import end_of
 from sonde.codegen.expressions.access import copy, store, zero
 from sonde.codegen.expressions.stacks import stack_into
 from sonde.codegen.expressions.strings import characters, characters_into
 from sonde.codegen.intermediate.ir import Imm, MapDescriptor, Reg
 from sonde.model import program as tree
 from sonde.model.spec import Field
+from sonde.model.units import whole_words
 
 
 def write_field(g: Generation, e: tree.Expr, field: Field, base: Memory) -> None:
@@ -23,7 +24,7 @@ def write_field(g: Generation, e: tree.Expr, field: Field, base: Memory) -> None
     if field.kind == "interned":
         store(g, memory, 4, probe_name(g, e.name) if isinstance(e, tree.Builtin) else Imm(0))
     elif field.kind == "string":
-        characters_into(g, e, memory, round_up(field.size))
+        characters_into(g, e, memory, whole_words(field.size))
     elif field.kind == "long_string":
         with g.released():
             _append_string(g, *characters(g, e), memory)

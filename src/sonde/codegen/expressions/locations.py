@@ -35,6 +35,7 @@ from sonde.model.location import (
     Value,
 )
 from sonde.model.types import ULONG, Array, Struct, is_signed, resolve, size_of
+from sonde.model.units import whole_words
 
 _ARITHMETIC = {"plus": "add", "minus": "sub", "mul": "mul", "and": "and", "or": "or", "xor": "xor"}
 _DIVISIONS = ("div", "mod", "udiv", "umod")
@@ -60,8 +61,8 @@ def place(g: Generation, e: tree.Expr) -> Place:
     if e.is_in_memory:
         return _object(g, e.pieces[0])
     size = size_of(e.type)
-    memory = g.temporary(_words(size))
-    zero(g, memory, _words(size))
+    memory = g.temporary(whole_words(size))
+    zero(g, memory, whole_words(size))
     bit = 0
     for piece in e.pieces:
         bits = min(piece.bits or 8 * size, 8 * size - bit)
@@ -69,10 +70,6 @@ def place(g: Generation, e: tree.Expr) -> Place:
             _put(g, piece, bits, memory, bit)
         bit += bits
     return memory
-
-
-def _words(size: int) -> int:
-    return (size + 7) & ~7
 
 
 def _number(g: Generation, pieces: tuple[Piece, ...]) -> Operand | None:

@@ -19,7 +19,7 @@ from sonde.codegen.basis.maps import NULL_MARK
 from sonde.codegen.basis.names import PROBE_NAMES, name_text, only_text, probe_name
 from sonde.codegen.basis.nullable import can_be_null
 from sonde.codegen.basis.places import Memory, Place, Remote
-from sonde.codegen.basis.shapes import COMM_SIZE, round_up, string_capacity
+from sonde.codegen.basis.shapes import COMM_SIZE, string_capacity
 from sonde.codegen.expressions import execname
 from sonde.codegen.expressions.access import INLINE_WORDS, address_of, copy, zero
 from sonde.codegen.expressions.integers import pointer_place
@@ -29,6 +29,7 @@ from sonde.codegen.intermediate.arithmetic import signed
 from sonde.codegen.intermediate.ir import Imm, Operand
 from sonde.model import program as tree
 from sonde.model.types import Array, Pointer, String, resolve
+from sonde.model.units import whole_words
 from sonde.model.walk import is_zero
 
 _SHORT = 64
@@ -130,7 +131,7 @@ def constant(g: Generation, e: tree.Expr, memory: Memory, size: int) -> None:
 def store_text(g: Generation, text: bytes, memory: Memory, size: int) -> None:
     """Constant text, by stores of words; a long one is copied from a map."""
     text = text[: limit(g, size) - 1].split(b"\0")[0]
-    end = round_up(len(text) + 1)
+    end = whole_words(len(text) + 1)
     if end > INLINE_WORDS * 8:
         copy(g, Memory(g.b.map_value(*g.shared.maps.text(text)), 0), memory, end)
     else:

@@ -25,6 +25,7 @@ from sonde.model import program as tree
 from sonde.model.program import Variable
 from sonde.model.spec import MapSpec
 from sonde.model.types import Array, String, Struct, Type, align_of, resolve, size_of
+from sonde.model.units import whole_words
 
 GLOBALS, THREADS, ARRAYS = "globals", "threads", "arrays"
 _CREATE = 1
@@ -59,7 +60,7 @@ def assign_storage(shared: Shared, variables: tuple[Variable, ...]) -> None:
     if shares_map(arrays):
         _share(shared, arrays)
     for name, end in ends.items():
-        size = (end + 7) & ~7
+        size = whole_words(end)
         if name == GLOBALS:
             shared.maps.add(MapSpec(GLOBALS, kinds.ARRAY, 4, max(size, 8), 1))
         else:
@@ -84,7 +85,7 @@ def _share(shared: Shared, arrays: Sequence[Variable]) -> None:
 
 
 def _element_size(shared: Shared, variable: Variable) -> int:
-    return max(8, (object_size(shared, variable.type) + 7) & ~7)
+    return max(8, whole_words(object_size(shared, variable.type)))
 
 
 def _entries(shared: Shared, key_size: int, value_size: int) -> int:

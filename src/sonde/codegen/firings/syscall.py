@@ -10,6 +10,7 @@ from errno import EINTR
 
 from sonde.arch import registers, system_calls
 from sonde.bpf import programs
+from sonde.bpf.helpers import MAX_ERRNO
 from sonde.codegen.basis.generation import Generation, ProbeIndex
 from sonde.codegen.basis.names import probe_id
 from sonde.codegen.basis.places import Place
@@ -19,7 +20,6 @@ from sonde.codegen.intermediate.ir import Imm, Operand, Reg
 from sonde.model.probe import Probe, Syscall
 from sonde.model.types import Struct, Type, is_signed, size_of
 
-_MAX_ERRNO = 4095
 _ERESTARTSYS, _ERESTART_RESTARTBLOCK = 512, 516
 """Between these are the kernel's words for a call that a signal has interrupted (include/linux/errno.h), of which the
 kernel makes EINTR, or makes the call again, behind the return's probe."""
@@ -145,4 +145,4 @@ class SyscallContext:
             last = Imm(_ERESTART_RESTARTBLOCK - _ERESTARTSYS)
             return g.b.choose("le", restarts, last, lambda: Imm(EINTR), lambda: negative)
 
-        return g.b.choose("le", g.b.alu("sub", negative, Imm(1)), Imm(_MAX_ERRNO - 1), error, lambda: Imm(0))
+        return g.b.choose("le", g.b.alu("sub", negative, Imm(1)), Imm(MAX_ERRNO - 1), error, lambda: Imm(0))

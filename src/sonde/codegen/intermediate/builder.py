@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from sonde.codegen.intermediate import ir
 from sonde.codegen.intermediate.arithmetic import compare, evaluate, extend, is_immediate, signed
 from sonde.codegen.intermediate.ir import Base, CallArgument, Imm, Operand, Reg, Slot
+from sonde.model.units import whole_words
 
 ZERO = Imm(0)
 _INVERSE = {
@@ -42,7 +43,7 @@ class Builder:
 
     def slot(self, size: int) -> Slot:
         """Stack memory, rounded up to 8 bytes; undefined at first."""
-        size = (size + 7) & ~7
+        size = whole_words(size)
         for slot in self._free:
             if slot.size == size:
                 self._free.remove(slot)

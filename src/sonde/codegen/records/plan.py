@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from sonde.codegen.basis.generation import Shared
 from sonde.codegen.basis.outputs import RINGBUF
 from sonde.codegen.basis.settings import Settings
-from sonde.codegen.basis.shapes import end_of, field_of, round_up
+from sonde.codegen.basis.shapes import end_of, field_of
 from sonde.codegen.basis.uses import known_packet
 from sonde.model import program as tree
 from sonde.model.program import Aggregation, Clause, Expr
@@ -32,6 +32,7 @@ from sonde.model.spec import (
     TracememAction,
     TruncAction,
 )
+from sonde.model.units import whole_words
 from sonde.typed import NamedTuple
 
 
@@ -67,14 +68,14 @@ class Plan:
 
     def recorded(self, number: int) -> Recorded:
         """The record, with that number; without actions it is a default one, which only shows its line."""
-        size, actions = round_up(self._end), tuple(self.actions)
+        size, actions = whole_words(self._end), tuple(self.actions)
         layout = RecordLayout(number, size, actions, not actions, self._clause.id, time=self._time)
         return Recorded(layout, tuple(self._order), self._tail, self._packet_field)
 
     def _field(self, e: Expr) -> Field:
         field = field_of(e, self._end, self._clause.probes, self._shared.settings)
         if field.kind == "string" and field.size > IN_PLACE_STRING:
-            self._tail += round_up(field.size)
+            self._tail += whole_words(field.size)
             field = Field(field.offset, 8, "long_string")
         return self._add(field)
 
@@ -99,7 +100,7 @@ class Plan:
         if isinstance(s, tree.Printa):
             return PrintaAction(s.conversions, tuple(self._numbers[a] for a in s.aggregations))
         if isinstance(s, tree.Tracemem):
-            block = self._add(Field((self._end + 7) & -8, s.size, "bytes"))
+            block = self._add(Field(whole_words(self._end), s.size, "bytes"))
             return TracememAction(block, self._optional(s.dynamic))
         if isinstance(s, tree.Exit):
             return ExitAction(self._field(s.status))
@@ -128,7 +129,7 @@ class Plan:
         if s.by_address:
             address = self._field(s.value)
             size = min(self._shared.types.specs[number].size, self._shared.settings.printed_size)
-            return PrintAction(number, self._add(Field((self._end + 7) & -8, size, "bytes")), address)
+            return PrintAction(number, self._add(Field(whole_words(self._end), size, "bytes")), address)
         field = self._field(s.value)
         # An integer is written as one, and shown by its type's description as all else.
         return PrintAction(number, field._replace(kind="bytes", signed=False) if field.kind == "int" else field)
@@ -136,7 +137,7 @@ class Plan:
     def _packet(self, s: tree.Act) -> PacketAction:
         """Time, length, length captured, link type, and as much of the packet as the option says: in a slot, or behind
         the record, where the kernel puts it."""
-        start = round_up(self._end)
+        start = whole_words(self._end)
         if is_appended(s, self._clause, self._shared.settings):
             time, length, link = Field(start, 8, "int"), Field(start + 8, 4, "int"), Field(start + 12, 4, "int")
             self._packet_field = data = Field(start + 16, 8, "long_bytes")
@@ -150,7 +151,7 @@ class Plan:
 
     def _capture(self) -> CaptureAction:
         """Time, length, and where the packet is behind the record."""
-        start = round_up(self._end)
+        start = whole_words(self._end)
         time, length, data = Field(start, 8, "int"), Field(start + 8, 4, "int"), Field(start + 12, 8, "long_bytes")
         self._packet_field = data
         return CaptureAction(*(self._add(field) for field in (time, length, data)))

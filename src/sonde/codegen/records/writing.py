@@ -19,8 +19,9 @@ from sonde.codegen.expressions import clock
 from sonde.codegen.intermediate.ir import Base, Imm, MapDescriptor, Operand, Reg, SlotAddress
 from sonde.codegen.records import speculations
 from sonde.codegen.records.plan import Recorded
+from sonde.formats.bpf_ring import ALIGNMENT, RING_HEADER, ROUNDING
 from sonde.model.errors import DError
-from sonde.model.spec import HEADER_SIZE, PACKET_LOSSES, Field, MapSpec
+from sonde.model.spec import CPU_AT, HEADER_SIZE, PACKET_LOSSES, PROBE_AT, SPECULATION_AT, Field, MapSpec
 
 _PACKET_LOSSES = MapSpec(PACKET_LOSSES, kinds.HASH, 4, 8, 4096, kinds.F_NO_PREALLOC)
 """Of as many probes: two for each device."""
@@ -69,8 +70,8 @@ def _begin_built(g: Generation, recorded: Recorded) -> None:
         text = f"a record of {layout.size} bytes, where a perf ring takes no more than {outputs.LARGEST_RECORD}"
         raise DError("D_UNKNOWN", text, g.clause.position, "record less at once, or use -xoutput=ringbuf")
     # The verifier believes a length that was rounded up to be by a word more than it can be.
-    memory = g.lasting(outputs.IMAGE_HEADER + layout.size + recorded.tail + 8)
-    base = g.address(Memory(memory.base, memory.offset + outputs.IMAGE_HEADER))
+    memory = g.lasting(RING_HEADER + layout.size + recorded.tail + 8)
+    base = g.address(Memory(memory.base, memory.offset + RING_HEADER))
     tail, appended = (g.b.copy(Imm(0)) if used else None for used in (recorded.tail, recorded.packet))
     g.record = Record(base, None, layout.size, tail, recorded.tail, appended, recorded.packet)
     header(g, base, 0, layout.number, g.speculation or Imm(0))
@@ -121,9 +122,9 @@ def _spare(g: Generation, size: int) -> Operand:
 def header(g: Generation, base: Base, offset: int, layout: int, speculation: Operand) -> None:
     """Layout, probe, CPU and speculation."""
     g.b.store(base, offset, 4, Imm(layout))
-    g.b.store(base, offset + 4, 4, probe_id(g))
-    g.b.store(base, offset + 8, 4, g.call("get_smp_processor_id", pure="cpu"))
-    g.b.store(base, offset + 12, 4, speculation)
+    g.b.store(base, offset + PROBE_AT, 4, probe_id(g))
+    g.b.store(base, offset + CPU_AT, 4, g.call("get_smp_processor_id", pure="cpu"))
+    g.b.store(base, offset + SPECULATION_AT, 4, speculation)
 
 
 def submit(g: Generation) -> None:
@@ -154,12 +155,12 @@ def _send(g: Generation, record: Record, size: Operand, full: int) -> Reg:
         return g.call("ringbuf_output", outputs.ring(g, full), record.base, size, Imm(0))
     if record.fixed + record.most_tail > outputs.LARGEST_RECORD:
         g.b.branch("gt", size, Imm(outputs.LARGEST_RECORD), full)
-    image = g.b.in_register(g.b.alu("sub", record.base, Imm(outputs.IMAGE_HEADER)))
-    whole = g.b.alu("and", g.b.alu("add", size, Imm(outputs.IMAGE_HEADER + 7)), Imm(-8))
+    image = g.b.in_register(g.b.alu("sub", record.base, Imm(RING_HEADER)))
+    whole = g.b.alu("and", g.b.alu("add", size, Imm(ROUNDING)), Imm(-ALIGNMENT))
     if record.appended is None:
-        g.b.store(record.base, -outputs.IMAGE_HEADER, 8, size)
+        g.b.store(record.base, -RING_HEADER, 8, size)
         return outputs.write_image(g, image, whole, full)
-    start = g.b.alu("sub", whole, Imm(outputs.IMAGE_HEADER))
+    start = g.b.alu("sub", whole, Imm(RING_HEADER))
     _append(g, record, start)
     return outputs.write_image(g, image, whole, full, record.appended, record.skb)
 
@@ -174,7 +175,7 @@ def _append(g: Generation, record: Record, start: Operand) -> None:
         g.count("captures")
     g.b.store(record.base, record.packet.offset, 4, start)
     g.b.store(record.base, record.packet.offset + 4, 4, record.appended)
-    g.b.store(record.base, -outputs.IMAGE_HEADER, 8, g.b.alu("add", start, record.appended))
+    g.b.store(record.base, -RING_HEADER, 8, g.b.alu("add", start, record.appended))
 
 
 def discard(g: Generation) -> None:
@@ -221,9 +222,9 @@ def submit_fault(g: Generation, epid: Operand, values: tuple[Operand, ...]) -> N
 def submit_small(g: Generation, size: int, fill: Callable[[Base, int], None], lost: int) -> None:
     """Write a record of few bytes, which `fill` puts where it is told, from the stack into the perf ring; on to `lost`
     if that has no room."""
-    image = g.b.slot(outputs.IMAGE_HEADER + size)
+    image = g.b.slot(RING_HEADER + size)
     g.b.store(image, 0, 8, Imm(size))
-    fill(image, outputs.IMAGE_HEADER)
-    result = outputs.write_image(g, SlotAddress(image), Imm(outputs.IMAGE_HEADER + size), lost)
+    fill(image, RING_HEADER)
+    result = outputs.write_image(g, SlotAddress(image), Imm(RING_HEADER + size), lost)
     g.b.release(image)
     g.b.branch("slt", result, Imm(0), lost)

@@ -7,6 +7,7 @@ but one, and the slots, which are the next nodes or, in leaves, the mappings. It
 
 from __future__ import annotations
 
+from sonde.arch import pages
 from sonde.bpf.helpers import NUMBERS
 from sonde.codegen.intermediate.builder import Builder
 from sonde.codegen.intermediate.ir import Function, Imm, MapDescriptor, Operand, Reg, SlotAddress
@@ -15,6 +16,8 @@ from sonde.codegen.routines.unwinding import BIAS, END, LOOK, NODE, NODE_SIZE, P
 from sonde.codegen.routines.work import get, put
 from sonde.model.spec import UNWIND_FILES, UNWIND_WANTED
 from sonde.typed import NamedTuple
+
+_PAGE_BITS = pages.PAGE_BITS
 
 
 class Offsets(NamedTuple):
@@ -54,7 +57,6 @@ _TYPE, _TYPES = 3, 15
 """enum maple_type stands in the lower bits of the address of a node, from this one on."""
 
 _PIVOTS = 15
-_PAGE = 12
 _EXECUTABLE = 4
 _QUERIED = 1 << 31
 """A bit of the nanoseconds that is none of their number (I_CTIME_QUERIED, linux/fs.h)."""
@@ -120,7 +122,7 @@ def _look_up(b: Builder, work: Reg, mapping: Reg, offsets: Offsets) -> None:
     file = _read(b, mapping, offsets.file)
     b.branch("eq", file, Imm(0), nameless)
     pages = _read(b, mapping, offsets.page_offset)
-    put(b, work, BIAS, b.alu("sub", start, b.alu("lsh", pages, Imm(_PAGE))))
+    put(b, work, BIAS, b.alu("sub", start, b.alu("lsh", pages, Imm(_PAGE_BITS))))
     inode = _read(b, file, offsets.file_inode)
     b.store(key, 0, 8, _read(b, inode, offsets.inode_number))
     b.store(key, 8, 8, _read(b, inode, offsets.inode_seconds))
@@ -154,12 +156,12 @@ def down(name: str, pivot: int, range_slot: int, arange_slot: int) -> Function:
     target = b.in_register(b.alu("add", work, Imm(NODE)))
     address = b.in_register(b.alu("and", node, Imm(-NODE_SIZE)))
     b.branch("slt", b.call(NUMBERS["probe_read_kernel"], target, Imm(NODE_SIZE), address), Imm(0), bad)
-    page = b.in_register(b.alu("rsh", get(b, work, LOOK), Imm(_PAGE)))
+    page = b.in_register(b.alu("rsh", get(b, work, LOOK), Imm(_PAGE_BITS)))
     going, slot, place, again = b.copy(Imm(1)), b.copy(Imm(0)), b.copy(Imm(0)), b.label()
     # The slot is the first whose last page is not below; pages are small numbers, the kernel's own included. Behind
     # the fewer ones of a node with gaps there are slots, addresses of the kernel, which are above.
     b.place(again)
-    last = b.alu("rsh", b.load(b.in_register(b.alu("add", target, place)), pivot, 8), Imm(_PAGE))
+    last = b.alu("rsh", b.load(b.in_register(b.alu("add", target, place)), pivot, 8), Imm(_PAGE_BITS))
     b.move(going, b.alu("and", going, b.alu("rsh", b.alu("sub", last, page), Imm(63))))
     b.move(slot, b.alu("add", slot, going))
     b.move(place, b.alu("add", place, Imm(8)))

@@ -6,6 +6,7 @@ address."""
 
 from __future__ import annotations
 
+from sonde.arch import pages
 from sonde.codegen.intermediate.builder import Builder
 from sonde.codegen.intermediate.ir import Function, Imm
 from sonde.codegen.routines import unwinding
@@ -13,10 +14,10 @@ from sonde.codegen.routines.unwinding import BIAS, END, LOOK, MAPPINGS, SPACE, S
 from sonde.codegen.routines.work import get, put
 from sonde.model.spec import UNWIND_MAPPINGS
 
+_PAGE_BITS = pages.PAGE_BITS
+
 _SIZE, _STEPS = 32, 16
 _START, _END, _BIAS, _OBJECT = 0, 8, 16, 24
-_PAGE = 12
-"""Bits of an address within a page: without them addresses, those of the kernel's half too, are small numbers."""
 
 
 def find(name: str) -> Function:
@@ -26,7 +27,7 @@ def find(name: str) -> Function:
     work = b.function.parameters[0]
     look = get(b, work, LOOK)
     unknown = b.label()
-    key = b.in_register(b.alu("rsh", look, Imm(_PAGE)))
+    key = b.in_register(b.alu("rsh", look, Imm(_PAGE_BITS)))
     number = b.call_local("unwind_mapping", get(b, work, SPACE), get(b, work, MAPPINGS), key)
     mapping = unwinding.entry(b, UNWIND_MAPPINGS, number, _SIZE, unknown)
     b.branch("lt", look, b.load(mapping, _START, 8), unknown)
@@ -45,5 +46,9 @@ def find(name: str) -> Function:
 def mapping(name: str) -> Function:
     """(first, count, page): the number of the last mapping from `first` on that begins at or below a page."""
     return unwinding.search(
-        name, UNWIND_MAPPINGS, _SIZE, _STEPS, lambda b, entry: b.alu("rsh", b.load(entry, _START, 8), Imm(_PAGE))
+        name,
+        UNWIND_MAPPINGS,
+        _SIZE,
+        _STEPS,
+        lambda b, entry: b.alu("rsh", b.load(entry, _START, 8), Imm(_PAGE_BITS)),
     )

@@ -6,14 +6,15 @@ from sonde.bpf.helpers import NUMBERS
 from sonde.codegen.intermediate.builder import Builder
 from sonde.codegen.intermediate.ir import Function, FunctionAddress, Imm, MapDescriptor, Reg, SlotAddress
 from sonde.codegen.routines.work import step_of_loop, stop_if
+from sonde.model.units import SECOND
 
 CHILLED = "chilled"
 """The map of what each CPU has waited, two words: since when that is counted, and how long in ns."""
 
 SINCE, SPENT, SIZE = 0, 8, 16
 
-_INTERVAL_NS = 1_000_000_000
-MOST_NS = 500_000_000
+_INTERVAL_NS = SECOND
+MOST_NS = SECOND // 2
 """In each interval, as DTrace bounds it."""
 
 _TURNS = 1 << 23

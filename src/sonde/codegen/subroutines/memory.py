@@ -12,6 +12,7 @@ from sonde.codegen.expressions.strings import characters, characters_into
 from sonde.codegen.intermediate.ir import Imm, Operand
 from sonde.model import program as tree
 from sonde.model.types import String, resolve
+from sonde.model.units import whole_words
 
 
 def alloca(g: Generation, e: tree.Call) -> Operand:
@@ -19,7 +20,7 @@ def alloca(g: Generation, e: tree.Call) -> Operand:
     size = g.value(e.arguments[0])
     address, memory = allocate(g, size)
     if isinstance(size, Imm):
-        zero(g, memory, size.value + 7 & ~7)
+        zero(g, memory, whole_words(size.value))
     else:
         words = g.b.alu("and", g.b.alu("add", bounded(g, size), Imm(7)), Imm(~7))
         zeros = g.b.map_value(g.shared.maps.zeros(size_of_region(g) * 2 + 8))

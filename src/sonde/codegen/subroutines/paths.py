@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sonde.bpf.helpers import MAX_ERRNO
 from sonde.codegen.basis.faults import BAD_ADDRESS, USER_ACCESS, fault_if
 from sonde.codegen.basis.generation import Generation
 from sonde.codegen.basis.kernels import has_loops
@@ -17,7 +18,7 @@ from sonde.model import program as tree
 _TOLD = "paths"
 """The feature of a target with a helper that gives paths as text."""
 
-_LAST_ADDRESS = -4096
+_LAST_ADDRESS = -MAX_ERRNO - 1
 """Above it there are but error numbers (IS_ERR_VALUE, include/linux/err.h)."""
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from sonde.engines.embedded.followed import FollowedGroup
 from sonde.engines.embedded.stamps import StampValues
 from sonde.engines.embedded.tracing import EmbeddedTracing
+from sonde.model.samples import RING_BYTES
 from sonde.model.spec import TracingSpec
 
 
 class EmbeddedEngine:
     """Runs programs in this process, fired by stops of the followed processes and by timers."""
 
-    def __init__(self, followed: FollowedGroup | None = None, sample_bytes: int = 1 << 20) -> None:
+    def __init__(self, followed: FollowedGroup | None = None, sample_bytes: int = RING_BYTES) -> None:
         """`sample_bytes` is the size of the ring of samples."""
         self._followed = followed
         self._sample_bytes = sample_bytes

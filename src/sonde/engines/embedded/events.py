@@ -12,16 +12,15 @@ from sonde.engines.embedded.sources.timers import TimerSource
 from sonde.engines.embedded.tracer import stops
 from sonde.launch import GuardianError
 from sonde.model.errors import AbortedError
+from sonde.model.units import MILLISECOND, SECOND
 from sonde.runtime.machine.memory import AccessError
 from sonde.typed import Protocol
 
 _BATCH = 256
 """Records taken up between two looks at the clock and at what else may have come."""
 
-_BETWEEN_LOOKS = 1_000_000
+_BETWEEN_LOOKS = MILLISECOND
 """ns between two looks at other descriptors while records keep coming."""
-
-_NS = 1_000_000_000
 
 
 class Descriptors(Protocol):
@@ -66,7 +65,7 @@ class Events:
         """Take up what comes until `timeout` seconds have passed or one of `others` is readable, or, `for_data`, until
         there is something in a ring; those of `others` that are readable."""
         now = time.monotonic_ns()
-        end = now + int(timeout * _NS) if timeout is not None else None
+        end = now + int(timeout * SECOND) if timeout is not None else None
         poll = self._prepared(tuple(others))
         try:
             while True:
@@ -129,7 +128,7 @@ class Events:
         moments = [moment for moment in (end, self._timers.next, *(each.next for each in self._asynchronous)) if moment]
         if not moments:
             return None
-        return max(-((time.monotonic_ns() - min(moments)) // 1_000_000), 0)
+        return max(-((time.monotonic_ns() - min(moments)) // MILLISECOND), 0)
 
     def _poll_for(self, poll: select.poll, patience: int | None) -> list[int]:
         """Those of the others that are readable, after so many milliseconds at most."""

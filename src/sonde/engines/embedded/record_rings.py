@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sonde.arch import pages
 from sonde.engines.merged_ring import MergedRing
 from sonde.formats import perf_events as perf
 from sonde.formats.perf_ring import PerfRingReader
@@ -10,7 +11,6 @@ from sonde.runtime.maps.object_array import ObjectArray
 from sonde.runtime.perf.attributes import Attributes
 from sonde.runtime.perf.events import PerfEvent
 from sonde.runtime.perf.output import CPU
-from sonde.runtime.perf.ring import PAGE
 
 
 class RecordRing:
@@ -19,7 +19,7 @@ class RecordRing:
     def __init__(self, array: ObjectArray, size: int) -> None:
         event = PerfEvent(Attributes(sample_type=perf.SAMPLE_TIME | perf.SAMPLE_RAW))
         try:
-            self._reader = PerfRingReader(event.map(size // PAGE))
+            self._reader = PerfRingReader(event.map(size // pages.PAGE))
         except ValueError as error:
             raise EngineError(f"cannot make the perf ring of map {array.spec.name}: {error}") from None
         array.set(CPU, event)

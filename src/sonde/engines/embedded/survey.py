@@ -10,6 +10,7 @@ from sonde.engines.embedded.tracer import ptrace
 from sonde.engines.embedded.tracer.memory import ProcessMemory
 from sonde.engines.kernel.survey import Row
 from sonde.machine import system
+from sonde.model.units import MILLISECOND
 from sonde.untrusted import kernel_text
 
 _ACTIONS = "/proc/sys/kernel/seccomp/actions_avail"
@@ -72,7 +73,7 @@ def _samples() -> Row:
 
     purpose = "profile-n with registers and stacks, and sched:::on-cpu, of the embedded engine"
     try:
-        events = TaskEvents(Wanted(((1_000_000, True),), True, True), [os.getpid()])
+        events = TaskEvents(Wanted(((MILLISECOND, True),), True, True), [os.getpid()])
     except OSError as error:
         return Row("samples", "refused", purpose, error.strerror or "", why_not(error))
     events.close()

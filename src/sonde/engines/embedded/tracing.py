@@ -31,6 +31,7 @@ from sonde.launch import GuardianError
 from sonde.machine import proc
 from sonde.machine.program_files import is_32_bit
 from sonde.model.errors import AbortedError, EngineError
+from sonde.model.samples import RING_BYTES
 from sonde.model.spec import (
     LOST_SWITCHES,
     LOST_TICKS,
@@ -82,7 +83,11 @@ class EmbeddedTracing:
     """The Tracing of a spec: maps are created and programs made ready by the constructor, which raises EngineError."""
 
     def __init__(
-        self, spec: TracingSpec, values: StampValues, followed: FollowedGroup | None = None, sample_bytes: int = 1 << 20
+        self,
+        spec: TracingSpec,
+        values: StampValues,
+        followed: FollowedGroup | None = None,
+        sample_bytes: int = RING_BYTES,
     ) -> None:
         self._spec = spec
         self._followed = followed

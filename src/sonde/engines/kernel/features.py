@@ -20,6 +20,7 @@ from sonde.engines.kernel.maps import create
 from sonde.machine.system import online_cpus
 from sonde.model.errors import EngineError
 from sonde.model.spec import MapSpec
+from sonde.model.units import SECOND
 from sonde.typed import NamedTuple
 from sonde.untrusted import lines, open_regular, read_kernel
 
@@ -83,7 +84,7 @@ def _bpf() -> None:
 
 
 def _perf_event() -> None:
-    os.close(perf_events.open_overflow(perf_events.clock(1_000_000_000), -1, online_cpus()[0]))
+    os.close(perf_events.open_overflow(perf_events.clock(SECOND), -1, online_cpus()[0]))
 
 
 def _ring_buffer() -> None:

@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from mmap import PAGESIZE
 
 from sonde.bpf import maps
 from sonde.engines.kernel import commands
@@ -14,6 +15,7 @@ from sonde.engines.kernel.commands import Batch, TypedMap
 from sonde.engines.kernel.failures import NOT_SUPPORTED, explain
 from sonde.model.errors import EngineError
 from sonde.model.spec import MapSpec
+from sonde.model.units import whole_words
 from sonde.untrusted import read_kernel
 
 _BATCH_BYTES = 1 << 22
@@ -30,7 +32,7 @@ class KernelMap:
         self.spec = spec
         per_cpu = spec.kind in maps.PER_CPU
         self._copies = cpus if per_cpu else 1
-        self._value_size = (spec.value_size + 7 & ~7) * cpus if per_cpu else spec.value_size
+        self._value_size = whole_words(spec.value_size) * cpus if per_cpu else spec.value_size
         try:
             if max(spec.value_size, spec.max_entries) >= 1 << 32:
                 raise OSError(errno.E2BIG, os.strerror(errno.E2BIG))
@@ -185,7 +187,7 @@ def _refusal(spec: MapSpec, error: OSError) -> EngineError:
 def _impossible(spec: MapSpec) -> str:
     """Why no kernel makes such a map; "" if that is not known (kernel/bpf/ringbuf.c, stackmap.c, arraymap.c)."""
     if spec.kind in (maps.RINGBUF, maps.USER_RINGBUF):
-        size, page = spec.max_entries, os.sysconf("SC_PAGE_SIZE")
+        size, page = spec.max_entries, PAGESIZE
         if size % page or size & size - 1:
             return f"a ring buffer has a power of two of bytes, in whole pages of {page}, and not {size}"
     elif spec.kind == maps.STACK_TRACE:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from sonde.engines.kernel.ring import KernelRing
 from sonde.engines.merged_ring import MergedRing
+from sonde.formats.bpf_ring import record_size
 from sonde.formats.perf_records import count_alike
 
 _HALF, _SIGN = 1 << 32, 1 << 31
@@ -88,7 +89,7 @@ def _runs(images: memoryview) -> Iterator[tuple[memoryview, int]]:
     at, chunk = 0, 8
     while at < len(quads):
         header = quads[at]
-        step = ((header & 0xFFFFFFFF) + 15) >> 3
+        step = record_size(header) // 8
         limit = min(chunk, (len(quads) - at) // step)
         count = count_alike(quads[at : at + limit * step : step], header)
         chunk = min(chunk * 4, _LONGEST) if count == limit else 8

@@ -18,6 +18,7 @@ from sonde.formats.perf_ring import PerfRingReader
 from sonde.machine.system import online_cpus
 from sonde.model.errors import EngineError
 from sonde.model.samples import SAMPLE_TYPE, SampledEvent, Take
+from sonde.model.units import SECOND
 
 _WAKEUPS = 4
 """A reader is woken when a ring is filled by one part in so many. Waking it for each record would cost the programs ten
@@ -114,7 +115,7 @@ class RecordRings:
         """A time up to which all records are in the rings: every CPU has been seen not to write one since."""
         now = time.monotonic_ns()
         busy = self._busy()
-        while busy and time.monotonic_ns() < now + _STUCK * 1e9:
+        while busy and time.monotonic_ns() < now + _STUCK * SECOND:
             time.sleep(0)
             busy &= self._busy()
         return now

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import mmap
 from contextlib import suppress
+from mmap import PAGESIZE
 
-_BUSY, _DISCARD = 1 << 31, 1 << 30
-_PAGE = mmap.PAGESIZE
+from sonde.formats.bpf_ring import ALIGNMENT, BUSY, LENGTH, ROUNDING
+
 _PENDING = 1
 """Index, behind the producer position, of the position up to which the kernel knows all records to be committed. It is
 there since Linux 6.10 and its stable contemporaries (commit cfa1a2329a69); elsewhere the word reads 0."""
@@ -25,15 +26,17 @@ class KernelRing:
     def __init__(self, descriptor: int, size: int) -> None:
         self.descriptor = descriptor
         self._mask = size - 1
-        self._writable = mmap.mmap(descriptor, _PAGE, mmap.MAP_SHARED, mmap.PROT_READ | mmap.PROT_WRITE)
+        self._writable = mmap.mmap(descriptor, PAGESIZE, mmap.MAP_SHARED, mmap.PROT_READ | mmap.PROT_WRITE)
         try:
-            self._readable = mmap.mmap(descriptor, _PAGE + 2 * size, mmap.MAP_SHARED, mmap.PROT_READ, offset=_PAGE)
+            self._readable = mmap.mmap(
+                descriptor, PAGESIZE + 2 * size, mmap.MAP_SHARED, mmap.PROT_READ, offset=PAGESIZE
+            )
         except BaseException:
             self._writable.close()
             raise
         self._consumer = memoryview(self._writable).cast("Q")
-        self._producer = memoryview(self._readable)[:_PAGE].cast("Q")
-        self._data = memoryview(self._readable)[_PAGE:]
+        self._producer = memoryview(self._readable)[:PAGESIZE].cast("Q")
+        self._data = memoryview(self._readable)[PAGESIZE:]
         self._lengths = self._data.cast("I")
         self._position = self._consumer[0]
 
@@ -56,9 +59,9 @@ class KernelRing:
         lengths, mask = self._lengths, self._mask
         while end < produced:
             length = lengths[(end & mask) >> 2]
-            if length & _BUSY:
+            if length & BUSY:
                 break
-            end += (length & ~_DISCARD) + 15 & ~7
+            end += (length & LENGTH) + ROUNDING & -ALIGNMENT
         return end
 
     @property

@@ -15,7 +15,7 @@ _WAKEUPS = 4
 """A reader is woken when a ring is filled by one part in so many."""
 _LOST_COUNT = struct.Struct("=8xQ")
 """Of the body of a PERF_RECORD_LOST: u64 id, u64 lost."""
-_HEADER = struct.Struct("=IHH")
+_HEADER = perf.HEADER
 
 
 class SampleRings:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from time import CLOCK_BOOTTIME, CLOCK_MONOTONIC, CLOCK_TAI, clock_getres, clock_gettime_ns
 
+from sonde.model.units import SECOND
 from sonde.runtime.environment import Environment
 
 _CLOCK_MONOTONIC_COARSE = 6
@@ -32,8 +33,8 @@ def make(environment: Environment) -> dict[str, Callable[..., int]]:
     def ktime_get_boot_ns() -> int:
         return _END_OF_TIME if environment.is_ending() else clock_gettime_ns(CLOCK_BOOTTIME)
 
-    tick = round(clock_getres(_CLOCK_MONOTONIC_COARSE) * 1e9)
-    first = -300 * 10**9 // tick & 0xFFFF_FFFF
+    tick = round(clock_getres(_CLOCK_MONOTONIC_COARSE) * SECOND)
+    first = -300 * SECOND // tick & 0xFFFF_FFFF
 
     def ktime_get_coarse_ns() -> int:
         now = ktime_get_ns()

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from errno import EFAULT, EINVAL
 
+from sonde.arch import pages
 from sonde.runtime.environment import Environment, Task
 
-_PAGE = 4096
+_PAGE = pages.PAGE
 
 _SIZE = 0xFFFF_FFFF
 """Sizes are u32 parameters."""

@@ -9,8 +9,9 @@ from struct import error as StructError  # noqa: N812 - a class
 
 from sonde.bpf import maps
 from sonde.model.spec import MapSpec
+from sonde.model.units import whole_words
 from sonde.runtime.machine.memory import OFFSET_BITS, OFFSET_MASK, AccessError, Memory
-from sonde.runtime.maps.base import ANY, EXIST, LOCK, NOEXIST, Calls, allocate, fill, read_only, rounded
+from sonde.runtime.maps.base import ANY, EXIST, LOCK, NOEXIST, Calls, allocate, fill, read_only
 
 _INDEX = Struct("=I")
 
@@ -23,7 +24,7 @@ class Array:
     def __init__(self, spec: MapSpec, memory: Memory) -> None:
         self.spec = spec
         self.is_frozen = spec.frozen or bool(spec.flags & maps.F_RDONLY)
-        self.stride = rounded(spec.value_size)
+        self.stride = whole_words(spec.value_size)
         self.buffer = allocate(self.stride * spec.max_entries)
         # The map itself may write what programs may not.
         self.address = memory.add(read_only(self.buffer) if spec.flags & maps.F_RDONLY_PROG else self.buffer)

@@ -120,8 +120,3 @@ def allocate(size: int) -> Buffer:
 
 def read_only(buffer: Buffer) -> memoryview:
     return memoryview(buffer).toreadonly()
-
-
-def rounded(size: int) -> int:
-    """Up to a multiple of 8, as the kernel lays out values."""
-    return size + 7 & ~7

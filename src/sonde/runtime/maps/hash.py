@@ -10,8 +10,9 @@ from struct import error as StructError  # noqa: N812 - a class
 
 from sonde.bpf import maps
 from sonde.model.spec import MapSpec
+from sonde.model.units import whole_words
 from sonde.runtime.machine.memory import OFFSET_BITS, OFFSET_MASK, AccessError, Memory
-from sonde.runtime.maps.base import ANY, EXIST, NOEXIST, Calls, fill, rounded
+from sonde.runtime.maps.base import ANY, EXIST, NOEXIST, Calls, fill
 from sonde.runtime.maps.slots import Slots
 
 
@@ -144,7 +145,7 @@ class Hash:
     def items(self) -> list[tuple[bytes, bytes]]:
         if self.spec.flags & maps.F_WRONLY:
             raise PermissionError(EPERM, f"map {self.spec.name} can only be written")
-        size = rounded(self.spec.value_size) if self._in_place else self.spec.value_size
+        size = whole_words(self.spec.value_size) if self._in_place else self.spec.value_size
         return list(zip(self._values, self._slots.read_all(self._values.values(), size), strict=True))
 
     def close(self) -> None:

@@ -11,12 +11,13 @@ from __future__ import annotations
 import mmap
 import os
 from errno import EAGAIN, EINVAL
+from mmap import PAGESIZE
 
+from sonde.formats.bpf_ring import ALIGNMENT, BUSY, DISCARD, RING_HEADER, ROUNDING
 from sonde.model.spec import MapSpec
 from sonde.runtime.machine.memory import OFFSET_MASK, Memory
 from sonde.runtime.maps.base import ANY, Calls
 
-BUSY, DISCARD = 1 << 31, 1 << 30
 NO_WAKEUP, FORCE_WAKEUP = 1, 2
 AVAIL_DATA, RING_SIZE, CONSUMER_POSITION, PRODUCER_POSITION = range(4)
 """What query tells."""
@@ -26,9 +27,6 @@ _MOST = 0xFFFF_FFFF // 4
 
 _PAGES_BEFORE = 3
 """Pages of struct bpf_ringbuf before its data, which the second word of a record's header counts from."""
-
-_PAGE = mmap.PAGESIZE
-_PAGE_SHIFT = _PAGE.bit_length() - 1
 
 
 class RingBuffer:
@@ -41,15 +39,15 @@ class RingBuffer:
         size = spec.max_entries
         self.descriptor = os.memfd_create("ring", os.MFD_CLOEXEC)
         try:
-            os.ftruncate(self.descriptor, 2 * _PAGE + 2 * size)
-            self._mapping = mmap.mmap(self.descriptor, 2 * _PAGE + 2 * size)
+            os.ftruncate(self.descriptor, 2 * PAGESIZE + 2 * size)
+            self._mapping = mmap.mmap(self.descriptor, 2 * PAGESIZE + 2 * size)
         except BaseException:
             os.close(self.descriptor)
             raise
         view = memoryview(self._mapping)
-        self._consumer = view[:_PAGE].cast("Q")
-        self._producer = view[_PAGE : 2 * _PAGE].cast("Q")
-        self._data = view[2 * _PAGE :]
+        self._consumer = view[:PAGESIZE].cast("Q")
+        self._producer = view[PAGESIZE : 2 * PAGESIZE].cast("Q")
+        self._data = view[2 * PAGESIZE :]
         self._words = self._data.cast("I")
         self._memory = memory
         self.address = memory.add(self._data)
@@ -71,21 +69,21 @@ class RingBuffer:
         position, mask, producer = self._position, self._mask, self._producer
         pending = self._pending() if self._busy else position
         producer[1] = pending
-        end = position + (size + 15 & -8)
+        end = position + (size + ROUNDING & -ALIGNMENT)
         if end - self._consumer[0] > mask or end - pending > mask:
             return 0
         at = position & mask
         word = at >> 2
         words = self._words
         words[word] = size | BUSY
-        words[word + 1] = (at >> _PAGE_SHIFT) + _PAGES_BEFORE
+        words[word + 1] = (at // PAGESIZE) + _PAGES_BEFORE
         if at + end - position > mask + 1:
             # What was left at the beginning is what the program may see in the part that runs on.
             over = at + end - position - mask - 1
             self._data[mask + 1 : mask + 1 + over] = self._data[:over]
         producer[0] = self._position = end
         self._busy += 1
-        return self.address + at + 8
+        return self.address + at + RING_HEADER
 
     def _pending(self) -> int:
         """The position of the oldest record that is not committed."""
@@ -94,12 +92,12 @@ class RingBuffer:
             length = words[(position & mask) >> 2]
             if length & BUSY:
                 break
-            position += (length & ~DISCARD) + 15 & -8
+            position += (length & ~DISCARD) + ROUNDING & -ALIGNMENT
         return position
 
     def commit(self, address: int, flags: int, discard: bool = False) -> None:
         """Submit the record at `address`, which `reserve` returned, or discard it."""
-        at = (address & OFFSET_MASK) - 8
+        at = (address & OFFSET_MASK) - RING_HEADER
         word, words, mask = at >> 2, self._words, self._mask
         length = words[word] & ~BUSY
         consumed = self._consumer[0]
@@ -107,7 +105,7 @@ class RingBuffer:
         position = self._position - (self._position - at & mask)
         words[word] = length | DISCARD if discard else length
         size = mask + 1
-        end = at + (length + 15 & -8)
+        end = at + (length + ROUNDING & -ALIGNMENT)
         if position ^ consumed > mask:
             self._data[at + size : end + size] = self._data[at:end]
         elif end > size:

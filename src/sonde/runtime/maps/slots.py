@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from sonde.model.units import whole_words
 from sonde.runtime.machine.memory import OFFSET_BITS, OFFSET_MASK, Buffer, Memory
-from sonde.runtime.maps.base import allocate, read_only, rounded
+from sonde.runtime.maps.base import allocate, read_only
 
 _LARGEST_REGION = 1 << 26
 
@@ -22,7 +23,7 @@ class Slots:
         added when all are taken. Programs may not write to them if `is_read_only`."""
         self._memory = memory
         self._is_read_only = is_read_only
-        self._stride = rounded(size)
+        self._stride = whole_words(size)
         self._count = min(count, max(1, _LARGEST_REGION // self._stride))
         self._free: list[int] = []
         self._next = self._end = 0

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from sonde.model.units import whole_words
 from sonde.typed import TypeAlias
 
 Copy: TypeAlias = Callable[[memoryview, int, int], int]
@@ -58,5 +59,5 @@ def prepare(record: RawRecord) -> None:
     while isinstance(fragment.next, Fragment):
         fragment = fragment.next
         total += fragment.size
-    record.size = (total + SIZE_FIELD + 7 & ~7) - SIZE_FIELD
+    record.size = whole_words(total + SIZE_FIELD) - SIZE_FIELD
     fragment.next = record.size - total

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from sonde.arch import pages
 from sonde.formats import perf_events as perf
 from sonde.runtime.perf.raw import Copy
 from sonde.typed import Protocol
 
-PAGE = 4096
+_PAGE = pages.PAGE
+
 _CAP_BIT0_IS_DEPRECATED = 2
 
 
@@ -39,13 +41,13 @@ class PerfRing:
     def __init__(self, pages: int, watermark: int = 0) -> None:
         if pages < 1 or pages & (pages - 1):
             raise ValueError(f"a perf ring has a power of 2 of pages, not {pages}")
-        self.memory = memoryview(bytearray((1 + pages) * PAGE))
-        self.size = pages * PAGE
+        self.memory = memoryview(bytearray((1 + pages) * _PAGE))
+        self.size = pages * _PAGE
         self.lost = 0
         self.wakeups = 0
         self._watermark = min(self.size, watermark) or self.size // 2
-        self._words = self.memory[:PAGE].cast("Q")
-        self._data = self.memory[PAGE:]
+        self._words = self.memory[:_PAGE].cast("Q")
+        self._data = self.memory[_PAGE:]
         self._head = 0
         self._nested = 0
         self._events = 0
@@ -53,7 +55,7 @@ class PerfRing:
         self._woken = 0
         self._words[perf.PAGE_CAPABILITIES >> 3] = _CAP_BIT0_IS_DEPRECATED
         self._words[perf.PAGE_SIZE_FIELD >> 3] = perf.PAGE_RESERVED
-        self._words[perf.PAGE_DATA_OFFSET >> 3] = PAGE
+        self._words[perf.PAGE_DATA_OFFSET >> 3] = _PAGE
         self._words[perf.PAGE_DATA_SIZE >> 3] = self.size
 
     def begin(self, size: int, writer: Writer, values: Mapping[str, int]) -> Slot | None:

@@ -9,13 +9,13 @@ import struct
 
 from sonde.arch import registers, system_calls
 from sonde.bpf import probe_context, programs
+from sonde.bpf.helpers import MAX_ERRNO
 from sonde.runtime.environment import Environment
 from sonde.runtime.structures import THREAD_STATUS
 from sonde.runtime.verifier.contexts import CONTEXTS, RAW_ARGUMENTS, Context, field_named
 from sonde.typed import NamedTuple
 
 _ON_STACK = "=4Q"
-_MAX_ERRNO = 4095
 _U64 = (1 << 64) - 1
 
 
@@ -37,7 +37,7 @@ def from_raw_tracepoint(environment: Environment, context: int) -> Values:
         return Values(_syscall_arguments(environment, taken), taken)
     result = arguments[1]
     error = -result & _U64
-    return Values((result, result), taken, error if 0 < error <= _MAX_ERRNO else 0)
+    return Values((result, result), taken, error if 0 < error <= MAX_ERRNO else 0)
 
 
 def _syscall_arguments(environment: Environment, taken: bytes) -> tuple[int, ...]:

@@ -6,13 +6,13 @@ from __future__ import annotations
 import errno
 from collections.abc import Callable, Sequence
 
-from sonde.arch import address_space, registers
+from sonde.arch import address_space, pages, registers
 from sonde.model.errors import EngineError
 from sonde.model.spec import Fetch, FetchStep
 from sonde.runtime.environment import Task
 
 _MASK = (1 << 64) - 1
-_PAGE = 4096
+_PAGE = pages.PAGE
 _LARGEST = 1 << 16
 """More bytes than any program has memory for."""
 

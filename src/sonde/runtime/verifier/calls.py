@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sonde.bpf.helpers import MAX_ERRNO
 from sonde.bpf.instructions import CALL_HELPER
 from sonde.bpf.maps import ARRAY, MAPS_OF_MAPS, PERCPU_ARRAY
 from sonde.bpf.signatures import SIGNATURES, Signature
@@ -16,7 +17,6 @@ from sonde.runtime.verifier.steps import Step
 from sonde.runtime.verifier.subject import Doubt, Subject
 from sonde.runtime.verifier.values import MAP, OBJECT, RECORD, STACK, VALUE, Pointer, Value
 
-_MAX_ERRNO = 4095
 _MAX_CPUS = 8192
 
 _CALLER_SAVED = 0b111111
@@ -161,7 +161,7 @@ def _result(subject: Subject, state: State, signature: Signature, at: int, is_th
     if kind == "void":
         return None
     if kind == "length":
-        return between(-_MAX_ERRNO, _largest(state, signature))
+        return between(-MAX_ERRNO, _largest(state, signature))
     if kind == "cpu":
         return between(0, _MAX_CPUS - 1)
     if kind == "task":

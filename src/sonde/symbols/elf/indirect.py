@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Iterable, Iterator
 
-from sonde.arch import object_files
+from sonde.arch import object_files, pages
 from sonde.symbols.elf.file import ElfError, ElfFile
 from sonde.typed import NamedTuple
 
@@ -80,7 +80,7 @@ def _is_code(file: ElfFile, address: int) -> bool:
     return any(s.flags & 1 and s.address <= address < s.address + s.file_size for s in file.segments)
 
 
-def bias_of(file: ElfFile, start: int, offset: int, page: int = 4096) -> int:
+def bias_of(file: ElfFile, start: int, offset: int, page: int = pages.PAGE) -> int:
     """How far from its linked addresses a file is, one of whose segments of code is mapped at `start` from `offset` on.
 
     Raises ElfError if none is.

@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable, Iterator
 
-from sonde.arch import object_files
+from sonde.arch import object_files, pages
 from sonde.symbols.elf.file import ElfError, ElfFile
 from sonde.symbols.elf.static_note import Note
 
@@ -22,7 +22,7 @@ _LARGEST = 16 << 20
 _NOTE_SIZE = 600
 """Bytes of memory that a note takes, about."""
 
-_PAGE = 4096
+_PAGE = pages.PAGE
 _MOST_COUNTER = 1 << 32
 """perf_event_attr.config has 32 bits for it."""
 _WORD = (1 << 64) - 1

@@ -26,6 +26,7 @@ from sonde.model.spec import (
     UNWIND_RULES,
     UNWIND_WANTED,
 )
+from sonde.model.units import SECOND
 from sonde.symbols.mappings import VDSO, Mapping, parse_maps
 from sonde.symbols.objects import Objects, root_of
 from sonde.symbols.process_events import Exited, Forked, Mapped, ProcessEvent
@@ -370,5 +371,5 @@ def _file_key(mapping: Mapping, file: ElfFile) -> bytes:
     if mapping.path == VDSO:
         return _VDSO_FILE
     major, _, minor = mapping.device.partition(":")
-    seconds, nanoseconds = divmod(file.changed, 10**9)
+    seconds, nanoseconds = divmod(file.changed, SECOND)
     return UNWIND_FILE.pack(mapping.inode, seconds, int(major, 16) << _MINOR | int(minor, 16), nanoseconds)

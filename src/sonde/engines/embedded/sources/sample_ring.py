@@ -7,7 +7,7 @@ import struct
 from collections.abc import Sequence
 from time import CLOCK_MONOTONIC, clock_gettime_ns
 
-from sonde.arch import registers
+from sonde.arch import pages, registers
 from sonde.formats import perf_events as perf
 from sonde.formats.perf_ring import PerfRingReader
 from sonde.model.samples import SAMPLE_TYPE, SampledEvent, Take
@@ -15,7 +15,6 @@ from sonde.runtime.environment import Environment
 from sonde.runtime.perf.attributes import Attributes
 from sonde.runtime.perf.events import PerfEvent
 from sonde.runtime.perf.layout import Fields
-from sonde.runtime.perf.ring import PAGE
 from sonde.runtime.perf.sample import Sample
 
 _OWNER = 1
@@ -32,7 +31,7 @@ class SampleRing:
         self.events: list[SampledEvent] = []
         self._environment = environment
         self._owner = PerfEvent(Attributes(sample_type=SAMPLE_TYPE, sample_id_all=True), _OWNER)
-        self._reader = PerfRingReader(self._owner.map(max(size // PAGE, 1)))
+        self._reader = PerfRingReader(self._owner.map(max(size // pages.PAGE, 1)))
         self._size = size
         self._sampled: list[PerfEvent] = []
         self._told: dict[int, bytes] = {}

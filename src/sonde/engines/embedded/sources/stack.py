@@ -9,13 +9,14 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Sequence
 
+from sonde.arch import pages
 from sonde.arch import registers as places
 
 _WORD = struct.Struct("=Q")
 _FRAME = struct.Struct("=QQ")
 """The caller's frame pointer, the return address."""
 
-_PAGE = 4096
+_PAGE = pages.PAGE
 
 
 def walker(

@@ -22,6 +22,7 @@ from sonde.engines.embedded.tracer import stops
 from sonde.model.errors import EngineError
 from sonde.model.probe import RawTracepoint
 from sonde.model.spec import ProgramSpec, TracingSpec
+from sonde.model.units import MILLISECOND, SECOND
 from sonde.runtime.programs.ready import called_helpers
 
 OUT, IN = SWITCHES
@@ -29,10 +30,10 @@ OUT, IN = SWITCHES
 _KERNEL = "the kernel engine (root, or CAP_BPF and CAP_PERFMON)"
 _STANDING = USER | {NUMBERS["task_pt_regs"]}
 
-_OFTEN = 20_000_000
+_OFTEN = 20 * MILLISECOND
 """ns between two looks at the rings."""
 
-_PATIENCE = 1_000_000_000
+_PATIENCE = SECOND
 """ns for which a thread's first switches wait for its making where no other records come."""
 
 _MOST_EARLY = 4096

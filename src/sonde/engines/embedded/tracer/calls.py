@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sonde.arch import system_calls
+from sonde.bpf.helpers import MAX_ERRNO
 from sonde.engines.embedded.tracer import interruptions, own_filters, ptrace, seccomp, stops
 from sonde.engines.embedded.tracer.plan import ENTRY, HOLD_ENTRY, HOLD_RETURN, RETURN
 from sonde.engines.embedded.tracer.threads import Threads
@@ -10,8 +11,6 @@ from sonde.engines.embedded.tracer.threads import Threads
 _OPERATION, _NUMBER = 0, 3
 """Words of struct ptrace_syscall_info: operation and, 32 bits up, architecture; a call's number."""
 
-
-_LARGEST_ERROR = 4095
 
 """restart_syscall(2), by which the kernel goes on with a call that has to know how long it has waited."""
 
@@ -76,7 +75,7 @@ def _leaves(threads: Threads, tid: int, wanted: int | None) -> None:
         number = ptrace.called(tid)
         wanted = number << 4 | threads.plan.calls.get(number, 0)
     result = threads.writer.info_words[_NUMBER] - (1 << 64)
-    if result >= -_LARGEST_ERROR and interruptions.is_to_be_repeated(threads, tid, result):
+    if result >= -MAX_ERRNO and interruptions.is_to_be_repeated(threads, tid, result):
         interruptions.ask_again(threads, tid)
         threads.proceed(tid)
     elif wanted is not None and wanted & RETURN:

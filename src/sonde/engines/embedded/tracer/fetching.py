@@ -12,7 +12,7 @@ import struct
 from collections.abc import Callable
 from mmap import mmap
 
-from sonde.arch import address_space
+from sonde.arch import address_space, pages
 from sonde.engines.embedded.tracer import plan, stops
 from sonde.engines.embedded.tracer.memory import ProcessMemory
 from sonde.engines.embedded.tracer.plan import Fetch
@@ -21,7 +21,7 @@ from sonde.typed import Any
 _ONE, _TWO = struct.Struct("=4Q"), struct.Struct("=6Q")
 """struct iovec: that of sonde's memory, then those of the thread's."""
 
-_PAGE = 4096
+_PAGE = pages.PAGE
 _IOVEC = 16
 _FIRST_ARGUMENT = 4
 """The word of struct ptrace_syscall_info."""

@@ -12,12 +12,14 @@ import os
 import struct
 from collections.abc import Callable
 
+from sonde.arch import pages
 from sonde.typed import Any
+
+_PAGE = pages.PAGE
 
 _VECTOR = struct.Struct("=QQ")
 """struct iovec."""
 
-_PAGE = 4096
 _PIECES = 32
 _AT_ONCE = (_PIECES - 1) * _PAGE
 _READ, _WRITE = "process_vm_readv", "process_vm_writev"

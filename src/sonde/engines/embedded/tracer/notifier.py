@@ -18,6 +18,7 @@ import time
 from contextlib import suppress
 from mmap import mmap
 
+from sonde.arch import pages
 from sonde.engines.embedded.tracer import commands, stops
 from sonde.engines.embedded.tracer.ring import RecordWriter
 
@@ -48,7 +49,7 @@ _I64 = (1 << 63) - 1
 def serve(memory: mmap, listener: int, bell: int, room: int) -> None:
     """Until all threads that have the filter are gone. `room` is a pipe that tells of room in the ring of `memory`."""
     fcntl.ioctl(listener, _SET_FLAGS, _SYNC_WAKE_UP)
-    octets = memoryview(memory)[stops.NOTIFICATION : stops.PAGE]
+    octets = memoryview(memory)[stops.NOTIFICATION : pages.PAGE]
     try:
         _tell_all(memory, listener, octets, RecordWriter(memory, bell, lambda: _wait(room)))
     except commands.SondeEnded:

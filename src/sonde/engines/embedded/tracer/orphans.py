@@ -11,11 +11,12 @@ import time
 from sonde.engines.embedded.tracer import ptrace, stepping
 from sonde.engines.embedded.tracer.threads import Threads
 from sonde.machine import proc
+from sonde.model.units import SECOND
 
 _FIRST, _LAST = 50e-6, 5e-3
 """Seconds: how long to wait between looks, at first and at most."""
 
-_LONGEST = 1_000_000_000
+_LONGEST = SECOND
 """Nanoseconds in which a maker tells on all but the busiest machine. One that tells later does no harm."""
 
 
@@ -23,7 +24,7 @@ def wait(threads: Threads) -> None:
     """Nothing has stopped: give makers time, and adopt what they will not tell of."""
     now = time.monotonic_ns()
     age = now - min(threads.early.values())
-    time.sleep(min(max(age / 1e9, _FIRST), _LAST))
+    time.sleep(min(max(age / SECOND, _FIRST), _LAST))
     adopt(threads, 0, now - _LONGEST)
 
 

@@ -6,6 +6,7 @@ import struct
 from collections.abc import Sequence
 
 from sonde.engines.embedded.tracer import stops
+from sonde.model.units import whole_words
 from sonde.typed import NamedTuple
 
 ENTRY, RETURN, HOLD_ENTRY, HOLD_RETURN = 1, 2, 4, 8
@@ -36,7 +37,7 @@ def offsets(fetches: Sequence[Fetch]) -> list[int]:
     """Where each lies in a record's place, and where they all end."""
     found = [0]
     for fetch in fetches:
-        found.append(found[-1] + (fetch.size + 7 & -8))
+        found.append(found[-1] + whole_words(fetch.size))
     return found
 
 

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import struct
 
+from sonde.arch import pages
 from sonde.typed import NamedTuple
 
 ENTRY = 1
@@ -81,11 +82,10 @@ TELLING_SOME = 2
 AWAKE, NAPPING, ASLEEP = 0, 1, 2
 """ASLEEP: wake sonde for every record. NAPPING: only for what is held, or if the ring is half full."""
 
-PAGE = 4096
 NOTIFICATION = 2048
 """Where in the page of words the notifier has the kernel write, up to the page's end."""
 
-REGISTERS = PAGE
+REGISTERS = pages.PAGE
 REGISTER_SLOTS = 256
 REGISTER_SLOT = 256
 RING = REGISTERS + REGISTER_SLOTS * REGISTER_SLOT

@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from sonde.consume.decode import Columns, columns, compile_comprehension
-from sonde.consume.events import RING_HEADER
 from sonde.consume.generated import code, constant
+from sonde.formats.bpf_ring import RING_HEADER
 from sonde.frontends.d.report.printf import printf_pieces
 from sonde.frontends.d.report.trace import shown_field, trace_piece
 from sonde.model.conversions import MOST_COLUMNS
 from sonde.model.spec import (
+    CPU_AT,
+    PROBE_AT,
     Action,
     CaptureAction,
     CommandAction,
@@ -32,7 +34,7 @@ Formatter = Callable[[memoryview], list[bytes]]
 
 _AS_IT_IS = escaping_for(is_terminal=False, shows_raw=True, is_recorded=False)
 
-HEADER_WORDS = ((RING_HEADER + 4, code("probe")), (RING_HEADER + 8, code("cpu")))
+HEADER_WORDS = ((RING_HEADER + PROBE_AT, code("probe")), (RING_HEADER + CPU_AT, code("cpu")))
 """Where a record has its probe and CPU, and what the header's expressions call them."""
 
 

@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterable, Sequence
 from sonde.consume.events import Drop, Fault, Record, Table
 from sonde.consume.generated import code, constant
 from sonde.consume.options import Options
-from sonde.frontends.d.report.flow import HEADING as FLOW_HEADING
-from sonde.frontends.d.report.flow import Escape, Flow
 from sonde.frontends.d.report.messages import absence_text, drop_text, fault_text, refusal_text
 from sonde.frontends.d.report.record import Formatter, Style, compile_actions, widest
 from sonde.model.conversions import Conversion
@@ -24,6 +22,7 @@ from sonde.visible import single_line, single_line_bytes, visible, visible_bytes
 
 if TYPE_CHECKING:
     from sonde.frontends.d.report.aggregate import AggregateText
+    from sonde.frontends.d.report.flow import Escape, Flow
     from sonde.report.commands import Act
     from sonde.report.packets import Packets
     from sonde.report.samples import SampleLines
@@ -88,7 +87,7 @@ class TextReport:
         self._program = program.encode()
         self._probes = {probe.id: probe for probe in spec.probes}
         self._titles = _Titles(spec.probes, options.testing)
-        self._flow = Flow()
+        self._flow: Flow | None = None
         self._environment: dict[str, Any] = {
             **environment(addresses), "titles": self._titles, "flow_line": self._flow_line, "typed": self._typed,
         }  # fmt: skip
@@ -113,7 +112,9 @@ class TextReport:
         self._suits_terminal = is_terminal
         self._escape: Escape = visible_bytes if is_terminal else single_line_bytes
         self._titles.clear()
-        self._titles.escape = self._flow.escape = self._escape
+        self._titles.escape = self._escape
+        if self._flow is not None:
+            self._flow.escape = self._escape
         self._addresses.suit(is_terminal)
 
     def _escaping(self) -> Escaping:
@@ -187,6 +188,11 @@ class TextReport:
         return object_text(self._types, number, data, address, self._options.printsize)
 
     def _flow_line(self, cpu: int, probe: int, clause: int, is_first: bool) -> bytes:
+        if self._flow is None:
+            from sonde.frontends.d.report.flow import Flow  # most programs indent nothing
+
+            self._flow = Flow()
+            self._flow.escape = self._escape
         return self._flow.line(cpu, self._probes[probe], clause, is_first)
 
     def _head(self) -> None:
@@ -194,7 +200,9 @@ class TextReport:
         self._has_heading = True
         testing = self._options.testing
         if self._options.flowindent:
-            line = FLOW_HEADING % b"FUNCTION"
+            from sonde.frontends.d.report.flow import HEADING
+
+            line = HEADING % b"FUNCTION"
             self._output.write(line + b"\n" if testing else b"%3s %s\n" % (b"CPU", line))
         else:
             line = b"%32s\n" % b"FUNCTION:NAME"
