@@ -1,12 +1,15 @@
 """Recordings shown as text by the library: as the command shows them, and as values."""
 
+import contextlib
 import io
 import os
+import random
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from damage import damaged
 
 import sonde
 
@@ -83,6 +86,15 @@ def test_what_stands_before_the_damage_is_shown(recording):
         assert result.damage or result.cut
         seen.add(result.records)
     assert len(seen) > 1
+
+
+@pytest.mark.parametrize("look", [lambda path: shown(path), lambda path: [*sonde.read(path)]])
+def test_a_damaged_recording_is_shown_or_an_error(recording, look):
+    data, chance = Path(recording).read_bytes(), random.Random(3)
+    for _ in range(100):
+        Path("damaged").write_bytes(damaged(data, [(0, len(data))], chance))
+        with contextlib.suppress(sonde.ScriptError):
+            look("damaged")
 
 
 @pytest.mark.parametrize("content", [b"", b"nothing", b"PERFILE2" + bytes(96), b"\x7fELF"])

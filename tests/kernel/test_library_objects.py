@@ -43,6 +43,7 @@ def test_an_object_is_run_as_often_as_wanted(path):
     assert script.programs == {"event": "tracepoint/syscalls/sys_enter_getppid", "raw_entry": "raw_tp/sys_enter"}
     assert not script.destructive
     assert all(script.verify())
+    assert all("r1 = ctx" in verdict.listing for verdict in script.verify(listing=True))
     assert "call" in script.disassemble()
     for _ in range(2):
         with script.run(GETPPIDS) as run:

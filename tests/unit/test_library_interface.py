@@ -53,6 +53,16 @@ PROGRAM = """
     states: dict[str, str] = {name: each.state for name, each in sonde.capabilities().items()}
     where: list[tuple[str, int]] = [(each.name, each.address) for each in sonde.variables("/bin/true", "main")]
     again: list[sonde.Event] = list(sonde.read("run.raw"))
+    with open("run.txt", "w") as file:
+        shown: sonde.Shown = sonde.show("run.raw", file, options={"quiet": True}, performs=False)
+        print(shown.exit_status + shown.records, shown.damage.upper())
+    able: dict[str, bool] = {name: bool(each) for name, each in sonde.abilities(sonde.capabilities()).items()}
+    live: list[int] = [low for at in sonde.points("/bin/true", "x.c@3") for v in at.variables for low, _ in v.live]
+    layouts: list[str] = [f"{each.size + 1} {each.declaration}" for each in sonde.structures("/bin/true", "main")]
+    declared: tuple[str, ...] = sonde.declarations("kernel", "vfs_read", ["count"])
+    returns: str = sonde.kernel_function("vfs_read").returns
+    proofs: list[tuple[str, int, str]] = [(each.kind, each.steps, each.listing) for each in script.verify(listing=True)]
+    built: tuple[str, bytes] = sonde.provider_header("provider p { probe a(); };"), sonde.provider_object("")
 """
 
 

@@ -54,11 +54,12 @@ class ObjectScript:
 
         return machine_code(self._loaded.spec, {})
 
-    def verify(self, engine: str = KERNEL) -> tuple[Verdict, ...]:
-        """What sonde's own verifier says of each program, by the rules of that engine."""
+    def verify(self, engine: str = KERNEL, listing: bool = False) -> tuple[Verdict, ...]:
+        """What sonde's own verifier says of each program, by the rules of that engine; with `listing` each verdict has
+        the program's instructions and what is known before each."""
         from sonde.library.verdicts import verdicts
 
-        return verdicts(self._loaded.spec, engine)
+        return verdicts(self._loaded.spec, engine, listing)
 
     def run(
         self, command: str | Sequence[str] | None = None, pids: Sequence[int] = (), *, duration: float | None = None,
