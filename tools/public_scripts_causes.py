@@ -13,7 +13,7 @@ from suite_programs import names_of
 
 from sonde.frontends.d.source import Source
 from sonde.machine.system import current_target
-from sonde.model.errors import DError
+from sonde.model.errors import SourceError
 from sonde.session.registry import Registry
 
 PROVIDER = "a provider that Linux does not have"
@@ -179,7 +179,7 @@ class Causes:
             return True
         try:
             return bool(self._registry.match(*fields))
-        except DError:
+        except SourceError:
             return False
 
     def _of_description(self, fields: list[str]) -> Failure:

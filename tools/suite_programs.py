@@ -13,7 +13,7 @@ from typing import NamedTuple
 from sonde.frontends.d import syntax
 from sonde.frontends.d.parser import Parser
 from sonde.frontends.d.source import Macros, Source, command_line_source
-from sonde.model.errors import DError
+from sonde.model.errors import SourceError
 
 MACROS = Macros(arguments=("test", *["1"] * 9), defaultargs=True)
 
@@ -85,7 +85,7 @@ def names_of(source: Source) -> Names:
     try:
         items.extend(parser.items())
         return _of_items(items)
-    except (DError, RecursionError):
+    except (SourceError, RecursionError):
         return _of_items(items) | _of_text(text)
 
 

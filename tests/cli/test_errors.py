@@ -2,9 +2,10 @@
 
 import pytest
 
+from sonde.frontends.d.errors import DError
 from sonde.frontends.d.programs.mistakes import compile_error
 from sonde.library.errors import engine_error
-from sonde.model.errors import AbortedError, DError, EngineError, Position
+from sonde.model.errors import AbortedError, EngineError, Position
 
 TEXT = 'BEGIN /x > 1/ { printf("}/{"); /* } */ y; } END { z }'
 

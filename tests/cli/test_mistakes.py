@@ -11,10 +11,10 @@ from running import run
 from sonde.frontends.d.advice.findings import findings
 from sonde.frontends.d.check.checker import Checker
 from sonde.frontends.d.check.options import DEFAULTS
+from sonde.frontends.d.errors import DError
 from sonde.frontends.d.programs.libraries import libraries
 from sonde.frontends.d.source import Macros, command_line_source
 from sonde.machine.system import current_target
-from sonde.model.errors import DError
 from sonde.model.options import OptionTable
 from sonde.session.registry import Registry
 

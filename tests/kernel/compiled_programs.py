@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from d_run import compilation
 
-from sonde.model.errors import DError
+from sonde.model.errors import SourceError
 from sonde.model.spec import MapSpec, ProgramSpec
 
 ROOT = Path(__file__).parents[2]
@@ -28,7 +28,7 @@ def of_text(source, text):
     """The programs of a D program; none if it does not compile as it stands."""
     try:
         spec = compilation(text).spec()
-    except (DError, ValueError):
+    except (SourceError, ValueError):
         return []
     by_name = {one.name: one for one in spec.maps}
     return [Compiled(source, program, by_name) for program in spec.programs]

@@ -7,7 +7,7 @@ from d_run import compilation
 
 from sonde.codegen.basis.generation import Unsupported
 from sonde.frontends.d.check import builtins, prototypes
-from sonde.model.errors import DError
+from sonde.model.errors import SourceError
 
 BY_TYPE = {
     "char *": "s",
@@ -138,7 +138,7 @@ def supported(statements, before, **settings):
     for statement in statements:
         try:
             compilation(program([statement], before), **settings).spec()
-        except DError as error:
+        except SourceError as error:
             if isinstance(error, Unsupported) or "implemented" in error.text:
                 continue
             raise

@@ -10,7 +10,7 @@ from sonde.frontends.d.check.checker import compile_sources
 from sonde.frontends.d.check.options import CheckOptions
 from sonde.frontends.d.source import Source
 from sonde.machine.system import current_target
-from sonde.model.errors import DError
+from sonde.model.errors import SourceError
 from sonde.session.registry import Registry
 
 PROGRAMS = [
@@ -64,7 +64,7 @@ def refusal(text, registry):
     """The error a program is refused with, None if it compiles."""
     try:
         compile_sources([Source(text)], registry, CheckOptions())
-    except DError as error:
+    except SourceError as error:
         return error
     return None
 

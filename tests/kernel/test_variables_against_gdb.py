@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from sonde.codegen.partial import is_gone
-from sonde.model.errors import DError
+from sonde.model.errors import SourceError
 from sonde.model.probe import Probe, Uprobe
 from sonde.providers.user_variables import UserVariables
 from sonde.symbols.dwarf.points import Points
@@ -55,7 +55,7 @@ class Subject:
         probe = Probe(1, "pid1", "a.out", self.points[address], "0", Uprobe(1, self.path, 0, "offset"))
         try:
             return self.variables.find(probe, self.home, address, "locals", name)
-        except DError as error:
+        except SourceError as error:
             return f"{error.text} {error.hint}"
 
     def scope(self, address):

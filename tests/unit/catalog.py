@@ -8,9 +8,10 @@ from typing import Any
 
 from sonde.frontends.d.check.checker import compile_sources
 from sonde.frontends.d.check.options import CheckOptions
+from sonde.frontends.d.errors import DError
 from sonde.frontends.d.source import Macros, Source
 from sonde.model.catalog import Derivation, KernelSymbol, Located, ProbeArgument
-from sonde.model.errors import DError
+from sonde.model.errors import UNKNOWN_VARIABLE, SourceError
 from sonde.model.location import InMemory, InRegister, Piece, Register
 from sonde.model.probe import General, Internal, Probe, RawTracepoint, Syscall, Timer, Uprobe
 from sonde.model.program import Clause, Expr, Program, Statement
@@ -133,7 +134,7 @@ class FakeCatalog:
 
     def variable(self, probe: Probe, scope: str, name: str | int) -> Located:
         if (probe.id, name) not in VARIABLES:
-            raise DError("D_IDENT_UNDEF", f"no {scope}->{name} at {probe}")
+            raise SourceError(UNKNOWN_VARIABLE, f"no {scope}->{name} at {probe}")
         return VARIABLES[probe.id, str(name)]
 
     def derivations(self, probe: Probe) -> tuple[Derivation, ...]:

@@ -12,7 +12,8 @@ import traceback
 
 from compiled import spec
 
-from sonde.model.errors import DError
+from sonde.frontends.d.errors import in_d
+from sonde.model.errors import SourceError
 
 SECONDS = 5.0
 """Of CPU time for one program: what takes longer hangs. A neighbour on the same core makes of 1 s some 3."""
@@ -33,8 +34,9 @@ def outcome(text):
     signal.setitimer(signal.ITIMER_VIRTUAL, SECONDS)
     try:
         spec(text)
-    except DError as error:
-        return "" if error.tag.startswith(("D_", "EDT_")) and error.text else f"no text: {error.tag}"
+    except SourceError as error:
+        told = in_d(error)
+        return "" if told.tag.startswith("D_") and told.text else f"no text: {told.tag}"
     except TooSlow:
         return f"more than {SECONDS} s of CPU:\n{traceback.format_exc()[-1500:]}"
     except BaseException:

@@ -19,7 +19,7 @@ from damage import damaged
 
 from sonde.cli.vars import show_variables
 from sonde.library.errors import Error
-from sonde.model.errors import DError
+from sonde.model.errors import SourceError
 from sonde.model.probe import Probe, Uprobe
 from sonde.providers.source_lines import addresses, source_line
 from sonde.providers.user_variables import UserVariables
@@ -58,7 +58,7 @@ def probe_lines(path, place):
         probe = Probe(1, "pid1", PROGRAM, place, "", Uprobe(1, path, address, "offset"))
         for name in NAMES:
             for scope in ("locals", "args", "globals"):
-                with contextlib.suppress(DError):
+                with contextlib.suppress(SourceError):
                     UserVariables().find(probe, home, address, scope, name)
 
 
@@ -71,7 +71,7 @@ def outcome(path, place, is_probe):
                 probe_lines(path, place)
             else:
                 show_variables(["--struct", path, place] if len(place) % 2 else [path, place])
-    except (DError, ElfError, OSError) as error:
+    except (SourceError, ElfError, OSError) as error:
         return "" if is_probe else f"{type(error).__name__}: {error}"
     except Error as error:
         return "a message of more than one line" if "\n" in error.text.strip() else ""

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from catalog import check, clause, error, statement, tag
 
-from sonde.model.errors import DError
+from sonde.frontends.d.errors import DError
 from sonde.model.program import (
     Act,
     Aggregate,

@@ -3,7 +3,7 @@
 import pytest
 from catalog import check
 
-from sonde.model.errors import DError
+from sonde.frontends.d.errors import DError
 from sonde.model.program import Argument, ProbeVariable
 from sonde.model.types import INT
 

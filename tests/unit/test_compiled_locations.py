@@ -19,7 +19,7 @@ from sonde.bpf.helpers import NUMBERS
 from sonde.codegen.basis.settings import Settings
 from sonde.codegen.compiler import Compilation
 from sonde.model.catalog import Located
-from sonde.model.errors import DError
+from sonde.model.errors import SourceError
 from sonde.model.location import (
     Binary,
     Chosen,
@@ -229,5 +229,5 @@ def test_parts_of_a_variable_that_are_optimised_out_may_not_be_used(use, is_ther
         if is_there and "x =" in text:
             assert run(text, [9] * 17).numbers()[0] in (9, 18)
         else:
-            with pytest.raises(DError, match="optimised out"):
+            with pytest.raises(SourceError, match="optimised out"):
                 run(text, [9] * 17)

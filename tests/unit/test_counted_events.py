@@ -4,7 +4,7 @@ import pytest
 
 from sonde.machine import event_sources
 from sonde.machine.event_sources import EventSourceError
-from sonde.model.errors import DError
+from sonde.model.errors import BAD_DESCRIPTION, SourceError
 from sonde.model.probe import PerfEvent
 from sonde.providers.counted import CountedEvents
 from sonde.providers.cpc import CounterNames
@@ -147,9 +147,9 @@ def test_without_a_source_it_is_every_one_that_has_the_event(root):
     [("with-parameter", "parameter, ldlat"), ("too-wide", "does not fit"), ("unknown-term", "where flavour goes")],
 )
 def test_events_that_no_probe_can_name(root, event, why):
-    with pytest.raises(DError, match=why) as caught:
+    with pytest.raises(SourceError, match=why) as caught:
         perf(root).match(Pattern("perf", "cpu", "", f"{event}-1"))
-    assert caught.value.tag == "D_PDESC_INVAL"
+    assert caught.value.kind == BAD_DESCRIPTION
 
 
 def test_a_place_that_is_not_understood(root):

@@ -6,7 +6,7 @@ import random
 import pytest
 from compiled_objects import compiled, needs_gcc
 
-from sonde.model.errors import DError
+from sonde.model.errors import SourceError
 from sonde.providers.pattern import parse
 from sonde.providers.user_functions import UserFunctions
 
@@ -37,5 +37,5 @@ def test_a_damaged_file(tmp_path, seed):
     for text in DESCRIPTIONS:
         pattern = parse(f"uprobe:{path}:{text}")
         functions = UserFunctions()
-        with contextlib.suppress(DError):
+        with contextlib.suppress(SourceError):
             assert functions.match(pattern) or functions.mismatch(pattern)

@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sonde.frontends.d.errors import DError
 from sonde.frontends.d.format import parse_format
 from sonde.model.conversions import Conversion
-from sonde.model.errors import DError, Position
+from sonde.model.errors import Position
 
 
 def test_text_goes_with_the_conversion_after_it() -> None:

@@ -7,7 +7,7 @@ import packages
 import pytest
 
 from sonde.formats.static_header import Parameter, Provided, header
-from sonde.model.errors import DError
+from sonde.model.errors import SourceError
 from sonde.providers.pattern import Pattern
 from sonde.providers.usdt import StaticProbes
 from sonde.symbols.code_objects import CodeObjects
@@ -76,6 +76,6 @@ def test_damage(program, tmp_path, seed):
         for name in ("", "look-up"):
             try:
                 outcomes.add(len(found(path, name)))
-            except DError as error:
+            except SourceError as error:
                 outcomes.add(f"{name}: {'cannot be used' in error.text}")
     assert outcomes == {0, 1, 2, "look-up: True"}

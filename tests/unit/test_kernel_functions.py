@@ -14,7 +14,7 @@ from sonde.frontends.d.check.options import CheckOptions
 from sonde.frontends.d.source import Source
 from sonde.library.attachments import attachments
 from sonde.model import types
-from sonde.model.errors import DError
+from sonde.model.errors import SourceError
 from sonde.model.probe import KernelFunction
 from sonde.model.target import Target
 from sonde.model.types import Function, Pointer, Struct
@@ -184,7 +184,7 @@ def test_functions_with_arguments_in_other_places_have_a_program_of_their_own(re
     """`wide` has a structure in the first two registers: its second argument is in the third, that of `wine` is not."""
     assert ways("fbt::wi?e:entry { trace(arg1); }", registry, ALL[1:]) == [(None, programs.TRACE_KPROBE_MULTI, 2)]
     assert ways("fbt::wi?e:entry { trace(args[1]); }", registry) == [(None, programs.TRACE_KPROBE_MULTI, 1)] * 2
-    with pytest.raises(DError, match="unstable set of probes"):
+    with pytest.raises(SourceError, match="unstable set of probes"):
         ways("fbt::wi?e:entry { trace(args[0]); }", registry)
 
 
@@ -194,7 +194,7 @@ def test_without_cookies_the_number_is_stamped_in(registry):
 
 
 def test_a_function_without_result_has_no_second_argument_at_its_return(registry):
-    with pytest.raises(DError, match="index 1 is out of range"):
+    with pytest.raises(SourceError, match="index 1 is out of range"):
         compiled("fbt::nothing:return { trace(args[1]); }", registry)
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from sonde.frontends.d import syntax
+from sonde.frontends.d.errors import DError
 from sonde.frontends.d.lexer import END, Lexer, Token
 from sonde.frontends.d.source import Macros, Source, check_arguments_used
-from sonde.model.errors import DError, Position
+from sonde.model.errors import Position
 from sonde.model.types import INT, LLONG, LONG, UINT, ULLONG, ULONG
 
 

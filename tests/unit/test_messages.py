@@ -13,7 +13,7 @@ from catalog import check
 from error_tags import CASES
 from message_page import CONDITIONS, page
 
-from sonde.model.errors import DError
+from sonde.frontends.d.errors import DError
 
 HERE = Path(__file__).resolve().parent
 PAGE = HERE.parents[1] / "docs" / "messages.md"

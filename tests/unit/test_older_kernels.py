@@ -4,7 +4,7 @@ import pytest
 from compiled import TARGET, calls, compilation
 
 from sonde.bpf import instructions as bpf
-from sonde.model.errors import DError
+from sonde.model.errors import SourceError
 from sonde.model.target import is_older
 
 
@@ -24,7 +24,7 @@ def code(text, release):
     ],
 )
 def test_what_needs_the_helper_for_loops(text, what):
-    with pytest.raises(DError) as raised:
+    with pytest.raises(SourceError) as raised:
         code(text, "5.15.0-91-generic")
     assert raised.value.text == f"{what} before Linux 5.17 is not supported by this engine"
     assert raised.value.position is not None

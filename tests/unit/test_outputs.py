@@ -12,7 +12,7 @@ from sonde.frontends.d.check.checker import compile_sources
 from sonde.frontends.d.check.options import CheckOptions
 from sonde.frontends.d.source import Source
 from sonde.library.transports import transports
-from sonde.model.errors import DError
+from sonde.model.errors import SourceError
 from sonde.model.spec import PERF_RINGS, WRITING
 from sonde.session.registry import Registry
 
@@ -79,7 +79,7 @@ def test_a_record_that_no_perf_ring_takes_is_refused_with_its_place():
     size = LARGEST_RECORD - 16
     text = "BEGIN {{ tracemem(0, {}); }}"
     assert spec(text.format(size // 8 * 8), output=PERF).records[0].size <= LARGEST_RECORD
-    with pytest.raises(DError) as raised:
+    with pytest.raises(SourceError) as raised:
         spec(text.format(size + 8), output=PERF)
     assert "a perf ring takes no more than 65456" in raised.value.text
     assert raised.value.position is not None

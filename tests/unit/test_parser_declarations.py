@@ -8,9 +8,9 @@ import pytest
 from d_source import bare
 
 from sonde.frontends.d import syntax
+from sonde.frontends.d.errors import DError
 from sonde.frontends.d.parser import parse_items, parse_program, parse_type
 from sonde.frontends.d.source import Source
-from sonde.model.errors import DError
 
 
 def only(text: str) -> Any:

@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sonde.frontends.d import syntax
+from sonde.frontends.d.errors import DError
 from sonde.frontends.d.expressions import PRECEDENCE
 from sonde.frontends.d.parser import parse_expression, parse_type
-from sonde.model.errors import DError, Position
+from sonde.model.errors import Position
 from sonde.model.types import INT
 
 HERE = Position(None, 1, 1)

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sonde.frontends.d import syntax
+from sonde.frontends.d.errors import DError
 from sonde.frontends.d.parser import Parser, check_not_empty, parse_items, parse_program
 from sonde.frontends.d.source import Macros, Source, command_line_source
-from sonde.model.errors import DError
 
 
 def items(text: str, **macros: Any) -> tuple[Any, ...]:

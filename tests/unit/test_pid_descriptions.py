@@ -5,7 +5,8 @@ import os
 import pytest
 
 from sonde.engines.embedded.offer import Offer
-from sonde.model.errors import DError
+from sonde.frontends.d.errors import in_d
+from sonde.model.errors import SourceError
 from sonde.model.target import Target
 from sonde.providers.pattern import Pattern
 from sonde.providers.pid import check
@@ -43,9 +44,10 @@ def processes(tmp_path):
     ],
 )
 def test_refused(description, tag, text, processes):
-    with pytest.raises(DError) as found:
+    with pytest.raises(SourceError) as found:
         check(Pattern(*description.split(":")), processes)
-    assert (found.value.tag, found.value.text) == (tag, text)
+    told = in_d(found.value)
+    assert (told.tag, told.text) == (tag, text)
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,9 @@ from sonde.bpf import instructions as bpf
 from sonde.codegen.basis.settings import Settings
 from sonde.codegen.compiler import Compilation
 from sonde.frontends.d.check.checker import compile_sources
+from sonde.frontends.d.errors import in_d
 from sonde.frontends.d.source import Source
-from sonde.model.errors import DError
+from sonde.model.errors import SourceError
 from sonde.model.target import Target
 from sonde.session.registry import Registry
 
@@ -76,7 +77,7 @@ def test_the_library_names_all_members():
 )  # fmt: skip
 def test_the_sample_is_nothing_but_its_members(clause):
     """So no program ever sees the context's address, behind which the kernel has something else."""
-    with pytest.raises(DError):
+    with pytest.raises(SourceError):
         spec(f"profile-97 {{ {clause}; }}")
 
 
@@ -91,15 +92,15 @@ def test_the_sample_is_nothing_but_its_members(clause):
     ],
 )
 def test_only_perf_events_have_a_sample(text, probe):
-    with pytest.raises(DError, match=probe) as caught:
+    with pytest.raises(SourceError, match=probe) as caught:
         spec(text)
-    assert caught.value.tag == "D_SAMPLE_PROBE"
+    assert in_d(caught.value).tag == "D_SAMPLE_PROBE"
     assert "profile" in caught.value.hint
 
 
 @pytest.mark.parametrize("text", ["sample(1);", "this->x = sample();", "@ = sample();"])
 def test_sample_is_an_action_without_arguments(text):
-    with pytest.raises(DError):
+    with pytest.raises(SourceError):
         spec(f"profile-97 {{ {text} }}")
 
 
@@ -117,9 +118,9 @@ def test_sample_may_stand_where_nothing_may_be_recorded():
 
 
 def test_kernel_and_user_stacks_are_no_keys_of_one_aggregation():
-    with pytest.raises(DError, match="different types") as caught:
+    with pytest.raises(SourceError, match="different types") as caught:
         spec("profile-97 { @[stack()] = count(); @[ustack()] = count(); }")
-    assert caught.value.tag == "D_KEY_TYPE"
+    assert in_d(caught.value).tag == "D_KEY_TYPE"
     assert spec("profile-97 { @[stack(2)] = count(); @[stack(3)] = count(); }")
 
 

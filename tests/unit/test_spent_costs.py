@@ -8,7 +8,7 @@ import packages
 import pytest
 from test_object_choices import chosen, written
 
-from sonde.model.errors import DError
+from sonde.model.errors import SourceError
 from sonde.objects.errors import ObjectError
 from sonde.providers.pattern import Pattern, parse
 from sonde.providers.user_functions import UserFunctions
@@ -47,7 +47,7 @@ def at_each_step(monkeypatch, do):
         monkeypatch.setattr(Costs, "check", spent)
         try:
             yield None, do()
-        except (DError, ObjectError) as error:
+        except (SourceError, ObjectError) as error:
             yield error.text, None
         if next(left) >= 0:
             return

@@ -30,7 +30,7 @@ from sonde.codegen.intermediate.link import Place, link, optimize
 from sonde.codegen.partial import require_parts
 from sonde.codegen.program import frames_of, generate, generate_error_routine
 from sonde.codegen.records.parts import Divider, records
-from sonde.model.errors import DError, Position
+from sonde.model.errors import UNSUPPORTED, Position, SourceError
 from sonde.model.probe import Internal, KernelFunction, Probe, StaticPattern
 from sonde.model.program import Aggregation, Clause, Program
 from sonde.model.spec import AggregationSpec, MapSpec, ProbeSpec, ProgramSpec, RecordLayout, SitesSpec, TracingSpec
@@ -106,7 +106,7 @@ class Compilation:
         self._carriers = tuple(self.maps.add(each) for each in outputs.maps(settings))
 
     def spec(self) -> TracingSpec:
-        """Raises DError where a clause cannot be compiled."""
+        """Raises SourceError where a clause cannot be compiled."""
         programs = tuple(self._program(each) for each in self.groups)
         fill_names(self.shared)
         settings = self.shared.settings
@@ -156,14 +156,14 @@ class Compilation:
             spec = link(each.name, (main.b.function, main.positions), self._part, self._line)
         except TooLargeError as error:
             text = f"the clauses of {each.context.probes[0]} are too large: {error}"
-            raise DError("D_UNKNOWN", text, each.clauses[0].position) from None
+            raise SourceError(UNSUPPORTED, text, each.clauses[0].position) from None
         used = len({name for _, name in spec.map_references})
         if used > MOST_MAPS:
             text = (
                 f"the clauses of {each.context.probes[0]} need {used} maps, and a BPF program may use {MOST_MAPS}: "
                 "many aggregations share maps only where the sizes of their keys and values are the same"
             )
-            raise DError("D_UNKNOWN", text, each.clauses[0].position)
+            raise SourceError(UNSUPPORTED, text, each.clauses[0].position)
         context = main.context
         return spec._replace(
             kind=context.kind,
@@ -214,5 +214,5 @@ def _reads_address(clauses: Sequence[Clause]) -> bool:
 def compile_program(
     program: Program, settings: Settings, target: Target, kernel_type: KernelType, fields: Fields, sources: Sources
 ) -> TracingSpec:
-    """Compile; raises DError with the position of what cannot be compiled."""
+    """Compile; raises SourceError with the position of what cannot be compiled."""
     return Compilation(program, settings, target, kernel_type, fields, sources).spec()

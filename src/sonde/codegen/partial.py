@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sonde.model import program as tree
-from sonde.model.errors import DError
+from sonde.model.errors import UNAVAILABLE, SourceError
 from sonde.model.probe import Uprobe
 from sonde.model.program import Clause
 from sonde.model.types import Array, Struct, Type, resolve, size_of
@@ -21,7 +21,7 @@ _LARGEST = 4096
 
 
 def require_parts(clauses: Sequence[Clause]) -> None:
-    """Raises DError for the use of a part of a variable that is nowhere."""
+    """Raises SourceError for the use of a part of a variable that is nowhere."""
     for clause in clauses:
         if any(isinstance(probe.firing, Uprobe) for probe in clause.probes):
             checked: set[int] = set()
@@ -49,7 +49,7 @@ def _require(node: Any, checked: set[int]) -> None:
     if is_gone(node.pieces, low, is_bits) if is_bits else lacks_part(node.pieces, whole.type, low):
         what = node.name if whole is node else f"this part of {node.name}"
         text = f"{what} is optimised out, or in a vector register, at the probe"
-        raise DError("D_IDENT_UNDEF", text, used.position, "other parts are there: name the members that are wanted")
+        raise SourceError(UNAVAILABLE, text, used.position, "other parts are there: name the members that are wanted")
 
 
 def lacks_part(pieces: tuple[Piece, ...], kind: Type, low: int = 0) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
 
 from sonde.model.catalog import Catalog
-from sonde.model.errors import DError, ProgramError
+from sonde.model.errors import ProgramError, SourceError
 from sonde.model.options import OptionTable
 from sonde.model.program import Clause, Program
 from sonde.typed import Any, NamedTuple, Protocol, cast
@@ -49,7 +49,7 @@ class Checked(NamedTuple):
     parts: tuple[Part, ...]
     lines: dict[str | None, list[str]]
     is_destructive: bool
-    explain: Callable[[DError], ProgramError]
+    explain: Callable[[SourceError], ProgramError]
     remarks: Callable[[], Iterable[Remark]]
     warnings: Callable[[bool], Iterable[Remark]]
     own: Any

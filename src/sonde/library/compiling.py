@@ -9,7 +9,7 @@ from sonde.codegen.compiler import Compilation
 from sonde.frontends.languages import Checked, front_end
 from sonde.library.errors import CompileError, as_errors
 from sonde.library.settings import option_table
-from sonde.model.errors import DError, ProgramError
+from sonde.model.errors import NO_PROBE, ProgramError, SourceError
 from sonde.model.options import OptionTable, Value
 from sonde.model.spec import TracingSpec
 from sonde.session.compiling import compile_session
@@ -92,7 +92,7 @@ def compiled(
             compilation = _laid_out(checked, options, registry, wanted.engine, for_values)
             try:
                 return Compiled(compilation.spec(), checked, compilation, registry, options)
-            except DError as error:
+            except SourceError as error:
                 raise checked.explain(error) from None
         except ProgramError as error:
             raise without_btf(error, wanted.btf) from None
@@ -106,7 +106,7 @@ def _laid_out(checked: Checked, options: OptionTable, registry: Registry, engine
         target = target._replace(features=found, refused_functions=refused)
     try:
         return compile_session(checked.program, options, target, registry, checked.lines, for_values)
-    except DError as error:
+    except SourceError as error:
         raise checked.explain(error) from None
 
 
@@ -126,4 +126,4 @@ def refuse_without_processes(made: Compiled) -> None:
         text, remedy = needs_processes(clause.probes)
         if text:
             with as_errors():
-                raise made.checked.explain(DError("D_PDESC_ZERO", text, clause.position, remedy))
+                raise made.checked.explain(SourceError(NO_PROBE, text, clause.position, remedy))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sonde.library.errors import Error, as_errors
-from sonde.model.errors import DError
+from sonde.model.errors import SourceError
 from sonde.model.kinds import spell
 from sonde.model.probe import Probe
 from sonde.session.engines import EMBEDDED, KERNEL
@@ -59,7 +59,7 @@ def described(word: str, registry: Registry) -> Sequence[Probe]:
     word without a colon is any of the four names. Raises Error where a provider refuses the description."""
     try:
         return _matching(word, registry)
-    except DError as error:
+    except SourceError as error:
         raise Error(f"failed to match {word}: {error.text}", error.hint) from None
 
 

@@ -60,7 +60,7 @@ class Catalog(Protocol):
     def match(self, provider: str, module: str, function: str, name: str) -> Sequence[Probe]:
         """The probes whose four fields match the glob patterns ("" matches all), by identifier.
 
-        Raises DError with a D_PROC_* or D_PDESC_* tag where the provider refuses the description itself.
+        Raises SourceError where the provider refuses the description itself.
         """
 
     def awaited(self, provider: str, module: str, function: str, name: str) -> Probe | None:
@@ -104,7 +104,7 @@ class Catalog(Protocol):
 
         Of `args` the number may be given instead: that of a parameter at an entry, 1 for the result at a return.
 
-        Raises DError, which says why there is none and what would help.
+        Raises SourceError, which says why there is none and what would help.
         """
 
     def derivations(self, probe: Probe) -> tuple[Derivation, ...]:

@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterable, Sequence
 
 from sonde.arch import object_files
 from sonde.model.catalog import Located
-from sonde.model.errors import DError
+from sonde.model.errors import UNKNOWN_VARIABLE, SourceError
 from sonde.model.location import Address, Constant, InMemory, Piece
 from sonde.model.probe import Probe, Uprobe
 from sonde.model.types import size_of
 from sonde.providers.placement import Surroundings, placed, surroundings
+from sonde.providers.unavailable import unavailable
 from sonde.symbols.dwarf.errors import DebugInfoError
 from sonde.symbols.dwarf.points import Point, Points
 from sonde.symbols.dwarf.scopes import Variable
@@ -31,7 +32,7 @@ class Globals:
 
     def find(self, probe: Probe, point: Point, home: CodeObject, around: Surroundings, name: str, mapped: Objects
              ) -> Located:  # fmt: skip
-        """The variable of that name: of the probe's own source file, of its object, of others. Raises DError."""
+        """The variable of that name: of the probe's own source file, of its object, of others. Raises SourceError."""
         asked = f"globals->{name} at {probe}"
         found = self._defined(home, name, mapped)
         if found:
@@ -42,9 +43,9 @@ class Globals:
                 assert isinstance(probe.firing, Uprobe)
                 where = surroundings(probe.firing._replace(kind="return"), other, 0)
                 return self._located(found[0], other, where, mapped, asked)
-        text = f"failed to resolve {asked}: Unknown variable name"
+        text = f"there is no variable {name} for {asked}"
         hint = f"{self._points(home, mapped).path} defines no variable of that name outside of functions"
-        raise DError("D_IDENT_UNDEF", text, hint=hint)
+        raise SourceError(UNKNOWN_VARIABLE, text, hint=hint, about=(asked,))
 
     def _defined(self, home: CodeObject, name: str, mapped: Objects) -> Sequence[Variable]:
         return [each.variable for each in self._points(home, mapped).globals_named(name)]
@@ -64,7 +65,7 @@ class Globals:
             pieces = _copied(pieces, home, mapped())
         fetched = placed(pieces, around, size_of(variable.type))
         if fetched is None:
-            raise DError("D_IDENT_UNDEF", f"failed to resolve {asked}: it is optimised out")
+            raise unavailable(asked, "it is optimised out")
         return Located(variable.type, fetched)
 
 
@@ -73,8 +74,8 @@ def _nearest(found: Sequence[Variable], point: Point, asked: str) -> Variable:
     own = [each for each in found if each.entry.cu.cu_offset == point.function.cu.cu_offset]
     if len(found) == 1 or len(own) == 1:
         return (own or found)[0]
-    text = f"failed to resolve {asked}: {len(found)} files have a static variable of that name"
-    raise DError("D_IDENT_UNDEF", text, hint="a probe in a function of its file knows which is meant")
+    why = f"{len(found)} files have a static variable of that name"
+    raise unavailable(asked, why, "a probe in a function of its file knows which is meant")
 
 
 def _copied(pieces: tuple[Piece, ...], home: CodeObject, objects: Iterable[CodeObject]) -> tuple[Piece, ...]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from sonde.model.errors import DError
 from sonde.typed import NamedTuple
 
 FIELDS = ("provider", "module", "function", "name")
@@ -31,12 +30,12 @@ def parse(text: str, kind: str = "name") -> Pattern:
     """The pattern that `text` describes.
 
     Its fields are filled from the right, the last one being `kind` (one of `FIELDS`; -P takes `provider`, -m
-    `module`, -f `function`, -n and D programs `name`). Raises DError EDT_BADSPEC if there are too many.
+    `module`, -f `function`, -n and D programs `name`). Raises ValueError if there are too many.
     """
     fields = text.split(":")
     last = FIELDS.index(kind) + 1
     if len(fields) > last:
-        raise DError("EDT_BADSPEC", f'Overspecified probe description: "{text}"')
+        raise ValueError(f'Overspecified probe description: "{text}"')
     return Pattern(*[""] * (last - len(fields)), *fields)
 
 

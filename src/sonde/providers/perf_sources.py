@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 from sonde.machine import event_sources
 from sonde.machine.event_sources import EventSourceError
-from sonde.model.errors import DError
+from sonde.model.errors import BAD_DESCRIPTION, SourceError
 from sonde.model.probe import PerfEvent
 from sonde.providers.counted import SOFTWARE, counted, too_short
 from sonde.providers.pattern import Pattern, matcher, plain
@@ -39,7 +39,7 @@ class SourceNames:
         return counted(module, config, int(form[3]), _MODES[form[2]]) if config else None
 
     def _config(self, source: str, name: str) -> tuple[int, int, int] | None:
-        """Raises DError where there is such an event, and no probe can be made of it."""
+        """Raises SourceError where there is such an event, and no probe can be made of it."""
         if source == "software":
             number = next((each.config for each in SOFTWARE if _dashed(name) in each.names), None)
             return None if number is None else (number, 0, 0)
@@ -49,7 +49,7 @@ class SourceNames:
         try:
             return event_sources.encode(source, text, self._root)
         except EventSourceError as error:
-            raise DError("D_PDESC_INVAL", f"event {name} of {source} cannot be probed: {error}") from None
+            raise SourceError(BAD_DESCRIPTION, f"event {name} of {source} cannot be probed: {error}") from None
 
     def _of(self, source: str) -> dict[str, str]:
         if source not in self._events:
@@ -73,7 +73,7 @@ class SourceNames:
         """Whether a probe can be made of it."""
         try:
             return self._config(source, name) is not None
-        except DError:
+        except SourceError:
             return False
 
     def absence(self, pattern: Pattern) -> str:

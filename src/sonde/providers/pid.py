@@ -1,14 +1,19 @@
-"""Descriptions of user-function probes, `pid1234:a.out:main:entry`.
-
-What is wrong with one is said as dtrace says it.
-"""
+"""Descriptions of user-function probes, `pid1234:a.out:main:entry`, and what can be wrong with one."""
 
 from __future__ import annotations
 
 import os
 import re
 
-from sonde.model.errors import DError
+from sonde.model.errors import (
+    ADDRESS_IN_LIBRARY,
+    BAD_PROBE_NAME,
+    BAD_PROCESS,
+    NO_PROCESS,
+    OPEN_ADDRESS,
+    OWN_PROCESS,
+    SourceError,
+)
 from sonde.providers.pattern import Pattern, plain
 from sonde.providers.source_lines import source_line
 
@@ -22,32 +27,31 @@ _MAX_PID = (1 << 31) - 1
 
 
 def check(pattern: Pattern, processes: str = "/proc") -> None:
-    """Raise DError with a D_PROC_* tag for a description that no process could satisfy.
+    """Raise SourceError for a description that no process could satisfy.
 
     `processes` is where procfs is mounted.
     """
     pid = _pid(pattern.provider)
     if pid == os.getpid():
-        raise DError("D_PROC_DYN", f"process {pid} is dtrace itself")
+        raise SourceError(OWN_PROCESS, f"process {pid} is the tracer itself", about=(pid,))
     directory = f"{processes}/{pid}"
     if not os.path.isdir(directory):
-        raise DError("D_PROC_GRAB", f"failed to grab process {pid}")
+        raise not_to_be_had(pid)
     if pattern.function == "-":
         _check_module(pattern.module, directory)
     check_name(pattern)
 
 
 def check_name(pattern: Pattern) -> None:
-    """Raise DError with D_PROC_NAME for a name that no probe in a function can have: it is `entry`, `return`, a glob or
-    an offset in hexadecimal; that of a source position is the place, which depends on the file."""
+    """Raise SourceError for a name that no probe in a function can have: it is `entry`, `return`, a glob or an offset
+    in hexadecimal; that of a source position is the place, which depends on the file."""
     if pattern.function == "-" and not plain(pattern.name):
-        text = "only individual addresses may be specified with the '-' function"
-        raise DError("D_PROC_NAME", text)
+        raise SourceError(OPEN_ADDRESS, "a probe without a function is at one address, which has to be given")
     exact, name = plain(pattern.name), pattern.name
     if source_line(pattern.function) is not None or exact is None or name in ("entry", "return"):
         return
     if not _OFFSET.fullmatch(exact):
-        raise DError("D_PROC_NAME", f"'{name}' is an invalid probe name")
+        raise badly_named(name)
 
 
 def _pid(provider: str) -> int:
@@ -57,7 +61,7 @@ def _pid(provider: str) -> int:
     if not 0 < pid <= _MAX_PID:
         shown = provider if pid else "pid0"
         quoted = shown if shown == "pid0" else f"'{shown}'"
-        raise DError("D_PROC_BADPID", f"{quoted} does not contain a valid pid")
+        raise SourceError(BAD_PROCESS, f"{quoted} names no process", about=(quoted,))
     return pid
 
 
@@ -70,4 +74,14 @@ def _check_module(module: str, directory: str) -> None:
     except OSError:
         executable = ""
     if module != executable:
-        raise DError("D_PROC_LIB", "only the a.out module is valid with the '-' function")
+        raise SourceError(ADDRESS_IN_LIBRARY, "a probe without a function is in the program itself, not in a library")
+
+
+def badly_named(name: str) -> SourceError:
+    """A name that no probe in a function can have."""
+    return SourceError(BAD_PROBE_NAME, f"no probe in a function is called '{name}'", about=(name,))
+
+
+def not_to_be_had(pid: int | str, hint: str = "") -> SourceError:
+    """A process that is not there, or may not be looked at."""
+    return SourceError(NO_PROCESS, f"process {pid} cannot be traced", hint=hint, about=(pid,))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sonde.model.errors import DError
+from sonde.model.errors import UNAVAILABLE, UNKNOWN_VARIABLE, SourceError
 from sonde.model.probe import Probe
 from sonde.symbols.dwarf.points import Point, Points, live_ranges
 from sonde.symbols.dwarf.scopes import Variable
@@ -13,21 +13,22 @@ _FEW = 8
 _FEW_RANGES = 4
 
 
-def unknown(asked: str, probe: Probe, points: Points, point: Point, there: Sequence[Variable]) -> DError:
+def unknown(asked: str, probe: Probe, points: Points, point: Point, there: Sequence[Variable]) -> SourceError:
     """A name that nothing has at the probe."""
     name = asked.partition("->")[2]
-    text = f"failed to resolve {asked} at {probe}: Unknown variable name"
+    text, about = f"there is no variable {name} for {asked} at {probe}", (f"{asked} at {probe}",)
     elsewhere = next((each for each in points.elsewhere(point) if each.name == name), None)
     if elsewhere is not None:
         where = _where(elsewhere, points, point)
-        return DError("D_IDENT_UNDEF", text, hint=f"it is in another block of the function, {where}")
+        return SourceError(UNKNOWN_VARIABLE, text, hint=f"it is in another block of the function, {where}", about=about)
     from difflib import get_close_matches  # an import for a message
 
     close = get_close_matches(name, [each.name for each in there], cutoff=0.75)
     if close:
-        return DError("D_IDENT_UNDEF", text, hint=f"did you mean {' or '.join(close)}?")
+        return SourceError(UNKNOWN_VARIABLE, text, hint=f"did you mean {' or '.join(close)}?", about=about)
     command = f"sonde vars {points.path} {probe.function.partition('+')[0]}"
-    return DError("D_IDENT_UNDEF", text, hint=f"{listed(there)}; `{command}` lists them with their types")
+    hint = f"{listed(there)}; `{command}` lists them with their types"
+    return SourceError(UNKNOWN_VARIABLE, text, hint=hint, about=about)
 
 
 def listed(there: Sequence[Variable]) -> str:
@@ -38,10 +39,15 @@ def listed(there: Sequence[Variable]) -> str:
     return f"there {'are' if len(there) > 1 else 'is'} {', '.join(each.name for each in there[:_FEW])}{more}"
 
 
-def not_there(asked: str, variable: Variable, probe: Probe, points: Points, point: Point) -> DError:
+def not_there(asked: str, variable: Variable, probe: Probe, points: Points, point: Point) -> SourceError:
     """A variable that is optimised out at the probe."""
-    text = f"failed to resolve {asked} at {probe}: it is optimised out there"
-    return DError("D_IDENT_UNDEF", text, hint=f"it is available {_where(variable, points, point)}")
+    where = f"it is available {_where(variable, points, point)}"
+    return unavailable(f"{asked} at {probe}", "it is optimised out there", where)
+
+
+def unavailable(asked: str, why: str, hint: str = "") -> SourceError:
+    """A variable that is known and cannot be had."""
+    return SourceError(UNAVAILABLE, f"{asked} is not available: {why}", hint=hint, about=(asked, why))
 
 
 def _where(variable: Variable, points: Points, point: Point) -> str:

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from sonde.model.catalog import ProbeArgument
-from sonde.model.errors import DError
+from sonde.model.errors import BAD_OBJECT, NOT_PROBEABLE, OWN_PROCESS, SourceError
 from sonde.model.probe import Probe, StaticPattern, StaticProbe, StaticSite
 from sonde.providers.pattern import Pattern, matcher, plain
 from sonde.providers.provider import STATIC, USDT
@@ -83,7 +83,8 @@ class StaticProbes:
         """The probes of a process, by its number, that a pattern matches; `provider` is that without the number.
 
         With no number they are those of a file. None of a process that is not there or may not be looked at. A probe
-        whose note leads nowhere is an error where it is named, and left out where a glob matches it. Raises DError.
+        whose note leads nowhere is an error where it is named, and left out where a glob matches it. Raises
+        SourceError.
         """
         pid = self._pid(process) if process else 0
         if process and not pid:
@@ -191,7 +192,7 @@ class StaticProbes:
     def _pid(self, process: str) -> int:
         """The process, 0 if there is none of that number here that may be looked at."""
         if process == str(os.getpid()):
-            raise DError("D_PROC_DYN", f"process {process} is dtrace itself")
+            raise SourceError(OWN_PROCESS, f"process {process} is the tracer itself", about=(process,))
         if len(process) > 10 or not self._objects.is_own_namespace():
             return 0
         try:
@@ -215,7 +216,7 @@ class StaticProbes:
         if not pid:
             if plain(module) is None:
                 hint = f"the module is the path of a file, {STATIC}:/path/of/file:PROVIDER:NAME, or a program of PATH"
-                raise DError("D_PROC_LIB", "a probe in a file needs that file's name", hint=hint)
+                raise SourceError(BAD_OBJECT, "a probe in a file needs that file's name", hint=hint)
             return self._objects.files(module)
         found = objects_called(self._objects.of(pid), module)
         return found if found or not plain(module) else self._objects.to_come(pid, module)
@@ -240,7 +241,7 @@ class StaticProbes:
     def _number(self) -> int:
         number = USDT.first + len(self._probes)
         if number > USDT.last:
-            raise DError("D_PROC_CREATEFAIL", f"more than {USDT.last - USDT.first + 1} static probes")
+            raise SourceError(NOT_PROBEABLE, f"more than {USDT.last - USDT.first + 1} static probes")
         return number
 
 
@@ -252,7 +253,7 @@ def _names(place: _Place, wanted: _Wanted) -> tuple[str, str, str, str]:
     return f"{provider}{wanted.pid}", place.object.name, place.function, name
 
 
-def _damaged(place: _Place, why: str) -> DError:
+def _damaged(place: _Place, why: str) -> SourceError:
     note = place.note
     text = f"probe {note.provider}:{place.object.name}::{shown_name(note.name)} cannot be used: {why}"
-    return DError("D_PROC_CREATEFAIL", text)
+    return SourceError(NOT_PROBEABLE, text)

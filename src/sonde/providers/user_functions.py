@@ -15,13 +15,21 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 
 from sonde.model.catalog import ProbeArgument
-from sonde.model.errors import DError
+from sonde.model.errors import BAD_OBJECT, BAD_PROBE_NAME, NO_FUNCTION, OUTSIDE_FUNCTION, SourceError
 from sonde.model.probe import Probe, Uprobe
 from sonde.providers.pattern import Pattern, matcher, matches, plain
-from sonde.providers.pid import check, check_name
+from sonde.providers.pid import badly_named, check, check_name, not_to_be_had
 from sonde.providers.provider import FILES, PID
-from sonde.providers.source_lines import SourceLine, addresses, source_line
-from sonde.providers.user_places import Place, is_left_out, named, obstacle, places, places_in_source, without
+from sonde.providers.source_lines import SourceLine, addresses, source_line, unknown_function
+from sonde.providers.user_places import (
+    Place,
+    is_left_out,
+    named,
+    obstacle,
+    places,
+    places_in_source,
+    without,
+)
 from sonde.symbols.code_objects import CodeObjects
 from sonde.symbols.elf.errors import CostError
 from sonde.symbols.elf.file import ElfError
@@ -52,12 +60,12 @@ class UserFunctions:
         """What to tell who asked for the probes, each once."""
 
     def match(self, pattern: Pattern) -> Sequence[Probe]:
-        """The probes of a pattern whose provider is FILES, or pid and a number. Raises DError with a D_PROC_* tag."""
+        """The probes of a pattern whose provider is FILES, or pid and a number. Raises SourceError."""
         try:
             return self._matching(pattern)
         except CostError as error:
             text = f"failed to read the functions of {pattern}: {error}"
-            raise DError("D_PROC_LIB", text, hint="name a smaller object, if it is one of several") from None
+            raise SourceError(BAD_OBJECT, text, hint="name a smaller object, if it is one of several") from None
 
     def _matching(self, pattern: Pattern) -> list[Probe]:
         chosen = self._chosen(pattern)
@@ -72,8 +80,9 @@ class UserFunctions:
             there = [place for each in chosen for place in places_in_source(each, pattern.function)]
         found = self._direct(pattern, there)
         if chosen and not found and is_exact and plain(pattern.module):
-            text = f"failed to lookup '{pattern.function}' in module '{pattern.module}'"
-            raise DError("D_PROC_FUNC", text, hint=_stripped(chosen), names=_alike(pattern.function, chosen))
+            raise unknown_function(
+                pattern.function, pattern.module, _stripped(chosen), _alike(pattern.function, chosen)
+            )
         if matcher(pattern.name)("return"):
             self._tell_left_out(pattern, sum(is_left_out(place, is_exact) for place in found))
         return [
@@ -132,12 +141,12 @@ class UserFunctions:
         if pattern.provider == FILES:
             if plain(pattern.module) is None:
                 hint = "the module is the path of a file, uprobe:/path/of/file:FUNCTION:entry, or a program of PATH"
-                raise DError("D_PROC_LIB", "a probe in a file needs that file's name", hint=hint)
+                raise SourceError(BAD_OBJECT, "a probe in a file needs that file's name", hint=hint)
             check_name(pattern)
             return self._objects.files(pattern.module)
         if not self._objects.is_own_namespace():
             hint = "/proc is not there, or that of another pid namespace: mount one"
-            raise DError("D_PROC_GRAB", f"failed to grab process {pattern.provider[3:]}", hint=hint)
+            raise not_to_be_had(pattern.provider[3:], hint)
         check(pattern)
         objects = self._of(_pid(pattern))
         if pattern.function == _ABSOLUTE:
@@ -154,8 +163,7 @@ class UserFunctions:
         try:
             return self._objects.of(pid)
         except OSError as error:
-            text = f"failed to grab process {pid}"
-            raise DError("D_PROC_GRAB", text, hint=f"its mappings cannot be read: {error.strerror}") from None
+            raise not_to_be_had(pid, f"its mappings cannot be read: {error.strerror}") from None
 
     def _direct(self, pattern: Pattern, found: list[Place]) -> list[Place]:
         """The places of the functions themselves where symbols are those that choose them.
@@ -178,7 +186,7 @@ class UserFunctions:
                         f"function '{place.asked}' is another in each process",
                         f"{hint}: name one, pid1234:...",
                     )
-                raise DError("D_PROC_FUNC", text, hint=hint)
+                raise SourceError(NO_FUNCTION, text, hint=hint)
             if function is not None and (is_exact or (place.object.path, function.offset) not in there):
                 there.add((place.object.path, function.offset))
                 direct.append(place._replace(function=function))
@@ -193,18 +201,20 @@ class UserFunctions:
                 yield place, self._objects.behind(pid, home, place.function, slots)
         except (OSError, ElfError) as error:
             hint = f"it cannot be read what its functions are: {error}"
-            raise DError("D_PROC_GRAB", f"failed to grab process {pid}", hint=hint) from None
+            raise not_to_be_had(pid, hint) from None
 
     def _absolute(self, pattern: Pattern, objects: Sequence[CodeObject]) -> Probe:
         """The probe at an address of the program, as it was linked."""
         program = next(iter(objects), None)
         exact = plain(pattern.name) or ""
         if program is None or exact in ("", "entry", "return"):
-            raise DError("D_PROC_NAME", f"'{pattern.name}' is an invalid probe name")
+            raise badly_named(pattern.name)
         address = int(exact, 16)
         function = program.containing(address)
         if function is None:
-            raise DError("D_PROC_OFF", f"address 0x{address:x} is in no function of the program that has a symbol")
+            raise SourceError(
+                OUTSIDE_FUNCTION, f"address 0x{address:x} is in no function of the program that has a symbol"
+            )
         place = Place(program, function, _ABSOLUTE)
         error = obstacle(place, address - function.address, f"address 0x{address:x}")
         if error is not None:
@@ -215,7 +225,7 @@ class UserFunctions:
         """The probes of the places where control reaches a line, as far as the pattern's name matches them."""
         if pattern.name in ("entry", "return"):
             hint = f"control reaches a line; leave the name open, {pattern.provider}:{pattern.module}:{line}:"
-            raise DError("D_PROC_NAME", f"'{pattern.name}' is an invalid name for a source position", hint=hint)
+            raise SourceError(BAD_PROBE_NAME, f"'{pattern.name}' is an invalid name for a source position", hint=hint)
         test = matcher(pattern.name)
         found = []
         for each, address in addresses(objects, pattern.module, line):

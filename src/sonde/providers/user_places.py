@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from sonde.model.errors import DError
+from sonde.model.errors import NOT_PROBEABLE, OUTSIDE_FUNCTION, UNALIGNED, SourceError
 from sonde.providers.pattern import matcher, plain
 from sonde.symbols.functions import CodeObject, Function
 from sonde.symbols.source_names.nested_names import SEPARATOR
@@ -43,7 +43,7 @@ def places_in_source(each: CodeObject, name: str) -> Iterator[Place]:
 def named(place: Place, name: str, is_exact: bool) -> Iterator[tuple[str, int]]:
     """Names and offsets of the function's probes that a name matches.
 
-    If `is_exact` one that cannot be is an error (DError with a D_PROC_* tag), else it is left out, as is the return
+    If `is_exact` one that cannot be is an error (SourceError), else it is left out, as is the return
     of a function that exceptions leave: the kernel's return address would end the program then.
     """
     exact = plain(name)
@@ -89,17 +89,17 @@ def is_left_out(place: Place, is_exact: bool) -> bool:
     return not is_exact and place.object.is_unwound(place.function)
 
 
-def obstacle(place: Place, offset: int, called: str) -> DError | None:
+def obstacle(place: Place, offset: int, called: str) -> SourceError | None:
     """What is wrong with an offset in a function, None if nothing is."""
     name = place.function.name
     if offset >= place.function.size:
-        return DError("D_PROC_OFF", f"{called} outside of function '{name}'")
+        return SourceError(OUTSIDE_FUNCTION, f"{called} outside of function '{name}'")
     instructions = place.object.instructions(place.function)
     instruction = instructions.get(offset)
     if instruction is None:
-        return DError("D_PROC_ALIGN", f"{called} is not aligned on an instruction", hint=_around(instructions, offset))
+        return SourceError(UNALIGNED, f"{called} is not aligned on an instruction", hint=_around(instructions, offset))
     if not instruction.is_probeable:
-        return DError("D_PROC_CREATEFAIL", f"{called}: the kernel cannot probe this instruction of function '{name}'")
+        return SourceError(NOT_PROBEABLE, f"{called}: the kernel cannot probe this instruction of function '{name}'")
     return None
 
 
@@ -111,14 +111,14 @@ def _around(instructions: Collection[int], offset: int) -> str:
     return f"instructions begin at {before:x} and at {after:x}"
 
 
-def _refused(place: Place, kind: str) -> DError | None:
+def _refused(place: Place, kind: str) -> SourceError | None:
     """Why a function cannot have its `entry` or `return` probe, None if it can."""
     first = place.object.first_instruction(place.function)
     if first is None or not first.is_probeable:
         text = f"function '{place.function.name}' begins with an instruction that the kernel cannot probe"
-        return DError("D_PROC_CREATEFAIL", text)
+        return SourceError(NOT_PROBEABLE, text)
     reason = place.object.return_obstacle(place.function) if kind == "return" else ""
     if reason:
         text = f"function '{place.function.name}' would not return as it does if that were probed"
-        return DError("D_PROC_CREATEFAIL", text, hint=reason)
+        return SourceError(NOT_PROBEABLE, text, hint=reason)
     return None

@@ -6,14 +6,14 @@ from collections.abc import Iterator, Sequence
 
 from sonde.arch import classification
 from sonde.model.catalog import Located
-from sonde.model.errors import DError
+from sonde.model.errors import NO_SUCH_ARGUMENT, NO_TYPES, SourceError
 from sonde.model.location import Piece, UnreadableError
 from sonde.model.probe import Firing, Probe, Uprobe
 from sonde.model.types import size_of
 from sonde.providers.global_variables import Globals, Objects
 from sonde.providers.placement import Surroundings, placed, surroundings
 from sonde.providers.source_lines import source_line
-from sonde.providers.unavailable import listed, not_there, unknown
+from sonde.providers.unavailable import listed, not_there, unavailable, unknown
 from sonde.symbols.code_objects import CodeObjects
 from sonde.symbols.dwarf.errors import DebugInfoError, damaged
 from sonde.symbols.dwarf.expressions import UnsupportedError
@@ -34,12 +34,12 @@ class UserVariables:
         self._known: dict[tuple[int, int, bool, tuple[str, int] | None], Point | None] = {}
 
     def find(self, probe: Probe, home: CodeObject, address: int, scope: str, name: str | int) -> Located:
-        """A variable at a probe, which is at an address, as linked, of an object. Raises DError."""
+        """A variable at a probe, which is at an address, as linked, of an object. Raises SourceError."""
         asked = f"{scope}->{name}" if isinstance(name, str) else f"{scope}[{name}]"
         assert isinstance(probe.firing, Uprobe)
         kind, around = probe.firing.kind, surroundings(probe.firing, home, address)
         try:
-            with damaged(home.path, OSError, ElfError, DError):
+            with damaged(home.path, OSError, ElfError, SourceError):
                 points = self._of(home, lambda: self._mapped(probe.firing))
                 point = self._point(home, address, probe, points)
                 if scope == "globals":
@@ -48,10 +48,11 @@ class UserVariables:
                     return _result(points, point, probe, name, asked)
                 return _located(points, point, probe, around, scope, name)
         except UnsupportedError as error:
-            raise DError("D_IDENT_UNDEF", f"failed to resolve {asked} at {probe}: {error}") from None
+            raise unavailable(f"{asked} at {probe}", str(error)) from None
         except (OSError, ElfError, DebugInfoError) as error:
-            text = f"failed to resolve {asked} at {probe}: there is no debug information to tell where it is"
-            raise DError("D_SYM_NOTYPES", text, hint=getattr(error, "strerror", None) or str(error)) from None
+            where, why = f"{asked} at {probe}", "there is no debug information to tell where it is"
+            hint = getattr(error, "strerror", None) or str(error)
+            raise SourceError(NO_TYPES, f"{where} is not available: {why}", hint=hint, about=(where, why)) from None
 
     def _mapped(self, firing: Firing) -> Sequence[CodeObject]:
         """What the probe's process has mapped."""
@@ -91,7 +92,8 @@ def _located(points: Points, point: Point, probe: Probe, around: Surroundings, s
     if isinstance(name, int):
         there = _parameters(point)
         if not 0 <= name < len(there):
-            raise DError("D_ARGS_IDX", f"index {name} is out of range for {probe} args[ ]", hint=listed(there))
+            text = f"{probe} has no argument {name}"
+            raise SourceError(NO_SUCH_ARGUMENT, text, hint=listed(there), about=(name, probe))
         variable = there[name]
     else:
         found = next((each for each in there if each.name == name), None)
@@ -129,8 +131,7 @@ def _result(points: Points, point: Point, probe: Probe, name: str | int, asked: 
             return Located(kind, classification.result(kind))
         except UnreadableError as error:
             raise UnsupportedError(str(error)) from None
-    text = f"failed to resolve {asked} at {probe}: a function's variables are gone when it has returned"
     hint = "args[1] is what it returns; the kernel does not tell by which instruction"
     if isinstance(name, str):
         hint = f"save it at the entry, self->{name} = args->{name}, and use self->{name} here"
-    raise DError("D_IDENT_UNDEF", text, hint=hint)
+    raise unavailable(f"{asked} at {probe}", "a function's variables are gone when it has returned", hint)

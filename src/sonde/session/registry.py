@@ -8,7 +8,7 @@ from functools import cached_property
 from importlib import import_module
 
 from sonde.model.catalog import Derivation, KernelSymbol, Located, ProbeArgument
-from sonde.model.errors import DError
+from sonde.model.errors import SourceError
 from sonde.model.probe import KernelFunction, Probe, RawTracepoint, StaticPattern, StaticProbe, Syscall, Uprobe
 from sonde.model.target import Target
 from sonde.model.types import Function, Type
@@ -294,7 +294,7 @@ class Registry:
         return isinstance(probe.firing, Uprobe)
 
     def variable(self, probe: Probe, scope: str, name: str | int) -> Located:
-        """A variable of a process at its probe. Raises DError."""
+        """A variable of a process at its probe. Raises SourceError."""
         if not isinstance(probe.firing, Uprobe):
             raise _without_variables(probe, scope, name)
         site = self._user_functions.site(probe)
@@ -510,14 +510,15 @@ def _of_process(provider: str) -> tuple[str, str]:
     return (head, provider[len(head) :]) if head else (provider, "")
 
 
-def _without_variables(probe: Probe, scope: str, name: str | int) -> DError:
-    text = f"failed to resolve {scope}->{name}: {probe} has no variables with names"
+def _without_variables(probe: Probe, scope: str, name: str | int) -> SourceError:
+    from sonde.providers.unavailable import unavailable  # for a message
+
     hint = "variables have names at probes in processes, and args-> in the kernel's functions and tracepoints"
     if isinstance(probe.firing, KernelFunction) and scope == "args":
         hint = "the kernel's BTF does not describe the function: arg0, arg1 ... are its arguments"
         if probe.firing.is_return:
             hint = f"save it at the entry, self->{name} = args->{name}, and use self->{name} here"
-    return DError("D_IDENT_UNDEF", text, hint=hint)
+    return unavailable(f"{scope}->{name}", f"{probe} has no variables with names", hint)
 
 
 def _may_have(provider: str, name: str) -> bool:

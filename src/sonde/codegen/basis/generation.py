@@ -19,7 +19,7 @@ from sonde.codegen.basis.repeating import Repeating
 from sonde.codegen.basis.settings import Settings
 from sonde.codegen.intermediate.builder import Builder
 from sonde.codegen.intermediate.ir import Base, CallArgument, Imm, MapDescriptor, Operand, Reg, Slot, SlotAddress
-from sonde.model.errors import DError, Position
+from sonde.model.errors import UNSUPPORTED, Position, SourceError
 from sonde.model.probe import Probe
 from sonde.model.program import Aggregation, Clause, Expr, Statement, Variable
 from sonde.model.spec import ACTIVE, COUNTERS, Field
@@ -30,11 +30,11 @@ from sonde.model.units import whole_words
 from sonde.typed import NamedTuple, Protocol
 
 
-class Unsupported(DError):  # noqa: N818 - it is a DError with a fixed tag
+class Unsupported(SourceError):  # noqa: N818 - it is a SourceError of a fixed kind
     """The program is right, but this part of the language is not compiled."""
 
     def __init__(self, what: str, position: Position) -> None:
-        super().__init__("D_UNKNOWN", f"{what} is not supported by this engine", position)
+        super().__init__(UNSUPPORTED, f"{what} is not supported by this engine", position)
 
 
 class ProbeIndex(NamedTuple):
@@ -220,10 +220,10 @@ class Generation:
     # Helpers and maps
 
     def call(self, name: str, *arguments: CallArgument, pure: str = "") -> Reg:
-        """Call a BPF helper by its name without `bpf_`. Raises DError where the program may not."""
+        """Call a BPF helper by its name without `bpf_`. Raises SourceError where the program may not."""
         if name in self.lacks:
             text = f"{self.lacks[name]} at {self.context.probes[0]}: the kernel has no bpf_{name} for such programs"
-            raise DError("D_UNKNOWN", text, self.positions[-1] or Position(None, 1, 1))
+            raise SourceError(UNSUPPORTED, text, self.positions[-1] or Position(None, 1, 1))
         return self.b.call(NUMBERS[name], *arguments, pure=pure)
 
     def routine(self, name: str, *arguments: CallArgument, pure: str = "") -> Reg:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from sonde.codegen.basis.names import LONGEST_NAME, PROBE_NAMES
 from sonde.codegen.basis.settings import Settings
 from sonde.model import program as tree
-from sonde.model.errors import DError
+from sonde.model.errors import KEY_TYPES, SourceError
 from sonde.model.probe import OVERFLOWS, Internal, Probe, StaticPattern, StaticProbe, Uprobe
 from sonde.model.spec import LITERAL, Field
 from sonde.model.types import Array, Int, String, Struct, is_signed, is_wide, name_of, resolve, size_of
@@ -169,7 +169,7 @@ def key_fields(uses: Iterable[Use], settings: Settings, start: int = 0) -> tuple
         kinds = {kind for kind, *_ in shapes}
         if kinds == {"stack", "ustack"}:
             text = "stack( ) and ustack( ) are keys of different types, and of one array or aggregation here"
-            raise DError("D_KEY_TYPE", text, column[-1][0].position, "use two aggregations")
+            raise SourceError(KEY_TYPES, text, column[-1][0].position, "use two aggregations")
         if len(kinds) > 1:
             # A probe's name here, another string there: not the number of an interned one, but its characters.
             kind, size = "string", max(string_size(key, probes, settings) for key, probes in column)

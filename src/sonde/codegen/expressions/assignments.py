@@ -37,7 +37,7 @@ from sonde.codegen.expressions.variables import (
 )
 from sonde.codegen.intermediate.ir import Imm, MapDescriptor, Operand, Reg
 from sonde.model import program as tree
-from sonde.model.errors import DError
+from sonde.model.errors import UNSUPPORTED, SourceError
 from sonde.model.types import Array, String, Struct, Type, is_signed, resolve, size_of
 from sonde.model.units import whole_words
 from sonde.model.walk import is_zero
@@ -108,7 +108,7 @@ def _writable(g: Generation, target: tree.Expr) -> Iterator[Place]:
     if not _is_dynamic(root):
         place = g.place(target)
         if not isinstance(place, (Memory, Held)) and not (isinstance(place, Remote) and place.scratch):
-            raise DError("D_UNKNOWN", "memory that is not the program's own cannot be written to", target.position)
+            raise SourceError(UNSUPPORTED, "memory that is not the program's own cannot be written to", target.position)
         yield place
         return
     memory = _created(g, root, root is not target)

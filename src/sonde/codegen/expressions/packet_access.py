@@ -12,7 +12,7 @@ from sonde.codegen.basis.generation import Generation
 from sonde.codegen.basis.places import Memory
 from sonde.codegen.intermediate.ir import Operand, SlotAddress
 from sonde.codegen.routines.packets import FRAGMENTS, LINEAR, SKB, load
-from sonde.model.errors import DError, Position
+from sonde.model.errors import UNSUPPORTED, Position, SourceError
 from sonde.model.probe import Packet
 from sonde.typed import NamedTuple
 
@@ -61,9 +61,9 @@ class PassingPacket(NamedTuple):
 
 
 def passing_packet(g: Generation, what: str, position: Position) -> PassingPacket:
-    """The packet of the program's context, for `what`. Raises DError where its probes have none."""
+    """The packet of the program's context, for `what`. Raises SourceError where its probes have none."""
     firing = g.context.probes[0].firing
     if g.context.kind not in _KINDS or not isinstance(firing, Packet):
         text = f"{what} is for packets, and {g.context.probes[0]} has none"
-        raise DError("D_UNKNOWN", text, position, "packet:DEVICE:ingress: and packet:DEVICE:egress: have them")
+        raise SourceError(UNSUPPORTED, text, position, "packet:DEVICE:ingress: and packet:DEVICE:egress: have them")
     return PassingPacket(g.context.kind == programs.XDP, firing.link)

@@ -11,7 +11,7 @@ from sonde.codegen.basis.uses import arguments_used, uses_arguments
 from sonde.codegen.expressions import callers
 from sonde.codegen.expressions.callers import ReturnPlace
 from sonde.codegen.firings.internal import InternalContext
-from sonde.model.errors import DError
+from sonde.model.errors import NO_PROBE, SourceError
 from sonde.model.probe import (
     EXECS,
     OVERFLOWS,
@@ -207,7 +207,7 @@ def _everywhere(probes: Sequence[Probe], clauses: Sequence[Clause], target: Targ
         text = f"{probes[0]}: this kernel does not tell static probes of all processes apart: Linux has since 5.15"
         if target.portable:
             text = f"{probes[0]} is for all processes, and cannot be saved: not every kernel tells their probes apart"
-        raise DError("D_PDESC_ZERO", text, clauses[0].position, "name the process: python$target with -c or -p")
+        raise SourceError(NO_PROBE, text, clauses[0].position, "name the process: python$target with -c or -p")
     return EverywhereContext(tuple(probes), arguments_used(clauses), "uprobe_multi" in target.features)
 
 

@@ -13,7 +13,7 @@ from sonde.codegen.expressions.access import load_bytes
 from sonde.codegen.firings.cookies import index_in_process, numbered
 from sonde.codegen.firings.plain import no_errno, trusts_nothing
 from sonde.codegen.intermediate.ir import Imm, Operand
-from sonde.model.errors import DError, Position
+from sonde.model.errors import UNSUPPORTED, Position, SourceError
 from sonde.model.probe import Probe, Uprobe
 from sonde.model.types import Type
 
@@ -64,14 +64,14 @@ class UprobeContext:
             return g.b.load(g.ctx, registers.RESULTS[0], 4 if self._is_32_bit else 8, invariant=True)
         return Imm(0 if number else _UNKNOWN_OFFSET)
 
-    def _unknown(self, g: Generation, number: int) -> DError:
+    def _unknown(self, g: Generation, number: int) -> SourceError:
         """Compilers pass the arguments of a file's own functions in registers, and nothing in the file tells."""
         position = g.clause.position if g.clause else Position(None, 1, 1)
         text = f"arg{number} of {self.probes[0]}: where 32-bit programs pass arguments is not known"
         hint = (
             "those of functions that other files call are on the stack: the first is *(int *)copyin(uregs[R_SP] + 4, 4)"
         )
-        return DError("D_UNKNOWN", text, position, hint)
+        return SourceError(UNSUPPORTED, text, position, hint)
 
     def typed_argument(self, g: Generation, number: int, type_: Type) -> Operand | Place:
         raise Unsupported("args[] of this probe", Position(None, 1, 1))

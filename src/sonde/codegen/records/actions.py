@@ -15,7 +15,7 @@ from sonde.codegen.intermediate.ir import Imm
 from sonde.codegen.records import speculations, writing
 from sonde.codegen.records.plan import CONSUMER_ACTIONS
 from sonde.model import program as tree
-from sonde.model.errors import DError
+from sonde.model.errors import UNSUPPORTED, SourceError
 from sonde.model.spec import DRAINING, STATE_ACTIVITY, STATE_STATUS, Field, MapSpec
 from sonde.model.types import Array, String, Struct, Void, resolve
 
@@ -168,7 +168,7 @@ def act(g: Generation, s: tree.Statement) -> None:
     elif s.name == "speculate":
         speculations.speculate(g, s)
     else:
-        raise DError("D_UNKNOWN", f"{s.name}() is not implemented (yet)", s.position, _REFUSED.get(s.name, ""))
+        raise SourceError(UNSUPPORTED, f"{s.name}() is not implemented (yet)", s.position, _REFUSED.get(s.name, ""))
 
 
 def _chill(g: Generation, s: tree.Act) -> None:

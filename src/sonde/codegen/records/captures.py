@@ -12,7 +12,7 @@ from sonde.codegen.basis.generation import Generation
 from sonde.codegen.expressions.packet_access import passing_packet
 from sonde.codegen.records import writing
 from sonde.model import program as tree
-from sonde.model.errors import DError
+from sonde.model.errors import UNSUPPORTED, SourceError
 from sonde.model.types import LONG
 
 
@@ -21,7 +21,7 @@ def record(g: Generation, s: tree.Act) -> None:
     packet = passing_packet(g, "capture()", s.position)
     if g.shared.settings.output == outputs.RINGBUF:
         text = "capture() with -xoutput=ringbuf: the kernel appends packets to records in perf rings alone"
-        raise DError("D_UNKNOWN", text, s.position, "leave the option out, or use -xoutput=perf")
+        raise SourceError(UNSUPPORTED, text, s.position, "leave the option out, or use -xoutput=perf")
     assert g.record is not None
     assert g.record.appended is not None
     time, length, _data = (writing.next_field(g) for _ in range(3))

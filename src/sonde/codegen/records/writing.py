@@ -20,7 +20,7 @@ from sonde.codegen.intermediate.ir import Base, Imm, MapDescriptor, Operand, Reg
 from sonde.codegen.records import speculations
 from sonde.codegen.records.plan import Recorded
 from sonde.formats.bpf_ring import ALIGNMENT, RING_HEADER, ROUNDING
-from sonde.model.errors import DError
+from sonde.model.errors import UNSUPPORTED, SourceError
 from sonde.model.spec import CPU_AT, HEADER_SIZE, PACKET_LOSSES, PROBE_AT, SPECULATION_AT, Field, MapSpec
 
 _PACKET_LOSSES = MapSpec(PACKET_LOSSES, kinds.HASH, 4, 8, 4096, kinds.F_NO_PREALLOC)
@@ -68,7 +68,7 @@ def _begin_built(g: Generation, recorded: Recorded) -> None:
     if outputs.is_perf(g, recorded.packet is not None) and layout.size > outputs.LARGEST_RECORD:
         assert g.clause is not None
         text = f"a record of {layout.size} bytes, where a perf ring takes no more than {outputs.LARGEST_RECORD}"
-        raise DError("D_UNKNOWN", text, g.clause.position, "record less at once, or use -xoutput=ringbuf")
+        raise SourceError(UNSUPPORTED, text, g.clause.position, "record less at once, or use -xoutput=ringbuf")
     # The verifier believes a length that was rounded up to be by a word more than it can be.
     memory = g.lasting(RING_HEADER + layout.size + recorded.tail + 8)
     base = g.address(Memory(memory.base, memory.offset + RING_HEADER))

@@ -24,7 +24,7 @@ from sonde.codegen.subroutines import (
     strings,
 )
 from sonde.model import program as tree
-from sonde.model.errors import DError
+from sonde.model.errors import NO_CODE, NOT_A_VALUE, SourceError
 
 
 def value(g: Generation, e: tree.Call) -> Operand:
@@ -34,10 +34,9 @@ def value(g: Generation, e: tree.Call) -> Operand:
     return _VALUES[e.name](g, e)
 
 
-def not_of_expressions(name: str, e: tree.Expr) -> DError:
+def not_of_expressions(name: str, e: tree.Expr) -> SourceError:
     """What is wrong with computing with what stack() and its like give: it can be recorded, and be a key."""
-    text = f"tracing function {name}( ) may not be called from a D expression (D program context required)"
-    return DError("D_CG_EXPR", text, e.position)
+    return SourceError(NOT_A_VALUE, f"{name}() gives nothing that can be computed with", e.position, about=(name,))
 
 
 def stack(_g: Generation, e: tree.StackTrace) -> Operand:
@@ -48,7 +47,7 @@ def string(g: Generation, e: tree.Expr, into: Memory, size: int) -> None:
     """A call with a string result."""
     assert isinstance(e, tree.Call)
     if e.name not in _STRINGS:
-        raise DError("D_FUNC_UNDEF", f"unimplemented subroutine: {e.name}", e.position)
+        raise SourceError(NO_CODE, f"there is no code for {e.name}()", e.position, about=(e.name,))
     with g.released():
         _STRINGS[e.name](g, e, into, size)
 

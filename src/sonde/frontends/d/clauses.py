@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 from sonde.frontends.d.constants import integer
 from sonde.frontends.d.descriptions import split_description
+from sonde.frontends.d.errors import DError
 from sonde.frontends.d.expressions import expression
 from sonde.frontends.d.lexer import END, NUMBER, PREDICATE_END, SPEC, Token
 from sonde.frontends.d.stream import TokenStream
 from sonde.frontends.d.syntax import Expr, ExpressionStatement, If, Leave, Loop, ProbeClause, ProbeSpec, Statement
-from sonde.model.errors import DError
 
 
 def probe_clause(stream: TokenStream, first: Token, spec_kind: str, bodiless: bool) -> ProbeClause:

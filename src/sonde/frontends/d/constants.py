@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
+from sonde.frontends.d.errors import DError
 from sonde.frontends.d.syntax import Integer, StringLiteral
-from sonde.model.errors import DError, Position
+from sonde.model.errors import Position
 from sonde.model.types import INT, LLONG, LONG, UINT, ULLONG, ULONG, Int
 
 _ESCAPE = rb"(?s)\\([0-7]{1,3}|x[0-9a-fA-F]*|.)"

@@ -12,6 +12,7 @@ from sonde.frontends.d.declarations import (
     specifiers,
     type_name,
 )
+from sonde.frontends.d.errors import DError
 from sonde.frontends.d.expressions import assignment
 from sonde.frontends.d.lexer import NAME
 from sonde.frontends.d.stream import TokenStream
@@ -23,7 +24,6 @@ from sonde.frontends.d.syntax import (
     Translator,
     TranslatorMember,
 )
-from sonde.model.errors import DError
 
 
 def definition(stream: TokenStream) -> InlineDefinition | Declaration | Translator | ProviderDefinition:

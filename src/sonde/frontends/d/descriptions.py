@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from sonde.model.errors import DError, Position
+from sonde.frontends.d.errors import DError
+from sonde.model.errors import Position
 
 FIELDS = ("provider", "module", "function", "name")
 

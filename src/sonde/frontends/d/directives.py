@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
+from sonde.frontends.d.errors import DError
 from sonde.frontends.d.syntax import Pragma
-from sonde.model.errors import DError, Position
+from sonde.model.errors import Position
 from sonde.typed import NamedTuple
 
 _WORD = r'\s+|/\*.*?\*/|("(?:[^"\\]|\\.)*(?:"|\\?$)|(?:(?!/\*)[^\s"])+|.)'

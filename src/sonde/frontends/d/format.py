@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from sonde.frontends.d.errors import DError
 from sonde.model.conversions import MOST_WRITTEN, Conversion
-from sonde.model.errors import DError, Position
+from sonde.model.errors import Position
 from sonde.typed import NoReturn
 
 _FLAGS = "#-+ '?@"

@@ -10,9 +10,10 @@ import re
 
 from sonde.frontends.d import constants
 from sonde.frontends.d.directives import LineMarker, directive
+from sonde.frontends.d.errors import DError
 from sonde.frontends.d.source import MACRO_NAMES, Macros, Source
 from sonde.frontends.d.syntax import Integer, Pragma, StringLiteral
-from sonde.model.errors import DError, Position
+from sonde.model.errors import Position
 from sonde.typed import NamedTuple
 
 _KEYWORDS = (

@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterator
 from sonde.frontends.d import gnu
 from sonde.frontends.d.clauses import probe_clause
 from sonde.frontends.d.declarations import STORAGE_WORDS, declaration, static_assertion, type_name
+from sonde.frontends.d.errors import DError
 from sonde.frontends.d.expressions import constant, expression
 from sonde.frontends.d.lexer import END, NUMBER, SPEC, Lexer, Token
 from sonde.frontends.d.source import Macros, Source
 from sonde.frontends.d.stream import TYPE_WORDS, TokenStream
 from sonde.frontends.d.syntax import Expr, Item, Pragma, Program, TypeName
-from sonde.model.errors import DError, Position
+from sonde.model.errors import Position
 
 IsTypeName = Callable[[str], bool]
 

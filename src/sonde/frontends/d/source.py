@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from sonde.model.errors import DError, Position
+from sonde.frontends.d.errors import DError
+from sonde.model.errors import Position
 from sonde.typed import NamedTuple
 
 

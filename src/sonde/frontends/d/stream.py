@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from sonde.frontends.d import gnu
+from sonde.frontends.d.errors import DError
 from sonde.frontends.d.lexer import END, KEYWORDS, NAME, NUMBER, Lexer, Token
 from sonde.frontends.d.syntax import Expr, Word
-from sonde.model.errors import DError, Position
+from sonde.model.errors import Position
 from sonde.model.types import BUILTIN_TYPEDEFS
 
 QUALIFIERS = frozenset({"const", "restrict", "volatile"})

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from sonde.frontends.d.advice.layout import Item, Layout
 from sonde.frontends.d.advice.words import Span, Word
-from sonde.model.errors import DError
+from sonde.frontends.d.errors import DError
 from sonde.typed import NamedTuple
 
 Trial = Callable[[str, bool], DError | None]

@@ -11,7 +11,7 @@ from sonde.frontends.d.advice.rules import advice, remedies
 from sonde.frontends.d.advice.spans import control_line, span_of
 from sonde.frontends.d.advice.trials import Tried, first_that_helps, is_invented
 from sonde.frontends.d.advice.words import AGGREGATION, NAME, Span, words
-from sonde.model.errors import DError
+from sonde.frontends.d.errors import DError
 from sonde.typed import NamedTuple
 
 MOST = 5

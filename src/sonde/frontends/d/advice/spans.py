@@ -6,8 +6,8 @@ import re
 
 from sonde.frontends.d.advice.layout import Layout
 from sonde.frontends.d.advice.words import NAME, Span
+from sonde.frontends.d.errors import DError
 from sonde.frontends.d.expressions import PRECEDENCE
-from sonde.model.errors import DError
 
 _ARGUMENT = re.compile(r"\( \) (?:argument|key) #(\d+) ")
 _OF_CALLS = (

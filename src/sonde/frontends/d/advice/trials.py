@@ -9,7 +9,7 @@ from sonde.frontends.d.advice.finding import Case, Remedy, Trial, replaced
 from sonde.frontends.d.advice.layout import Layout
 from sonde.frontends.d.advice.spans import control_line
 from sonde.frontends.d.advice.words import MACRO, Span
-from sonde.model.errors import DError
+from sonde.frontends.d.errors import DError
 from sonde.typed import NamedTuple
 
 MOST = 16

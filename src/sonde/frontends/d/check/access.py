@@ -5,7 +5,8 @@ from __future__ import annotations
 from sonde.frontends.d.check import alike, operators
 from sonde.frontends.d.check.conversions import address_space, convert, decay
 from sonde.frontends.d.check.operands import AggregationUse, Operand, is_bitfield, is_dynamic, is_lvalue, value_of
-from sonde.model.errors import DError, Position
+from sonde.frontends.d.errors import DError
+from sonde.model.errors import Position
 from sonde.model.kinds import (
     is_array,
     is_function,

@@ -13,7 +13,7 @@ from sonde.frontends.d.check.printa import aggregation_argument, printa
 from sonde.frontends.d.check.printf import match_format
 from sonde.frontends.d.check.prototypes import AGGREGATING, DESTRUCTIVE
 from sonde.frontends.d.check.scope import Scope
-from sonde.model.errors import DError
+from sonde.frontends.d.errors import DError
 from sonde.model.kinds import (
     is_function,
     is_integer,

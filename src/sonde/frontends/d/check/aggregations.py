@@ -8,7 +8,8 @@ from sonde.frontends.d.check.operands import ActionCall, AggregationUse, Operand
 from sonde.frontends.d.check.prototypes import AGGREGATING
 from sonde.frontends.d.check.scope import AggregationEntry, Scope
 from sonde.frontends.d.check.variables import check_keys, key_value
-from sonde.model.errors import DError, Position
+from sonde.frontends.d.errors import DError
+from sonde.model.errors import Position
 from sonde.model.kinds import is_scalar
 from sonde.model.program import Aggregate, Aggregation, Expr
 

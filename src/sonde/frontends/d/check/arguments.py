@@ -10,8 +10,9 @@ from sonde.frontends.d.check.located import located
 from sonde.frontends.d.check.operands import Operand
 from sonde.frontends.d.check.scope import Enabling, Scope
 from sonde.frontends.d.check.translators import find_translator, translate
+from sonde.frontends.d.errors import DError
 from sonde.model.catalog import ProbeArgument
-from sonde.model.errors import DError, Position
+from sonde.model.errors import Position
 from sonde.model.kinds import compatible, is_string, spell
 from sonde.model.program import Argument, Builtin, Const, Expr, Index
 from sonde.model.types import LONG, Array, Pointer, Struct, Type, Typedef

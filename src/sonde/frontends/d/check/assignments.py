@@ -16,7 +16,8 @@ from sonde.frontends.d.check.folding import refuse_zero
 from sonde.frontends.d.check.operands import Operand, is_lvalue, is_writable, is_zero, value_of
 from sonde.frontends.d.check.scope import Scope
 from sonde.frontends.d.check.scratch import record_assignment, record_increment
-from sonde.model.errors import DError, Position
+from sonde.frontends.d.errors import DError
+from sonde.model.errors import Position
 from sonde.model.kinds import (
     is_array,
     is_blind_pointer,

@@ -9,7 +9,8 @@ from sonde.frontends.d.check.folding import constant_value
 from sonde.frontends.d.check.operands import Operand, action_call, is_zero, value_of
 from sonde.frontends.d.check.prototypes import Prototype
 from sonde.frontends.d.check.scope import Scope
-from sonde.model.errors import DError, Position
+from sonde.frontends.d.errors import DError
+from sonde.model.errors import Position
 from sonde.model.kinds import is_integer, is_string, is_string_like, spell
 from sonde.model.program import Call, Cast, Expr, StackTrace
 from sonde.model.scratch import is_scratch

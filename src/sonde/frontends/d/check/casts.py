@@ -5,7 +5,8 @@ from __future__ import annotations
 from sonde.frontends.d.check.conversions import convert, convert_to_string, decay, length_constant, string_size
 from sonde.frontends.d.check.layout import object_size
 from sonde.frontends.d.check.operands import Operand, is_bitfield, is_dynamic, value_of
-from sonde.model.errors import DError, Position
+from sonde.frontends.d.errors import DError
+from sonde.model.errors import Position
 from sonde.model.kinds import (
     ARRAY_AS_STRING,
     compatible,

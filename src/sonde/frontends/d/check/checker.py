@@ -23,11 +23,12 @@ from sonde.frontends.d.check.stability import Attributes
 from sonde.frontends.d.check.statements import OF_ACTIONS, statements
 from sonde.frontends.d.check.translators import declare_translator
 from sonde.frontends.d.check.undefined import UNDEFINED, is_assigned
+from sonde.frontends.d.errors import DError
 from sonde.frontends.d.parser import NO_MACROS, Parser
 from sonde.frontends.d.source import Macros, Source, check_arguments_used
 from sonde.frontends.d.warnings.warning import Warning
 from sonde.model.catalog import Catalog
-from sonde.model.errors import DError, Position
+from sonde.model.errors import Position
 from sonde.model.probe import Probe
 from sonde.model.program import Clause, Expr, Program, Statement
 from sonde.model.types import STRING, Type

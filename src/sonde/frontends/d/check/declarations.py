@@ -5,7 +5,8 @@ from __future__ import annotations
 from sonde.frontends.d import syntax
 from sonde.frontends.d.check.layout import Field, lay_out, object_size
 from sonde.frontends.d.check.scope import Scope
-from sonde.model.errors import DError, Position
+from sonde.frontends.d.errors import DError
+from sonde.model.errors import Position
 from sonde.model.kinds import is_integer, is_void, spell
 from sonde.model.ranges import wrap
 from sonde.model.types import (

@@ -13,9 +13,10 @@ from contextlib import contextmanager
 from sonde.frontends.d.check.casts import cast
 from sonde.frontends.d.check.operands import value_of
 from sonde.frontends.d.check.scope import Enabling, Scope
+from sonde.frontends.d.errors import DError
 from sonde.frontends.d.parser import parse_expression
 from sonde.model.catalog import Derivation
-from sonde.model.errors import DError, Position
+from sonde.model.errors import Position
 from sonde.model.kinds import compatible
 from sonde.model.probe import Probe, StaticPattern
 from sonde.model.program import Binary, Builtin, Call, Const, Expr

@@ -5,8 +5,9 @@ Definitions that use each other twice double with each one, and whoever walks a 
 
 from __future__ import annotations
 
+from sonde.frontends.d.errors import DError
 from sonde.frontends.d.stream import MAX_HEIGHT
-from sonde.model.errors import DError, Position
+from sonde.model.errors import Position
 from sonde.model.program import Expr
 from sonde.typed import Any, NamedTuple
 

@@ -35,7 +35,8 @@ from sonde.frontends.d.check.prototypes import NAMES as FUNCTIONS
 from sonde.frontends.d.check.scope import Scope
 from sonde.frontends.d.check.stability import require_attributes
 from sonde.frontends.d.check.variables import element, local_array, new_array, new_scalar, undeclared
-from sonde.model.errors import DError, Position
+from sonde.frontends.d.errors import DError
+from sonde.model.errors import Position
 from sonde.model.kinds import spell
 from sonde.model.program import Const, Element, Expr, StringConst, Var
 from sonde.model.types import BUILTIN_TYPEDEFS, STRING, Enum, Type, resolve

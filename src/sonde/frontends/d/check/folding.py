@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sonde.model.errors import DError, Position
+from sonde.frontends.d.errors import DError
+from sonde.model.errors import Position
 from sonde.model.program import Binary, Const, Expr, Unary
 from sonde.model.ranges import word, wrap
 from sonde.model.types import INT, LONG, ULONG, Type, is_signed

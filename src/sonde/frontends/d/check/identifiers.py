@@ -10,7 +10,8 @@ from sonde.frontends.d.check.prototypes import NAMES as FUNCTIONS
 from sonde.frontends.d.check.prototypes import kind_of
 from sonde.frontends.d.check.scope import USER_MODULES, Scope
 from sonde.frontends.d.check.variables import check_keys
-from sonde.model.errors import DError, Position
+from sonde.frontends.d.errors import DError
+from sonde.model.errors import Position
 from sonde.model.program import Builtin, Const, KernelObject, Var, Variable
 from sonde.model.types import INT, Type
 

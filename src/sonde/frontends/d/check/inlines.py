@@ -11,7 +11,8 @@ from sonde.frontends.d.check.operands import Operand, TranslatorValue, value_of
 from sonde.frontends.d.check.redefinition import refuse_inline
 from sonde.frontends.d.check.scope import Inline, Scope
 from sonde.frontends.d.check.variables import check_keys
-from sonde.model.errors import DError, Position
+from sonde.frontends.d.errors import DError
+from sonde.model.errors import Position
 from sonde.model.kinds import compatible, is_string, is_void, spell
 from sonde.model.program import Const, Deref
 from sonde.model.types import Array, Pointer, Type, resolve

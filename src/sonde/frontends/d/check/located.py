@@ -8,7 +8,8 @@ from collections.abc import Hashable, Sequence
 
 from sonde.frontends.d.check.access import referred
 from sonde.frontends.d.check.scope import Scope
-from sonde.model.errors import DError, Position
+from sonde.frontends.d.errors import in_d
+from sonde.model.errors import Position, SourceError
 from sonde.model.kinds import compatible, spell
 from sonde.model.probe import Probe
 from sonde.model.program import Expr, ProbeVariable
@@ -50,8 +51,8 @@ def located(where: str, name: str | int, scope: Scope, position: Position) -> Ex
     asked = f"{where}->{name}" if isinstance(name, str) else f"{where}[{name}]"
     try:
         found = [scope.catalog.variable(probe, where, name) for probe in scope.enabling.probes]
-    except DError as error:
-        raise DError(error.tag, error.text, position, error.hint) from None
+    except SourceError as error:
+        raise in_d(error, position) from None
     require_alike(asked, found, [each.type for each in found], scope)
     return referred(ProbeVariable(found[0].type, position, asked, found[0].pieces))
 

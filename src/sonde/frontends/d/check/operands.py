@@ -6,7 +6,8 @@ The latter have a type that no operator accepts, so that the ordinary rules refu
 from __future__ import annotations
 
 from sonde.frontends.d import syntax
-from sonde.model.errors import DError, Position
+from sonde.frontends.d.errors import DError
+from sonde.model.errors import Position
 from sonde.model.program import (
     Builtin,
     Call,

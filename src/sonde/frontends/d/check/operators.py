@@ -16,7 +16,8 @@ from sonde.frontends.d.check.conversions import (
 )
 from sonde.frontends.d.check.layout import object_size
 from sonde.frontends.d.check.operands import Operand, is_action, is_dynamic, is_zero, value_of
-from sonde.model.errors import DError, Position
+from sonde.frontends.d.errors import DError
+from sonde.model.errors import Position
 from sonde.model.kinds import (
     is_blind_pointer,
     is_integer,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from sonde.model.errors import DError, Position
+from sonde.frontends.d.errors import DError
+from sonde.model.errors import Position
 
 _AFTER_SPECULATE = {
     "aggregating": ("D_AGG_SPEC", "aggregating actions may not follow speculate( )"),

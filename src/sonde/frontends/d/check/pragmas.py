@@ -8,8 +8,8 @@ from sonde.frontends.d.check.builtins import NAMES as BUILTINS
 from sonde.frontends.d.check.prototypes import NAMES as FUNCTIONS
 from sonde.frontends.d.check.scope import Scope
 from sonde.frontends.d.check.stability import parse_attributes
+from sonde.frontends.d.errors import DError
 from sonde.frontends.d.syntax import Pragma
-from sonde.model.errors import DError
 
 _QUOTE = '"'
 _VERSION = r'"[0-9]*(?:\.[0-9]*){0,2}"'

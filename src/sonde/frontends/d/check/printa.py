@@ -6,8 +6,9 @@ from sonde.frontends.d.check.operands import ActionCall, AggregationUse, Operand
 from sonde.frontends.d.check.printf import Arguments, format_of
 from sonde.frontends.d.check.prototypes import AGGREGATING
 from sonde.frontends.d.check.scope import Scope
+from sonde.frontends.d.errors import DError
 from sonde.model.conversions import Conversion
-from sonde.model.errors import DError, Position
+from sonde.model.errors import Position
 from sonde.model.kinds import compatible, spell
 from sonde.model.program import Aggregation, Const, Deref, Printa, StringConst
 from sonde.model.types import BUILTIN_TYPEDEFS, Pointer, Type

@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator
 
 from sonde.frontends.d.check.conversions import convert, convert_to_string
 from sonde.frontends.d.check.operands import Operand, is_dynamic, value_of
+from sonde.frontends.d.errors import DError
 from sonde.frontends.d.format import parse_format
 from sonde.model.conversions import Conversion
-from sonde.model.errors import DError, Position
+from sonde.model.errors import Position
 from sonde.model.kinds import (
     is_array,
     is_float,

@@ -9,7 +9,8 @@ from sonde.frontends.d.check.arguments import typed_argument
 from sonde.frontends.d.check.located import located, require_alike
 from sonde.frontends.d.check.operands import Operand
 from sonde.frontends.d.check.scope import Scope
-from sonde.model.errors import DError, Position
+from sonde.frontends.d.errors import DError
+from sonde.model.errors import Position
 from sonde.model.probe import Probe
 
 

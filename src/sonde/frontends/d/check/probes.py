@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from sonde.frontends.d.check.scope import Scope
 from sonde.frontends.d.check.stability import description_attributes, require_attributes
+from sonde.frontends.d.errors import DError, in_d
 from sonde.frontends.d.syntax import ProbeSpec
-from sonde.model.errors import DError, Position
+from sonde.model.errors import Position, SourceError
 from sonde.model.probe import Probe, StaticProbe
 
 _NOT_THERE = ("D_PROC_FUNC", "D_PROC_LINE", "D_PROC_OFF")
@@ -18,9 +19,10 @@ def matching_probes(spec: ProbeSpec, scope: Scope) -> tuple[Probe, ...]:
         return (numbered_probe(spec, scope),)
     try:
         found = tuple(scope.catalog.match(*spec.fields))
-    except DError as error:
+    except SourceError as refusal:
+        error = in_d(refusal)
         if error.position is not None:
-            raise
+            raise error from None
         if error.tag in _NOT_THERE and scope.options.zero_probes:
             return ()
         raise DError(error.tag, error.text, spec.position, error.hint, error.names) from None

@@ -9,7 +9,8 @@ from sonde.frontends.d import syntax
 from sonde.frontends.d.check.declarations import prototype
 from sonde.frontends.d.check.scope import ProbePrototype, Scope
 from sonde.frontends.d.check.translators import find_translator
-from sonde.model.errors import DError, Position
+from sonde.frontends.d.errors import DError
+from sonde.model.errors import Position
 from sonde.model.kinds import compatible, spell
 from sonde.model.program import Const, Deref
 from sonde.model.types import Pointer, Type

@@ -7,7 +7,8 @@ from sonde.frontends.d.check.builtins import NAMES as BUILTINS
 from sonde.frontends.d.check.prototypes import NAMES as FUNCTIONS
 from sonde.frontends.d.check.prototypes import kind_of
 from sonde.frontends.d.check.scope import Scope
-from sonde.model.errors import DError, Position
+from sonde.frontends.d.errors import DError
+from sonde.model.errors import Position
 from sonde.model.kinds import compatible, spell
 from sonde.model.types import LONG, Type
 

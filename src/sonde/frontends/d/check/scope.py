@@ -10,9 +10,10 @@ from sonde.frontends.d.check.folding import constant_value
 from sonde.frontends.d.check.operands import Operand, Translator
 from sonde.frontends.d.check.options import CheckOptions
 from sonde.frontends.d.check.stability import Attributes, parse_attributes
+from sonde.frontends.d.errors import DError
 from sonde.frontends.d.warnings.warning import Warning
 from sonde.model.catalog import Catalog, Derivation
-from sonde.model.errors import DError, Position
+from sonde.model.errors import Position
 from sonde.model.probe import Probe, StaticPattern
 from sonde.model.program import Aggregation, Variable
 from sonde.model.types import BOOL, BUILTIN_TYPEDEFS, STRING, Enum, Struct, Type

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sonde.frontends.d.check.operands import is_zero
-from sonde.model.errors import DError
+from sonde.frontends.d.errors import DError
 from sonde.model.kinds import is_pointer
 from sonde.model.program import Cast, Conditional, Element, Expr, Var
 from sonde.model.scratch import is_scratch

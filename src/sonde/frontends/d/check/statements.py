@@ -14,7 +14,7 @@ from sonde.frontends.d.check.operators import is_scalar_test
 from sonde.frontends.d.check.order import ActionOrder
 from sonde.frontends.d.check.prototypes import DESTRUCTIVE
 from sonde.frontends.d.check.scope import Scope
-from sonde.model.errors import DError
+from sonde.frontends.d.errors import DError
 from sonde.model.kinds import is_recordable_opaque
 from sonde.model.program import Call, Evaluate, Expr, If, Leave, Loop, Statement, Trace
 

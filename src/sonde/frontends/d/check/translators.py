@@ -20,7 +20,8 @@ from sonde.frontends.d.check.operands import (
     value_of,
 )
 from sonde.frontends.d.check.scope import Scope
-from sonde.model.errors import DError, Position
+from sonde.frontends.d.errors import DError
+from sonde.model.errors import Position
 from sonde.model.kinds import ARRAY_AS_STRING, compatible, is_integer, is_pointer, is_string, spell
 from sonde.model.program import Const, Deref
 from sonde.model.types import Array, Pointer, Struct, Type, resolve

@@ -7,7 +7,8 @@ from sonde.frontends.d.check.declarations import base_type, derive, require_boun
 from sonde.frontends.d.check.redefinition import redeclared, refuse_variable, repeats
 from sonde.frontends.d.check.scope import Scope
 from sonde.frontends.d.declarations import is_function as is_function_declarator
-from sonde.model.errors import DError, Position
+from sonde.frontends.d.errors import DError
+from sonde.model.errors import Position
 from sonde.model.kinds import compatible, is_function, is_struct, is_void, spell
 from sonde.model.types import Array, Struct, Type, Typedef, resolve
 

@@ -9,7 +9,8 @@ from sonde.frontends.d.check.conversions import decay
 from sonde.frontends.d.check.operands import Operand, is_dynamic, value_of
 from sonde.frontends.d.check.prototypes import Prototype
 from sonde.frontends.d.check.scope import Scope
-from sonde.model.errors import DError, Position
+from sonde.frontends.d.errors import DError
+from sonde.model.errors import Position
 from sonde.model.kinds import is_array, is_function, is_recordable_opaque, is_string, is_string_like, is_void, spell
 from sonde.model.program import Call, Element, Expr, Var, Variable
 from sonde.model.types import STRING, VOID, Type

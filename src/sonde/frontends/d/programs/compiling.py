@@ -8,13 +8,14 @@ from collections.abc import Sequence
 
 from sonde.frontends.d.check.checker import Checker
 from sonde.frontends.d.check.options import CheckOptions
+from sonde.frontends.d.errors import DError, in_d
 from sonde.frontends.d.lexer import SLASHES
 from sonde.frontends.d.programs.attributes import check_attributes
 from sonde.frontends.d.programs.mistakes import SCRIPT, compile_error, library_error
 from sonde.frontends.d.programs.preprocess import INPUT, PreprocessorError, preprocess
 from sonde.frontends.d.source import Macros, Source, command_line_source
 from sonde.model.catalog import Catalog
-from sonde.model.errors import DError, Position, ProgramError
+from sonde.model.errors import Position, ProgramError, SourceError
 from sonde.model.known_options import BAD_VALUE, NEWEST_VERSION
 from sonde.model.options import OptionError, OptionTable, similar, value_wanted, version_of
 from sonde.model.program import Clause, Program
@@ -183,8 +184,8 @@ def _trial(
             for each in before:
                 checker.add_text(each.source, _own(each, variables, name))
             checker.add_text(wrong.source._replace(text=text), _own(wrong, variables, name))
-        except DError as error:
-            return error
+        except SourceError as error:
+            return in_d(error)
         except RecursionError:
             return DError("D_SYNTAX", "nested too deeply")
         return None
@@ -196,8 +197,8 @@ def _read_libraries(checker: Checker, options: OptionTable, failure: str) -> Non
     """Take what the libraries of -L declare, used or not. Raises ProgramError with the first mistake in them."""
     try:
         checker.read_libraries(options.texts("libdir"))
-    except DError as error:
-        raise library_error(error, failure, options.on("errtags")) from None
+    except SourceError as error:
+        raise library_error(in_d(error), failure, options.on("errtags")) from None
 
 
 def compile_programs(
@@ -212,10 +213,10 @@ def compile_programs(
             _read_libraries(checker, options, each.failure)
         try:
             checker.add_text(each.source, _own(each, variables, program_name))
-        except DError as error:
+        except SourceError as error:
             trial = _trial(given, each, options, registry, variables, program_name)
             tagged = options.on("errtags")
-            raise compile_error(error, each.failure, each.original, each.is_script, tagged, trial) from None
+            raise compile_error(in_d(error), each.failure, each.original, each.is_script, tagged, trial) from None
         except RecursionError:
             raise ProgramError(f"{each.failure}: expressions are nested too deeply") from None
         now = checker.clauses

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from sonde.frontends.d.errors import DError, in_d
 from sonde.frontends.d.programs.compiling import Compiled, Given, compile_programs, macros, read
 from sonde.frontends.d.programs.destructive import is_destructive
 from sonde.frontends.d.programs.mistakes import compile_error
 from sonde.frontends.languages import Checked, Part, Remark
 from sonde.model.catalog import Catalog
-from sonde.model.errors import DError, ProgramError
+from sonde.model.errors import ProgramError, SourceError
 from sonde.model.options import OptionTable
 
 
@@ -23,7 +24,8 @@ def check(
     variables = macros(arguments, 0, options)._replace(target=target)
     compiled = compile_programs(given, options, catalog, variables, name)
 
-    def explain(mistake: DError) -> ProgramError:
+    def explain(found: SourceError) -> ProgramError:
+        mistake = in_d(found)
         wrong = compiled.containing(mistake.position)
         return compile_error(mistake, wrong.failure, wrong.original, wrong.is_script, options.on("errtags"))
 

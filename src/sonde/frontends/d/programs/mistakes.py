@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from sonde.frontends.d.errors import DError
 from sonde.frontends.d.programs.preprocess import INPUT
-from sonde.model.errors import DError, Position, ProgramError
+from sonde.model.errors import Position, ProgramError
 from sonde.typed import TYPE_CHECKING
 from sonde.visible import single_line
 
