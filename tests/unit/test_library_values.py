@@ -14,7 +14,7 @@ from sonde.library.aggregations import VALUES
 from sonde.library.histograms import LinearQuantize, LogLinearQuantize, Quantize
 from sonde.library.objects import object_value
 from sonde.library.scalars import Average, Count, Deviation, Maximum, Minimum, Sum
-from sonde.model.aggregating import number_of
+from sonde.model.aggregating import FUNCTIONS, HISTOGRAMS, number_of
 from sonde.model.aggregation_words import MASK, counts
 from sonde.model.spec import MemberSpec, TypeSpec
 
@@ -39,6 +39,10 @@ def words_of(function, values):
 TRUTH = {
     "count": len, "sum": sum, "avg": statistics.fmean, "stddev": statistics.pstdev, "min": min, "max": max,
 }  # fmt: skip
+
+
+def test_each_function_that_comes_to_a_number_is_computed_here():
+    assert set(TRUTH) == FUNCTIONS.keys() - set(HISTOGRAMS)
 
 
 @given(_LIST)

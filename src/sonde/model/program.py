@@ -411,8 +411,7 @@ class Clause(Node):
 
 class Program(Node):
     """Everything one session runs. `options` are those that pragmas set, in order; `scratch` the ids of the variables
-    that hold pointers from alloca() or copyin(), which no other variable ever does; `sources` maps file names (None:
-    the command line's text) to lines, for messages and listings."""
+    that hold pointers from alloca() or copyin(), which no other variable ever does."""
 
     clauses: tuple[Clause, ...]
     variables: tuple[Variable, ...]

@@ -76,7 +76,7 @@ _USER = _stability(_LOCAL, _PRIVATE, _PRIVATE, _LOCAL, _PRIVATE)
 _OPEN = _stability(*("Unstable/Unstable/Common" for _ in Stability._fields))
 """Of a description that leaves the provider open."""
 
-_PROVIDERS = {
+PROVIDERS = {
     "dtrace": _stability(_STABLE, _PRIVATE, _PRIVATE, _STABLE, _STABLE),
     **dict.fromkeys(("profile", "cpc", "perf"), _TIMED),
     **dict.fromkeys(("fbt", "rawfbt", "syscall"), _FUNCTIONS),
@@ -94,7 +94,7 @@ def _is_open(field: str) -> bool:
 
 
 def provider_stability(provider: str) -> Stability:
-    return _OPEN if _is_open(provider) else _PROVIDERS.get(provider, _USER)
+    return _OPEN if _is_open(provider) else PROVIDERS.get(provider, _USER)
 
 
 def description_attributes(fields: Sequence[str], matched: int = 1) -> Attributes:
