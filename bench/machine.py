@@ -15,7 +15,7 @@ from common import Table, median, ratio, show
 from sonde.bpf.assembler import assemble
 from sonde.runtime.machine.interpreter import Interpreter
 from sonde.runtime.machine.linking import bare
-from sonde.runtime.machine.memory import Memory
+from sonde.runtime.machine.memory import MachineMemory
 from sonde.runtime.machine.translation.translator import translate
 
 ITERATIONS = 1_000_000
@@ -90,7 +90,7 @@ def seconds(action: Callable[[], object]) -> float:
 
 def loop_table(count: int) -> Table:
     linked = bare(assemble(LOOP.format(hex(CONSTANT)))[0])
-    translated, interpreter = translate(linked, Memory(), {}, {}), Interpreter(linked, Memory(), {}, {})
+    translated, interpreter = translate(linked, MachineMemory(), {}, {}), Interpreter(linked, MachineMemory(), {}, {})
     if not translated.run(1000) == interpreter.run(1000) == by_hand(1000):
         raise SystemExit("the loops give different results")
     hand, fast = seconds(lambda: by_hand(count)), seconds(lambda: translated.run(count))
@@ -108,7 +108,7 @@ def loop_table(count: int) -> Table:
 
 
 def update_table(count: int) -> Table:
-    memory = Memory()
+    memory = MachineMemory()
     value = memory.add(bytearray(8))
     context = memory.add(bytearray(16))
     lookups = {7: lambda key: value}

@@ -14,7 +14,7 @@ from sonde.bpf import maps, programs
 from sonde.bpf.assembler import assemble
 from sonde.bpf.instructions import encode
 from sonde.engines.kernel import commands, perf_events
-from sonde.engines.kernel.commands import Code
+from sonde.engines.kernel.commands import ProgramCode
 from sonde.engines.kernel.maps import KernelMap, create
 from sonde.engines.kernel.perf_rings import PerfRings
 from sonde.engines.kernel.ring import KernelRing
@@ -77,7 +77,7 @@ class Bed:
             struct.pack_into("=I", data, 8 * index + 4, self.maps[name].descriptor)
         flags = F_XDP_HAS_FRAGS if kind == programs.XDP else 0
         attach_type = programs.ATTACH_XDP if kind == programs.XDP else 0
-        program = Code("measured", kind, attach_type, bytes(data), flags=flags)
+        program = ProgramCode("measured", kind, attach_type, bytes(data), flags=flags)
         try:
             descriptor = commands.load_program(program)
         except OSError:

@@ -13,11 +13,11 @@ from sonde.runtime.environment import Environment
 from sonde.runtime.helpers.table import SUPPORTED, make_helpers
 from sonde.runtime.machine.interpreter import Interpreter
 from sonde.runtime.machine.linking import link
-from sonde.runtime.machine.memory import Memory
+from sonde.runtime.machine.memory import MachineMemory
 from sonde.runtime.machine.translation.translator import translate
 from sonde.runtime.maps.base import MapTable
 from sonde.runtime.maps.creation import create
-from sonde.runtime.perf.packets import SkbPacket, XdpPacket
+from sonde.runtime.perf.packet_pieces import SkbPacket, XdpPacket
 from sonde.runtime.verifier.contexts import CONTEXTS, field_named, find
 
 MAPS = frozenset({
@@ -80,7 +80,7 @@ def rewritten_access(kind, one):
 @contextmanager
 def environment(sample):
     """Memory, maps by name and the Environment for one run."""
-    memory = Memory()
+    memory = MachineMemory()
     table = MapTable()
     try:
         yield Environment(memory, table, Thread()), {spec.name: create(spec, memory, table) for spec in sample.maps}

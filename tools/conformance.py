@@ -28,7 +28,7 @@ from sonde.runtime.machine.execution import Execution
 from sonde.runtime.machine.faults import AccessError, RunError
 from sonde.runtime.machine.interpreter import Interpreter
 from sonde.runtime.machine.linking import bare
-from sonde.runtime.machine.memory import Memory
+from sonde.runtime.machine.memory import MachineMemory
 from sonde.runtime.machine.structure import StructureError
 from sonde.runtime.machine.translation.translator import translate
 
@@ -85,7 +85,7 @@ def case(file: Path) -> Case | None:
     return Case(file, code, memory, None if is_error else result)
 
 
-def helpers(memory: Memory) -> dict[int, Callable[..., int]]:
+def helpers(memory: MachineMemory) -> dict[int, Callable[..., int]]:
     """The functions that ubpf's test program offers, by its numbers."""
 
     def gather(a: int, b: int, c: int, d: int, e: int) -> int:
@@ -112,7 +112,7 @@ def helpers(memory: Memory) -> dict[int, Callable[..., int]]:
 
 def run(code: list[Instruction], data: bytearray, execute: Callable[..., Execution]) -> int:
     """r0. Raises RunError or StructureError."""
-    memory = Memory()
+    memory = MachineMemory()
     address = memory.add(data) if data else 0
     try:
         return execute(bare(code), memory, helpers(memory), {}, budget=BUDGET).run(address, len(data))

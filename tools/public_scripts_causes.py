@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from suite_programs import names_of
 
-from sonde.frontends.d.source import Source
+from sonde.frontends.d.source import ProgramSource
 from sonde.machine.system import current_target
 from sonde.model.errors import SourceError
 from sonde.session.registry import Registry
@@ -170,7 +170,7 @@ class Causes:
         defined, text = _DEFINED.findall(text), _DEFINED.sub("", text)
         for name, value in defined:
             text = re.sub(rf"\b{name}\b", value, text)
-        named = sorted(names_of(Source(text)).probes)
+        named = sorted(names_of(ProgramSource(text)).probes)
         found = [self._of_description(list(fields)) for fields in named if not self._matches(fields)]
         return list(dict.fromkeys(found))
 

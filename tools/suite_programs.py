@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from sonde.frontends.d import syntax
 from sonde.frontends.d.parser import Parser
-from sonde.frontends.d.source import Macros, Source, command_line_source
+from sonde.frontends.d.source import Macros, ProgramSource, command_line_source
 from sonde.model.errors import SourceError
 
 MACROS = Macros(arguments=("test", *["1"] * 9), defaultargs=True)
@@ -54,12 +54,12 @@ _WORD = re.compile(r"\w+")
 _TYPE_WORD = re.compile(r"\w+_t")
 
 
-def programs(name: str, text: str) -> list[Source]:
+def programs(name: str, text: str) -> list[ProgramSource]:
     """The D programs in a test: its whole text, or those that a shell script gives to the command."""
     if not name.endswith(".sh"):
-        return [Source(text)]
+        return [ProgramSource(text)]
     found = [
-        Source(_unescaped(match["text"], match["quote"]))
+        ProgramSource(_unescaped(match["text"], match["quote"]))
         for match in _HERE.finditer(text)
         if _FOR_DTRACE.search(match["command"])
     ]
@@ -76,7 +76,7 @@ def _unescaped(text: str, quote: str) -> str:
     return text if quote else re.sub(r'\\([$`"\\])', r"\1", text)
 
 
-def names_of(source: Source) -> Names:
+def names_of(source: ProgramSource) -> Names:
     """What one program names."""
     # The first line may be for the shell.
     text = re.sub(r"\A#!.*", "", source.text)
@@ -117,7 +117,7 @@ def _of_items(items: list[syntax.Item]) -> Names:
     }
     identifiers = [node for node in nodes if isinstance(node, syntax.Identifier)]
     return Names(
-        frozenset(node.fields for node in nodes if isinstance(node, syntax.ProbeSpec)),
+        frozenset(node.fields for node in nodes if isinstance(node, syntax.ProbeDescription)),
         frozenset(node.name for node in identifiers if node.module is None),
         frozenset(
             node.function.name

@@ -2,20 +2,20 @@
 
 import pytest
 
-from sonde.cli.arguments import ProgramText, Setting, parse
+from sonde.cli.arguments import GivenProgram, Setting, parse
 from sonde.cli.messages import UsageError
 
 
 def test_options_without_value_may_stand_behind_one_dash():
     arguments = parse(["-qls", "file"])
-    assert arguments.programs == (ProgramText("file", "file"),)
+    assert arguments.programs == (GivenProgram("file", "file"),)
     assert arguments.flags == {"list"}
     assert arguments.settings == (Setting("-q", "quiet", None),)
 
 
 @pytest.mark.parametrize("words", [["-nBEGIN"], ["-n", "BEGIN"], ["-en", "BEGIN"], ["-enBEGIN"]])
 def test_a_value_is_the_rest_of_the_word_or_the_next_one(words):
-    assert parse(words).programs == (ProgramText("name", "BEGIN"),)
+    assert parse(words).programs == (GivenProgram("name", "BEGIN"),)
 
 
 def test_programs_keep_their_order_whatever_their_kind():

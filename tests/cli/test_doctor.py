@@ -9,7 +9,7 @@ from running import environment, run
 
 import sonde
 from sonde.cli.doctor import doctor
-from sonde.engines.kernel.survey import Row
+from sonde.engines.kernel.survey import SurveyRow
 
 
 @pytest.fixture(scope="module")
@@ -97,8 +97,11 @@ def test_with_two_capabilities_the_whole_system_is_traced():
 
 
 def test_a_remedy_is_told_once(monkeypatch, capfd, needed):
-    rows = [Row(name, "refused", "purpose", "cause", "one remedy") for name in needed]
-    rows += [Row("kernel", "yes", "Linux"), Row("other", "no", "purpose", "cause", "none needed: it does without")]
+    rows = [SurveyRow(name, "refused", "purpose", "cause", "one remedy") for name in needed]
+    rows += [
+        SurveyRow("kernel", "yes", "Linux"),
+        SurveyRow("other", "no", "purpose", "cause", "none needed: it does without"),
+    ]
     monkeypatch.setattr("sonde.engines.kernel.survey.survey", lambda: rows)
     monkeypatch.setattr("sonde.engines.embedded.survey.survey", list)
     assert doctor([]) == 1

@@ -6,7 +6,7 @@ from sonde.bpf.helpers import NUMBERS
 from sonde.model.spec import MapSpec
 from sonde.runtime.environment import Environment
 from sonde.runtime.helpers.table import make_helpers
-from sonde.runtime.machine.memory import Memory
+from sonde.runtime.machine.memory import MachineMemory
 from sonde.runtime.maps.base import MapTable
 from sonde.runtime.maps.creation import create
 
@@ -44,7 +44,7 @@ class World:
     """`helper.NAME(...)` calls a helper; `place(data)` puts bytes into Memory and gives their address."""
 
     def __init__(self, addresses=None):
-        self.memory = Memory()
+        self.memory = MachineMemory()
         self.table = MapTable()
         self.task = FakeTask()
         self.environment = Environment(self.memory, self.table, self.task, addresses)

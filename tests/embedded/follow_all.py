@@ -25,7 +25,7 @@ def main(spec):
         tracees.grab(pid)
     held = frozenset(spec.get("held", ()))
     calls = dict.fromkeys(CALLS, spec.get("calls", 0)) if spec.get("calls") else {}
-    wanted = plan.Plan(calls, held | frozenset(spec.get("events", ())), held, True, spec.get("seccomp", True))
+    wanted = plan.StopPlan(calls, held | frozenset(spec.get("events", ())), held, True, spec.get("seccomp", True))
     tracees.begin(wanted, spec.get("evaluation", "postinit"))
     tracees.go()
     status = follow(tracees, pid, spec.get("busy", 0), spec.get("limit"))

@@ -25,7 +25,7 @@ def follow(tracees, pid, held=None):
     while time.monotonic() < limit:
         first, records = tracees.take()
         for number, record in enumerate(records, first):
-            stop = stops.Stop(*record)
+            stop = stops.StopRecord(*record)
             found.append(stop)
             if stop.flags & stops.HELD:
                 if held:
@@ -87,7 +87,7 @@ def comes(condition):
 
 def calls(wanted, *numbers):
     """A plan for these system calls, or for all."""
-    return plan.Plan(dict.fromkeys(numbers or ALL, wanted))
+    return plan.StopPlan(dict.fromkeys(numbers or ALL, wanted))
 
 
 def of_kind(traced, kind):

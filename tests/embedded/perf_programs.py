@@ -10,7 +10,7 @@ from sonde.runtime.helpers.table import SUPPORTED, make_helpers
 from sonde.runtime.machine.interpreter import Interpreter
 from sonde.runtime.machine.linking import link
 from sonde.runtime.machine.translation.translator import translate
-from sonde.runtime.programs.loaded import LoadedProgram
+from sonde.runtime.programs.loaded import RunnableProgram
 from sonde.runtime.verifier.verify import verify
 
 
@@ -32,6 +32,6 @@ def load(world, spec, maps=None):
     linked = link(spec._replace(code=encode(verified.code)), maps, lambda stamp: 0, environment.functions)
     helpers = make_helpers(SUPPORTED, environment)
     make = getattr(world, "execution", Interpreter)
-    return LoadedProgram(
+    return RunnableProgram(
         environment, spec.kind, make(linked, world.memory, helpers, environment.functions), spec.variables
     )

@@ -5,12 +5,12 @@ import errno
 from sonde.arch.x86_64.pages import PAGE
 from sonde.formats.perf_ring import PerfRingReader
 from sonde.runtime.perf.attributes import Attributes
-from sonde.runtime.perf.events import PerfEvent
+from sonde.runtime.perf.events import OpenPerfEvent
 from sonde.runtime.perf.sample import Sample
 
 
 def event_with_ring(pages=1, **attributes):
-    event = PerfEvent(Attributes(**attributes), number=7)
+    event = OpenPerfEvent(Attributes(**attributes), number=7)
     event.map(pages)
     return event
 

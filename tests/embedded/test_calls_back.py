@@ -9,7 +9,7 @@ from sonde.model.spec import ProgramSpec
 from sonde.runtime.machine.execution import NO_TAIL_CALL
 from sonde.runtime.machine.faults import AccessError, CallError, DepthError
 from sonde.runtime.machine.linking import bare, link
-from sonde.runtime.machine.memory import Memory
+from sonde.runtime.machine.memory import MachineMemory
 
 LOOP = 181
 TAIL_CALL = 12
@@ -52,14 +52,14 @@ NESTED = [
 
 @both
 def test_callbacks_nest_with_frames_of_their_own(execute):
-    execution = prepare(execute, NESTED, Memory(), {})
+    execution = prepare(execute, NESTED, MachineMemory(), {})
     assert execution.run() == 4 * (0 + 1 + 2 + 3 + 4)
     assert execution.run() == 40
 
 
 @both
 def test_handles_of_several_programs_do_not_meet(execute):
-    memory, functions = Memory(), {}
+    memory, functions = MachineMemory(), {}
     first = prepare(execute, NESTED, memory, functions)
     second = prepare(execute, NESTED, memory, functions)
     assert len(functions) == 4
@@ -70,14 +70,14 @@ def test_handles_of_several_programs_do_not_meet(execute):
 def test_a_function_s_address_is_no_memory(execute):
     code = [*i.ld_function(1, 3), i.load(8, 0, 1, 0), i.exit_(), i.mov_imm(0, 0), i.exit_()]
     with pytest.raises(AccessError):
-        prepare(execute, code, Memory(), {}).run()
+        prepare(execute, code, MachineMemory(), {}).run()
 
 
 @both
 def test_tail_calls_go_33_deep_and_give_the_last_result(execute):
     code, _ = assemble("r6 = r1\nr2 = 0\nr3 = r6\nr1 = 77\ncall bpf_tail_call\nr6 += 100\nr0 += r6\nexit")
     left = 33
-    memory = Memory()
+    memory = MachineMemory()
 
     def tail_call(context, handle, index):
         nonlocal left
@@ -93,7 +93,7 @@ def test_tail_calls_go_33_deep_and_give_the_last_result(execute):
 
 @both
 def test_frames_are_given_back(execute):
-    memory = Memory()
+    memory = MachineMemory()
     before = len(memory.regions)
     execution = prepare(execute, NESTED, memory, {})
     for _ in range(20):
@@ -105,7 +105,7 @@ def test_frames_are_given_back(execute):
 
 @both
 def test_frames_are_given_back_by_a_fault(execute):
-    memory = Memory()
+    memory = MachineMemory()
     code = [i.mov_reg(1, i.R10), i.store_reg(8, 1, -8, 1), i.mov_imm(1, 0), i.load(8, 0, 1, 0), i.exit_()]
     execution = execute(bare(code), memory, {}, {})
     for _ in range(20):
@@ -120,13 +120,13 @@ def test_a_frame_is_zero_at_first(execute):
         i.load(8, 0, i.R10, -8), i.store_imm(8, i.R10, -8, 5), i.mov_reg(1, i.R10), i.store_reg(8, 1, -16, 1),
         i.exit_(),
     ]  # fmt: skip
-    execution = execute(bare(code), Memory(), {}, {})
+    execution = execute(bare(code), MachineMemory(), {}, {})
     assert [execution.run(), execution.run()] == [0, 0]
 
 
 @both
 def test_what_is_read_only_cannot_be_written(execute):
-    memory = Memory()
+    memory = MachineMemory()
     address = memory.add(memoryview(bytes(8)))
     code = [i.load(8, 0, 1, 0), i.store_imm(1, 1, 3, 1), i.exit_()]
     with pytest.raises(AccessError, match="invalid write of 1 bytes at 0xffff800000000003"):
@@ -139,19 +139,19 @@ def test_an_error_of_a_helper_is_not_the_program_s(execute):
         return {}["missing"]
 
     with pytest.raises(KeyError, match="missing"):
-        execute(bare([i.call(5), i.exit_()]), Memory(), {5: helper}, {}).run()
+        execute(bare([i.call(5), i.exit_()]), MachineMemory(), {5: helper}, {}).run()
 
 
 @both
 def test_a_helper_that_there_is_not(execute):
     with pytest.raises(CallError):
-        execute(bare([i.call(5), i.exit_()]), Memory(), {}, {}).run()
+        execute(bare([i.call(5), i.exit_()]), MachineMemory(), {}, {}).run()
 
 
 @both
 def test_a_call_through_a_register(execute):
     code = [i.mov_imm(2, 5), i.Instruction(i.JMP | i.CALL | i.X, 2), i.exit_()]
-    assert execute(bare(code), Memory(), {5: lambda: 42}, {}).run() == 42
+    assert execute(bare(code), MachineMemory(), {5: lambda: 42}, {}).run() == 42
 
 
 @both
@@ -159,9 +159,9 @@ def test_calls_nest_no_deeper_than_there_are_frames(execute):
     def chain(length):
         return [one for _ in range(length - 1) for one in (i.call_local(1), i.exit_())] + [i.mov_imm(0, 9), i.exit_()]
 
-    assert execute(bare(chain(8)), Memory(), {}, {}).run() == 9
+    assert execute(bare(chain(8)), MachineMemory(), {}, {}).run() == 9
     with pytest.raises(DepthError):
-        execute(bare(chain(9)), Memory(), {}, {}).run()
+        execute(bare(chain(9)), MachineMemory(), {}, {}).run()
 
 
 @both
@@ -174,9 +174,9 @@ def test_loads_from_a_packet(execute):
         i.mov_reg(6, 1), i.mov_imm(7, 1), i.Instruction(i.LD | i.ABS | i.H, 0, 0, 0, 2), i.mov_reg(8, 0),
         i.Instruction(i.LD | i.IND | i.W, 0, 7, 0, 3), i.alu64_reg(i.ADD, 0, 8), i.exit_(),
     ]  # fmt: skip
-    assert execute(bare(code), Memory(), {}, {}, read_packet=read).run(1) == 0x0304 + 0x05060708
+    assert execute(bare(code), MachineMemory(), {}, {}, read_packet=read).run(1) == 0x0304 + 0x05060708
     behind = [i.mov_reg(6, 1), i.Instruction(i.LD | i.ABS | i.W, 0, 0, 0, 6), i.mov_imm(0, 7), i.exit_()]
-    assert execute(bare(behind), Memory(), {}, {}, read_packet=read).run(1) == 0
+    assert execute(bare(behind), MachineMemory(), {}, {}, read_packet=read).run(1) == 0
 
 
 @both
@@ -184,4 +184,4 @@ def test_may_goto_ends_a_loop(execute, monkeypatch):
     for module in ("interpreter", "translation.function"):
         monkeypatch.setattr(f"sonde.runtime.machine.{module}.MAXIMUM_LOOPS", 100)
     code = [i.mov_imm(0, 0), i.Instruction(i.JMP | i.JCOND, 0, 0, 2), i.alu64_imm(i.ADD, 0, 1), i.jump(-3), i.exit_()]
-    assert execute(bare(code), Memory(), {}, {}).run() == 100
+    assert execute(bare(code), MachineMemory(), {}, {}).run() == 100

@@ -10,14 +10,14 @@ from sonde.bpf import instructions as i
 from sonde.bpf.instructions import decode
 from sonde.codegen.basis.settings import Settings
 from sonde.codegen.compiler import Compilation
-from sonde.engines.embedded.offer import FEATURES, Offer
+from sonde.engines.embedded.offer import FEATURES, EmbeddedOffer
 from sonde.frontends.d.check.checker import compile_sources
 from sonde.frontends.d.check.options import CheckOptions
-from sonde.frontends.d.source import Source
+from sonde.frontends.d.source import ProgramSource
 from sonde.machine.system import current_target
 from sonde.runtime.programs.verification import verify_here
-from sonde.runtime.verifier.scalar import Scalar
-from sonde.runtime.verifier.values import Pointer
+from sonde.runtime.verifier.scalar import ScalarValue
+from sonde.runtime.verifier.values import PointerValue
 from sonde.session.registry import Registry
 
 MOST_STEPS = 100_000
@@ -27,8 +27,8 @@ MOST_STEPS = 100_000
 def verified(text):
     """What the verifier says of each program of a D program. Raises Refusal."""
     target = current_target(FEATURES)._replace(initial_namespace=True)
-    found = Registry(target, tracefs="/nowhere", offer=Offer())
-    checked = compile_sources([Source(text)], found, CheckOptions())
+    found = Registry(target, tracefs="/nowhere", offer=EmbeddedOffer())
+    checked = compile_sources([ProgramSource(text)], found, CheckOptions())
     made = Compilation(
         checked, Settings(), target, found.tagged_type, found.fields, {None: text.splitlines()}, found.signature
     ).spec()
@@ -48,8 +48,8 @@ class Additions:
         if x.opcode != i.ALU64 | i.ADD | i.X or len(state.frames) == 1:
             return
         first, second = state.frame.registers[x.dst], state.frame.registers[x.src]
-        is_address = isinstance(second, Pointer) and second.kind == "stack"
-        assert not (isinstance(first, Scalar) and is_address), f"instruction {at} adds an address to a number"
+        is_address = isinstance(second, PointerValue) and second.kind == "stack"
+        assert not (isinstance(first, ScalarValue) and is_address), f"instruction {at} adds an address to a number"
 
 
 def steps(text):

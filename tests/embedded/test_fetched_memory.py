@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from sonde.engines.embedded.sources.fetched import FetchedMemory
 from sonde.engines.embedded.tracer import plan, stops
 from sonde.engines.embedded.tracer.memory import ProcessMemory
-from sonde.engines.embedded.tracer.plan import ENTRY, HOLD_ENTRY, Fetch, Plan
+from sonde.engines.embedded.tracer.plan import ENTRY, HOLD_ENTRY, EntryFetch, StopPlan
 from sonde.engines.embedded.tracer.tracees import Tracees
 from sonde.runtime.machine.memory import AccessError
 
@@ -99,7 +99,7 @@ class _Watched:
 
     def take(self):
         first, records = self._tracees.take()
-        for stop in (stops.Stop(*record) for record in records):
+        for stop in (stops.StopRecord(*record) for record in records):
             if stop.kind == stops.ENTRY and not stop.flags & stops.HELD:
                 assert stop.flags & stops.FETCHED
                 self._look(stop)
@@ -107,20 +107,20 @@ class _Watched:
 
 
 def test_the_guardian_fetches_what_can_be_read():
-    fetches = tuple(Fetch(argument, size) for argument, size in zip((1, 2, 1), SIZES, strict=True))
+    fetches = tuple(EntryFetch(argument, size) for argument, size in zip((1, 2, 1), SIZES, strict=True))
     expected = []
 
     def held(tracees, stop):
         if stop.kind == stops.ENTRY:
             expected.append([_readable(stop.tid, (stop.arg1, stop.arg2, stop.arg1)[n], SIZES[n]) for n in range(3)])
 
-    _entries(Plan({GETPGID: ENTRY | HOLD_ENTRY}, fetches={GETPGID: fetches}), held)
-    found = _entries(Plan({GETPGID: ENTRY}, fetches={GETPGID: fetches}))
+    _entries(StopPlan({GETPGID: ENTRY | HOLD_ENTRY}, fetches={GETPGID: fetches}), held)
+    found = _entries(StopPlan({GETPGID: ENTRY}, fetches={GETPGID: fetches}))
     # The addresses of mmap differ, and nothing of what is there does.
     assert len(found) == len(expected) > stops.PLACES
     assert found == expected
-    assert _entries(Plan({GETPGID: ENTRY}, fetches={GETPGID: fetches}), start=_grabbed) == expected
-    assert _entries(Plan({GETPGID: ENTRY}, fetches={GETPGID: fetches}), idle=_until_full) == expected
+    assert _entries(StopPlan({GETPGID: ENTRY}, fetches={GETPGID: fetches}), start=_grabbed) == expected
+    assert _entries(StopPlan({GETPGID: ENTRY}, fetches={GETPGID: fetches}), idle=_until_full) == expected
 
 
 def _until_full(tracees):
@@ -210,8 +210,10 @@ def test_without_pieces_the_thread_is_read():
 
 
 def test_the_plan_survives_the_pipe():
-    wanted = Plan({1: ENTRY, 2: ENTRY}, fetches={1: (Fetch(0, 257), Fetch(5, 8, -3)), 2: (Fetch(1, 1000),)})
+    wanted = StopPlan(
+        {1: ENTRY, 2: ENTRY}, fetches={1: (EntryFetch(0, 257), EntryFetch(5, 8, -3)), 2: (EntryFetch(1, 1000),)}
+    )
     assert plan.from_bytes(plan.to_bytes(wanted)) == wanted
     assert all(map(plan.can_fetch, wanted.fetches.values()))
-    assert not plan.can_fetch([Fetch(0, 2000), Fetch(1, 49)])
-    assert not plan.can_fetch([Fetch(0, 8)] * 4)
+    assert not plan.can_fetch([EntryFetch(0, 2000), EntryFetch(1, 49)])
+    assert not plan.can_fetch([EntryFetch(0, 8)] * 4)

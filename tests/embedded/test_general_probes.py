@@ -15,8 +15,8 @@ from sonde.formats.perf_samples import decode_sample
 from sonde.model.spec import ACTIVE
 from sonde.runtime.maps.creation import create
 from sonde.runtime.perf.attributes import Attributes
-from sonde.runtime.perf.events import PerfEvent
-from sonde.runtime.perf.packets import SkbPacket, XdpPacket
+from sonde.runtime.perf.events import OpenPerfEvent
+from sonde.runtime.perf.packet_pieces import SkbPacket, XdpPacket
 from sonde.runtime.perf.sample import Sample
 from sonde.runtime.programs.overflow import Overflows
 from sonde.runtime.programs.program_types import CALLERS, may_call
@@ -93,7 +93,7 @@ def sys_enter(probes):
 
 
 def overflow(probes):
-    event = PerfEvent(Attributes(config=perf.SOFTWARE_CPU_CLOCK, sample_type=perf.SAMPLE_PERIOD), 7)
+    event = OpenPerfEvent(Attributes(config=perf.SOFTWARE_CPU_CLOCK, sample_type=perf.SAMPLE_PERIOD), 7)
     event.map(1)
     event.attach(probes.caller(programs.PERF_EVENT))
     sample = Sample({"period": 4000, "addr": 55}, registers=pt_regs(ip=0x401000, cs=0x33))
@@ -266,7 +266,7 @@ out:
 
 def test_a_general_probe_outputs_bytes_of_the_packet_that_fired_it():
     probes = Probes()
-    event = PerfEvent(Attributes(), 7)
+    event = OpenPerfEvent(Attributes(), 7)
     reader = PerfRingReader(event.map(1))
     events = probes.maps["events"] = probes.world.map(maps.PERF_EVENT_ARRAY, 4, 4, 1)
     events.set(0, event)

@@ -11,10 +11,10 @@ from targets import program
 
 from sonde.engines.embedded.followed import FollowedGroup
 from sonde.engines.embedded.tracer import stops
-from sonde.engines.embedded.tracer.plan import ENTRY, Plan
+from sonde.engines.embedded.tracer.plan import ENTRY, StopPlan
 from sonde.engines.embedded.tracer.tracees import Tracees
 
-GETPID = Plan({39: ENTRY})
+GETPID = StopPlan({39: ENTRY})
 
 NUMBERED = """
 #include <stdlib.h>
@@ -41,7 +41,7 @@ def taken(tracees, pids):
 
     def ended():
         _, records = tracees.take()
-        found.extend(stops.Stop(*record) for record in records)
+        found.extend(stops.StopRecord(*record) for record in records)
         left.difference_update(stop.tid for stop in found if stop.kind == stops.END)
         return not left
 

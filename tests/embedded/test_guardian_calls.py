@@ -9,7 +9,7 @@ from guarded import ALL, calls, command, of_kind
 from targets import program
 
 from sonde.engines.embedded.tracer import stops
-from sonde.engines.embedded.tracer.plan import ENTRY, HOLD_ENTRY, HOLD_RETURN, RETURN, Plan
+from sonde.engines.embedded.tracer.plan import ENTRY, HOLD_ENTRY, HOLD_RETURN, RETURN, StopPlan
 from sonde.machine import proc
 
 OPENAT, READ, GETPID, GETPPID, CLOSE = 257, 0, 39, 110, 3
@@ -49,7 +49,7 @@ def numbers(traced, kind):
 
 @pytest.mark.parametrize("seccomp", [True, False])
 def test_only_what_is_wanted_is_told(seccomp):
-    plan = Plan({GETPID: ENTRY, OPENAT: RETURN, CLOSE: ENTRY | RETURN}, seccomp=seccomp)
+    plan = StopPlan({GETPID: ENTRY, OPENAT: RETURN, CLOSE: ENTRY | RETURN}, seccomp=seccomp)
     traced = command(program(CALLER), plan)
     assert traced.status == 0
     assert numbers(traced, stops.ENTRY)[GETPID] == 10
@@ -60,7 +60,7 @@ def test_only_what_is_wanted_is_told(seccomp):
 
 @pytest.mark.parametrize("seccomp", [True, False])
 def test_arguments_and_results_are_those_of_the_call(seccomp):
-    traced = command(program(CALLER), Plan(dict.fromkeys(ALL, ENTRY | RETURN), seccomp=seccomp))
+    traced = command(program(CALLER), StopPlan(dict.fromkeys(ALL, ENTRY | RETURN), seccomp=seccomp))
     entries = [stop for stop in of_kind(traced, stops.ENTRY) if stop.value == GETPID and stop.arg0 == 11]
     assert [(stop.arg1, stop.arg2, stop.arg3, stop.arg4, stop.arg5) for stop in entries] == [
         (12, 13, 14, 15, 16 + index) for index in range(10)
@@ -74,7 +74,7 @@ def test_arguments_and_results_are_those_of_the_call(seccomp):
 
 @pytest.mark.parametrize("seccomp", [True, False])
 def test_time_goes_on_and_entries_precede_their_returns(seccomp):
-    traced = command(program(CALLER), Plan(dict.fromkeys(ALL, ENTRY | RETURN), seccomp=seccomp))
+    traced = command(program(CALLER), StopPlan(dict.fromkeys(ALL, ENTRY | RETURN), seccomp=seccomp))
     told = [stop for stop in traced.stops if stop.kind in (stops.ENTRY, stops.RETURN)]
     assert [stop.time for stop in told] == sorted(stop.time for stop in told)
     pairs = list(zip(told[::2], told[1::2], strict=False))
@@ -99,7 +99,7 @@ def test_a_held_thread_has_its_registers_and_memory_read_and_changed(seccomp):
         else:
             assert struct.unpack_from("=q", tracees.registers(stop.flags), 80)[0] == stop.value
 
-    plan = Plan({OPENAT: ENTRY | RETURN | HOLD_ENTRY | HOLD_RETURN}, registers=True, seccomp=seccomp)
+    plan = StopPlan({OPENAT: ENTRY | RETURN | HOLD_ENTRY | HOLD_RETURN}, registers=True, seccomp=seccomp)
     traced = command(program(CALLER), plan, held)
     assert traced.status == 0
     assert seen[-1] == b"/nowhere/at/all"
@@ -108,7 +108,7 @@ def test_a_held_thread_has_its_registers_and_memory_read_and_changed(seccomp):
 
 @pytest.mark.parametrize("seccomp", [True, False])
 def test_calls_of_other_architectures_are_left_alone(seccomp):
-    traced = command(program(FOREIGN), Plan({GETPID: ENTRY | RETURN, 20: ENTRY}, seccomp=seccomp))
+    traced = command(program(FOREIGN), StopPlan({GETPID: ENTRY | RETURN, 20: ENTRY}, seccomp=seccomp))
     if traced.status == 11:
         pytest.skip("no system calls of i386 in this kernel")
     assert traced.status == 0
@@ -124,7 +124,7 @@ def test_a_filter_needs_no_privilege_and_says_so():
         def held(tracees, stop, found=found):
             found.append(proc.status(stop.tid)["NoNewPrivs"])
 
-        command(program(CALLER), Plan({GETPID: ENTRY | HOLD_ENTRY}, seccomp=seccomp), held)
+        command(program(CALLER), StopPlan({GETPID: ENTRY | HOLD_ENTRY}, seccomp=seccomp), held)
         assert set(found) == {max(expected, own)}
 
 

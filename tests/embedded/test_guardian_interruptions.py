@@ -10,7 +10,7 @@ from guarded import ALL, comes, comes_to, follow
 from targets import program
 
 from sonde.engines.embedded.tracer import stops
-from sonde.engines.embedded.tracer.plan import ENTRY, RETURN, Plan
+from sonde.engines.embedded.tracer.plan import ENTRY, RETURN, StopPlan
 from sonde.engines.embedded.tracer.tracees import Tracees
 from sonde.machine import proc
 
@@ -103,7 +103,7 @@ def test_a_stop_of_the_guardians_own_fails_no_call(how):
         tracees = Tracees()
         try:
             tracees.grab(child.pid)
-            tracees.begin(Plan(dict.fromkeys(ALL, ENTRY | RETURN)))
+            tracees.begin(StopPlan(dict.fromkeys(ALL, ENTRY | RETURN)))
             tracees.go()
             time.sleep(0.1)
             _, records = tracees.take()
@@ -111,7 +111,7 @@ def test_a_stop_of_the_guardians_own_fails_no_call(how):
                 tracees.close()
             child.stdin.write("x")
             child.stdin.close()
-            found = [stops.Stop(*record) for record in records] + (
+            found = [stops.StopRecord(*record) for record in records] + (
                 [] if how == "begin and end" else follow(tracees, child.pid)
             )
         finally:
@@ -162,7 +162,7 @@ def test_a_signal_interrupts_a_call_that_a_stop_has_interrupted_too():
                 tracees = Tracees()
                 try:
                     tracees.grab(child.pid)
-                    tracees.begin(Plan({}))
+                    tracees.begin(StopPlan({}))
                     tracees.go()
                     drain(tracees)
                 finally:

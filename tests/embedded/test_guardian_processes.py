@@ -11,7 +11,7 @@ from guarded import ALL, comes_to, command, follow, of_kind, process, untraced
 from targets import FOREST, forest_output, program
 
 from sonde.engines.embedded.tracer import plan, stops
-from sonde.engines.embedded.tracer.plan import ENTRY, HOLD_ENTRY, HOLD_RETURN, RETURN, Plan
+from sonde.engines.embedded.tracer.plan import ENTRY, HOLD_ENTRY, HOLD_RETURN, RETURN, StopPlan
 from sonde.engines.embedded.tracer.tracees import Tracees
 from sonde.machine import proc
 
@@ -171,7 +171,7 @@ int main(void) {
 @pytest.mark.parametrize("held", [False, True])
 def test_all_that_is_made_is_followed(seccomp, held):
     wanted = ENTRY | HOLD_ENTRY if held else ENTRY
-    traced = command(program(MAKERS), Plan({GETPID: wanted}, LIFE, LIFE if held else frozenset(), seccomp=seccomp))
+    traced = command(program(MAKERS), StopPlan({GETPID: wanted}, LIFE, LIFE if held else frozenset(), seccomp=seccomp))
     assert traced.status == 0
     made = {stop.a: stop for stop in of_kind(traced, stops.FORK)}
     assert [stop.b for stop in made.values()] == [1, 0, 0, 0, 0]
@@ -185,7 +185,7 @@ def test_all_that_is_made_is_followed(seccomp, held):
 
 
 def test_what_a_thread_is_made_by_is_known_where_its_return_is_wanted():
-    traced = command(program(MAKERS), Plan(dict.fromkeys((56, 57, 58, 435), RETURN), LIFE))
+    traced = command(program(MAKERS), StopPlan(dict.fromkeys((56, 57, 58, 435), RETURN), LIFE))
     numbers = [stop.c for stop in of_kind(traced, stops.START) if stop.tid != traced.pid]
     assert numbers[1:] in ([56, 58, 56, 435], [57, 58, 56, 435])
 
@@ -194,7 +194,7 @@ def test_what_a_thread_is_made_by_is_known_where_its_return_is_wanted():
 @pytest.mark.parametrize("held", [False, True])
 def test_exec_by_a_thread_that_is_not_the_first(seccomp, held):
     how = ENTRY | RETURN | (HOLD_ENTRY | HOLD_RETURN if held else 0)
-    wanted = Plan(dict.fromkeys(ALL, how), LIFE, LIFE if held else frozenset(), held, seccomp)
+    wanted = StopPlan(dict.fromkeys(ALL, how), LIFE, LIFE if held else frozenset(), held, seccomp)
     traced = command(program(EXEC_BY_THREAD), wanted)
     assert os.waitstatus_to_exitcode(traced.status) == 5
     (exec_,) = of_kind(traced, stops.EXEC)
@@ -208,7 +208,7 @@ def test_exec_by_a_thread_that_is_not_the_first(seccomp, held):
 @pytest.mark.parametrize("seccomp", [True, False])
 @pytest.mark.parametrize("how", [0, ENTRY, ENTRY | RETURN | HOLD_ENTRY | HOLD_RETURN])
 def test_a_program_of_threads_and_children_works_as_ever(seccomp, how, capfd):
-    traced = command(f"{program(FOREST)} 9", Plan(dict.fromkeys(ALL, how), LIFE, seccomp=seccomp))
+    traced = command(f"{program(FOREST)} 9", StopPlan(dict.fromkeys(ALL, how), LIFE, seccomp=seccomp))
     assert os.waitstatus_to_exitcode(traced.status) == 7
     assert capfd.readouterr().out == forest_output(9)
     started, ended = ({stop.tid for stop in of_kind(traced, kind)} for kind in (stops.START, stops.END))
@@ -218,7 +218,9 @@ def test_a_program_of_threads_and_children_works_as_ever(seccomp, how, capfd):
 
 @pytest.mark.parametrize("seccomp", [True, False])
 def test_threads_may_die_at_any_time(seccomp):
-    traced = command(program(SHORT_THREADS), Plan({GETPID: ENTRY | RETURN | HOLD_ENTRY}, LIFE, LIFE, seccomp=seccomp))
+    traced = command(
+        program(SHORT_THREADS), StopPlan({GETPID: ENTRY | RETURN | HOLD_ENTRY}, LIFE, LIFE, seccomp=seccomp)
+    )
     assert os.waitstatus_to_exitcode(traced.status) == 6
     started, ended = ([stop.tid for stop in of_kind(traced, kind)] for kind in (stops.START, stops.END))
     made = {stop.a for stop in of_kind(traced, stops.FORK)}
@@ -236,7 +238,7 @@ def test_a_held_thread_may_be_killed():
             os.kill(stop.tid, signal.SIGKILL)
             time.sleep(0.01)
 
-    traced = command(program(SHORT_THREADS), Plan({GETPID: ENTRY | HOLD_ENTRY}, LIFE, LIFE), held)
+    traced = command(program(SHORT_THREADS), StopPlan({GETPID: ENTRY | HOLD_ENTRY}, LIFE, LIFE), held)
     assert os.waitstatus_to_exitcode(traced.status) == -signal.SIGKILL
 
 
@@ -249,7 +251,7 @@ def test_threads_killed_while_they_are_held_leave_room_for_the_registers_of_othe
             time.sleep(0.004)
 
     many = stops.REGISTER_SLOTS + 20
-    plan_ = Plan({GETPID: ENTRY | HOLD_ENTRY}, LIFE, frozenset({stops.EXIT}), registers=True)
+    plan_ = StopPlan({GETPID: ENTRY | HOLD_ENTRY}, LIFE, frozenset({stops.EXIT}), registers=True)
     traced = command(f"{program(KILLED)} {many}", plan_, held)
     assert traced.status == 0
     assert len([stop for stop in of_kind(traced, stops.END) if stop.a == signal.SIGKILL]) == many
@@ -258,7 +260,7 @@ def test_threads_killed_while_they_are_held_leave_room_for_the_registers_of_othe
 @pytest.mark.parametrize("seccomp", [True, False])
 @pytest.mark.parametrize("events", [frozenset(), LIFE])
 def test_what_is_made_by_a_process_that_is_killed_in_the_act_runs_on(seccomp, events):
-    traced = command(f"{program(ORPHANS)} 60", Plan({GETPID: ENTRY}, events, seccomp=seccomp))
+    traced = command(f"{program(ORPHANS)} 60", StopPlan({GETPID: ENTRY}, events, seccomp=seccomp))
     assert os.waitstatus_to_exitcode(traced.status) == 3
 
 
@@ -267,7 +269,7 @@ def test_what_is_made_by_a_process_that_is_killed_in_the_act_runs_on(seccomp, ev
 def test_a_librarys_constructor_may_do_anything_before_the_commands_entry(seccomp, what, monkeypatch):
     library = program(CONSTRUCTOR, "-shared", "-fPIC", f"-D{what}")
     monkeypatch.setenv("LD_PRELOAD", library)
-    traced = command("sh -c 'exit 11'", Plan(dict.fromkeys(ALL, ENTRY), seccomp=seccomp))
+    traced = command("sh -c 'exit 11'", StopPlan(dict.fromkeys(ALL, ENTRY), seccomp=seccomp))
     assert os.waitstatus_to_exitcode(traced.status) == 11
     assert of_kind(traced, stops.ENTRY)
 
@@ -275,7 +277,7 @@ def test_a_librarys_constructor_may_do_anything_before_the_commands_entry(seccom
 @pytest.mark.parametrize("text", ["true", "false", "sh -c 'exit 77'", "sh -c 'kill -SEGV $$'", "sh -c 'kill -9 $$'"])
 def test_the_status_is_the_commands_own(text):
     alone = subprocess.run(shlex.split(text)).returncode
-    assert os.waitstatus_to_exitcode(command(text, Plan()).status) == alone
+    assert os.waitstatus_to_exitcode(command(text, StopPlan()).status) == alone
 
 
 def waiting():
@@ -285,7 +287,7 @@ def waiting():
 
 
 def test_a_command_does_not_ignore_what_python_does(capfd):
-    command("grep SigIgn /proc/self/status", Plan(dict.fromkeys(ALL, ENTRY)))
+    command("grep SigIgn /proc/self/status", StopPlan(dict.fromkeys(ALL, ENTRY)))
     ignored = int(capfd.readouterr().out.split()[1], 16)
     assert not ignored & (1 << signal.SIGPIPE - 1 | 1 << signal.SIGXFSZ - 1)
 
@@ -298,7 +300,7 @@ def test_a_process_is_traced_with_all_its_threads_and_what_it_makes():
         child.stdin.write(b"ff")
         child.stdin.close()
 
-    traced = process(child, Plan({GETPID: ENTRY | RETURN}, LIFE), started=started)
+    traced = process(child, StopPlan({GETPID: ENTRY | RETURN}, LIFE), started=started)
     assert os.waitstatus_to_exitcode(traced.status << 8) == 3
     first = [stop for stop in of_kind(traced, stops.START) if not stop.a]
     assert [stop.b for stop in first] == [0, 1, 1, 1]
@@ -311,11 +313,11 @@ def test_a_command_with_a_filter_and_a_process_without_are_traced_together():
     tracees = Tracees()
     tracees.grab(child.pid)
     pid = tracees.start(f"{program(MAKERS)}")
-    tracees.begin(Plan({GETPID: ENTRY | RETURN}, LIFE), "postinit")
+    tracees.begin(StopPlan({GETPID: ENTRY | RETURN}, LIFE), "postinit")
     tracees.go()
     found = follow(tracees, pid)
     while len({stop.tid for stop in found if stop.kind == stops.RETURN}) < 5 + 3:
-        found += [stops.Stop(*record) for record in tracees.take()[1]]
+        found += [stops.StopRecord(*record) for record in tracees.take()[1]]
     child.stdin.close()
     found += follow(tracees, child.pid)
     tracees.close()
@@ -329,7 +331,7 @@ def test_a_process_let_go_runs_on_untraced():
     child = waiting()
     tracees = Tracees()
     tracees.grab(child.pid)
-    tracees.begin(Plan(dict.fromkeys(ALL, ENTRY | RETURN | HOLD_ENTRY), LIFE, LIFE))
+    tracees.begin(StopPlan(dict.fromkeys(ALL, ENTRY | RETURN | HOLD_ENTRY), LIFE, LIFE))
     tracees.go()
     while not tracees.take()[1]:
         time.sleep(0.001)
@@ -342,5 +344,5 @@ def test_a_process_let_go_runs_on_untraced():
 
 
 def test_a_plan_survives_its_bytes():
-    wanted = Plan({1: ENTRY, 1023: 15}, LIFE, frozenset({stops.EXEC}), True, False)
+    wanted = StopPlan({1: ENTRY, 1023: 15}, LIFE, frozenset({stops.EXEC}), True, False)
     assert plan.from_bytes(plan.to_bytes(wanted)) == wanted

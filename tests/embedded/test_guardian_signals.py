@@ -10,15 +10,15 @@ from guarded import ALL, comes_to, command, of_kind, process, untraced
 from targets import program
 
 from sonde.engines.embedded.tracer import stops
-from sonde.engines.embedded.tracer.plan import ENTRY, HOLD_ENTRY, RETURN, Plan
+from sonde.engines.embedded.tracer.plan import ENTRY, HOLD_ENTRY, RETURN, StopPlan
 from sonde.machine import proc
 
 SIGNALS = frozenset({stops.SIGNAL, stops.GROUP_STOP})
 PLANS = [
-    Plan(),
-    Plan(dict.fromkeys(ALL, ENTRY)),
-    Plan(dict.fromkeys(ALL, ENTRY | RETURN | HOLD_ENTRY), SIGNALS, SIGNALS, True),
-    Plan(dict.fromkeys(ALL, ENTRY | RETURN), SIGNALS, seccomp=False),
+    StopPlan(),
+    StopPlan(dict.fromkeys(ALL, ENTRY)),
+    StopPlan(dict.fromkeys(ALL, ENTRY | RETURN | HOLD_ENTRY), SIGNALS, SIGNALS, True),
+    StopPlan(dict.fromkeys(ALL, ENTRY | RETURN), SIGNALS, seccomp=False),
 ]
 
 INFORMATION = r"""
@@ -163,7 +163,7 @@ def test_a_stopped_process_is_traced_and_stays_stopped():
         assert proc.stat(child.pid).state in "tT"
         os.kill(child.pid, signal.SIGCONT)
 
-    traced = process(child, Plan(dict.fromkeys(ALL, ENTRY)), started=started)
+    traced = process(child, StopPlan(dict.fromkeys(ALL, ENTRY)), started=started)
     assert traced.status == 4
 
 
@@ -174,7 +174,7 @@ def test_a_process_stopped_and_let_go_stays_stopped():
     child.stdout.readline()
     tracees = Tracees()
     tracees.grab(child.pid)
-    tracees.begin(Plan(dict.fromkeys(ALL, ENTRY)))
+    tracees.begin(StopPlan(dict.fromkeys(ALL, ENTRY)))
     tracees.go()
     os.kill(child.pid, signal.SIGSTOP)
     os.waitid(os.P_PID, child.pid, os.WSTOPPED)
@@ -197,7 +197,7 @@ def test_the_guardian_is_not_ended_by_signals_that_ask(number):
 
     tracees = Tracees()
     pid = tracees.start("sleep 0.05")
-    tracees.begin(Plan(dict.fromkeys(ALL, ENTRY)))
+    tracees.begin(StopPlan(dict.fromkeys(ALL, ENTRY)))
     os.kill(tracees.guardian, number)
     tracees.go()
     assert follow(tracees, pid)

@@ -15,7 +15,7 @@ from targets import program
 from test_guardian_signals import SLEEPER
 
 from sonde.engines.embedded.tracer import stops
-from sonde.engines.embedded.tracer.plan import ENTRY, HOLD_ENTRY, RETURN, Plan
+from sonde.engines.embedded.tracer.plan import ENTRY, HOLD_ENTRY, RETURN, StopPlan
 from sonde.engines.embedded.tracer.tracees import Tracees
 from sonde.launch import GuardianError
 from sonde.machine import proc
@@ -80,7 +80,7 @@ def test_killed_while_a_thread_is_held():
     def work():
         tracees = Tracees()
         tracees.grab(child.pid)
-        tracees.begin(Plan(dict.fromkeys(ALL, ENTRY | HOLD_ENTRY)))
+        tracees.begin(StopPlan(dict.fromkeys(ALL, ENTRY | HOLD_ENTRY)))
         tracees.go()
         child.stdin.write(b"x")
         child.stdin.flush()
@@ -120,7 +120,7 @@ def test_killed_while_the_command_waits_at_its_entry():
             os.dup2(writer, 1)
             tracees = Tracees()
             tracees.start("sh -c 'echo something; ls -d /'")
-            tracees.begin(Plan(dict.fromkeys(ALL, ENTRY | RETURN), seccomp=seccomp), "postinit")
+            tracees.begin(StopPlan(dict.fromkeys(ALL, ENTRY | RETURN), seccomp=seccomp), "postinit")
             return tracees
 
         pid = in_a_child(work)
@@ -203,7 +203,7 @@ def test_the_guardian_keeps_nothing_open():
     tracees = Tracees()
     try:
         pid = tracees.start("true")
-        tracees.begin(Plan())
+        tracees.begin(StopPlan())
         directory = f"/proc/{tracees.guardian}/fd"
         opened = {os.readlink(f"{directory}/{name}") for name in os.listdir(directory)}
         assert all(name == "/dev/null" or name.startswith(("pipe:", "anon_inode:")) for name in opened)
@@ -221,7 +221,7 @@ def test_the_guardian_keeps_nothing_open():
 def test_it_may_be_told_of_what_has_ended():
     tracees = Tracees()
     pid = tracees.start("sh -c 'for i in 1 2 3; do /bin/true; done; exit 3'")
-    tracees.begin(Plan(), "postinit")
+    tracees.begin(StopPlan(), "postinit")
     tracees.go()
     found = follow(tracees, pid)
     tracees.close()

@@ -12,7 +12,7 @@ from sonde.bpf import maps
 from sonde.bpf.helpers import NUMBERS
 from sonde.model.errors import EngineError
 from sonde.runtime.helpers import table
-from sonde.runtime.perf.packets import SkbPacket, XdpPacket
+from sonde.runtime.perf.packet_pieces import SkbPacket, XdpPacket
 
 U64 = (1 << 64) - 1
 
@@ -236,10 +236,10 @@ def test_bytes_of_packets_are_taken_out_of_all_pieces(world):
 
 def test_an_event_array_writes_to_its_event(world):
     from sonde.runtime.perf.attributes import Attributes
-    from sonde.runtime.perf.events import PerfEvent
+    from sonde.runtime.perf.events import OpenPerfEvent
 
     made = world.map(maps.PERF_EVENT_ARRAY, 4, 4, 2)
-    event = PerfEvent(Attributes())
+    event = OpenPerfEvent(Attributes())
     event.map(1)
     made.set(0, event)
     at = world.place(b"payload-")

@@ -7,7 +7,7 @@ from embedded_runs import EXECUTIONS
 from instruction_cases import CASES, PAIRS, program
 
 from sonde.runtime.machine.linking import bare
-from sonde.runtime.machine.memory import Memory
+from sonde.runtime.machine.memory import MachineMemory
 
 STEP = {"interpreter": 7, "translator": 1}
 """The reference is slow: it takes every seventh pair of values."""
@@ -16,7 +16,7 @@ STEP = {"interpreter": 7, "translator": 1}
 @pytest.mark.parametrize("execution", EXECUTIONS)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_instruction(case, execution):
-    memory = Memory()
+    memory = MachineMemory()
     context = bytearray(32)
     address = memory.add(context)
     run = EXECUTIONS[execution](bare(program(case)), memory, {}, {}).run

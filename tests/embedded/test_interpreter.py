@@ -6,7 +6,7 @@ from sonde.bpf import instructions as i
 from sonde.runtime.machine.faults import AccessError, BudgetError, DepthError
 from sonde.runtime.machine.interpreter import Interpreter
 from sonde.runtime.machine.linking import bare
-from sonde.runtime.machine.memory import Memory
+from sonde.runtime.machine.memory import MachineMemory
 
 NOTHING: dict = {}
 
@@ -27,20 +27,20 @@ def test_a_local_call_has_its_own_frame_and_keeps_the_registers_of_the_caller():
         i.alu64_reg(i.ADD, i.R0, i.R1),
         i.exit_(),
     ]
-    assert Interpreter(bare(code), Memory(), NOTHING, {}).run() == 42
+    assert Interpreter(bare(code), MachineMemory(), NOTHING, {}).run() == 42
 
 
 def test_a_store_below_the_frame_is_a_fault():
     code = [i.store_imm(8, i.R10, -520, 1), i.exit_()]
     with pytest.raises(AccessError):
-        Interpreter(bare(code), Memory(), NOTHING, {}).run()
+        Interpreter(bare(code), MachineMemory(), NOTHING, {}).run()
 
 
 def test_an_endless_loop_uses_its_budget_up():
     with pytest.raises(BudgetError):
-        Interpreter(bare([i.jump(-1), i.exit_()]), Memory(), NOTHING, {}, budget=1000).run()
+        Interpreter(bare([i.jump(-1), i.exit_()]), MachineMemory(), NOTHING, {}, budget=1000).run()
 
 
 def test_endless_recursion_is_a_fault():
     with pytest.raises(DepthError):
-        Interpreter(bare([i.call_local(1), i.exit_(), i.call_local(-1), i.exit_()]), Memory(), NOTHING, {}).run()
+        Interpreter(bare([i.call_local(1), i.exit_(), i.call_local(-1), i.exit_()]), MachineMemory(), NOTHING, {}).run()

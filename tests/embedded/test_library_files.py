@@ -6,7 +6,7 @@ import sys
 import pytest
 
 import sonde
-from sonde.model.specfile import Setting, from_text, to_text
+from sonde.model.specfile import KeptSetting, from_text, to_text
 
 DESTRUCTIVE = 'BEGIN { system("echo done"); exit(0); }'
 ENGINES = ["kernel", "embedded"]
@@ -16,7 +16,7 @@ def test_a_spec_file_cannot_permit_itself(tmp_path):
     path = str(tmp_path / "spec")
     sonde.compile(DESTRUCTIVE, options={"destructive": True}, engine="embedded").save(path)
     content = from_text((tmp_path / "spec").read_text())
-    permitting = content._replace(options=(*content.options, Setting("destructive", True)), destructive=False)
+    permitting = content._replace(options=(*content.options, KeptSetting("destructive", True)), destructive=False)
     (tmp_path / "spec").write_text(to_text(permitting))
     assert not sonde.load(path).options().on("destructive")
     (tmp_path / "spec").write_text(to_text(permitting._replace(destructive=True)))

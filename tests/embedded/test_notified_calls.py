@@ -14,12 +14,12 @@ from targets import program
 from sonde.engines.embedded.tracer import notifications, plan, stops
 from sonde.engines.embedded.tracer.held_command import HeldCommand
 from sonde.engines.embedded.tracer.notifications import notified
-from sonde.engines.embedded.tracer.plan import ENTRY, HOLD_ENTRY, RETURN, Fetch, Plan
+from sonde.engines.embedded.tracer.plan import ENTRY, HOLD_ENTRY, RETURN, EntryFetch, StopPlan
 from sonde.engines.embedded.tracer.tracees import Tracees
 from sonde.machine import proc
 
 GETPPID, GETPID, READ, CLOSE = 110, 39, 0, 3
-pytestmark = pytest.mark.skipif(not notified(Plan({GETPPID: ENTRY})), reason="the kernel does not notify so")
+pytestmark = pytest.mark.skipif(not notified(StopPlan({GETPPID: ENTRY})), reason="the kernel does not notify so")
 
 ALARMED = r"""
 #include <errno.h>
@@ -130,16 +130,16 @@ int main(void) {
 
 def test_what_is_notified():
     wanted = dict.fromkeys(range(plan.NUMBERS), ENTRY)
-    assert {GETPPID, CLOSE} <= notified(Plan(wanted))
-    assert READ not in notified(Plan(wanted))
-    assert not notified(Plan(wanted, notify=False))
-    assert not notified(Plan(wanted, seccomp=False))
+    assert {GETPPID, CLOSE} <= notified(StopPlan(wanted))
+    assert READ not in notified(StopPlan(wanted))
+    assert not notified(StopPlan(wanted, notify=False))
+    assert not notified(StopPlan(wanted, seccomp=False))
     wanted = {1: ENTRY, 4: ENTRY | HOLD_ENTRY, 5: ENTRY | RETURN, 21: ENTRY, CLOSE: ENTRY}
-    assert notified(Plan(wanted, fetches={21: (Fetch(0, 8),)})) == {CLOSE}
+    assert notified(StopPlan(wanted, fetches={21: (EntryFetch(0, 8),)})) == {CLOSE}
 
 
 def test_the_guardian_is_told():
-    wanted = Plan({GETPPID: ENTRY, READ: ENTRY | RETURN}, notified=frozenset((GETPPID,)), notify=False)
+    wanted = StopPlan({GETPPID: ENTRY, READ: ENTRY | RETURN}, notified=frozenset((GETPPID,)), notify=False)
     assert plan.from_bytes(plan.to_bytes(wanted)) == wanted
 
 
@@ -261,7 +261,7 @@ def test_a_command_runs_though_sonde_ends_before_it_gets_its_filter(monkeypatch)
         monkeypatch.setattr(HeldCommand, "exec", let_exec_and_end)
         tracees = Tracees()
         tracees.start("sh -c 'echo something; ls -d /'")
-        tracees.begin(Plan(dict.fromkeys(ALL, ENTRY)))
+        tracees.begin(StopPlan(dict.fromkeys(ALL, ENTRY)))
         os._exit(1)
     os.close(writer)
     command_pid = int(os.read(told, 20))

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from targets import program
 
-from sonde.engines.embedded.tracer.plan import Plan
+from sonde.engines.embedded.tracer.plan import StopPlan
 from sonde.engines.embedded.tracer.tracees import Tracees
 from sonde.launch import CommandError
 
@@ -216,5 +216,5 @@ def test_what_cannot_be_run_is_named():
     tracees = Tracees()
     tracees.start("/no/such/program")
     with pytest.raises(CommandError, match="failed to run /no/such/program: No such file or directory"):
-        tracees.begin(Plan())
+        tracees.begin(StopPlan())
     tracees.close()

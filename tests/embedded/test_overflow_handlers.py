@@ -12,7 +12,7 @@ from sonde.bpf import maps, programs
 from sonde.formats import perf_events as perf
 from sonde.formats.perf_samples import decode_sample
 from sonde.runtime.perf.attributes import Attributes
-from sonde.runtime.perf.events import PerfEvent, open_event
+from sonde.runtime.perf.events import OpenPerfEvent, open_event
 from sonde.runtime.perf.raw import linear
 from sonde.runtime.perf.sample import Sample
 from sonde.runtime.programs.overflow import Overflows
@@ -50,7 +50,7 @@ def overflows(environment):
 
 
 def event_of(attributes=CLOCK, **others):
-    event = PerfEvent(attributes, 7, **others)
+    event = OpenPerfEvent(attributes, 7, **others)
     event.map(1)
     return event
 

@@ -14,7 +14,7 @@ from guarded import calls, command, of_kind
 from targets import program
 
 from sonde.engines.embedded.tracer import stops
-from sonde.engines.embedded.tracer.plan import ENTRY, RETURN, Plan
+from sonde.engines.embedded.tracer.plan import ENTRY, RETURN, StopPlan
 
 GETPPID, GETPID, GETUID, TIMES = 110, 39, 102, 100
 FOLLOW = Path(__file__).parent / "follow_all.py"
@@ -110,10 +110,10 @@ ACTIONS = {
 PLANS = {
     "notified": calls(ENTRY, GETPPID, GETUID),
     "stopped": calls(ENTRY | RETURN, GETPPID, GETPID),
-    "both": Plan({GETPPID: ENTRY, GETPID: ENTRY | RETURN, 317: ENTRY | RETURN, 157: ENTRY}),
+    "both": StopPlan({GETPPID: ENTRY, GETPID: ENTRY | RETURN, 317: ENTRY | RETURN, 157: ENTRY}),
     "all": calls(ENTRY | RETURN, *range(460)),
-    "none": Plan({TIMES: ENTRY}),
-    "no filter": Plan({GETPPID: ENTRY, GETPID: ENTRY | RETURN}, seccomp=False),
+    "none": StopPlan({TIMES: ENTRY}),
+    "no filter": StopPlan({GETPPID: ENTRY, GETPID: ENTRY | RETURN}, seccomp=False),
 }
 
 

@@ -12,9 +12,9 @@ from sonde.formats import perf_events as perf
 from sonde.formats.perf_ring import BrokenRingError
 from sonde.formats.perf_samples import Lost, decode_lost, decode_sample
 from sonde.runtime.perf.attributes import Attributes
-from sonde.runtime.perf.events import PerfEvent
+from sonde.runtime.perf.events import OpenPerfEvent
 from sonde.runtime.perf.output import perf_event_output
-from sonde.runtime.perf.packets import XdpPacket
+from sonde.runtime.perf.packet_pieces import XdpPacket
 from sonde.runtime.perf.raw import Fragment, RawRecord, linear
 from sonde.runtime.perf.ring import PerfRing
 from sonde.runtime.perf.sample import Sample
@@ -208,8 +208,8 @@ def test_a_record_too_large_for_the_headers_size_is_refused_and_the_ring_stays_w
 
 
 def test_the_event_of_an_output_is_checked_as_the_kernel_does():
-    clock = PerfEvent(Attributes(config=perf.SOFTWARE_CPU_CLOCK))
-    events = [None, clock, PerfEvent(Attributes(), cpu=1), PerfEvent(Attributes())]
+    clock = OpenPerfEvent(Attributes(config=perf.SOFTWARE_CPU_CLOCK))
+    events = [None, clock, OpenPerfEvent(Attributes(), cpu=1), OpenPerfEvent(Attributes())]
     results = [perf_event_output(events, index, memoryview(b""), None, Sample) for index in range(5)]
     assert results == [-errno.ENOENT, -errno.EINVAL, -errno.EOPNOTSUPP, -errno.ENOSPC, -errno.E2BIG]
 
@@ -219,4 +219,4 @@ def test_the_event_of_an_output_is_checked_as_the_kernel_does():
 )
 def test_attributes_that_the_engine_has_not_are_refused(wrong):
     with pytest.raises(OSError, match="Errno 22"):
-        PerfEvent(Attributes(**wrong))
+        OpenPerfEvent(Attributes(**wrong))

@@ -14,7 +14,7 @@ from unprivileged import without_privileges
 
 from sonde.engines.embedded.tracer import ptrace, slices, stops, turns
 from sonde.engines.embedded.tracer.placement import Placement
-from sonde.engines.embedded.tracer.plan import ENTRY, Plan
+from sonde.engines.embedded.tracer.plan import ENTRY, StopPlan
 from sonde.machine import proc
 
 GETPPID = 110
@@ -84,7 +84,7 @@ def observed(threads, watch):
             child.stdin.close()
 
         looking = threading.Thread(target=look)
-        traced = process(child, Plan({GETPPID: ENTRY}), started=lambda tracees: looking.start())
+        traced = process(child, StopPlan({GETPPID: ENTRY}), started=lambda tracees: looking.start())
         looking.join()
     assert traced.status == 0
     return found, [stop for stop in traced.stops if stop.kind == stops.ENTRY]

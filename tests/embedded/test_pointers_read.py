@@ -12,7 +12,7 @@ from sonde.runtime.kernel_types import layout
 from sonde.runtime.machine.faults import AccessError
 from sonde.runtime.machine.interpreter import Interpreter
 from sonde.runtime.machine.linking import bare
-from sonde.runtime.machine.memory import Memory
+from sonde.runtime.machine.memory import MachineMemory
 
 READ, TASK, REGS = NUMBERS["probe_read_user"], NUMBERS["get_current_task_btf"], NUMBERS["task_pt_regs"]
 NAMES = ("di", "si", "dx", "r10", "r8", "r9")
@@ -146,7 +146,7 @@ def test_random_programs_read_what_is_said(code, ways, data):
     event("proved" if said else "in doubt" if said is None else "reads nothing")
     if said is None:
         return
-    memory, done = Memory(), []
+    memory, done = MachineMemory(), []
     registers = bytearray(layout("struct pt_regs").size)
     for offset, value in zip(OFFSETS, ARGUMENTS, strict=True):
         registers[offset : offset + 8] = value.to_bytes(8, "little")

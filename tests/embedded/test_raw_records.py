@@ -9,7 +9,7 @@ from perf_rings import event_with_ring, moved_to, put, reader_of
 
 from sonde.formats import perf_events as perf
 from sonde.formats.perf_samples import decode_sample
-from sonde.runtime.perf.packets import SkbPacket, XdpPacket, flat
+from sonde.runtime.perf.packet_pieces import SkbPacket, XdpPacket, flat
 from sonde.runtime.perf.raw import Fragment, RawRecord, linear, prepare
 from sonde.runtime.perf.sample import Sample
 

@@ -6,7 +6,7 @@ from embedded_runs import EXECUTIONS
 from sonde.bpf import instructions as i
 from sonde.runtime.machine.faults import AccessError
 from sonde.runtime.machine.linking import bare
-from sonde.runtime.machine.memory import Memory
+from sonde.runtime.machine.memory import MachineMemory
 from sonde.runtime.machine.translation.translator import translate
 
 both = pytest.mark.parametrize("execute", EXECUTIONS.values(), ids=EXECUTIONS)
@@ -25,7 +25,7 @@ END = [i.mov_imm(0, 0), i.exit_()]
 
 
 def run(execute, code, *regions, offsets=(0, 0)):
-    memory = Memory()
+    memory = MachineMemory()
     addresses = [memory.add(region) + offset for region, offset in zip(regions, offsets, strict=False)]
     try:
         execute(bare([*code, *END]), memory, {}, {}).run(*addresses)
@@ -103,6 +103,6 @@ def test_a_run_beyond_the_frame(execute):
 
 
 def test_runs_are_one_statement():
-    source = translate(bare([*clear(30), *copy(30), *END]), Memory(), {}, {}).source
+    source = translate(bare([*clear(30), *copy(30), *END]), MachineMemory(), {}, {}).source
     assert source.count("fill(") == source.count("copy(") == 1
     assert "set64" not in source

@@ -8,7 +8,7 @@ from guarded import comes
 from targets import program
 
 from sonde.engines.embedded.tracer import slices
-from sonde.engines.embedded.tracer.plan import ENTRY, Plan
+from sonde.engines.embedded.tracer.plan import ENTRY, StopPlan
 from sonde.engines.embedded.tracer.tracees import Tracees
 
 OWN = "int main(void) { return 0; }"
@@ -30,7 +30,7 @@ def test_the_guardian_has_a_short_one_and_the_command_not():
     tracees = Tracees()
     try:
         pid = tracees.start(program(OWN))
-        tracees.begin(Plan({39: ENTRY}))
+        tracees.begin(StopPlan({39: ENTRY}))
         assert comes(lambda: slice_of(tracees.guardian) == slices.SHORTEST)
         # A session of another test may have given this process the short one.
         assert slice_of(pid) == before or slice_of(pid) > before == slices.SHORTEST

@@ -8,7 +8,7 @@ import pytest
 from guarded import follow, process
 from targets import program
 
-from sonde.engines.embedded.tracer.plan import ENTRY, HOLD_ENTRY, RETURN, Plan
+from sonde.engines.embedded.tracer.plan import ENTRY, HOLD_ENTRY, RETURN, StopPlan
 from sonde.engines.embedded.tracer.tracees import Tracees
 
 WRITES = r"""
@@ -116,9 +116,9 @@ int main(int count, char **words) {
 EXPECTED = "failed 0\nbackground 7\nterminal -1 4\npipe -1 4\n"
 ALL = range(335)
 PLANS = {
-    "posted": Plan(dict.fromkeys(ALL, ENTRY | RETURN)),
-    "returns": Plan(dict.fromkeys(ALL, RETURN)),
-    "held": Plan(dict.fromkeys((1, 16), ENTRY | HOLD_ENTRY)),
+    "posted": StopPlan(dict.fromkeys(ALL, ENTRY | RETURN)),
+    "returns": StopPlan(dict.fromkeys(ALL, RETURN)),
+    "held": StopPlan(dict.fromkeys((1, 16), ENTRY | HOLD_ENTRY)),
 }
 
 

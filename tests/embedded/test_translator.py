@@ -7,7 +7,7 @@ from sonde.bpf.assembler import assemble
 from sonde.runtime.machine.faults import AccessError
 from sonde.runtime.machine.interpreter import Interpreter
 from sonde.runtime.machine.linking import LinkedProgram, bare
-from sonde.runtime.machine.memory import Memory
+from sonde.runtime.machine.memory import MachineMemory
 from sonde.runtime.machine.translation.translator import translate
 
 LOOP = """
@@ -38,7 +38,7 @@ exit
 
 
 def translated(text, helpers=None, **options):
-    return translate(bare(assemble(text)[0]), Memory(), helpers or {}, {}, **options)
+    return translate(bare(assemble(text)[0]), MachineMemory(), helpers or {}, {}, **options)
 
 
 def test_a_loop_is_a_while():
@@ -52,7 +52,7 @@ def test_a_loop_is_a_while():
 def test_a_loop_with_two_entries_is_a_choice_of_blocks(argument):
     made = translated(TWO_ENTRIES)
     assert "if block <" in made.source
-    assert made.run(argument) == Interpreter(bare(assemble(TWO_ENTRIES)[0]), Memory(), {}, {}).run(argument)
+    assert made.run(argument) == Interpreter(bare(assemble(TWO_ENTRIES)[0]), MachineMemory(), {}, {}).run(argument)
 
 
 def test_what_nobody_else_sees_of_the_frame_is_variables():
@@ -68,7 +68,7 @@ def test_a_place_of_the_frame_that_is_read_in_parts_is_memory():
 
 
 def test_what_a_branch_tells_makes_a_direct_access():
-    memory = Memory()
+    memory = MachineMemory()
     address = memory.add(bytearray(range(64)))
     code = [
         i.mov_imm(0, 0), i.jump_imm(i.JGE, 1, 8, 4), *i.ld_imm64(2, address), i.alu64_reg(i.ADD, 1, 2),
@@ -102,7 +102,7 @@ def test_deep_nesting_is_no_limit():
     # Each label is reached from one check and from the label above it.
     labels = "".join(f"l{n}:\nr0 += 1\nr0 ^= {n}\nr0 *= 3\n" for n in reversed(range(150)))
     text = f"r0 = 0\n{checks}{labels}exit"
-    plain = Interpreter(bare(assemble(text)[0]), Memory(), {}, {})
+    plain = Interpreter(bare(assemble(text)[0]), MachineMemory(), {}, {})
     made = translated(text)
     assert [made.run(n) for n in (0, 3, 149, 200)] == [plain.run(n) for n in (0, 3, 149, 200)]
 
@@ -110,7 +110,7 @@ def test_deep_nesting_is_no_limit():
 @pytest.mark.parametrize("size", [1, 4])
 @pytest.mark.parametrize("offset", [8, 16])
 def test_a_store_to_a_known_place_that_is_read_only_is_a_fault(offset, size):
-    memory = Memory()
+    memory = MachineMemory()
     address = memory.add(memoryview(bytes(16)))
     code = [*i.ld_imm64(2, address), i.store_imm(size, 2, offset, 1), i.exit_()]
     made = translate(LinkedProgram("program", tuple(code), values=frozenset({0})), memory, {}, {})

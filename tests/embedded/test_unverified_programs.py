@@ -10,7 +10,7 @@ from unverified_programs import control_flow, program
 from sonde.runtime.machine.faults import RunError
 from sonde.runtime.machine.interpreter import Interpreter
 from sonde.runtime.machine.linking import LinkedProgram, bare, immediate
-from sonde.runtime.machine.memory import Memory
+from sonde.runtime.machine.memory import MachineMemory
 from sonde.runtime.machine.structure import second_slots
 from sonde.runtime.machine.translation.translator import translate
 
@@ -19,7 +19,7 @@ BUDGET = 3000
 
 def outcome(execute, code, fixed):
     """The result or the name of the error, and what all memory holds afterwards."""
-    memory = Memory()
+    memory = MachineMemory()
     regions = [bytearray(range(64)), bytearray(range(100, 116)), memoryview(bytes(range(32)))]
     addresses = [memory.add(region) for region in regions]
     linked = bare(code)
@@ -54,7 +54,7 @@ def outcome(execute, code, fixed):
 @long_run(600)
 @given(seed=st.integers(0, 1 << 64), fixed=st.booleans())
 def test_any_program_does_the_same_in_both(seed, fixed):
-    memory = Memory()
+    memory = MachineMemory()
     addresses = [memory.add(bytearray(1)) for _ in range(3)]
     code = program(random_module.Random(seed), addresses)
     expected = outcome(Interpreter, code, fixed)
@@ -68,5 +68,5 @@ def test_any_program_does_the_same_in_both(seed, fixed):
 @given(seed=st.integers(0, 1 << 64), argument=st.integers(0, (1 << 64) - 1))
 def test_any_control_flow_takes_the_same_way_in_both(seed, argument):
     linked = bare(control_flow(random_module.Random(seed)))
-    expected = Interpreter(linked, Memory(), {}, {}).run(argument, 1, 2, 3, 4)
-    assert translate(linked, Memory(), {}, {}).run(argument, 1, 2, 3, 4) == expected
+    expected = Interpreter(linked, MachineMemory(), {}, {}).run(argument, 1, 2, 3, 4)
+    assert translate(linked, MachineMemory(), {}, {}).run(argument, 1, 2, 3, 4) == expected

@@ -15,8 +15,8 @@ from sonde.bpf.assembler import assemble
 from sonde.bpf.helpers import NUMBERS
 from sonde.runtime.machine.structure import StructureError, check
 from sonde.runtime.verifier import exploration
-from sonde.runtime.verifier.liveness import Liveness
-from sonde.runtime.verifier.state import Frame, State
+from sonde.runtime.verifier.liveness import ProgramLiveness
+from sonde.runtime.verifier.state import Activation, State
 from sonde.runtime.verifier.structure import structure
 from sonde.runtime.verifier.verify import Refusal, verify
 
@@ -30,10 +30,10 @@ def verified(sample, monkeypatch):
     made = []
 
     def kept(code, shape):
-        made.append(Liveness(code, shape))
+        made.append(ProgramLiveness(code, shape))
         return made[-1]
 
-    monkeypatch.setattr(exploration, "Liveness", kept)
+    monkeypatch.setattr(exploration, "ProgramLiveness", kept)
     try:
         # The machine refuses a malformed instruction also where no path leads.
         check(sample.code)
@@ -43,7 +43,7 @@ def verified(sample, monkeypatch):
 
 
 def alive(liveness, at):
-    return liveness.of(at, State(Frame(0, -1, 0))) & REGISTERS
+    return liveness.of(at, State(Activation(0, -1, 0))) & REGISTERS
 
 
 @pytest.mark.parametrize("make", [from_seed, mutated], ids=["random", "changed"])
@@ -89,6 +89,6 @@ def test_what_is_read_on_any_way_is_alive():
     r0 = r6
     exit
     """).code
-    liveness = Liveness(code, structure(code, {}))
+    liveness = ProgramLiveness(code, structure(code, {}))
     found = [{number for number in range(10) if alive(liveness, at) >> number & 1} for at in range(len(code))]
     assert found == [{1}, {1, 6}, {1, 6, 7}, {1, 6, 7}, {1, 6, 7}, {1, 6, 7}, {1, 6, 7}, {6}, {0}]

@@ -13,18 +13,18 @@ from sonde.runtime.verifier.obligations import (
     Comparable,
     InBounds,
     Initialised,
+    InvalidInstruction,
     NotOwnStack,
     Numeric,
     Released,
     Returns,
     Storable,
-    Unsupported,
 )
 from sonde.runtime.verifier.rules import STRICT
 from sonde.runtime.verifier.scalar import UNKNOWN, between, constant
-from sonde.runtime.verifier.state import Frame, State
+from sonde.runtime.verifier.state import Activation, State
 from sonde.runtime.verifier.subject import Subject
-from sonde.runtime.verifier.values import CONTEXT, MEMORY, PACKET, PACKET_END, RECORD, STACK, VALUE, Pointer
+from sonde.runtime.verifier.values import CONTEXT, MEMORY, PACKET, PACKET_END, RECORD, STACK, VALUE, PointerValue
 
 SUBJECT = Subject(program("r0 = 0\nexit"), MAPS, None, STRICT)
 
@@ -57,7 +57,7 @@ SUBJECT = Subject(program("r0 = 0\nexit"), MAPS, None, STRICT)
         (i.jump_reg(i.JEQ, 1, 2, 3), [Initialised(1), Initialised(2), Comparable(i.JEQ, 1, 2, 0, 64)]),
         (i.jump(3), []),
         (i.exit_(), []),
-        (i.alu64_imm(i.LSH, 1, 64), [Unsupported("the number is shifted by 64 bits, but has only 64")]),
+        (i.alu64_imm(i.LSH, 1, 64), [InvalidInstruction("the number is shifted by 64 bits, but has only 64")]),
     ],
 )
 def test_what_an_instruction_demands(instruction, wanted):
@@ -73,7 +73,7 @@ def test_the_end_of_a_program_demands_its_result_where_the_type_does():
 
 
 def state(references=(), **registers):
-    made = State(Frame(0, -1, 0))
+    made = State(Activation(0, -1, 0))
     for name, value in registers.items():
         made.frame.registers[int(name[1:])] = value
     made.references = references
@@ -81,8 +81,8 @@ def state(references=(), **registers):
 
 
 ONE = MAPS["one"]
-VALUE_OF_ONE = Pointer(VALUE, size=64, target=ONE)
-MAYBE = Pointer(VALUE, size=64, target=ONE, maybe_null=True, id=SUBJECT.identities.give(0))
+VALUE_OF_ONE = PointerValue(VALUE, size=64, target=ONE)
+MAYBE = PointerValue(VALUE, size=64, target=ONE, maybe_null=True, id=SUBJECT.identities.give(0))
 
 
 @pytest.mark.parametrize(
@@ -105,14 +105,14 @@ MAYBE = Pointer(VALUE, size=64, target=ONE, maybe_null=True, id=SUBJECT.identiti
         (InBounds(10, -8, 8, is_write=True), state(), True),
         (InBounds(10, -512, 8, is_write=True), state(), True),
         (InBounds(10, -513, 1, is_write=True), state(), False),
-        (InBounds(1, 0, 8), state(r1=Pointer(CONTEXT)), True),
-        (InBounds(1, 0, 8, is_write=True), state(r1=Pointer(CONTEXT)), False),
-        (InBounds(1, 0, 8), state(r1=Pointer(CONTEXT, variable=between(0, 8))), False),
-        (InBounds(1, 0, 8), state(r1=Pointer(PACKET, size=8)), True),
-        (InBounds(1, 1, 8), state(r1=Pointer(PACKET, size=8)), False),
-        (InBounds(1, 0, 1), state(r1=Pointer(PACKET_END)), False),
-        (InBounds(1, 0, 16, is_write=True), state(r1=Pointer(RECORD, size=16)), True),
-        (InBounds(1, 0, 8, is_write=True), state(r1=Pointer(MEMORY, size=8, target="key")), False),
+        (InBounds(1, 0, 8), state(r1=PointerValue(CONTEXT)), True),
+        (InBounds(1, 0, 8, is_write=True), state(r1=PointerValue(CONTEXT)), False),
+        (InBounds(1, 0, 8), state(r1=PointerValue(CONTEXT, variable=between(0, 8))), False),
+        (InBounds(1, 0, 8), state(r1=PointerValue(PACKET, size=8)), True),
+        (InBounds(1, 1, 8), state(r1=PointerValue(PACKET, size=8)), False),
+        (InBounds(1, 0, 1), state(r1=PointerValue(PACKET_END)), False),
+        (InBounds(1, 0, 16, is_write=True), state(r1=PointerValue(RECORD, size=16)), True),
+        (InBounds(1, 0, 8, is_write=True), state(r1=PointerValue(MEMORY, size=8, target="key")), False),
         (Addable(i.ADD, 1, 2, 0, 64), state(r1=VALUE_OF_ONE, r2=between(0, 5)), True),
         (Addable(i.ADD, 2, 1, 0, 64), state(r1=VALUE_OF_ONE, r2=between(0, 5)), True),
         (Addable(i.SUB, 2, 1, 0, 64), state(r1=VALUE_OF_ONE, r2=between(0, 5)), False),
@@ -129,13 +129,13 @@ MAYBE = Pointer(VALUE, size=64, target=ONE, maybe_null=True, id=SUBJECT.identiti
         (Balanced("x"), state(), True),
         (Balanced("x"), state(references=(1,)), False),
         (NotOwnStack(0), state(r0=constant(0)), True),
-        (NotOwnStack(0), state(r0=Pointer(STACK)), False),
+        (NotOwnStack(0), state(r0=PointerValue(STACK)), False),
         (Returns(0, 1, "x"), state(r0=between(0, 1)), True),
         (Returns(0, 1, "x"), state(r0=between(0, 2)), False),
         (Returns(0, 1, "x"), state(r0=VALUE_OF_ONE), False),
         (Numeric(1), state(r1=UNKNOWN), True),
         (Numeric(1), state(r1=VALUE_OF_ONE), False),
-        (Unsupported("x"), state(), False),
+        (InvalidInstruction("x"), state(), False),
     ],
 )
 def test_whether_a_state_meets_an_obligation(obligation, before, met):

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from verified import MAPS, outcome, program
 
 from sonde.runtime.verifier import meeting
-from sonde.runtime.verifier.relevance import EVERYTHING, FRAME_BITS, Effect, Segment, bit, slot_bits
+from sonde.runtime.verifier.relevance import EVERYTHING, FRAME_BITS, Effect, PathSegment, bit, slot_bits
 from sonde.runtime.verifier.verify import Refusal, verify
 
 REGISTERS = st.integers(2, 7)
@@ -173,12 +173,12 @@ def test_what_matters_before(effects, after, before):
 
 def test_a_segment_is_done_when_all_its_ways_are():
     from sonde.runtime.verifier.relevance import Checkpoint
-    from sonde.runtime.verifier.state import Frame, State
+    from sonde.runtime.verifier.state import Activation, State
 
-    segment = Segment()
-    segment.checkpoint = Checkpoint(State(Frame(0, -1, 0)), 0)
+    segment = PathSegment()
+    segment.checkpoint = Checkpoint(State(Activation(0, -1, 0)), 0)
     segment.pending = 2
-    first, second = Segment(segment), Segment(segment)
+    first, second = PathSegment(segment), PathSegment(segment)
     first.end(R1, R1)
     assert not segment.checkpoint.is_complete
     second.end(R2, 0)

@@ -17,7 +17,7 @@ from sonde.runtime.verifier.scalar import (
     MIN32,
     MIN64,
     UNKNOWN,
-    Scalar,
+    ScalarValue,
     between,
     bounded,
     constant,
@@ -215,5 +215,5 @@ def test_what_cannot_be_is_not_taken():
 
 
 def test_scalars_are_values():
-    assert isinstance(UNKNOWN, Scalar)
+    assert isinstance(UNKNOWN, ScalarValue)
     assert hash(constant(5)) == hash(constant(5))

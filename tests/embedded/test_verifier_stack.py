@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from sonde.runtime.verifier import stack
-from sonde.runtime.verifier.stack import MISC, NOTHING, NULL, SPILL, Slot
+from sonde.runtime.verifier.stack import MISC, NOTHING, NULL, SPILL, StackSlot
 
 
 def disturbed(kinds: bytes, low: int, high: int) -> bytes:
-    held = {0: Slot(kinds, stack.ZERO if SPILL in kinds else None)}
+    held = {0: StackSlot(kinds, stack.ZERO if SPILL in kinds else None)}
     stack.disturb(held, low, high)
     return held[0].kinds
 

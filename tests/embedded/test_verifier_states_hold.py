@@ -13,7 +13,7 @@ from sonde.bpf import programs
 from sonde.runtime.machine import structure
 from sonde.runtime.verifier import meeting, pruning
 from sonde.runtime.verifier.relevance import EVERYTHING
-from sonde.runtime.verifier.scalar import Scalar, constant, within
+from sonde.runtime.verifier.scalar import ScalarValue, constant, within
 from sonde.runtime.verifier.verify import Refusal, verify
 
 FIRST = 700_000
@@ -39,7 +39,7 @@ def holds(known, registers):
     return all(
         within(value, constant(number))
         for value, number in zip(known, registers[:10], strict=True)
-        if type(value) is Scalar
+        if type(value) is ScalarValue
     )
 
 

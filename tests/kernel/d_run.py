@@ -10,7 +10,7 @@ from sonde.engines.kernel.engine import KernelEngine
 from sonde.engines.kernel.features import detect
 from sonde.frontends.d.check.checker import compile_sources
 from sonde.frontends.d.check.options import CheckOptions
-from sonde.frontends.d.source import Source
+from sonde.frontends.d.source import ProgramSource
 from sonde.machine.system import current_target
 from sonde.model.aggregating import element_size, merging_of
 from sonde.model.aggregation_words import merger
@@ -32,7 +32,7 @@ def compilation(text, libraries=(), **settings):
     """The Compilation of a D program; `settings` are fields of Settings, `libraries` Sources."""
     found = registry()
     options = CheckOptions(**{name: settings[name] for name in ("strsize", "scratchsize") if name in settings})
-    program = compile_sources([Source(text)], found, options, libraries=libraries)
+    program = compile_sources([ProgramSource(text)], found, options, libraries=libraries)
     sources = {None: text.splitlines()}
     return Compilation(
         program, Settings(**settings), found.target, found.tagged_type, found.fields, sources, found.signature

@@ -12,13 +12,13 @@ from sonde.bpf import programs
 from sonde.bpf.instructions import decode
 from sonde.engines.kernel import commands
 from sonde.engines.kernel import maps as kernel_maps
-from sonde.engines.kernel.commands import Code
+from sonde.engines.kernel.commands import ProgramCode
 from sonde.machine.system import possible_cpus
 from sonde.runtime.environment import Environment
 from sonde.runtime.helpers.table import make_helpers
 from sonde.runtime.machine.interpreter import Interpreter
 from sonde.runtime.machine.linking import link
-from sonde.runtime.machine.memory import Memory
+from sonde.runtime.machine.memory import MachineMemory
 from sonde.runtime.maps.base import MapTable
 from sonde.runtime.maps.creation import create as embedded_map
 
@@ -69,7 +69,7 @@ class Twins:
         code = bytearray(spec.code)
         for index, name in spec.map_references:
             struct.pack_into("=I", code, 8 * index + 4, self.kernel_maps[name].descriptor)
-        loaded = Code("twin", programs.SYSCALL, 0, bytes(code), flags=SLEEPABLE)
+        loaded = ProgramCode("twin", programs.SYSCALL, 0, bytes(code), flags=SLEEPABLE)
         try:
             self._descriptor = commands.load_program(loaded)
         except OSError:
@@ -80,7 +80,7 @@ class Twins:
                 raise AssertionError(log.partition(b"\0")[0].decode()) from error
             raise
         stack.callback(os.close, self._descriptor)
-        memory, table, self.task = Memory(), MapTable(), OwnTask()
+        memory, table, self.task = MachineMemory(), MapTable(), OwnTask()
         stack.callback(table.close)
         self.embedded_maps = {each.name: embedded_map(each, memory, table) for each in specs}
         environment = Environment(memory, table, self.task)

@@ -10,7 +10,7 @@ from sonde.bpf import programs
 from sonde.bpf.instructions import encode
 from sonde.engines.kernel import commands
 from sonde.engines.kernel import maps as kernel_maps
-from sonde.engines.kernel.commands import Code
+from sonde.engines.kernel.commands import ProgramCode
 from sonde.engines.kernel.ring import KernelRing
 from sonde.engines.kernel.syscalls import address_of, bpf
 from sonde.machine.system import possible_cpus
@@ -80,7 +80,7 @@ def _load(sample, made, log):
     flags = SLEEPABLE if sample.kind == programs.SYSCALL else 0
     btf = commands.load_btf(sample.btf) if sample.btf else 0
     try:
-        program = Code("random", sample.kind, 0, encode(code), btf, sample.func_info, flags=flags)
+        program = ProgramCode("random", sample.kind, 0, encode(code), btf, sample.func_info, flags=flags)
         return commands.load_program(program, log)
     finally:
         if btf:

@@ -102,7 +102,7 @@ def load(kind, text, descriptors, flags=0):
     raw = bytearray(encode(code))
     for index, name in references:
         struct.pack_into("=I", raw, 8 * index + 4, descriptors[name])
-    return commands.load_program(commands.Code("output", kind, 0, bytes(raw), flags=flags))
+    return commands.load_program(commands.ProgramCode("output", kind, 0, bytes(raw), flags=flags))
 
 
 def run_on_packet(program, packet):

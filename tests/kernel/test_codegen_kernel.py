@@ -13,7 +13,7 @@ from sonde.bpf.instructions import encode
 from sonde.codegen.intermediate import flow
 from sonde.codegen.intermediate.allocate import allocate
 from sonde.codegen.intermediate.emit import emit
-from sonde.codegen.intermediate.link import Linked, optimize
+from sonde.codegen.intermediate.link import ProgramPieces, optimize
 from sonde.engines.kernel.engine import KernelEngine
 from sonde.engines.kernel.features import detect
 from sonde.model.probe import Internal, Probe
@@ -34,7 +34,7 @@ def one_cpu():
 
 
 def program(name, function, passes):
-    linked = Linked()
+    linked = ProgramPieces()
     for each in (function, part()):
         each = duplicate(each)
         passes(each)

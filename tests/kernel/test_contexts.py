@@ -7,7 +7,7 @@ import pytest
 from sonde.bpf import instructions as i
 from sonde.bpf import programs
 from sonde.engines.kernel import commands
-from sonde.engines.kernel.commands import Code
+from sonde.engines.kernel.commands import ProgramCode
 from sonde.runtime.verifier.contexts import CONTEXTS, ContextError, find
 
 ABSENT = {"flow_keys": range(144, 152), "sk": range(168, 176)}
@@ -27,7 +27,7 @@ TYPES = {
 def kernel_allows(kind, access):
     code = i.encode([i.mov_imm(0, 0), access, i.mov_imm(0, 0), i.exit_()])
     try:
-        os.close(commands.load_program(Code("context", kind, 0, code)))
+        os.close(commands.load_program(ProgramCode("context", kind, 0, code)))
     except PermissionError:
         return False
     return True

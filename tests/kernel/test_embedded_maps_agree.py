@@ -16,7 +16,7 @@ from sonde.engines.kernel.syscalls import address_of, bpf
 from sonde.machine.system import possible_cpus
 from sonde.model.errors import EngineError
 from sonde.model.spec import MapSpec
-from sonde.runtime.machine.memory import Memory
+from sonde.runtime.machine.memory import MachineMemory
 from sonde.runtime.maps.base import MapTable
 from sonde.runtime.maps.creation import create
 from sonde.runtime.maps.limits import check
@@ -51,7 +51,7 @@ def pair(spec):
     table = MapTable()
     kernel = kernel_maps.create(spec, possible_cpus())
     try:
-        yield kernel, create(spec, Memory(), table)
+        yield kernel, create(spec, MachineMemory(), table)
     finally:
         kernel.close()
         table.close()

@@ -10,11 +10,11 @@ from handwritten import raw_tracepoint
 from sonde.bpf import maps
 from sonde.engines.kernel import commands
 from sonde.engines.kernel import maps as kernel_maps
-from sonde.engines.kernel.commands import Code
+from sonde.engines.kernel.commands import ProgramCode
 from sonde.engines.kernel.syscalls import current_cpu
 from sonde.machine.system import possible_cpus
 from sonde.model.spec import MapSpec
-from sonde.runtime.machine.memory import Memory
+from sonde.runtime.machine.memory import MachineMemory
 from sonde.runtime.maps.base import MapTable
 from sonde.runtime.maps.creation import create
 
@@ -35,7 +35,7 @@ def loaded(text, made):
     code = bytearray(spec.code)
     for index, _ in spec.map_references:
         struct.pack_into("=I", code, 8 * index + 4, made.descriptor)
-    descriptor = commands.load_program(Code("stacks", spec.kind, 0, bytes(code)))
+    descriptor = commands.load_program(ProgramCode("stacks", spec.kind, 0, bytes(code)))
     try:
         yield lambda: struct.unpack("=i", struct.pack("=I", commands.run_program(descriptor, current_cpu())))[0]
     finally:
@@ -52,7 +52,7 @@ def test_a_stacks_number_is_the_kernels(entries):
                 number = run()
             ((key, value),) = kernel.read()
             stack = [address for address in struct.unpack("=32Q", value) if address]
-            embedded = create(spec, Memory(), table)
+            embedded = create(spec, MachineMemory(), table)
             assert embedded.add(stack, 0) == number == struct.unpack("=I", key)[0]
             assert embedded.items() == [(key, value)]
         finally:
@@ -65,7 +65,7 @@ def test_a_map_that_is_full_answers_as_the_kernels(flags):
     spec = MapSpec("stacks", maps.STACK_TRACE, 4, 8 * 32, 1)
     kernel, table = kernel_maps.create(spec, possible_cpus()), MapTable()
     try:
-        embedded = create(spec, Memory(), table)
+        embedded = create(spec, MachineMemory(), table)
         # The program itself is on the stack: loaded anew it is another stack.
         for stack in ([1, 2, 3], [4, 5, 6]):
             with loaded(PROGRAM.format(flags), kernel) as run:

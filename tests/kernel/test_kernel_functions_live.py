@@ -15,7 +15,7 @@ from sonde.engines.kernel.engine import KernelEngine
 from sonde.engines.kernel.features import FEATURES, detect, is_available
 from sonde.frontends.d.check.checker import compile_sources
 from sonde.frontends.d.check.options import CheckOptions
-from sonde.frontends.d.source import Source
+from sonde.frontends.d.source import ProgramSource
 from sonde.machine.system import current_target
 from sonde.machine.tracefs import find_tracefs
 from sonde.providers.functions import TraceableFunctions
@@ -56,7 +56,7 @@ class Run(d_run.Run):
         target = current_target(detect(names) - without)
         found = Registry(target)
         text = text.replace("$pid", str(os.getpid()))
-        program = compile_sources([Source(text)], found, CheckOptions())
+        program = compile_sources([ProgramSource(text)], found, CheckOptions())
         self.compilation = Compilation(
             program, Settings(), target, found.tagged_type, found.fields, {None: text.splitlines()}, found.signature
         )  # fmt: skip

@@ -8,7 +8,7 @@ from command import sonde
 
 from sonde.frontends.d.check.checker import compile_sources
 from sonde.frontends.d.check.options import CheckOptions
-from sonde.frontends.d.source import Source
+from sonde.frontends.d.source import ProgramSource
 from sonde.machine.system import current_target
 from sonde.model.errors import SourceError
 from sonde.session.registry import Registry
@@ -56,14 +56,14 @@ def mutated(seed):
 @pytest.fixture(scope="module")
 def registry():
     found = Registry(current_target())
-    compile_sources([Source(PROGRAMS[2])], found, CheckOptions())
+    compile_sources([ProgramSource(PROGRAMS[2])], found, CheckOptions())
     return found
 
 
 def refusal(text, registry):
     """The error a program is refused with, None if it compiles."""
     try:
-        compile_sources([Source(text)], registry, CheckOptions())
+        compile_sources([ProgramSource(text)], registry, CheckOptions())
     except SourceError as error:
         return error
     return None

@@ -9,7 +9,7 @@ from command import sonde
 from sonde.model.probe import RawTracepoint
 from sonde.providers.derived.provider import DerivedProvider
 from sonde.providers.pattern import Pattern
-from sonde.providers.provider import Block
+from sonde.providers.provider import IdentifierBlock
 
 TRANSFER, FAILED = ("rqstp", "fhp", "offset", "len"), ("rqstp", "fhp", "offset", "status")
 TRACEPOINTS = {
@@ -42,7 +42,9 @@ class Server:
 @pytest.mark.parametrize("version", [3, 4])
 def test_operations_are_those_of_their_version(version):
     tables = import_module(f"sonde.providers.derived.nfsv{version}")
-    provider = DerivedProvider(f"nfsv{version}", Block(100, 199), tables.DEFINITIONS, Server(), absent=tables.ABSENT)
+    provider = DerivedProvider(
+        f"nfsv{version}", IdentifierBlock(100, 199), tables.DEFINITIONS, Server(), absent=tables.ABSENT
+    )
     found = provider.match(Pattern(f"nfsv{version}"))
     assert {each.name for each in found} == set(SOURCES)
     for probe in found:

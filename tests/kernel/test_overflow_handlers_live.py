@@ -24,13 +24,13 @@ from sonde.runtime.environment import Environment
 from sonde.runtime.helpers.table import make_helpers
 from sonde.runtime.machine.interpreter import Interpreter
 from sonde.runtime.machine.linking import link
-from sonde.runtime.machine.memory import Memory
+from sonde.runtime.machine.memory import MachineMemory
 from sonde.runtime.maps.base import MapTable
 from sonde.runtime.maps.creation import create
 from sonde.runtime.perf.attributes import Attributes
-from sonde.runtime.perf.events import PerfEvent
+from sonde.runtime.perf.events import OpenPerfEvent
 from sonde.runtime.perf.sample import Sample
-from sonde.runtime.programs.loaded import LoadedProgram
+from sonde.runtime.programs.loaded import RunnableProgram
 from sonde.runtime.programs.overflow import Overflows
 from sonde.runtime.verifier.verify import verify
 
@@ -125,7 +125,7 @@ def test_the_kernels_handler_decides_what_the_one_reader_reads(clock):
 
 
 def test_the_embedded_handler_decides_alike():
-    memory, table = Memory(), MapTable()
+    memory, table = MachineMemory(), MapTable()
     environment = Environment(memory, table, OwnTask())
     seen = create(SEEN, memory, table)
     code, references = assemble(EVERY_SECOND)
@@ -133,8 +133,8 @@ def test_the_embedded_handler_decides_alike():
     verified = verify(spec, {"seen": SEEN})
     linked = link(spec._replace(code=encode(verified.code)), {"seen": seen}, lambda stamp: 0, environment.functions)
     execution = Interpreter(linked, memory, make_helpers([], environment), environment.functions)
-    program = LoadedProgram(environment, programs.PERF_EVENT, execution)
-    event = PerfEvent(
+    program = RunnableProgram(environment, programs.PERF_EVENT, execution)
+    event = OpenPerfEvent(
         Attributes(config=perf.SOFTWARE_CPU_CLOCK, sample_period=PERIOD, sample_type=WANTED, sample_regs_user=AX_AND_IP)
     )
     reader = PerfRingReader(event.map(64))

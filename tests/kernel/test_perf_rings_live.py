@@ -24,13 +24,13 @@ from sonde.runtime.environment import Environment
 from sonde.runtime.helpers.table import make_helpers
 from sonde.runtime.machine.interpreter import Interpreter
 from sonde.runtime.machine.linking import link
-from sonde.runtime.machine.memory import Memory
+from sonde.runtime.machine.memory import MachineMemory
 from sonde.runtime.maps.base import MapTable
 from sonde.runtime.maps.creation import create
 from sonde.runtime.perf.attributes import Attributes
-from sonde.runtime.perf.events import PerfEvent
-from sonde.runtime.perf.packets import SkbPacket, XdpPacket
-from sonde.runtime.programs.loaded import LoadedProgram
+from sonde.runtime.perf.events import OpenPerfEvent
+from sonde.runtime.perf.packet_pieces import SkbPacket, XdpPacket
+from sonde.runtime.programs.loaded import RunnableProgram
 
 EXAMPLES = int(os.environ.get("SONDE_PERF_EXAMPLES", "40"))
 
@@ -44,9 +44,9 @@ class Embedded:
     """The embedded engine's ring beside a kernel's, with the same number and attributes, filled by the same program."""
 
     def __init__(self, number, pages, attributes, kind=programs.XDP):
-        self.event = PerfEvent(Attributes(**attributes), number)
+        self.event = OpenPerfEvent(Attributes(**attributes), number)
         self.reader = PerfRingReader(self.event.map(pages))
-        memory, table = Memory(), MapTable()
+        memory, table = MachineMemory(), MapTable()
         self.environment = Environment(memory, table, OwnTask())
         specs = (
             MapSpec("events", maps.PERF_EVENT_ARRAY, 4, 4, 1), MapSpec("parameters", maps.ARRAY, 4, 16, 1),
@@ -60,7 +60,7 @@ class Embedded:
         linked = link(spec, self.maps, lambda stamp: 0, self.environment.functions)
         helpers = make_helpers([NUMBERS["perf_event_output"]], self.environment)
         execution = Interpreter(linked, memory, helpers, self.environment.functions)
-        self.program = LoadedProgram(self.environment, kind, execution)
+        self.program = RunnableProgram(self.environment, kind, execution)
 
     def run(self, size, flags, packet):
         self.maps["parameters"].update(bytes(4), struct.pack("=QQ", flags, size))

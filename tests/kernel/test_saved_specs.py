@@ -7,7 +7,7 @@ import pytest
 from activity import activity
 from command import EXECNAME, table
 
-from sonde.bpf.btf_writer import INT_SIGNED, BtfBuilder, Member
+from sonde.bpf.btf_writer import INT_SIGNED, BtfBuilder, WrittenMember
 
 pytestmark = pytest.mark.every_kernel
 
@@ -31,7 +31,7 @@ def other(tmp_path):
     builder = BtfBuilder()
     number = builder.add_int("int", 4, INT_SIGNED)
     name = builder.add_array(builder.add_int("char", 1, INT_SIGNED), number, 16)
-    builder.add_struct("task_struct", 24, [Member("pid", number, 0), Member("comm", name, 32)])
+    builder.add_struct("task_struct", 24, [WrittenMember("pid", number, 0), WrittenMember("comm", name, 32)])
     path = tmp_path / "other"
     path.write_bytes(builder.build())
     return str(path)

@@ -9,7 +9,7 @@ from sonde.bpf import programs
 from sonde.bpf.signatures import SIGNATURES, may_call
 from sonde.engines.kernel import commands
 from sonde.engines.kernel.btf_ids import TypeFinder
-from sonde.engines.kernel.commands import Code
+from sonde.engines.kernel.commands import ProgramCode
 
 KINDS = (
     programs.RAW_TRACEPOINT, programs.TRACEPOINT, programs.PERF_EVENT, programs.KPROBE, programs.SOCKET_FILTER,
@@ -44,7 +44,7 @@ def verdict(kind, number, tracepoint):
     code = i.encode([i.call(number), i.mov_imm(0, 0), i.exit_()])
     log = bytearray(4096)
     flags = 16 if is_syscall else 0
-    program = Code("helper", kind, attach_type, code, attach_btf_id=tracepoint if is_tracing else 0, flags=flags)
+    program = ProgramCode("helper", kind, attach_type, code, attach_btf_id=tracepoint if is_tracing else 0, flags=flags)
     try:
         os.close(commands.load_program(program, log))
     except OSError:

@@ -9,8 +9,8 @@ from typing import Any
 from sonde.frontends.d.check.checker import compile_sources
 from sonde.frontends.d.check.options import CheckOptions
 from sonde.frontends.d.errors import DError
-from sonde.frontends.d.source import Macros, Source
-from sonde.model.catalog import Derivation, KernelSymbol, Located, ProbeArgument
+from sonde.frontends.d.source import Macros, ProgramSource
+from sonde.model.catalog import Derivation, KernelSymbol, Located, TypedArgument
 from sonde.model.errors import UNKNOWN_VARIABLE, SourceError
 from sonde.model.location import InMemory, InRegister, Piece, Register
 from sonde.model.probe import General, Internal, Probe, RawTracepoint, Syscall, Timer, Uprobe
@@ -78,19 +78,19 @@ DERIVATIONS = {
     10: (Derivation(FORK, "", ("args[1]->comm", "hidden"), ("int hidden; BEGIN { hidden = 7; }",)),),
     11: (Derivation(FORK, "", ("1",)), Derivation(SPAWN, "args[0] > 0", ("args[0]",))),
 }
-ARGUMENTS: dict[int, tuple[ProbeArgument, ...]] = {
-    4: (ProbeArgument(UINT, UINT, 0), ProbeArgument(Pointer(CHAR, True), Pointer(CHAR, True), 1)),
-    5: (ProbeArgument(LONG, LONG, 0),),
-    6: (ProbeArgument(UINT, UINT, 0), ProbeArgument(Pointer(CHAR, True), Pointer(CHAR, True), 1)),
-    8: (ProbeArgument(Pointer(TASK), Pointer(Typedef("info_t", Struct("struct", "", 0))), 0),),
-    0: (ProbeArgument(ULONG, ULONG, 0), ProbeArgument(Pointer(TASK), Pointer(TASK), 1), ProbeArgument(INT, INT, 2)),
+ARGUMENTS: dict[int, tuple[TypedArgument, ...]] = {
+    4: (TypedArgument(UINT, UINT, 0), TypedArgument(Pointer(CHAR, True), Pointer(CHAR, True), 1)),
+    5: (TypedArgument(LONG, LONG, 0),),
+    6: (TypedArgument(UINT, UINT, 0), TypedArgument(Pointer(CHAR, True), Pointer(CHAR, True), 1)),
+    8: (TypedArgument(Pointer(TASK), Pointer(Typedef("info_t", Struct("struct", "", 0))), 0),),
+    0: (TypedArgument(ULONG, ULONG, 0), TypedArgument(Pointer(TASK), Pointer(TASK), 1), TypedArgument(INT, INT, 2)),
     9: (
-        ProbeArgument(INT, INT, 1),
-        ProbeArgument(Pointer(TASK), Pointer(Typedef("info_t", Struct("struct", "", 0))), 0),
-        ProbeArgument(Pointer(TASK), Pointer(TASK), 0),
+        TypedArgument(INT, INT, 1),
+        TypedArgument(Pointer(TASK), Pointer(Typedef("info_t", Struct("struct", "", 0))), 0),
+        TypedArgument(Pointer(TASK), Pointer(TASK), 0),
     ),
-    10: (ProbeArgument(Array(CHAR, 16), STRING, 0),),
-    11: (ProbeArgument(INT, INT, 0),),
+    10: (TypedArgument(Array(CHAR, 16), STRING, 0),),
+    11: (TypedArgument(INT, INT, 0),),
 }
 
 
@@ -123,7 +123,7 @@ class FakeCatalog:
     def by_id(self, identifier: int) -> Probe | None:
         return next((p for p in PROBES if p.id == identifier), None)
 
-    def arguments(self, probe: Probe) -> tuple[ProbeArgument, ...] | None:
+    def arguments(self, probe: Probe) -> tuple[TypedArgument, ...] | None:
         return ARGUMENTS.get(probe.id)
 
     def argument_names(self, probe: Probe) -> tuple[str, ...] | None:
@@ -156,9 +156,9 @@ class FakeCatalog:
 
 def check(text: str, *, libraries: tuple[str, ...] = (), macros: Macros | None = None, **options: Any) -> Program:
     """The program, checked against the small world."""
-    sources = [Source(library, "library.d") for library in libraries]
+    sources = [ProgramSource(library, "library.d") for library in libraries]
     chosen = CheckOptions(**options)
-    return compile_sources([Source(text)], FakeCatalog(), chosen, macros or Macros(), sources)
+    return compile_sources([ProgramSource(text)], FakeCatalog(), chosen, macros or Macros(), sources)
 
 
 def clause(body: str, before: str = "", **options: Any) -> Clause:

@@ -96,7 +96,7 @@ def _listed(nodes: tuple[syntax.Expr, ...]) -> str:
 
 def type_text(node: syntax.TypeName) -> str:
     """Types of words and pointers only."""
-    words = [word.text if isinstance(word, syntax.Word) else _named(word) for word in node.specifiers.types]
+    words = [word.text if isinstance(word, syntax.TypeWord) else _named(word) for word in node.specifiers.types]
     return " ".join([*words, *("*" for _ in node.declarator.parts)])
 
 

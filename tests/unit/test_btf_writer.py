@@ -13,7 +13,7 @@ from sonde.bpf.btf_writer import (
     KIND_STRUCT,
     BtfBuilder,
     LineInfo,
-    Member,
+    WrittenMember,
     pack_func_info,
     pack_line_info,
 )
@@ -22,11 +22,11 @@ from sonde.bpf.btf_writer import (
 def sample():
     builder = BtfBuilder()
     int_id = builder.add_int("int", 4, INT_SIGNED)
-    pair = builder.add_struct("pair", 8, [Member("a", int_id, 0), Member("b", int_id, 32)])
+    pair = builder.add_struct("pair", 8, [WrittenMember("a", int_id, 0), WrittenMember("b", int_id, 32)])
     pointer = builder.add_pointer(builder.add_const(pair))
     builder.add_array(pair, int_id, 5)
     builder.add_typedef("number", int_id)
-    builder.add_union("either", 8, [Member("p", pointer, 0), Member("i", int_id, 0)])
+    builder.add_union("either", 8, [WrittenMember("p", pointer, 0), WrittenMember("i", int_id, 0)])
     prototype = builder.add_function_type(int_id, [("context", pointer)])
     function = builder.add_func("probe", prototype)
     return builder, function

@@ -6,7 +6,7 @@ import pytest
 
 from sonde.consume.options import Options
 from sonde.model.spec import Field
-from sonde.pictures.frames import Frames
+from sonde.pictures.frames import KeyFrames
 from sonde.report.callers import kernel_place
 from sonde.report.stack import Addresses
 from sonde.report.symbolizer import NoNames
@@ -97,7 +97,7 @@ def test_the_first_frame_behind_what_leads_to_the_program_is_a_caller():
 @pytest.mark.parametrize("kind", ["ustack", "stack"])
 def test_pictures(kind):
     """They name functions as the report does."""
-    frames = Frames(Symbols(), Options())
+    frames = KeyFrames(Symbols(), Options())
     prefix = (7,) if kind == "ustack" else ()
     field = Field(0, 808, kind)
     for places, expected in (((0x1010, 0x1040), ["one", "one"]), ((0x1040, 0x1080), ["two", "two"])):

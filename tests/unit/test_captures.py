@@ -13,8 +13,8 @@ from records import BEGIN, conversions, record
 from sonde.captures import sink
 from sonde.captures.columns import by_column
 from sonde.captures.file import CaptureFile
-from sonde.captures.interfaces import Place
-from sonde.captures.rows import Rows
+from sonde.captures.interfaces import InterfacePlace
+from sonde.captures.rows import BlockMaker
 from sonde.captures.sink import Captures
 from sonde.captures.values import MAGIC
 from sonde.consume.events import Drop, Record
@@ -188,7 +188,7 @@ def test_long_strings_before_a_packet_are_among_its_values(session):
 @pytest.mark.parametrize("size", [0, 3, 61, 64])
 def test_blocks_are_the_same_whichever_way_they_are_made(layout, size):
     """By the column and one by one; comments of one length and of several, empty ones, two directions."""
-    places = {7: Place(0, 1), 8: Place(1, 2)}
+    places = {7: InterfacePlace(0, 1), 8: InterfacePlace(1, 2)}
     chosen = random.Random(size)
     for length in (0, 1, 4, 5, 90):
         records = [
@@ -199,7 +199,7 @@ def test_blocks_are_the_same_whichever_way_they_are_made(layout, size):
         texts = None if layout is PLAIN else [bytes(chosen.choices(b"abc ", k=length)) for _ in records]
         made = by_column(data, len(records[0]), CAPTURE, places, texts)
         assert made is not None
-        assert made == Rows(CAPTURE, len(records[0]), places).blocks(data, texts)
+        assert made == BlockMaker(CAPTURE, len(records[0]), places).blocks(data, texts)
 
 
 @pytest.mark.parametrize("text", ["z" * 70_000, "\u00f6" * 40_000], ids=["ascii", "more"])

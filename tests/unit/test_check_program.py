@@ -9,7 +9,7 @@ from catalog import FakeCatalog, check, error
 
 from sonde.frontends.d.check.checker import compile_sources
 from sonde.frontends.d.check.options import CheckOptions
-from sonde.frontends.d.source import Macros, Source
+from sonde.frontends.d.source import Macros, ProgramSource
 from sonde.model.program import Argument, Index
 
 
@@ -20,7 +20,7 @@ def test_a_clause_for_each_description() -> None:
 
 
 def test_several_sources_make_one_program() -> None:
-    sources = [Source("BEGIN { x = 1; }"), Source("END { trace(x); }")]
+    sources = [ProgramSource("BEGIN { x = 1; }"), ProgramSource("END { trace(x); }")]
     found = compile_sources(sources, FakeCatalog())
     assert [c.id for c in found.clauses] == [1, 2]
     assert len(found.variables) == 1
@@ -102,4 +102,4 @@ def test_arguments_must_be_used() -> None:
 
 def test_an_empty_program() -> None:
     assert error("/* nothing */").tag == "D_EMPTY"
-    assert compile_sources([Source("")], FakeCatalog(), CheckOptions(empty=True)).clauses == ()
+    assert compile_sources([ProgramSource("")], FakeCatalog(), CheckOptions(empty=True)).clauses == ()

@@ -8,7 +8,7 @@ import packages
 import pytest
 
 from sonde.symbols.elf.file import ElfError, ElfFile
-from sonde.symbols.elf.indirect import Loaded, Slots, bias_of, chosen
+from sonde.symbols.elf.indirect import FunctionSlots, Loaded, bias_of, chosen
 from sonde.symbols.functions import PROGRAM, CodeObject
 
 SOURCE = """
@@ -56,7 +56,7 @@ def test_what_an_indirect_function_is(program):
     assert work.is_indirect
     assert not one.is_indirect
     names = found.names(work)
-    slots = Slots([found.loaded])
+    slots = FunctionSlots([found.loaded])
     addresses = list(slots.of(bias + work.address, names))
     assert addresses
     for value, expected in ((bias + one.address, one.address), (bias + work.address, None), (7, None), (None, None)):
@@ -91,7 +91,7 @@ def test_damaged_files(program):
             for function in found.functions[:40]:
                 found.instructions(function)
                 found.first_instruction(function)
-            slots = Slots([found.loaded])
+            slots = FunctionSlots([found.loaded])
             for function in found.functions:
                 chosen(found.loaded, function.address, found.names(function), slots, lambda address: address)
             bias_of(found.loaded.file, 4096, 4096)

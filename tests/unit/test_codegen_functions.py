@@ -10,7 +10,7 @@ from sonde.bpf.instructions import decode
 from sonde.codegen.intermediate import flow
 from sonde.codegen.intermediate.allocate import allocate
 from sonde.codegen.intermediate.emit import emit
-from sonde.codegen.intermediate.link import Linked, optimize
+from sonde.codegen.intermediate.link import ProgramPieces, optimize
 
 
 def interpreted(function, values):
@@ -20,7 +20,7 @@ def interpreted(function, values):
 
 
 def compiled(function, values, passes):
-    linked = Linked()
+    linked = ProgramPieces()
     for each in (function, part()):
         each = duplicate(each)
         passes(each)

@@ -15,8 +15,8 @@ from sonde.bpf.helpers import NAMES, NUMBERS
 from sonde.bpf.instructions import call, call_kfunc, encode, exit_, mov_imm
 from sonde.model.spec import CommandAction, MapSpec, ProgramSpec, RecordLayout, Stamp, TracingSpec
 from sonde.runtime.machine import structure
-from sonde.runtime.verifier.scalar import Scalar
-from sonde.runtime.verifier.values import Pointer
+from sonde.runtime.verifier.scalar import ScalarValue
+from sonde.runtime.verifier.values import PointerValue
 from sonde.runtime.verifier.verify import Refusal, verify
 from sonde.session.harm import harm
 
@@ -165,9 +165,9 @@ POINTERS = {"context": CONTEXT, "packet": PACKET, "packet_meta": PACKET, "stack"
 def is_covered(value, known, level):
     if known is None:
         return False
-    if isinstance(value, Scalar):
+    if isinstance(value, ScalarValue):
         return bool(known.points_to) or known.number is None or (not value.mask and value.value == known.number)
-    assert isinstance(value, Pointer)
+    assert isinstance(value, PointerValue)
     bit = POINTERS.get(value.kind, 0)
     if bit == STACK and known.points_to == STACK and known.number is not None:
         return value.target == level and not value.variable.mask and value.offset + value.variable.value == known.number

@@ -32,7 +32,7 @@ NAMES = {
 """Names, with or without an underscore, and the only file that may give them a value of its own."""
 
 REASONED = {
-    ("codegen.routines.packets", MAX_ERRNO): "the 12 bits of a VLAN's number",
+    ("codegen.routines.packet_headers", MAX_ERRNO): "the 12 bits of a VLAN's number",
     ("engines.embedded.tracer.placement", bpf_ring.DISCARD): "__WALL of wait(2)",
     ("formats.perf_events", MAX_ERRNO): "PERF_CONTEXT_MAX",
     ("frontends.d.lexer", SECOND): "a line of the source, more than any has",

@@ -7,7 +7,7 @@ from catalog import FakeCatalog
 
 from sonde.frontends.d.check.checker import Checker
 from sonde.frontends.d.ctf import CtfWriter
-from sonde.frontends.d.source import Source
+from sonde.frontends.d.source import ProgramSource
 from sonde.library.errors import Error
 from sonde.library.type_files import write_types
 from sonde.model.options import OptionTable
@@ -63,7 +63,7 @@ def read(data):
 
 def checked(text):
     checker = Checker(FakeCatalog())
-    checker.add_text(Source(text))
+    checker.add_text(ProgramSource(text))
     return checker
 
 

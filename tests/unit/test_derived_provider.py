@@ -8,10 +8,10 @@ import pytest
 from sonde.frontends.d.parser import parse_expression
 from sonde.model.probe import KernelFunction, PerfEvent, Probe, RawTracepoint
 from sonde.model.types import INT, Pointer, Struct, name_of
-from sonde.providers.derived.definition import Definition, Shown, Value
+from sonde.providers.derived.definition import Definition, NativeArgument, ShownArgument
 from sonde.providers.derived.provider import DerivedProvider
 from sonde.providers.pattern import Pattern, matches
-from sonde.providers.provider import Block
+from sonde.providers.provider import IdentifierBlock
 from sonde.session.registry import _BLOCKS, _DERIVED
 
 TASK = Struct("struct", "task_struct", 8, lambda: ())
@@ -37,14 +37,19 @@ class Kernel:
 DEFINITIONS = {
     "left": (
         Definition(
-            "switch", "args->prev != NULL", (Value("struct task_struct *", "args->prev"),), (Shown("info *", 0),)
+            "switch",
+            "args->prev != NULL",
+            (NativeArgument("struct task_struct *", "args->prev"),),
+            (ShownArgument("info *", 0),),
         ),
     ),
     "other": (
         Definition("nothing"),
         Definition("switch", "args->missing"),
         Definition("timer", "args->what == (long)&`tick"),
-        Definition("switch", "args->preempt", (Value("char __user *", "arg1"),), (Shown("string", 0),)),
+        Definition(
+            "switch", "args->preempt", (NativeArgument("char __user *", "arg1"),), (ShownArgument("string", 0),)
+        ),
     ),
     "gone": (Definition("nothing"),),
     "both": (Definition("switch", more=(Definition("timer", "args->what"), Definition("nothing"))),),
@@ -53,7 +58,7 @@ KERNEL = Kernel(switch=("preempt", "prev", "next"), timer=("what",))
 
 
 def provider(kernel=KERNEL):
-    return DerivedProvider("made", Block(500, 599), DEFINITIONS, kernel)
+    return DerivedProvider("made", IdentifierBlock(500, 599), DEFINITIONS, kernel)
 
 
 def probe(name, kernel=KERNEL):
@@ -121,7 +126,7 @@ def match(provider, module, function, name):
     ("name", "source", "condition"), [("taken", FUNCTION, "args[1] != NULL"), ("faulted", EVENT, "")]
 )
 def test_probes_may_follow_from_functions_and_perf_events(name, source, condition):
-    made = DerivedProvider("made", Block(500, 599), OTHERS, KernelWithFunction(), match)
+    made = DerivedProvider("made", IdentifierBlock(500, 599), OTHERS, KernelWithFunction(), match)
     (found,) = made.match(Pattern("made", "", "", name))
     (derivation,) = made.derivations(found)
     assert (found.firing, derivation.source, derivation.condition) == (source.firing, source, condition)
@@ -129,7 +134,7 @@ def test_probes_may_follow_from_functions_and_perf_events(name, source, conditio
 
 def test_what_is_absent_has_a_reason():
     absent = {"swap*": "never whole processes"}
-    made = DerivedProvider("made", Block(500, 599), OTHERS, KernelWithFunction(), match, absent)
+    made = DerivedProvider("made", IdentifierBlock(500, 599), OTHERS, KernelWithFunction(), match, absent)
     assert made.absence("swapin") == "never whole processes"
     assert "lacks fbt:nothing:return" in made.absence("missing")
     assert made.absence("other") == ""

@@ -16,9 +16,9 @@ from test_specfile import PROGRAMS, maps, numbers, texts
 import sonde
 from sonde.consume.description import (
     Description,
-    Found,
+    FoundProbes,
     RawFileError,
-    Shown,
+    ShownOption,
     describe,
     describe_found,
     described,
@@ -125,12 +125,12 @@ types = st.builds(
 probes = st.builds(Probe, numbers, texts, texts, texts, texts, st.builds(Internal, texts))
 strings = listed(st.binary(max_size=40))
 descriptions = st.builds(
-    Description, st.just(2), numbers, listed(st.builds(Shown, texts, st.booleans() | numbers)), listed(layouts),
+    Description, st.just(2), numbers, listed(st.builds(ShownOption, texts, st.booleans() | numbers)), listed(layouts),
     listed(aggregations), strings, listed(probes), listed(types), listed(maps),
 )  # fmt: skip
 
 
-@given(st.one_of(descriptions, st.builds(Found, strings, listed(probes))))
+@given(st.one_of(descriptions, st.builds(FoundProbes, strings, listed(probes))))
 def test_any_value_survives(value):
     data = json.loads(json.dumps(to_plain(value)))
     assert repr(from_plain(type(value), data)) == repr(value)
@@ -140,7 +140,7 @@ def test_any_value_survives(value):
 def test_probes_that_are_found_later(found, which):
     """In both versions; how they are fired is not kept."""
     fired = tuple(each._replace(firing=Syscall(1, "read", True, False)) for each in which)
-    expected = Found(found, silent(which))
+    expected = FoundProbes(found, silent(which))
     assert found_probes(describe_found(found, fired)) == expected
     assert found_probes(json.dumps([first(found), first(silent(which))]).encode()) == expected
 

@@ -4,7 +4,7 @@ import pytest
 
 from sonde.bpf import btf
 from sonde.bpf.btf import Btf
-from sonde.engines.embedded.offer import Offer, needs_processes
+from sonde.engines.embedded.offer import EmbeddedOffer, needs_processes
 from sonde.model.probe import Internal, Probe, RawTracepoint, Syscall, Timer, Tracepoint
 from sonde.model.target import Target
 from sonde.runtime.kernel_types import TRACEPOINTS, description, layout, pointed_to
@@ -21,7 +21,7 @@ def types():
 @pytest.fixture(scope="module")
 def registry(tmp_path_factory):
     nothing = str(tmp_path_factory.mktemp("nothing"))
-    return Registry(TARGET, btf=nothing, tracefs=nothing, offer=Offer())
+    return Registry(TARGET, btf=nothing, tracefs=nothing, offer=EmbeddedOffer())
 
 
 def test_the_description_is_the_same_each_time():
@@ -89,7 +89,7 @@ def test_only_what_can_fire_is_matched(registry):
     ],
 )
 def test_what_fires(firing, fires):
-    assert Offer().fires(Probe(1, "any", "", "", "", firing)) is fires
+    assert EmbeddedOffer().fires(Probe(1, "any", "", "", "", firing)) is fires
 
 
 @pytest.mark.parametrize(
@@ -107,6 +107,6 @@ def test_probes_of_processes_need_some(firing, needs):
      ("function", "ustack", False), ("data", "`max_pfn", True)],
 )  # fmt: skip
 def test_what_is_refused_says_what_would_help(what, name, lacks):
-    text, remedy = Offer().lacks(what, name)
+    text, remedy = EmbeddedOffer().lacks(what, name)
     assert (name in text) is lacks
     assert ("kernel engine" in remedy) is lacks

@@ -14,16 +14,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sonde.formats.profile import INLINED, KERNEL, KEY, USER, Frame, Profile
+from sonde.formats.profile import INLINED, KERNEL, KEY, USER, Profile, ProfileFrame
 from sonde.pictures.flame import flame_data, flame_html, flame_svg, levels
 from sonde.pictures.labels import fitted
 from sonde.pictures.tree import tree_of
 from sonde.visible import visible
 
-MAIN, READ, SWAP, VFS = Frame("main", "a.out"), Frame("read", "libc.so.6"), Frame("swap", "a.out", INLINED), Frame(
-    "vfs_read", "vmlinux", KERNEL
-)  # fmt: skip
-SHELL = Frame("bash", "", KEY)
+MAIN, READ = ProfileFrame("main", "a.out"), ProfileFrame("read", "libc.so.6")
+SWAP, VFS = ProfileFrame("swap", "a.out", INLINED), ProfileFrame("vfs_read", "vmlinux", KERNEL)
+SHELL = ProfileFrame("bash", "", KEY)
 
 
 def profile(stacks, title="@"):
@@ -74,7 +73,7 @@ def test_an_earlier_frame_is_the_same_whatever_its_kind():
 )
 def test_folding_keeps_widths(stacks, most):
     """Whatever is folded, each kept frame's width is what its stacks come to, and no frame is lost uncounted."""
-    made = profile({tuple(Frame(f"f{number}") for number in stack): value for stack, value in stacks.items()})
+    made = profile({tuple(ProfileFrame(f"f{number}") for number in stack): value for stack, value in stacks.items()})
     whole, tree = tree_of(made), tree_of(made, most=most)
     assert sum(1 for node in tree.nodes if not node.merged) + tree.folded == len(whole.nodes)
     assert sum(1 for node in tree.nodes if not node.merged) == min(most, len(whole.nodes))
@@ -154,7 +153,7 @@ def data_of(attributes, text):
 def test_a_page_holds_hostile_names_as_data(count):
     """Whether the data stand as JSON or, where they are many, deflated."""
     names = [visible(name) for name in HOSTILE]
-    stacks = {(*map(Frame, names), Frame(f"f{number}" * 9)): 1 for number in range(count)}
+    stacks = {(*map(ProfileFrame, names), ProfileFrame(f"f{number}" * 9)): 1 for number in range(count)}
     page = Page(flame_html(profile(stacks, title="@</title><script>")))
     assert page.tags == ["html", "head", "meta", "meta", "meta", "title", "style", "body", "main", "noscript",
                          "script", "script"]  # fmt: skip
@@ -182,7 +181,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 def test_an_svg_holds_hostile_names_as_text():
     names = [visible(name) for name in HOSTILE]
-    root = ElementTree.fromstring(flame_svg(profile({(Frame(name),): 100 for name in names}, title="@<b>&")))
+    root = ElementTree.fromstring(flame_svg(profile({(ProfileFrame(name),): 100 for name in names}, title="@<b>&")))
     assert [element.tag.removeprefix(SVG) for element in root] == ["title", "style", "g", "script", "script"]
     assert root[0].text == "Flame graph of @<b>&"
     found = data_of(root[3].attrib, root[3].text)
@@ -196,7 +195,7 @@ def test_an_svg_holds_hostile_names_as_text():
 @given(st.text(max_size=40))
 def test_any_name_can_be_drawn(name):
     """Names come from symbol tables and from processes themselves: any bytes at all."""
-    made = profile({(Frame(visible(name)),): 9})
+    made = profile({(ProfileFrame(visible(name)),): 9})
     found = data_of(*Page(flame_html(made)).scripts[0])
     assert found["frames"][1][0] == visible(name)
     root = ElementTree.fromstring(flame_svg(made).encode())

@@ -4,7 +4,7 @@ import pytest
 from compiled_objects import compiled, needs_gcc
 
 from sonde.symbols.dwarf.errors import DebugInfoError
-from sonde.symbols.dwarf.frames import Frames
+from sonde.symbols.dwarf.frames import FrameDescriptions
 from sonde.symbols.elf.file import ElfFile
 
 pytestmark = needs_gcc
@@ -19,7 +19,7 @@ def frames_of(path, section):
     elf = ElfFile.open(path)
     (found,) = [each for each in elf.sections if each.name == section]
     is_eh = section == ".eh_frame"
-    return Frames(elf.section(section), found.address if is_eh else 0, is_eh)
+    return FrameDescriptions(elf.section(section), found.address if is_eh else 0, is_eh)
 
 
 @pytest.mark.parametrize(("language", "flags", "section"), WAYS)
@@ -65,6 +65,6 @@ def test_descriptions_that_are_cut_off_are_an_error():
     address = next(each.address for each in elf.symbols if each.name == "main")
     for size in range(20, len(data) - 60, 7):
         try:
-            Frames(data[:size], found.address, True).rule(address)
+            FrameDescriptions(data[:size], found.address, True).rule(address)
         except DebugInfoError as error:
             assert "cut off" in str(error)  # noqa: PT017 - most of the lengths are no error

@@ -12,7 +12,7 @@ from records import record
 
 import sonde
 from sonde.bpf import instructions as i
-from sonde.captures.rows import Rows
+from sonde.captures.rows import BlockMaker
 from sonde.consume import generated
 from sonde.consume.decode import key_reader
 from sonde.consume.decode import record_reader as value_reader
@@ -46,7 +46,7 @@ from sonde.report.piece import environment
 from sonde.report.stack import Addresses
 from sonde.report.symbolizer import NoNames
 from sonde.runtime.machine.linking import bare
-from sonde.runtime.machine.memory import Memory
+from sonde.runtime.machine.memory import MachineMemory
 from sonde.runtime.machine.translation.translator import translate
 
 ROOT = Path(sonde.__file__).parent
@@ -106,7 +106,7 @@ def test_every_fragment_is_a_literal():
         known = imported(tree, "sonde.consume.generated")
         assert known.keys() == set(known.values()), name
         for _, call, called in calls(tree):
-            assert known.get(called) != "Code", name
+            assert known.get(called) != "GeneratedExpression", name
             if called in known and called in MAKING:
                 fragment = call.args[MAKING[called]]
                 assert isinstance(fragment, ast.Constant), f"{name}:{call.lineno}"
@@ -223,7 +223,7 @@ def whole_record(actions, size, names, numbers):
         report = TextReport(spec, options, 1, symbolizer=NoNames())
         report._compile_run(layout, size)
     at = Field(shown[0].offset, 8, "int")
-    Rows(CaptureAction(at, at._replace(size=4), Field(shown[0].offset, 8, "long_bytes")), size, {})
+    BlockMaker(CaptureAction(at, at._replace(size=4), Field(shown[0].offset, 8, "long_bytes")), size, {})
 
 
 def tables(actions, names, numbers):
@@ -299,7 +299,7 @@ def test_a_translated_program_has_neither_its_name_nor_its_bytes_in_its_source(n
     sources = []
     for taken_name, values in (("program", [1] * len(data)), (name, data)):
         stores = [i.store_imm(1, 1, at, value) for at, value in enumerate(values)]
-        memory, target = Memory(), bytearray(len(data))
+        memory, target = MachineMemory(), bytearray(len(data))
         address = memory.add(target)
         translated = translate(bare([*stores, i.mov_imm(0, 0), i.exit_()], taken_name), memory, {}, {})
         translated.run(address)

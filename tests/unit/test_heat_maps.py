@@ -13,7 +13,7 @@ from sonde.model.spec import AggregationSpec, Field
 from sonde.pictures.heat import Columns, everything
 from sonde.pictures.heat_rows import rows_of
 from sonde.pictures.heat_view import nice_step
-from sonde.pictures.heatmap import Map, heatmap_data, heatmap_html, heatmap_svg, levels_of
+from sonde.pictures.heatmap import HeatMap, heatmap_data, heatmap_html, heatmap_svg, levels_of
 from sonde.visible import visible
 
 SECOND = 10**9
@@ -93,7 +93,7 @@ def test_what_is_taken_back_is_told():
     """quantize() takes negative increments, too."""
     heat = looks([{(): {64: 5}}, {(): {64: -3}}])
     assert (everything(heat), heat.taken_back) == ({(0, 64): 5}, 3)
-    assert "3 of negative increments not shown" in heatmap_data(Map(spec(), heat, [""], 0))["subtitle"]
+    assert "3 of negative increments not shown" in heatmap_data(HeatMap(spec(), heat, [""], 0))["subtitle"]
 
 
 FUNCTIONS = [
@@ -144,13 +144,13 @@ def test_colours_are_roots_of_rates():
 
 def test_a_picture_has_all_keys_then_each():
     heat = looks([{("b",): {64: 1}, ("a",): {64: 4}}, {("a",): {66: 5}}])
-    data = heatmap_data(Map(NAMED, heat, ["a", "b"], 0))
+    data = heatmap_data(HeatMap(NAMED, heat, ["a", "b"], 0))
     assert data["title"] == "Heat map of @a"
     assert data["rows"] == [["1", "1"], ["2", "2 to 3"], ["4", "4 to 7"]]
     assert data["series"] == [
         ["all", [0, 0, 5, 9, 1, 2, 5, 9]], ["a", [0, 0, 4, 9, 1, 2, 5, 9]], ["b", [0, 0, 1, 9]]
     ]  # fmt: skip
-    nothing = heatmap_data(Map(spec(), looks([{}]), [], 0))
+    nothing = heatmap_data(HeatMap(spec(), looks([{}]), [], 0))
     assert nothing["subtitle"].endswith("nothing was counted")
     assert nothing["rows"] == [["0", "0"]]
 
@@ -158,7 +158,7 @@ def test_a_picture_has_all_keys_then_each():
 def test_hostile_keys_are_data():
     names = [visible(name) for name in HOSTILE]
     heat = looks([{(name,): {64: 1} for name in names}])
-    drawn = Map(NAMED, heat, list(names), 0)
+    drawn = HeatMap(NAMED, heat, list(names), 0)
     assert [name for name, _ in data_of(*Page(heatmap_html(drawn)).scripts[0])["series"]][1:] == names
     root = ElementTree.fromstring(heatmap_svg(drawn))
     assert [name for name, _ in data_of(root[3].attrib, root[3].text)["series"]][1:] == names

@@ -62,5 +62,5 @@ def test_every_module_that_opens_files_has_a_reader_here():
     assert hostile_readers.NAMES
     commands = {name for name in opening if name.startswith(("cli.", "session."))}
     """tests/cli/test_named_files.py has these."""
-    others = {"untrusted", "report.packets", "engines.kernel.features", "arch.x86_64.address_space"}
+    others = {"untrusted", "report.pcap", "engines.kernel.features", "arch.x86_64.address_space"}
     assert opening - modules - commands - others == set()

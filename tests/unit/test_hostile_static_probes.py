@@ -6,15 +6,15 @@ import subprocess
 import packages
 import pytest
 
-from sonde.formats.static_header import Parameter, Provided, header
+from sonde.formats.static_header import HeaderParameter, Provided, header
 from sonde.model.errors import SourceError
 from sonde.providers.pattern import Pattern
 from sonde.providers.usdt import StaticProbes
 from sonde.symbols.code_objects import CodeObjects
 from sonde.symbols.elf.file import ElfFile
 
-NUMBER = Parameter("integer", 4, True)
-PROBES = [Provided("store", "start", ()), Provided("store", "look-up", (NUMBER, Parameter("pointer", 8), NUMBER))]
+NUMBER = HeaderParameter("integer", 4, True)
+PROBES = [Provided("store", "start", ()), Provided("store", "look-up", (NUMBER, HeaderParameter("pointer", 8), NUMBER))]
 
 PROGRAM = r"""
 static int table[8];

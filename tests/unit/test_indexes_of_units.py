@@ -13,7 +13,7 @@ from compiled_objects import needs_gcc
 from sonde.symbols.dwarf.aranges import told_ranges
 from sonde.symbols.dwarf.attributes import name_of
 from sonde.symbols.dwarf.frame_table import FrameTable
-from sonde.symbols.dwarf.frames import Frames
+from sonde.symbols.dwarf.frames import FrameDescriptions
 from sonde.symbols.dwarf.gdb_index import indexed_ranges
 from sonde.symbols.dwarf.information import open_information
 from sonde.symbols.dwarf.name_index import NameIndex
@@ -179,12 +179,12 @@ def test_the_table_of_frames_leads_to_what_a_search_finds(program):
     sections = {each.name: each for each in elf.sections}
     data, address = elf.section(".eh_frame"), sections[".eh_frame"].address
     table = FrameTable(elf.section(".eh_frame_hdr"), sections[".eh_frame_hdr"].address)
-    searching = Frames(data, address, True)
+    searching = FrameDescriptions(data, address, True)
     functions = [each for each in elf.symbols if each.name in ("main", "_ZN4shop5otherEi")]
     assert len(functions) == 2
     for each in functions:
         # Everything before and behind what the table tells is cut off.
-        only = Frames(data, address, True, table)
+        only = FrameDescriptions(data, address, True, table)
         only._searched = None
         for at in range(each.address, each.address + each.size):
             assert searching.rule(at) == only.rule(at)

@@ -4,14 +4,14 @@ import pytest
 
 from sonde.arch.x86_64 import convention
 from sonde.arch.x86_64 import registers as r
-from sonde.arch.x86_64.convention import Parameter
+from sonde.arch.x86_64.convention import ParameterPlace
 from sonde.bpf import programs
-from sonde.bpf.btf_writer import INT_SIGNED, BtfBuilder, Member
+from sonde.bpf.btf_writer import INT_SIGNED, BtfBuilder, WrittenMember
 from sonde.codegen.basis.settings import Settings
 from sonde.codegen.compiler import Compilation
 from sonde.frontends.d.check.checker import compile_sources
 from sonde.frontends.d.check.options import CheckOptions
-from sonde.frontends.d.source import Source
+from sonde.frontends.d.source import ProgramSource
 from sonde.library.attachments import attachments
 from sonde.model import types
 from sonde.model.errors import SourceError
@@ -38,8 +38,8 @@ def kernel(tmp_path):
     """A directory as -k takes it: the kernel's BTF, its functions and symbols."""
     btf = BtfBuilder()
     number, size = btf.add_int("int", 4, INT_SIGNED), btf.add_int("long unsigned int", 8)
-    file = btf.add_struct("file", 16, [Member("f_flags", number, 0), Member("f_pos", size, 64)])
-    pair = btf.add_struct("pair", 16, [Member("first", size, 0), Member("second", size, 64)])
+    file = btf.add_struct("file", 16, [WrittenMember("f_flags", number, 0), WrittenMember("f_pos", size, 64)])
+    pair = btf.add_struct("pair", 16, [WrittenMember("first", size, 0), WrittenMember("second", size, 64)])
     plain = btf.add_function_type(number, [("file", btf.add_pointer(file)), ("count", size)])
     for name in ("plain", "twice", "shared", "inlined", *MANY):
         btf.add_func(name, plain)
@@ -58,7 +58,7 @@ def registry(kernel):
 
 
 def compiled(text, registry, features=ALL, refused=()):
-    program = compile_sources([Source(text)], registry, CheckOptions())
+    program = compile_sources([ProgramSource(text)], registry, CheckOptions())
     target = registry.target._replace(features=frozenset(features), refused_functions=frozenset(refused))
     sources = {None: text.splitlines()}
     return Compilation(
@@ -244,7 +244,7 @@ LONGS = (types.LONG,) * 6
 )  # fmt: skip
 def test_where_arguments_are(kinds, expected):
     """As the System V ABI has it (AMD64 supplement, 3.2.3)."""
-    assert list(convention.parameters(kinds)) == [Parameter(*each) for each in expected]
+    assert list(convention.parameters(kinds)) == [ParameterPlace(*each) for each in expected]
 
 
 @pytest.mark.parametrize(

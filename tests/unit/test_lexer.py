@@ -7,13 +7,13 @@ import pytest
 from sonde.frontends.d import syntax
 from sonde.frontends.d.errors import DError
 from sonde.frontends.d.lexer import END, Lexer, Token
-from sonde.frontends.d.source import Macros, Source, check_arguments_used
+from sonde.frontends.d.source import Macros, ProgramSource, check_arguments_used
 from sonde.model.errors import Position
 from sonde.model.types import INT, LLONG, LONG, UINT, ULLONG, ULONG
 
 
 def tokens(text: str, macros: Macros = Macros()) -> list[Token]:  # noqa: B008
-    lexer = Lexer(Source(text), macros)
+    lexer = Lexer(ProgramSource(text), macros)
     found = []
     while (token := lexer.next()).kind != END:
         found.append(token)
@@ -154,13 +154,15 @@ def test_line_markers_set_the_position() -> None:
 
 
 def test_pragmas_are_set_aside() -> None:
-    lexer = Lexer(Source('a\n  # pragma D binding "1.0" x /* y */\n#pragma once\n#!sonde\n#ident "z"\nb'), Macros())
+    lexer = Lexer(
+        ProgramSource('a\n  # pragma D binding "1.0" x /* y */\n#pragma once\n#!sonde\n#ident "z"\nb'), Macros()
+    )
     assert [lexer.next().text, lexer.next().text] == ["a", "b"]
     assert lexer.pragmas == [syntax.Pragma(Position(None, 2, 3), "binding", ('"1.0"', "x"))]
 
 
 def test_error_is_a_pragma_of_its_own() -> None:
-    lexer = Lexer(Source("#error no way\n"), Macros())
+    lexer = Lexer(ProgramSource("#error no way\n"), Macros())
     lexer.next()
     assert lexer.pragmas == [syntax.Pragma(Position(None, 1, 1), "error", ("no", "way"))]
 
@@ -210,7 +212,7 @@ def test_unknown_and_too_big_macros() -> None:
 
 
 def test_unused_arguments_are_an_error() -> None:
-    lexer = Lexer(Source("$1 $3"), Macros(arguments=("p", "1", "2", "3")))
+    lexer = Lexer(ProgramSource("$1 $3"), Macros(arguments=("p", "1", "2", "3")))
     lexer.next()
     lexer.next()
     assert lexer.used_arguments == {1, 3}
@@ -220,7 +222,7 @@ def test_unused_arguments_are_an_error() -> None:
 
 
 def test_words_outside_clauses_are_whole_probe_descriptions() -> None:
-    lexer = Lexer(Source("syscall::read*:entry, tick-1 pid$1:a.out::!x 12.5 {"), Macros())
+    lexer = Lexer(ProgramSource("syscall::read*:entry, tick-1 pid$1:a.out::!x 12.5 {"), Macros())
     kinds = []
     while (token := lexer.next_outer()).kind != END:
         kinds.append((token.kind, token.text))
@@ -241,7 +243,7 @@ def test_words_outside_clauses_are_whole_probe_descriptions() -> None:
     ],
 )
 def test_a_slash_ends_a_predicate_only_before_what_can_follow_one(text: str, kinds: list[str]) -> None:
-    lexer = Lexer(Source(text), Macros())
+    lexer = Lexer(ProgramSource(text), Macros())
     lexer.in_predicate = True
     found = []
     while (token := lexer.next()).kind != END:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sonde.consume.events import Row, Table
+from sonde.consume.events import Table, TableRow
 from sonde.consume.options import Options
 from sonde.frontends.d.report.aggregate import AggregateText
 from sonde.frontends.d.report.histogram import histogram
@@ -24,7 +24,7 @@ def shown(table_spec, rows, **switches):
     options = Options()
     for name, value in switches.items():
         setattr(options, name, value)
-    table = Table((table_spec,), (1,), [Row((key,), (tuple(words),)) for key, words in rows])
+    table = Table((table_spec,), (1,), [TableRow((key,), (tuple(words),)) for key, words in rows])
     text = AggregateText(Addresses(NoNames(), options), options)
     return b"".join(text.format(table, None, escaping_for(False, False, False))).decode().splitlines()
 

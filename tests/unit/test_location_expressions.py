@@ -27,12 +27,12 @@ from sonde.model.location import (
 )
 from sonde.model.spec import Fetch, FetchStep
 from sonde.symbols.dwarf.errors import DebugInfoError
-from sonde.symbols.dwarf.expressions import BaseType, Surroundings, UnsupportedError, evaluate
+from sonde.symbols.dwarf.expressions import BaseType, ExpressionSurroundings, UnsupportedError, evaluate
 from sonde.symbols.dwarf.fetching import fetches
 
 FRAME = Binary("plus", Register(6), Constant(16))
 TYPES = {1: BaseType(4, True), 2: BaseType(2, False), 3: BaseType(4, True, True), 4: BaseType(8, False)}
-AROUND = Surroundings(
+AROUND = ExpressionSurroundings(
     lambda: FRAME, lambda: Binary("plus", Register(7), Constant(8)), lambda index: 0x5000 + index, TYPES.__getitem__
 )
 

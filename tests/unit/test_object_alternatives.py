@@ -4,12 +4,12 @@ import pytest
 
 from sonde.model.spec import ProbeSpec
 from sonde.objects.alternatives import alternatives
-from sonde.objects.sections import Request
+from sonde.objects.sections import SectionRequest
 
 
 def found(*sections, idle=()):
     requests = {
-        f"program{n}": Request(1, firings=() if n in idle else (ProbeSpec(None, 0),), shown=section)
+        f"program{n}": SectionRequest(1, firings=() if n in idle else (ProbeSpec(None, 0),), shown=section)
         for n, section in enumerate(sections)
     }
     return [(event, [section for _, section in programs]) for event, programs in alternatives(requests)]

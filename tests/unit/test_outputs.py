@@ -10,7 +10,7 @@ from sonde.codegen.basis.settings import Settings
 from sonde.codegen.compiler import Compilation
 from sonde.frontends.d.check.checker import compile_sources
 from sonde.frontends.d.check.options import CheckOptions
-from sonde.frontends.d.source import Source
+from sonde.frontends.d.source import ProgramSource
 from sonde.library.transports import transports
 from sonde.model.errors import SourceError
 from sonde.model.spec import PERF_RINGS, WRITING
@@ -91,7 +91,7 @@ def test_only_what_ends_in_a_packet_goes_into_a_perf_ring_where_there_is_a_ring_
     assert chosen(AUTO, OLD, has_packets=True) == PERF
     registry = Registry(TARGET)
     text = "packet:lo:ingress: { trace(1); } packet:lo:ingress: { capture(); } BEGIN { trace(2); }"
-    program = compile_sources([Source(text)], registry, CheckOptions())
+    program = compile_sources([ProgramSource(text)], registry, CheckOptions())
     made = Compilation(program, Settings(), TARGET, registry.tagged_type, registry.fields, {}).spec()
     assert made.rings == ("ring", PERF_RINGS)
     by_name = {program.name: bpf.decode(program.code) for program in made.programs}

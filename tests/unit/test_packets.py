@@ -7,7 +7,7 @@ from records import Session, record
 
 from sonde.model.conversions import Conversion
 from sonde.model.spec import CommandAction, Field, OtherAction, PacketAction
-from sonde.report import packets
+from sonde.report import pcap
 
 PACKET = PacketAction(
     Field(16, 8, "int"), Field(24, 4, "int"), Field(28, 4, "int"), Field(32, 4, "int"), Field(40, 8, "bytes")
@@ -28,7 +28,7 @@ def to_file(path):
 
 @pytest.fixture
 def no_reader(monkeypatch):
-    monkeypatch.setattr(packets, "_READER", ("/nonexistent",))
+    monkeypatch.setattr(pcap, "_READER", ("/nonexistent",))
 
 
 def test_a_capture_file_has_one_header_and_each_packet_with_its_times_and_lengths(tmp_path):
@@ -49,7 +49,7 @@ def test_lines_stay_out_of_a_capture_file(tmp_path):
     session = Session([(1, 48, (*to_file(path)[2], PACKET))])
     assert session.poll(one(b"abc")).split() == ["CPU", "ID", "FUNCTION:NAME", "0", "1", ":BEGIN"]
     session.report.close()
-    assert path.read_bytes() == packets.header(1) + packets.packet(1_700_000_000_000_000_007, 3, b"abc")
+    assert path.read_bytes() == pcap.header(1) + pcap.packet(1_700_000_000_000_000_007, 3, b"abc")
 
 
 def test_a_file_takes_packets_of_one_link_type(tmp_path):
@@ -85,7 +85,7 @@ def test_an_emptied_file_gets_a_header_again(tmp_path):
     session = Session([LAYOUT, to_file(path), (3, 16, (OtherAction("ftruncate", ()),))], quiet=True)
     session.poll(record(2), one(b"abc"), record(3), one(b"def"))
     session.report.close()
-    assert path.read_bytes() == packets.header(1) + packets.packet(1_700_000_000_000_000_007, 3, b"def")
+    assert path.read_bytes() == pcap.header(1) + pcap.packet(1_700_000_000_000_000_007, 3, b"def")
 
 
 def test_a_capture_of_an_earlier_session_is_continued(tmp_path):
@@ -107,16 +107,16 @@ def test_without_a_reader_bytes_are_shown(no_reader):
 
 def test_a_reader_has_shown_all_when_the_session_ends(monkeypatch):
     """Here one that gives back what it reads: one header and all packets, on the report's own output."""
-    monkeypatch.setattr(packets, "_READER", ("/bin/cat",))
+    monkeypatch.setattr(pcap, "_READER", ("/bin/cat",))
     session = Session([LAYOUT], quiet=True)
     session.tracing.feed(one(b"abc"), one(b"def"))
     shown = session.finish().encode("latin-1")
     time = 1_700_000_000_000_000_007
-    assert shown.rstrip(b"\n") == packets.header(1) + packets.packet(time, 3, b"abc") + packets.packet(time, 3, b"def")
+    assert shown.rstrip(b"\n") == pcap.header(1) + pcap.packet(time, 3, b"abc") + pcap.packet(time, 3, b"def")
 
 
 def test_a_reader_that_ends_is_replaced_by_bytes(monkeypatch):
-    monkeypatch.setattr(packets, "_READER", ("/bin/true",))
+    monkeypatch.setattr(pcap, "_READER", ("/bin/true",))
     session = Session([LAYOUT], quiet=True)
     shown = ""
     for _ in range(1000):

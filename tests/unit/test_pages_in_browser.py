@@ -9,10 +9,10 @@ import pytest
 from test_flame_graphs import HOSTILE, LABELS, MAIN, PROFILE, READ, SWAP, VFS, profile
 from test_heat_maps import NAMED, looks
 
-from sonde.formats.profile import Frame
+from sonde.formats.profile import ProfileFrame
 from sonde.pictures.flame import flame_html, flame_svg
 from sonde.pictures.heat_view import nice_step
-from sonde.pictures.heatmap import Map, heatmap_html, heatmap_svg
+from sonde.pictures.heatmap import HeatMap, heatmap_html, heatmap_svg
 from sonde.visible import visible
 
 pytestmark = packages.needs("chromium", "chromedriver")
@@ -43,7 +43,7 @@ def opened(request, window, tmp_path):
 
     def show(shown, *more):
         path = tmp_path / f"picture.{request.param}"
-        draw = DRAWERS[request.param][isinstance(shown, Map)]
+        draw = DRAWERS[request.param][isinstance(shown, HeatMap)]
         path.write_text(draw(shown, *more), encoding="utf-8")
         window.complaints()
         window.open(path)
@@ -181,9 +181,9 @@ def test_functions_are_listed_by_what_they_take_themselves(opened):
 @pytest.mark.parametrize("count", [1, 3000])
 def test_names_are_nothing_but_text(opened, count):
     names = [visible(name) for name in HOSTILE]
-    more = {(Frame(f"f{number}" * 9),): 1 for number in range(count)}
+    more = {(ProfileFrame(f"f{number}" * 9),): 1 for number in range(count)}
     window = opened(
-        profile({**{(Frame(name),): 1000 for name in names}, **more}, title="@<script>document.title='owned'")
+        profile({**{(ProfileFrame(name),): 1000 for name in names}, **more}, title="@<script>document.title='owned'")
     )
     assert window.run("return document.title").startswith("Flame graph of @<script>")
     labels = window.run(
@@ -206,8 +206,12 @@ def test_labels_are_cut_as_in_the_static_view(opened):
 
 def test_fifty_thousand_stacks_are_drawn_as_few_frames(window, tmp_path):
     """What is narrower than a pixel is no element, so size is no matter to the browser; all can be zoomed to."""
-    many = {(Frame(f"a{number % 10}"), Frame(f"b{number % 100}"), Frame(f"c{number % 5000}"), Frame(f"d{number}")): 1
-            for number in range(50_000)}  # fmt: skip
+    many = {
+        tuple(
+            ProfileFrame(f"{letter}{number % of}") for letter, of in zip("abcd", (10, 100, 5000, 50_000), strict=True)
+        ): 1
+        for number in range(50_000)
+    }
     path = tmp_path / "picture.html"
     path.write_text(flame_html(profile(many)), encoding="utf-8")
     window.open(path)
@@ -230,7 +234,7 @@ def test_fifty_thousand_stacks_are_drawn_as_few_frames(window, tmp_path):
     assert text(window, "#matched") == "Matched: 10.0 %"
 
 
-HEAT = Map(NAMED, looks([{("a",): {64: 1}}, {("a",): {66: 9}, ("b<i>",): {64: 7}}, {}, {("a",): {64: 4}}]),
+HEAT = HeatMap(NAMED, looks([{("a",): {64: 1}}, {("a",): {66: 9}, ("b<i>",): {64: 7}}, {}, {("a",): {64: 4}}]),
            ["a", "b<i>"], 0)  # fmt: skip
 
 CELLS = """

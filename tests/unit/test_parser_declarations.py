@@ -10,11 +10,11 @@ from d_source import bare
 from sonde.frontends.d import syntax
 from sonde.frontends.d.errors import DError
 from sonde.frontends.d.parser import parse_items, parse_program, parse_type
-from sonde.frontends.d.source import Source
+from sonde.frontends.d.source import ProgramSource
 
 
 def only(text: str) -> Any:
-    (item,) = parse_program(Source(text)).items
+    (item,) = parse_program(ProgramSource(text)).items
     return item
 
 
@@ -92,16 +92,16 @@ def test_enumerations() -> None:
 
 def test_typedefs_count_from_the_next_item_on() -> None:
     items = parse_program(
-        Source("typedef struct s { int a; } s_t, *s_p;\ns_t x;\ns_p *y;\nBEGIN { z = (s_t)1; }")
+        ProgramSource("typedef struct s { int a; } s_t, *s_p;\ns_t x;\ns_p *y;\nBEGIN { z = (s_t)1; }")
     ).items
     assert [type(item).__name__ for item in items] == ["Declaration", "Declaration", "Declaration", "ProbeClause"]
     with pytest.raises(DError, match="expected predicate and/or actions"):
-        parse_program(Source("s_t x;"))
+        parse_program(ProgramSource("s_t x;"))
 
 
 def test_the_caller_learns_of_types_between_items() -> None:
     known: set[str] = set()
-    items = parse_items(Source("int a;\nlate_t b;"), is_type_name=known.__contains__)
+    items = parse_items(ProgramSource("int a;\nlate_t b;"), is_type_name=known.__contains__)
     next(items)
     known.add("late_t")
     assert isinstance(next(items), syntax.Declaration)
@@ -155,7 +155,7 @@ def test_abstract_types() -> None:
 )
 def test_errors(text: str, line: int, near: str) -> None:
     with pytest.raises(DError) as caught:
-        parse_program(Source(text))
+        parse_program(ProgramSource(text))
     assert (caught.value.tag, caught.value.text) == ("D_SYNTAX", f"syntax error near {near}")
     assert caught.value.position
     assert caught.value.position.line == line
@@ -166,4 +166,4 @@ def test_errors(text: str, line: int, near: str) -> None:
 )
 def test_deep_nesting_is_refused(text: str) -> None:
     with pytest.raises(DError, match="nested too deeply"):
-        parse_program(Source(text))
+        parse_program(ProgramSource(text))

@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 from sonde.frontends.d import syntax
 from sonde.frontends.d.errors import DError
 from sonde.frontends.d.parser import Parser, check_not_empty, parse_items, parse_program
-from sonde.frontends.d.source import Macros, Source, command_line_source
+from sonde.frontends.d.source import Macros, ProgramSource, command_line_source
 
 
 def items(text: str, **macros: Any) -> tuple[Any, ...]:
-    return parse_program(Source(text), Macros(**macros)).items
+    return parse_program(ProgramSource(text), Macros(**macros)).items
 
 
-def error_of(source: Source, macros: Macros = Macros()) -> DError:  # noqa: B008
+def error_of(source: ProgramSource, macros: Macros = Macros()) -> DError:  # noqa: B008
     with pytest.raises(DError) as caught:
         parse_program(source, macros)
     return caught.value
@@ -83,7 +83,7 @@ def test_descriptions_fill_their_fields_from_the_right(kind: str, text: str, fie
 
 def test_macros_in_descriptions() -> None:
     macros = Macros(target=5, arguments=("p", "12", "x"))
-    program = parse_program(Source("pid$target:$2*::entry, pid$1:::$$2 {}"), macros)
+    program = parse_program(ProgramSource("pid$target:$2*::entry, pid$1:::$$2 {}"), macros)
     clause = program.items[0]
     assert isinstance(clause, syntax.ProbeClause)
     assert [spec.fields for spec in clause.specs] == [("pid5", "x*", "", "entry"), ("pid12", "", "", "x")]
@@ -102,14 +102,14 @@ def test_probes_by_number() -> None:
 @pytest.mark.parametrize(
     ("source", "text"),
     [
-        (Source("a:b:c:d:e {}"), 'invalid probe description "a:b:c:d:e": Overspecified probe description'),
+        (ProgramSource("a:b:c:d:e {}"), 'invalid probe description "a:b:c:d:e": Overspecified probe description'),
         (command_line_source("a:b:c", "module"), 'invalid probe description "a:b:c": Overspecified probe description'),
-        (Source("pid$9 {}"), 'invalid probe description "pid$9": Undefined macro variable in probe description'),
-        (Source("pid$x {}"), 'invalid probe description "pid$x": Undefined macro variable in probe description'),
+        (ProgramSource("pid$9 {}"), 'invalid probe description "pid$9": Undefined macro variable in probe description'),
+        (ProgramSource("pid$x {}"), 'invalid probe description "pid$x": Undefined macro variable in probe description'),
         (command_line_source("4.56", "function"), "probe identifier 4 not permitted when specifying functions"),
     ],
 )
-def test_wrong_descriptions(source: Source, text: str) -> None:
+def test_wrong_descriptions(source: ProgramSource, text: str) -> None:
     error = error_of(source)
     assert (error.tag, error.text) == ("D_PDESC_INVAL", text)
 
@@ -156,7 +156,7 @@ NO_BODY = "expected predicate and/or actions following probe description"
     ],
 )
 def test_errors(text: str, line: int, message: str) -> None:
-    error = error_of(Source(text))
+    error = error_of(ProgramSource(text))
     assert (error.tag, error.text) == ("D_SYNTAX", message)
     assert error.position
     assert error.position.line == line
@@ -170,22 +170,22 @@ def test_pragmas_keep_their_place() -> None:
 
 
 def test_pragmas_come_before_the_error_of_their_item() -> None:
-    found = parse_items(Source("inline int x\n#pragma D attributes no x\nBEGIN {}"))
+    found = parse_items(ProgramSource("inline int x\n#pragma D attributes no x\nBEGIN {}"))
     assert isinstance(next(found), syntax.Pragma)
     with pytest.raises(DError, match='near "BEGIN"'):
         next(found)
 
 
 def test_empty_programs() -> None:
-    program = parse_program(Source("/* nothing */\n#pragma D option quiet\n"))
+    program = parse_program(ProgramSource("/* nothing */\n#pragma D option quiet\n"))
     with pytest.raises(DError, match="empty D program translation unit") as caught:
         check_not_empty(program)
     assert (caught.value.tag, caught.value.position and caught.value.position.line) == ("D_EMPTY", 3)
-    check_not_empty(parse_program(Source("BEGIN {}")))
+    check_not_empty(parse_program(ProgramSource("BEGIN {}")))
 
 
 def test_arguments_are_counted_while_items_come() -> None:
-    parser = Parser(Source("BEGIN { $1 }\nEND { $2 }"), Macros(arguments=("p", "1", "2")))
+    parser = Parser(ProgramSource("BEGIN { $1 }\nEND { $2 }"), Macros(arguments=("p", "1", "2")))
     for used, _ in zip(({1}, {1, 2}), parser.items(), strict=True):
         assert parser.used_arguments == used
 
@@ -193,7 +193,7 @@ def test_arguments_are_counted_while_items_come() -> None:
 @pytest.mark.parametrize("text", ["BEGIN{" + "if(1){" * 9999, "BEGIN{" + "if(1) x; else " * 9999])
 def test_deep_nesting_is_refused(text: str) -> None:
     with pytest.raises(DError, match="nested too deeply"):
-        parse_program(Source(text))
+        parse_program(ProgramSource(text))
 
 
 FRAGMENTS = [
@@ -205,7 +205,7 @@ FRAGMENTS = [
 
 
 def read(text: str) -> None:
-    for source in (Source(text), command_line_source(text)):
+    for source in (ProgramSource(text), command_line_source(text)):
         with contextlib.suppress(DError):
             parse_program(source, Macros(arguments=("p", "-1")))
 

@@ -3,7 +3,7 @@
 import pytest
 
 from sonde.model.spec import AggregationSpec, Field
-from sonde.pictures.requests import FLAME, FOLDED, HEATMAP, PPROF, SPEEDSCOPE, RequestError, Task, request, tasks
+from sonde.pictures.requests import FLAME, FOLDED, HEATMAP, PPROF, SPEEDSCOPE, PictureTask, RequestError, request, tasks
 
 STACK, NUMBER = Field(0, 160, "stack", False, "20"), Field(0, 8, "int")
 
@@ -52,7 +52,7 @@ def test_one_can_be_named():
 
 def test_several_kinds_are_several_tasks():
     asked = [request(FLAME, "@a:x.html"), request(FOLDED, "@a:x.txt")]
-    assert tasks(asked, SPECS) == [Task(FLAME, "x.html", (0,)), Task(FOLDED, "x.txt", (0,))]
+    assert tasks(asked, SPECS) == [PictureTask(FLAME, "x.html", (0,)), PictureTask(FOLDED, "x.txt", (0,))]
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from sonde.engines.embedded.offer import Offer
+from sonde.engines.embedded.offer import EmbeddedOffer
 from sonde.frontends.d.errors import in_d
 from sonde.model.errors import SourceError
 from sonde.model.target import Target
@@ -60,7 +60,7 @@ def test_possible(description, processes):
 
 def test_only_numbers_behind_pid_make_a_process(tmp_path):
     """Other providers that begin with pid are merely not there."""
-    registry = Registry(Target("x86_64", "6.18.0", frozenset()), tracefs=str(tmp_path), offer=Offer())
+    registry = Registry(Target("x86_64", "6.18.0", frozenset()), tracefs=str(tmp_path), offer=EmbeddedOffer())
     assert registry.match("pidgin", "", "", "entry") == ()
     assert registry.absence("pidgin") == registry.absence("pid") == registry.absence("") == ""
     assert "has no probes in the functions of processes" in registry.absence("pid1")

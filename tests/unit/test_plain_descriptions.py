@@ -21,7 +21,7 @@ from sonde.codegen.routines import unwinding as state
 from sonde.model.errors import Position
 from sonde.model.spec import UNWIND_PAGE, UNWIND_ROWS
 from sonde.runtime.machine.linking import link
-from sonde.runtime.machine.memory import Memory
+from sonde.runtime.machine.memory import MachineMemory
 from sonde.symbols.dwarf.frame_rules import AT_FRAME, AT_STACK, BY_FRAME_POINTER, LINKAGE, NONE, UNKNOWN, Rule
 from sonde.symbols.dwarf.plain_descriptions import plain_descriptions, special
 from sonde.symbols.dwarf.unwind_rows import RULE, unwind_rows
@@ -53,7 +53,7 @@ class Machine:
             state.SIGNALS: base + found.signals if found.signals >= 0 else -1,
             state.OUTERMOST: base + found.outermost if found.outermost >= 0 else -1,
         }
-        self.memory, self.functions = Memory(), {}
+        self.memory, self.functions = MachineMemory(), {}
         self.work = bytearray(state.FRAMES + 8)
         self.at = self.memory.add(self.work)
         pages = self.memory.add(self.bytes)

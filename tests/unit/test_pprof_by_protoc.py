@@ -10,7 +10,7 @@ import subprocess
 import packages
 
 from sonde.formats import pprof
-from sonde.formats.profile import INLINED, KERNEL, KEY, Frame, Profile
+from sonde.formats.profile import INLINED, KERNEL, KEY, Profile, ProfileFrame
 
 pytestmark = packages.needs("protoc")
 
@@ -33,8 +33,8 @@ message Profile {
 """
 
 FRAMES = (
-    Frame("bash", "", KEY), Frame('"quoted" \\ <&> 漢字', "libx.so"), Frame("main", "a.out"),
-    Frame("swap", "a.out", INLINED), Frame("vfs_read", "vmlinux", KERNEL),
+    ProfileFrame("bash", "", KEY), ProfileFrame('"quoted" \\ <&> 漢字', "libx.so"), ProfileFrame("main", "a.out"),
+    ProfileFrame("swap", "a.out", INLINED), ProfileFrame("vfs_read", "vmlinux", KERNEL),
 )  # fmt: skip
 PROFILE = Profile(
     "@", "sum", "bytes", FRAMES, {(0, 2): 300, (0, 2, 3, 4): 2**62, (): 1, (0, 1): 128}, 10**18 + 1, 2**40

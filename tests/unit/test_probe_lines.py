@@ -14,7 +14,7 @@ from sonde.objects.arguments import arrival
 from sonde.objects.errors import ObjectError
 from sonde.objects.frame import ON_STACK, frame
 from sonde.objects.kernel_variables import kernel_variables
-from sonde.objects.lines import Part, read_lines, wanted
+from sonde.objects.lines import PathStep, read_lines, wanted
 from sonde.objects.reading import read_object
 
 INNER = Struct("struct", "inner", 8, lambda: (Member("depth", INT, 0, 0), Member("bits", INT, 32, 3)))
@@ -56,7 +56,7 @@ def test_lines_name_places_and_variables():
 
 
 def test_the_way_into_a_variable():
-    assert wanted("a->b.c[3]").parts == (Part("->", "b"), Part(".", "c"), Part("[", "", 3))
+    assert wanted("a->b.c[3]").parts == (PathStep("->", "b"), PathStep(".", "c"), PathStep("[", "", 3))
 
 
 @pytest.mark.parametrize("text", ["func=", "no line", "=f a", "func=f a-b", "func=f 1a", "func=a/b", "func=f a[x]"])

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from sonde.symbols.images import Images, mark_of, split
 from sonde.symbols.mappings import VDSO, Mapping, MappingTable
-from sonde.symbols.process_events import Executed, Exited, Forked, Mapped, Snapshot
+from sonde.symbols.process_events import Executed, Exited, Forked, Mapped, MappingsSnapshot
 
 
 def mapping(start, size, name, offset=0):
@@ -120,7 +120,7 @@ def test_without_a_mark_it_is_the_last_image():
 def test_a_snapshot_completes_what_was_seen_and_keeps_what_was_unmapped():
     images = Images()
     images.take(Mapped(0, 7, mapping(0, 16, "plugin")))
-    images.take(Snapshot(0, 7, 9, (mapping(32, 16, "program"),)))
+    images.take(MappingsSnapshot(0, 7, 9, (mapping(32, 16, "program"),)))
     found = images.find(7 | 9 << 32)
     assert found.find(33).path == "/program"
     assert found.find(3).path == "/plugin"

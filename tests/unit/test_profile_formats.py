@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sonde.formats import folded, pprof, speedscope
-from sonde.formats.profile import INLINED, KERNEL, USER, Frame, Profile, ProfileError
+from sonde.formats.profile import INLINED, KERNEL, USER, Profile, ProfileError, ProfileFrame
 from sonde.formats.protobuf import WireError, fields, integer, packed, piece, varint
 from sonde.pictures.flame import flame_data
 from sonde.pictures.saved import read_profile
@@ -16,8 +16,8 @@ from sonde.pictures.tree import tree_of
 
 CPP = "std::vector<int, std::allocator<int> >::push_back(int const&)"
 FRAMES = (
-    Frame("main", "a.out"), Frame(CPP, "libx.so.1"), Frame("vfs_read", "vmlinux", KERNEL),
-    Frame("ext4_file_read_iter", "ext4", KERNEL), Frame("swap", "a.out", INLINED),
+    ProfileFrame("main", "a.out"), ProfileFrame(CPP, "libx.so.1"), ProfileFrame("vfs_read", "vmlinux", KERNEL),
+    ProfileFrame("ext4_file_read_iter", "ext4", KERNEL), ProfileFrame("swap", "a.out", INLINED),
 )  # fmt: skip
 PROFILE = Profile("@", "count", "count", FRAMES, {(0,): 3, (0, 1): 5, (0, 1, 2, 3): 7, (0, 4): 11}, 10**18, 5 * 10**9)
 
@@ -28,7 +28,8 @@ MODULES = st.text("abcxyz.-_0", min_size=1)
 @st.composite
 def profiles(draw):
     frames = draw(
-        st.lists(st.builds(Frame, NAMES.map(str.strip).filter(bool), MODULES, st.sampled_from((USER, KERNEL, INLINED))),
+        st.lists(st.builds(ProfileFrame, NAMES.map(str.strip).filter(bool), MODULES,
+                           st.sampled_from((USER, KERNEL, INLINED))),
                  min_size=1, max_size=8, unique=True)
     )  # fmt: skip
     stack = st.lists(st.integers(0, len(frames) - 1), min_size=1, max_size=6).map(tuple)
@@ -86,17 +87,17 @@ def test_speedscope_has_what_its_schema_requires():
 
 
 def test_a_name_that_would_end_a_frame_is_written_otherwise():
-    profile = Profile("@", "count", "", (Frame("[u8; 4]\nmain 99", "rust"),), {(0,): 1})
+    profile = Profile("@", "count", "", (ProfileFrame("[u8; 4]\nmain 99", "rust"),), {(0,): 1})
     assert folded.write(profile) == "rust`[u8: 4]\\nmain 99 1\n"
 
 
 def test_names_written_alike_are_added_up():
-    profile = Profile("@", "count", "", (Frame("a;b", "m"), Frame("a:b", "m")), {(0,): 1, (1,): 2})
+    profile = Profile("@", "count", "", (ProfileFrame("a;b", "m"), ProfileFrame("a:b", "m")), {(0,): 1, (1,): 2})
     assert folded.write(profile) == "m`a:b 3\n"
 
 
 def test_a_stack_without_frames_is_told():
-    profile = Profile("@", "count", "count", (Frame("main", "m"),), {(): 3, (0,): 2})
+    profile = Profile("@", "count", "count", (ProfileFrame("main", "m"),), {(): 3, (0,): 2})
     text = folded.write(profile)
     assert text == "[no stack] 3\nm`main 2\n"
     assert by_frames(folded.read(text)) == by_frames(profile)
@@ -114,8 +115,8 @@ def test_the_format_of_a_file_is_seen_by_how_it_begins():
 def test_folded_stacks_of_others_are_read():
     text = "# a comment\n\nbash;main;[unknown];read_[k] 12\nbash;main 3.00\n"
     found = by_frames(folded.read(text))
-    start = (Frame("bash"), Frame("main"))
-    assert found == {(*start, Frame("[unknown]"), Frame("read", "", KERNEL)): 12, start: 3}
+    start = (ProfileFrame("bash"), ProfileFrame("main"))
+    assert found == {(*start, ProfileFrame("[unknown]"), ProfileFrame("read", "", KERNEL)): 12, start: 3}
 
 
 @pytest.mark.parametrize("line", ["no number here", "a" + " " * 200_000 + "b", "a " + "9" * 5000, "a ٣", "a -", "a;b"])
@@ -140,7 +141,7 @@ def test_lines_of_a_location_are_inlined_functions():
     message = piece(1, integer(1, 1) + integer(2, 2)) + piece(2, sample) + piece(4, location) + functions
     message += b"".join(piece(6, text.encode()) for text in strings)
     found = pprof.read(message)
-    assert by_frames(found) == {(Frame("outer", "", "key"), Frame("inner", "", INLINED)): 700}
+    assert by_frames(found) == {(ProfileFrame("outer", "", "key"), ProfileFrame("inner", "", INLINED)): 700}
     assert (found.value, found.unit) == ("cpu", "ns")
 
 

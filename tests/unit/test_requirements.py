@@ -8,7 +8,7 @@ import pytest
 from sonde.bpf import maps, programs
 from sonde.bpf.helpers import NUMBERS
 from sonde.engines.kernel import commands, features, requirements, tracing
-from sonde.engines.kernel.commands import Code
+from sonde.engines.kernel.commands import ProgramCode
 from sonde.engines.kernel.maps import create
 from sonde.engines.kernel.refusals import refusal
 from sonde.library.compiling import without_btf
@@ -49,7 +49,7 @@ def program(kind=programs.RAW_TRACEPOINT, attach_to=None):
 
 
 def why_no_program(spec):
-    return refusal(spec, Code("p", spec.kind, 0, spec.code), INVALID)
+    return refusal(spec, ProgramCode("p", spec.kind, 0, spec.code), INVALID)
 
 
 def test_maps(kernel):

@@ -5,13 +5,13 @@ import re
 
 import pytest
 
-from sonde import frontends
+from sonde import arch
 from sonde.bpf import instructions as bpf
 from sonde.codegen.basis.settings import Settings
 from sonde.codegen.compiler import Compilation
 from sonde.frontends.d.check.checker import compile_sources
 from sonde.frontends.d.errors import in_d
-from sonde.frontends.d.source import Source
+from sonde.frontends.d.source import ProgramSource
 from sonde.model.errors import SourceError
 from sonde.model.target import Target
 from sonde.session.registry import Registry
@@ -27,15 +27,15 @@ OFFSETS = {
 
 
 def library():
-    path = os.path.join(os.path.dirname(frontends.__file__), "d", "library", "sample.d")
+    path = os.path.join(os.path.dirname(arch.__file__), arch.folder(), "library", "sample.d")
     with open(path, encoding="utf-8") as file:
-        return Source(file.read(), path)
+        return ProgramSource(file.read(), path)
 
 
 def spec(text, **settings):
     """A program compiled for the providers of a machine without anything but software events."""
     registry = Registry(TARGET, btf=os.devnull, tracefs=os.devnull, kallsyms=None)
-    program = compile_sources([Source(text)], registry, libraries=[library()])
+    program = compile_sources([ProgramSource(text)], registry, libraries=[library()])
     return Compilation(
         program, Settings(**settings), TARGET, lambda keyword, tag: None, lambda probe: (), {None: text.splitlines()}
     ).spec()

@@ -14,7 +14,16 @@ from sonde.model.options import OptionTable
 from sonde.model.plain import from_plain, to_plain
 from sonde.model.probe import General, Internal, Probe, RawTracepoint, Syscall, Timer, Tracepoint, Uprobe
 from sonde.model.spec import Fetch, FetchStep, MapSpec, ProbeSpec, Stamp, VariablesSpec
-from sonde.model.specfile import CompiledFor, Fact, Part, Setting, SpecFile, SpecFileError, from_text, to_text
+from sonde.model.specfile import (
+    CompiledFor,
+    Fact,
+    KeptSetting,
+    ProgramPart,
+    SpecFile,
+    SpecFileError,
+    from_text,
+    to_text,
+)
 
 PROGRAMS = PROGRAMS | {
     "actions": """
@@ -32,8 +41,8 @@ PROGRAMS = PROGRAMS | {
 
 def content(made, **changes):
     compiled_for = CompiledFor("x86_64", "6.18.0", "abc", (Fact("struct", "task_struct", "12"),))
-    options = (Setting("quiet", True), Setting("strsize", 64), Setting("rings", "cpu"))
-    file = SpecFile("1.0", compiled_for, (Part("description 'BEGIN'", 1),), options, False, made)
+    options = (KeptSetting("quiet", True), KeptSetting("strsize", 64), KeptSetting("rings", "cpu"))
+    file = SpecFile("1.0", compiled_for, (ProgramPart("description 'BEGIN'", 1),), options, False, made)
     return file._replace(**changes)
 
 

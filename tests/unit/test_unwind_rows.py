@@ -27,8 +27,8 @@ from sonde.symbols.dwarf.frame_rules import (
     UNKNOWN,
     Rule,
 )
-from sonde.symbols.dwarf.frames import Frames
-from sonde.symbols.dwarf.unwind_rows import NO_ROWS, RULE, Rows, unwind_rows
+from sonde.symbols.dwarf.frames import FrameDescriptions
+from sonde.symbols.dwarf.unwind_rows import NO_ROWS, RULE, UnwindRows, unwind_rows
 from sonde.symbols.elf.file import ElfFile
 
 SOURCE = r"""
@@ -88,7 +88,7 @@ def test_rows_are_what_the_descriptions_say(program):
     """At each offset that a row begins at, and in the middle; only the first of a block may repeat the one before."""
     file = ElfFile(program)
     section = next(each for each in file.sections if each.name == ".eh_frame")
-    frames = Frames(file.contents(section), section.address, True)
+    frames = FrameDescriptions(file.contents(section), section.address, True)
     rows = read(unwind_rows(file))
     assert len(rows) > 20
     for (start, rule), (after, _) in zip(rows, [*rows[1:], (rows[-1][0] + 1, None)], strict=True):
@@ -183,7 +183,7 @@ def test_damage(program, seed):
             at = section.offset + chance.randrange(section.size)
             data[at] = chance.choice((data[at] ^ 1 << chance.randrange(8), 0, 0xFF, 0x80))
         rows = unwind_rows(ElfFile(bytes(data)))
-        assert isinstance(rows, Rows)
+        assert isinstance(rows, UnwindRows)
         offsets = [offset for offset, _ in read(rows)]
         assert offsets == sorted(set(offsets))
         different += rows != whole

@@ -7,7 +7,7 @@ from catalog import FakeCatalog
 
 from sonde.frontends.d.check.checker import Checker
 from sonde.frontends.d.check.options import CheckOptions
-from sonde.frontends.d.source import Source
+from sonde.frontends.d.source import ProgramSource
 from sonde.frontends.d.warnings.warning import Warning
 
 READ, RETURN, WRITE, TICK = "syscall::read:entry", "syscall::read:return", "syscall::write:entry", "tick-1"
@@ -15,7 +15,7 @@ READ, RETURN, WRITE, TICK = "syscall::read:entry", "syscall::read:return", "sysc
 
 def warnings(text: str) -> list[Warning]:
     checker = Checker(FakeCatalog(), CheckOptions())
-    checker.add_text(Source(text))
+    checker.add_text(ProgramSource(text))
     return checker.warnings()
 
 
@@ -242,6 +242,6 @@ def test_each_is_told_once() -> None:
 
 def test_what_libraries_do_is_nobodys_to_change() -> None:
     checker = Checker(FakeCatalog(), CheckOptions())
-    checker.use_libraries(lambda: (Source("inline int never = uid == -1;", "lib.d"),))
-    checker.add_text(Source("BEGIN /never/ { }"))
+    checker.use_libraries(lambda: (ProgramSource("inline int never = uid == -1;", "lib.d"),))
+    checker.add_text(ProgramSource("BEGIN /never/ { }"))
     assert checker.warnings() == []

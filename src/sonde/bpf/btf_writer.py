@@ -27,7 +27,7 @@ _TYPE = struct.Struct("<III")
 _MAGIC = 0xEB9F
 
 
-class Member(NamedTuple):
+class WrittenMember(NamedTuple):
     """A member of a struct or union: its name, type and place in bits."""
 
     name: str
@@ -72,10 +72,10 @@ class BtfBuilder:
         """An array of `count` elements; `index` is the integer type that indexes it."""
         return self._add("", KIND_ARRAY, 0, 0, struct.pack("<III", element, index, count))
 
-    def add_struct(self, name: str, size: int, members: Sequence[Member]) -> int:
+    def add_struct(self, name: str, size: int, members: Sequence[WrittenMember]) -> int:
         return self._add_members(name, KIND_STRUCT, size, members)
 
-    def add_union(self, name: str, size: int, members: Sequence[Member]) -> int:
+    def add_union(self, name: str, size: int, members: Sequence[WrittenMember]) -> int:
         return self._add_members(name, KIND_UNION, size, members)
 
     def add_enum(self, name: str, values: Sequence[tuple[str, int]]) -> int:
@@ -103,7 +103,7 @@ class BtfBuilder:
         header = _HEADER.pack(_MAGIC, 1, 0, _HEADER.size, 0, len(types), len(types), len(strings))
         return header + types + strings
 
-    def _add_members(self, name: str, kind: int, size: int, members: Sequence[Member]) -> int:
+    def _add_members(self, name: str, kind: int, size: int, members: Sequence[WrittenMember]) -> int:
         tail = b"".join([_TYPE.pack(self.string(member.name), member.type, member.bit_offset) for member in members])
         return self._add(name, kind, len(members), size, tail)
 

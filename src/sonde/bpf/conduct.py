@@ -29,7 +29,7 @@ _PACKET_POINTERS = {programs.XDP: (0, 8), programs.SCHED_CLS: (76, 140)}
 to its end cannot be written through."""
 
 
-class Value(NamedTuple):
+class ConductValue(NamedTuple):
     """`points_to`: CONTEXT, PACKET, STACK, any of which it may point to; 0: a number, or a pointer to a map's value and
     the like. `number` is the number or the distance from where that begins, None if it is not known."""
 
@@ -45,8 +45,8 @@ class Conduct(NamedTuple):
     writes: tuple[int, ...]
 
 
-_ANY = Value(0, None)
-_State: TypeAlias = "tuple[Value | None, ...]"
+_ANY = ConductValue(0, None)
+_State: TypeAlias = "tuple[ConductValue | None, ...]"
 """The registers; None is one that has not been set: what is read has been, on all ways that the verifier sees."""
 
 
@@ -75,10 +75,10 @@ class _Interpretation:
         """What the words of each function's frame may point to, by their place."""
         self._anywhere = 0
         """What words of the stack may point to whose place is not known."""
-        self._returned: dict[int, Value] = {}
+        self._returned: dict[int, ConductValue] = {}
         self._waiting: list[int] = []
         self._has_changed = False
-        self._enter(0, [Value(CONTEXT, 0)])
+        self._enter(0, [ConductValue(CONTEXT, 0)])
         while True:
             self._has_changed = False
             while self._waiting:
@@ -99,9 +99,9 @@ class _Interpretation:
         writes = tuple(at for at in sorted(self.states) if self._writes(self._code[at], self.states[at]))
         return Conduct(frozenset(known) if is_known else None, writes)
 
-    def _enter(self, function: int, arguments: list[Value]) -> None:
+    def _enter(self, function: int, arguments: list[ConductValue]) -> None:
         missing = [None] * (9 - len(arguments))
-        self._reach(function, (None, *arguments, *missing, Value(STACK, 0)), function)
+        self._reach(function, (None, *arguments, *missing, ConductValue(STACK, 0)), function)
 
     def _reach(self, at: int, state: _State, function: int) -> None:
         if not 0 <= at < len(self._code):
@@ -152,15 +152,15 @@ class _Interpretation:
             return
         yield following, tuple(registers)
 
-    def _constant(self, at: int, x: Instruction, registers: list[Value | None]) -> Value:
+    def _constant(self, at: int, x: Instruction, registers: list[ConductValue | None]) -> ConductValue:
         if x.src == i.PSEUDO_FUNC:
             # Callbacks get elements of maps, numbers, and a pointer to the stack of who passes them.
-            self._enter(at + 1 + x.imm, [Value(STACK, None)] * 5)
+            self._enter(at + 1 + x.imm, [ConductValue(STACK, None)] * 5)
         if x.src != i.PSEUDO_VALUE or at in self._stamped or at + 1 >= len(self._code):
             return _ANY
-        return Value(0, (x.imm & 0xFFFFFFFF) | (self._code[at + 1].imm & 0xFFFFFFFF) << 32)
+        return ConductValue(0, (x.imm & 0xFFFFFFFF) | (self._code[at + 1].imm & 0xFFFFFFFF) << 32)
 
-    def _loaded(self, at: int, x: Instruction, base: Value) -> Value:
+    def _loaded(self, at: int, x: Instruction, base: ConductValue) -> ConductValue:
         found = 0
         if base.points_to & CONTEXT and self._kind in _PACKET_POINTERS:
             offset = None if base.number is None else base.number + x.offset
@@ -170,9 +170,9 @@ class _Interpretation:
             found |= self._anywhere
             for slot, held in self._slots.items():
                 found |= held if place is None or (place[0] == slot[0] and abs(place[1] - slot[1]) < _WORD) else 0
-        return Value(found, None)
+        return ConductValue(found, None)
 
-    def _store(self, at: int, x: Instruction, registers: list[Value | None]) -> None:
+    def _store(self, at: int, x: Instruction, registers: list[ConductValue | None]) -> None:
         base, value = registers[x.dst] or _ANY, registers[x.src] or _ANY
         if x.opcode & 7 == i.STX and value.points_to and base.points_to & STACK:
             place = self._place(at, x.offset, base)
@@ -189,13 +189,13 @@ class _Interpretation:
             elif x.imm & i.FETCH:
                 registers[x.src] = _ANY
 
-    def _place(self, at: int, offset: int, base: Value) -> tuple[int, int] | None:
+    def _place(self, at: int, offset: int, base: ConductValue) -> tuple[int, int] | None:
         """The function and the place in its frame; None where they are not known."""
         if base.points_to != STACK or base.number is None:
             return None
         return self._functions[at], base.number + offset
 
-    def _call(self, at: int, x: Instruction, registers: list[Value | None]) -> None:
+    def _call(self, at: int, x: Instruction, registers: list[ConductValue | None]) -> None:
         result = _ANY
         if x.src == i.CALL_LOCAL:
             function = at + 1 + x.imm
@@ -213,7 +213,7 @@ class _Interpretation:
         if operation != i.JA:
             yield at + 1, state
 
-    def _return(self, function: int, value: Value) -> None:
+    def _return(self, function: int, value: ConductValue) -> None:
         before = self._returned.get(function)
         # An address of its own frame is of no use to who called it.
         joined = _passed(value) if before is None else _joined(before, _passed(value))
@@ -222,16 +222,16 @@ class _Interpretation:
             self._has_changed = True
 
 
-def _arithmetic(x: Instruction, a: Value, b: Value) -> Value:
+def _arithmetic(x: Instruction, a: ConductValue, b: ConductValue) -> ConductValue:
     """Only what keeps a pointer one, and what it takes to follow constants."""
     operation, is_wide = x.opcode & 0xF0, x.opcode & 7 == i.ALU64
     is_number = x.opcode & i.X == i.K
     if is_number and operation != i.END:
-        b = Value(0, x.imm if is_wide else x.imm & 0xFFFFFFFF)
+        b = ConductValue(0, x.imm if is_wide else x.imm & 0xFFFFFFFF)
     if operation == i.MOV and not x.offset:
         if is_wide:
-            return b if b.points_to or b.number is None else Value(0, b.number & _MASK)
-        return Value(0, None if b.points_to or b.number is None else b.number & 0xFFFFFFFF)
+            return b if b.points_to or b.number is None else ConductValue(0, b.number & _MASK)
+        return ConductValue(0, None if b.points_to or b.number is None else b.number & 0xFFFFFFFF)
     if not is_wide or operation not in (i.ADD, i.SUB):
         return _ANY
     number = None
@@ -244,8 +244,8 @@ def _arithmetic(x: Instruction, a: Value, b: Value) -> Value:
     return _value(a.points_to | b.points_to, number)
 
 
-def _value(points_to: int, number: int | None) -> Value:
-    return Value(points_to, number if number is None or points_to else number & _MASK)
+def _value(points_to: int, number: int | None) -> ConductValue:
+    return ConductValue(points_to, number if number is None or points_to else number & _MASK)
 
 
 def _signed(number: int) -> int:
@@ -256,16 +256,16 @@ def _is_load_acquire(x: Instruction) -> bool:
     return x.opcode & 0xE7 == i.STX | i.ATOMIC and x.imm == i.LOAD_ACQUIRE
 
 
-def _passed(value: Value) -> Value:
+def _passed(value: ConductValue) -> ConductValue:
     """What another function gets: frames' places mean nothing there."""
-    return Value(value.points_to, None) if value.points_to & STACK else value
+    return ConductValue(value.points_to, None) if value.points_to & STACK else value
 
 
-def _join(a: Value | None, b: Value | None) -> Value | None:
+def _join(a: ConductValue | None, b: ConductValue | None) -> ConductValue | None:
     if a is None or b is None:
         return b if a is None else a
     return _joined(a, b)
 
 
-def _joined(a: Value, b: Value) -> Value:
-    return a if a == b else Value(a.points_to | b.points_to, a.number if a.number == b.number else None)
+def _joined(a: ConductValue, b: ConductValue) -> ConductValue:
+    return a if a == b else ConductValue(a.points_to | b.points_to, a.number if a.number == b.number else None)

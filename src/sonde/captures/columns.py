@@ -8,7 +8,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Mapping, Sequence
 
-from sonde.captures.interfaces import Place
+from sonde.captures.interfaces import InterfacePlace
 from sonde.captures.values import RECORD, options_of
 from sonde.formats import pcapng
 from sonde.formats.bpf_ring import RING_HEADER
@@ -35,7 +35,11 @@ class _Comments(NamedTuple):
 
 
 def by_column(
-    data: memoryview, stride: int, capture: CaptureAction, places: Mapping[int, Place], texts: Sequence[bytes] | None
+    data: memoryview,
+    stride: int,
+    capture: CaptureAction,
+    places: Mapping[int, InterfacePlace],
+    texts: Sequence[bytes] | None,
 ) -> bytearray | None:
     """The blocks of records of one length; `texts` are the packets' comments, None if they have no values.
 
@@ -100,7 +104,7 @@ def _joined(texts: Sequence[bytes]) -> _Comments | None:
     return _Comments(size, memoryview(joined).cast("I"))
 
 
-def _have_directions(places: Mapping[int, Place], probes: memoryview) -> bool:
+def _have_directions(places: Mapping[int, InterfacePlace], probes: memoryview) -> bool:
     return all(places[one].direction for one in set(probes.tolist()))
 
 

@@ -23,7 +23,7 @@ def is_of_device(probe: Probe) -> bool:
 PCAP = "pcap()"
 
 
-class Place(NamedTuple):
+class InterfacePlace(NamedTuple):
     """Where a probe's packets are seen: the number of the interface, and the direction (0 if that is not known)."""
 
     interface: int
@@ -34,7 +34,7 @@ class Place(NamedTuple):
         return ((pcapng.FLAGS, self.direction.to_bytes(4, "little")),) if self.direction else ()
 
 
-class Interfaces(dict[int, Place]):
+class Interfaces(dict[int, InterfacePlace]):
     """The place of each probe, by its identifier.
 
     A device's interface is described, with `write`, when a probe of it is first asked for: it stands in the file before
@@ -50,13 +50,13 @@ class Interfaces(dict[int, Place]):
         self._link_type = link_type
         self.names: list[str] = []
         """The devices, by interface; that of packets of no known device is called as PCAP says."""
-        self._kinds: dict[int, Place] = {}
+        self._kinds: dict[int, InterfacePlace] = {}
 
-    def __missing__(self, identifier: int) -> Place:
+    def __missing__(self, identifier: int) -> InterfacePlace:
         probe = self._probes[identifier]
         if probe.module not in self.names:
             self._describe(probe.module, self._link_type(probe.module))
-        place = self[identifier] = Place(self.names.index(probe.module), DIRECTIONS.get(probe.function, 0))
+        place = self[identifier] = InterfacePlace(self.names.index(probe.module), DIRECTIONS.get(probe.function, 0))
         return place
 
     def _describe(self, name: str, link: int) -> int:
@@ -69,8 +69,8 @@ class Interfaces(dict[int, Place]):
         """Whether it is known at which device the probe sees packets."""
         return is_of_device(self._probes[identifier])
 
-    def of_kind(self, link: int) -> Place:
+    def of_kind(self, link: int) -> InterfacePlace:
         """The place of packets of no known device that begin as that link type says."""
         if link not in self._kinds:
-            self._kinds[link] = Place(self._describe(PCAP, link), 0)
+            self._kinds[link] = InterfacePlace(self._describe(PCAP, link), 0)
         return self._kinds[link]

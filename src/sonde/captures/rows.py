@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 
-from sonde.captures.interfaces import Place
+from sonde.captures.interfaces import InterfacePlace
 from sonde.captures.values import RECORD, options_of
 from sonde.consume.decode import columns, compile_comprehension
 from sonde.consume.generated import code, tuple_of
@@ -40,7 +40,7 @@ class _Rest(NamedTuple):
 class _Rests(dict[tuple[int, int, int, "bytes | None"], _Rest]):
     """By probe, bytes of the packet, bytes of values (0 if there are none), and the text that shows them (or None)."""
 
-    def __init__(self, places: Mapping[int, Place]) -> None:
+    def __init__(self, places: Mapping[int, InterfacePlace]) -> None:
         super().__init__()
         self._places = places
 
@@ -52,7 +52,7 @@ class _Rests(dict[tuple[int, int, int, "bytes | None"], _Rest]):
         return found
 
 
-def _rest(place: Place, size: int, begin: int, text: bytes | None) -> _Rest:
+def _rest(place: InterfacePlace, size: int, begin: int, text: bytes | None) -> _Rest:
     record = None if text is None else memoryview(bytes(begin))
     options = pcapng.options(options_of(place, text or b"", record))
     block = pcapng.enhanced_packet(place.interface, 0, 0, bytes(size), options)
@@ -62,10 +62,10 @@ def _rest(place: Place, size: int, begin: int, text: bytes | None) -> _Rest:
     return _Rest(len(block), place.interface, block[_HEAD + size : at], block[at + begin :])
 
 
-class Rows:
+class BlockMaker:
     """Makes the blocks of records of one layout that are `stride` bytes apart."""
 
-    def __init__(self, capture: CaptureAction, stride: int, places: Mapping[int, Place]) -> None:
+    def __init__(self, capture: CaptureAction, stride: int, places: Mapping[int, InterfacePlace]) -> None:
         data = capture.data
         fields = (capture.time, capture.length, Field(data.offset, 4, "int"), Field(data.offset + 4, 4, "int"))
         layout = columns(fields, (), RING_HEADER, stride, ((RING_HEADER + PROBE_AT, code("probe")),))

@@ -11,7 +11,7 @@ from sonde import __version__
 from sonde.captures.columns import PROBE_WORD, by_column, is_all
 from sonde.captures.file import CaptureFile
 from sonde.captures.interfaces import PCAP, Interfaces, is_of_device
-from sonde.captures.rows import Rows
+from sonde.captures.rows import BlockMaker
 from sonde.captures.values import capture_of, description, has_packet, options_of, shown_after, values_of
 from sonde.consume.events import Drop, Fault, Record, Table
 from sonde.formats import pcapng
@@ -28,7 +28,7 @@ Texts: TypeAlias = Callable[[memoryview], Sequence[bytes]]
 """What the values before each of some records' packets are, in words."""
 
 
-class Report(Protocol):
+class BesidePackets(Protocol):
     """What shows all that is not a packet (`report.TextReport`): a `consume.Sink`, and the text of values."""
 
     def run(self, layout: RecordLayout, data: memoryview, stride: int) -> None: ...
@@ -61,7 +61,7 @@ class Captures:
     everything else goes to `report`. Nothing of a packet is shown there. `is_live`: what is captured is captured now.
     """
 
-    def __init__(self, spec: TracingSpec, report: Report, file: CaptureFile, is_live: bool = True) -> None:
+    def __init__(self, spec: TracingSpec, report: BesidePackets, file: CaptureFile, is_live: bool = True) -> None:
         self._report = report
         self._file = file
         self._captures = {each.number: capture for each in spec.records if (capture := capture_of(each))}
@@ -69,7 +69,7 @@ class Captures:
         self._shown = {each.number: shown_after(each) if has_packet(each) else each for each in spec.records}
         self._others = {each.number for each in spec.records if has_packet(each)}.difference(self._captures)
         self._interfaces = Interfaces(spec.probes, file.write, link_type)
-        self._rows: dict[tuple[int, int], Rows] = {}
+        self._rows: dict[tuple[int, int], BlockMaker] = {}
         self._texts: dict[tuple[int, int], Texts] = {}
         self._started = time.time_ns() if is_live else None
         self._latest = 0
@@ -128,7 +128,7 @@ class Captures:
         if blocks is not None:
             return blocks
         if identity not in self._rows:
-            self._rows[identity] = Rows(capture, stride, self._interfaces)
+            self._rows[identity] = BlockMaker(capture, stride, self._interfaces)
         return self._rows[identity].blocks(data, texts)
 
     # Records that do more than capture

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import takewhile
 
-from sonde.captures.interfaces import Place
+from sonde.captures.interfaces import InterfacePlace
 from sonde.formats import pcapng
 from sonde.model.plain import to_plain
 from sonde.model.probe import Probe
@@ -42,7 +42,7 @@ PACKETS = (CaptureAction, PacketAction)
 SHOWN = (*VALUES, PrintaAction, CommandAction)
 
 
-class Value(NamedTuple):
+class RecordedValue(NamedTuple):
     """A value in a record: what recorded it, where it stands, as in `spec.Field`, and what the source calls it."""
 
     action: str
@@ -55,7 +55,7 @@ class Described(NamedTuple):
 
     number: int
     clause: int
-    values: tuple[Value, ...]
+    values: tuple[RecordedValue, ...]
 
 
 class NamedProbe(NamedTuple):
@@ -63,7 +63,7 @@ class NamedProbe(NamedTuple):
     name: str
 
 
-class Description(NamedTuple):
+class CaptureHeader(NamedTuple):
     """What the header says; `strings` are those that fields of kind `interned` are indexes into."""
 
     layouts: tuple[Described, ...]
@@ -94,23 +94,23 @@ def shown_after(layout: RecordLayout) -> RecordLayout | None:
     return layout._replace(actions=left) if any(isinstance(action, SHOWN) for action in left) else None
 
 
-def _values(layout: RecordLayout) -> Iterator[Value]:
+def _values(layout: RecordLayout) -> Iterator[RecordedValue]:
     values = list(_described(values_of(layout)))
     for value, name in zip(values, layout.names or ("",) * len(values), strict=True):
         yield value._replace(name=name)
 
 
-def _described(actions: Iterable[Action]) -> Iterator[Value]:
+def _described(actions: Iterable[Action]) -> Iterator[RecordedValue]:
     for action in actions:
         match action:
             case TraceAction(field):
-                yield Value("trace", field)
+                yield RecordedValue("trace", field)
             case TracememAction(field, _):
-                yield Value("tracemem", field)
+                yield RecordedValue("tracemem", field)
             case PrintAction(_, shown, _):
-                yield Value("print", shown)
+                yield RecordedValue("print", shown)
             case PrintfAction(_, fields):
-                yield from (Value("printf", field) for field in fields)
+                yield from (RecordedValue("printf", field) for field in fields)
 
 
 def description(spec: TracingSpec) -> list[pcapng.Option]:
@@ -122,7 +122,7 @@ def description(spec: TracingSpec) -> list[pcapng.Option]:
     import json  # an import that captures without values do without
 
     described = tuple(Described(each.number, each.clause, tuple(_values(each))) for each in layouts)
-    whole = Description(described, tuple(map(_named, spec.probes)), tuple(_text(each) for each in spec.strings))
+    whole = CaptureHeader(described, tuple(map(_named, spec.probes)), tuple(_text(each) for each in spec.strings))
     text = json.dumps(to_plain(whole)).encode()
     return [_custom(text[at : at + _PIECE]) for at in range(0, len(text), _PIECE)]
 
@@ -139,7 +139,7 @@ RECORD = 4 + 4 + len(MAGIC)
 """Where in a custom option the record begins."""
 
 
-def options_of(place: Place, comment: bytes, record: memoryview | None) -> list[pcapng.Option]:
+def options_of(place: InterfacePlace, comment: bytes, record: memoryview | None) -> list[pcapng.Option]:
     """The options of a packet: its comment, unless it is empty, where it was, and its values, the record's bytes up to
     the packet."""
     found = [(pcapng.COMMENT, pcapng.utf8(comment))] if comment else []

@@ -38,7 +38,7 @@ LONG_OPTIONS = (*_LONG, *sorted(_PICTURES | _CHOICES))
 _MODES = ("object", "header", "list", "version", "anonymous")
 
 
-class ProgramText(NamedTuple):
+class GivenProgram(NamedTuple):
     """A program of the command line; `kind` is what its probe descriptions end with, or `file`."""
 
     kind: str
@@ -56,7 +56,7 @@ class Setting(NamedTuple):
 class Arguments(NamedTuple):
     """A parsed command line. `flags` are the options without a value that are no settings, by name."""
 
-    programs: tuple[ProgramText, ...] = ()
+    programs: tuple[GivenProgram, ...] = ()
     settings: tuple[Setting, ...] = ()
     operands: tuple[str, ...] = ()
     commands: tuple[str, ...] = ()
@@ -97,7 +97,7 @@ class _Collected:
 
     def __init__(self, flags: Mapping[str, str]) -> None:
         self._flags = flags
-        self.programs: list[ProgramText] = []
+        self.programs: list[GivenProgram] = []
         self.settings: list[Setting] = []
         self.operands: list[str] = []
         self.commands: list[str] = []
@@ -117,7 +117,7 @@ class _Collected:
         elif letter in _SETTINGS:
             self.settings.append(Setting(f"-{letter}", _SETTINGS[letter], value))
         elif letter in _SPECIFIERS:
-            self.programs.append(ProgramText(_SPECIFIERS[letter], value or ""))
+            self.programs.append(GivenProgram(_SPECIFIERS[letter], value or ""))
         else:
             self._other(letter, value or "")
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from sonde.cli.arguments import Arguments, ProgramText
+from sonde.cli.arguments import Arguments, GivenProgram
 from sonde.cli.messages import FatalError
 
 COMMANDS = ("doctor", "raw", "record", "read", "verify", "vars", "help", "completion")
@@ -50,12 +50,12 @@ def with_program(arguments: Arguments) -> Arguments:
         return arguments
     first, *rest = arguments.operands
     if _is_script(first):
-        return arguments._replace(programs=(ProgramText("file", first),), operands=tuple(rest))
+        return arguments._replace(programs=(GivenProgram("file", first),), operands=tuple(rest))
     if not _is_program(first):
         raise _meaningless(first, rest)
     if "compile_only" in arguments.flags:
         raise _only_compiled(first, rest)
-    return arguments._replace(programs=(ProgramText("name", first),), operands=tuple(rest))
+    return arguments._replace(programs=(GivenProgram("name", first),), operands=tuple(rest))
 
 
 def _only_compiled(first: str, rest: Sequence[str]) -> FatalError:

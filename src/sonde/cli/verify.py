@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sonde.cli.arguments import Arguments, ProgramText, parse
+from sonde.cli.arguments import Arguments, GivenProgram, parse
 from sonde.cli.messages import FatalError, Messages, UsageError
 from sonde.cli.object_choices import chosen, refuse_choices
 from sonde.cli.output import show
@@ -25,7 +25,7 @@ def verify_file(words: Sequence[str], messages: Messages) -> int:
     arguments = parse(words)
     if arguments.operands and not arguments.programs:
         first, *rest = arguments.operands
-        arguments = arguments._replace(programs=(ProgramText("file", first),), operands=tuple(rest))
+        arguments = arguments._replace(programs=(GivenProgram("file", first),), operands=tuple(rest))
     if not arguments.programs or arguments.commands or arguments.pids:
         raise UsageError("verify takes a D script or object, or programs by -n and the like, and the options -v and -x")
     options = option_table(arguments)

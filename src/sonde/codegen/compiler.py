@@ -22,11 +22,11 @@ from sonde.codegen.clauses.turns import has_loops
 from sonde.codegen.expressions import callers
 from sonde.codegen.expressions.callers import ReturnPlace
 from sonde.codegen.expressions.variables import assign_storage
-from sonde.codegen.firings.groups import Group, group
+from sonde.codegen.firings.groups import ProgramGroup, group
 from sonde.codegen.firings.internal import InternalContext
 from sonde.codegen.intermediate import ir
 from sonde.codegen.intermediate.emit import TooLargeError
-from sonde.codegen.intermediate.link import Place, link, optimize
+from sonde.codegen.intermediate.link import SourcePlaces, link, optimize
 from sonde.codegen.partial import require_parts
 from sonde.codegen.program import frames_of, generate, generate_error_routine
 from sonde.codegen.records.parts import Divider, records
@@ -57,7 +57,7 @@ def _unknown(probe: Probe) -> None:
     """The type of a function that nobody describes."""
 
 
-def _has_functions(groups: Sequence[Group]) -> bool:
+def _has_functions(groups: Sequence[ProgramGroup]) -> bool:
     """Whether there is a program for functions of the kernel and another that is fired as well."""
     firings = [each.context.probes[0].firing for each in groups]
     return any(isinstance(f, KernelFunction) for f in firings) and sum(not isinstance(f, Internal) for f in firings) > 1
@@ -130,7 +130,7 @@ class Compilation:
 
         return tuple(layout for _, parts in self.planned for layout in named_layouts(parts, self.sources, names))
 
-    def functions(self) -> list[ir.Function]:
+    def functions(self) -> list[ir.BpfFunction]:
         """The intermediate form of every program's main function, optimized."""
         made = []
         for each in self.groups:
@@ -147,7 +147,7 @@ class Compilation:
         used |= {"state", "counters", *self._carriers} | {name for name, _ in self.shared.aggregations.values()}
         return tuple(spec for name, spec in self.maps.specs.items() if name in used)
 
-    def _program(self, each: Group) -> ProgramSpec:
+    def _program(self, each: ProgramGroup) -> ProgramSpec:
         wanted = {clause.id for clause in each.clauses}
         planned = [p for p in self.planned if p[0].id in wanted]
         main = generate(each.name, each.context, planned, self.shared, each.may_defer, each.caller_at)
@@ -176,7 +176,7 @@ class Compilation:
             sites=SitesSpec(main.table, context.index.arguments, main.site_masks) if is_open(main) else None,
         )
 
-    def _part(self, name: str) -> Place:
+    def _part(self, name: str) -> SourcePlaces:
         """A subprogram: the ERROR clauses or a routine of the library."""
         if name in self._subprograms:
             made = self._subprograms[name]

@@ -14,7 +14,7 @@ from sonde.codegen.basis import kernels
 from sonde.codegen.basis.faults import unpacked
 from sonde.codegen.basis.generation import Context, Generation, Shared
 from sonde.codegen.basis.names import MASK_BITS, build_table, is_open, masks, open_table
-from sonde.codegen.basis.places import Held, Memory
+from sonde.codegen.basis.places import HeldInRegister, Memory
 from sonde.codegen.basis.uses import samples
 from sonde.codegen.clauses import bodies, carried, deferral, loops, turns
 from sonde.codegen.clauses.bodies import ERROR_ROUTINE, Planned
@@ -180,7 +180,7 @@ def _set_up(g: Generation, setup: int, body: int, variables: Sequence[Variable])
         tokens.set_up(g)
     for variable in variables:
         place = g.locals[variable]
-        if isinstance(place, Held):
+        if isinstance(place, HeldInRegister):
             g.b.move(place.register, Imm(0))
         else:
             assert isinstance(place, Memory)

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
 
-from sonde.consume.events import Row, Table, Value
+from sonde.consume.events import Table, TableRow, Value
 from sonde.consume.options import Options
 from sonde.consume.order import sort_rows, truncation_order
-from sonde.consume.store import Key, Snapshot, Store
+from sonde.consume.store import AggregationStore, Key, Snapshot
 from sonde.engines.base import Tracing
 from sonde.model.aggregating import merging_of, zero_words
 from sonde.model.aggregation_words import Words
@@ -43,7 +43,7 @@ class Moment:
 
     def __init__(
         self,
-        stores: Sequence[Store],
+        stores: Sequence[AggregationStore],
         final: frozenset[int] = frozenset(),
         kept: dict[int, Snapshot] | None = None,
     ) -> None:
@@ -83,7 +83,7 @@ class Aggregations:
         self._options = options
         self._label = label
         self._stores = [
-            Store(one, spec.strings, tracing, options.aggpercpu, keeps_removed=keeps_removed)
+            AggregationStore(one, spec.strings, tracing, options.aggpercpu, keeps_removed=keeps_removed)
             for one in spec.aggregations
         ]
         self._factors = [1] * len(self._stores)
@@ -137,7 +137,7 @@ class Aggregations:
         specs = tuple(self._specs[index] for index in indexes)
         if len(indexes) == 1 and not self._are_labels(specs[0].keys):
             found = moment.snapshot(indexes[0]).values.items()
-            rows = [(key, Row(key, (words,), self._cpus(indexes, moment, [key]))) for key, words in found]
+            rows = [(key, TableRow(key, (words,), self._cpus(indexes, moment, [key]))) for key, words in found]
         else:
             rows = self._joined(indexes, specs, moment)
         sort_rows(rows, specs, self._options)
@@ -145,7 +145,7 @@ class Aggregations:
 
     def _joined(
         self, indexes: Sequence[int], specs: Sequence[AggregationSpec], moment: Moment
-    ) -> list[tuple[Key, Row]]:
+    ) -> list[tuple[Key, TableRow]]:
         """The rows of several aggregations, or of keys that are the same by their names, each by what it is."""
         joined: dict[Key, list[Words | None]] = {}
         keys: dict[Key, list[Key]] = {}
@@ -158,7 +158,7 @@ class Aggregations:
                 earlier = row[place]
                 row[place] = words if earlier is None else add(earlier, words)
         return [
-            (identity, Row(keys[identity][0], tuple(words), self._cpus(indexes, moment, keys[identity])))
+            (identity, TableRow(keys[identity][0], tuple(words), self._cpus(indexes, moment, keys[identity])))
             for identity, words in joined.items()
         ]
 

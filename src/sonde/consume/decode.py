@@ -11,7 +11,7 @@ import struct
 from collections.abc import Callable, Iterable, Sequence
 
 from sonde.consume.events import Value
-from sonde.consume.generated import Code, code, constant, function, tuple_of, variable
+from sonde.consume.generated import GeneratedExpression, code, constant, function, tuple_of, variable
 from sonde.consume.stacks import stack_value, user_stack_value
 from sonde.formats.bpf_ring import RING_HEADER
 from sonde.model.spec import Field
@@ -37,7 +37,7 @@ def user_address(data: bytes) -> tuple[int, int]:
     return int.from_bytes(data[:8], "little"), int.from_bytes(data[8:16], "little")
 
 
-class Columns(NamedTuple):
+class RecordColumns(NamedTuple):
     """How to take records apart: `codes` for struct.Struct, the `variables` it yields.
 
     `expressions` has each field's value in terms of these variables, of `namespace`, and, if `at_base`, of `view` (the
@@ -45,8 +45,8 @@ class Columns(NamedTuple):
     """
 
     codes: str
-    variables: tuple[Code, ...]
-    expressions: dict[Field, Code]
+    variables: tuple[GeneratedExpression, ...]
+    expressions: dict[Field, GeneratedExpression]
     namespace: dict[str, Any]
     at_base: bool
 
@@ -58,9 +58,9 @@ class _Builder:
         self.codes = "<"
         self.end = 0
         self.start = start
-        self.variables: list[Code] = []
-        self.expressions: dict[Field, Code] = {}
-        self._words: dict[int, Code] = {}
+        self.variables: list[GeneratedExpression] = []
+        self.expressions: dict[Field, GeneratedExpression] = {}
+        self._words: dict[int, GeneratedExpression] = {}
         """The first words of long values, by their offsets."""
         self.namespace: dict[str, Any] = {
             "strings": strings,
@@ -71,7 +71,7 @@ class _Builder:
         }
         self.at_base = False
 
-    def take(self, offset: int, size: int, form: str, name: Code | None = None) -> Code:
+    def take(self, offset: int, size: int, form: str, name: GeneratedExpression | None = None) -> GeneratedExpression:
         """A variable for what struct.Struct makes of the bytes there."""
         self.codes += f"{offset - self.end}x{form}"
         self.end = offset + size
@@ -102,7 +102,7 @@ class _Builder:
         data = code("view[{}:{} + {}].tobytes()", begin, begin, self._word(offset + 4))
         self.expressions[field] = code("{}.partition(b'\\0')[0]", data) if field.kind == "long_string" else data
 
-    def _word(self, offset: int) -> Code:
+    def _word(self, offset: int) -> GeneratedExpression:
         if offset not in self._words:
             if offset >= self.end:
                 self._words[offset] = self.take(offset, 4, "I")
@@ -110,12 +110,12 @@ class _Builder:
                 self._words[offset] = code("int.from_bytes({}, 'little')", self._slice(offset, 4))
         return self._words[offset]
 
-    def _slice(self, offset: int, size: int) -> Code:
+    def _slice(self, offset: int, size: int) -> GeneratedExpression:
         self.at_base = True
         return code("view[base + {}:base + {}].tobytes()", constant(offset), constant(offset + size))
 
 
-def _value_of(field: Field, data: Code) -> Code:
+def _value_of(field: Field, data: GeneratedExpression) -> GeneratedExpression:
     """The expression for the value of a field whose bytes are the expression `data`."""
     match field.kind:
         case "string":
@@ -135,8 +135,12 @@ def _value_of(field: Field, data: Code) -> Code:
 
 
 def columns(
-    fields: Iterable[Field], strings: Sequence[bytes], start: int, size: int, header: Sequence[tuple[int, Code]] = ()
-) -> Columns:
+    fields: Iterable[Field],
+    strings: Sequence[bytes],
+    start: int,
+    size: int,
+    header: Sequence[tuple[int, GeneratedExpression]] = (),
+) -> RecordColumns:
     """Lay out `fields`, whose offsets count from byte `start`, in items of `size` bytes.
 
     `header` are u32 words wanted besides: their offset in the item and the variable for each.
@@ -147,10 +151,10 @@ def columns(
     for field in sorted(dict.fromkeys(fields), key=lambda field: (field.offset, -field.size)):
         builder.add(field)
     codes = builder.codes + f"{max(size - builder.end, 0)}x"
-    return Columns(codes, tuple(builder.variables), builder.expressions, builder.namespace, builder.at_base)
+    return RecordColumns(codes, tuple(builder.variables), builder.expressions, builder.namespace, builder.at_base)
 
 
-def _item_loop(layout: Columns, size: int) -> Code:
+def _item_loop(layout: RecordColumns, size: int) -> GeneratedExpression:
     """The `for` part of a comprehension over all items of `size` bytes in `view`, one at a time."""
     variables = tuple_of(layout.variables)
     if not layout.at_base and layout.variables:
@@ -160,7 +164,7 @@ def _item_loop(layout: Columns, size: int) -> Code:
 
 
 def compile_comprehension(
-    result: Code, layout: Columns, size: int, extra: dict[str, Any]
+    result: GeneratedExpression, layout: RecordColumns, size: int, extra: dict[str, Any]
 ) -> Callable[[memoryview], list[Any]]:
     """A function of a view that gives the list of `result` over its items; `extra` is what `result` names besides."""
     packing = struct.Struct(layout.codes)
@@ -173,7 +177,7 @@ def compile_comprehension(
     return function("view", code("[{} {}]", result, _item_loop(layout, size)), namespace)
 
 
-def _values(fields: Sequence[Field], layout: Columns) -> Code:
+def _values(fields: Sequence[Field], layout: RecordColumns) -> GeneratedExpression:
     return tuple_of(layout.expressions[field] for field in fields)
 
 

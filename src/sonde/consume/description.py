@@ -29,7 +29,7 @@ class RawFileError(Exception):
     """The file is not a raw file of this format, or it is damaged."""
 
 
-class Shown(NamedTuple):
+class ShownOption(NamedTuple):
     """An option that decides how something is shown, as `Options` has it."""
 
     name: str
@@ -42,7 +42,7 @@ class Description(NamedTuple):
 
     version: int
     rings: int
-    options: tuple[Shown, ...]
+    options: tuple[ShownOption, ...]
     records: tuple[RecordLayout, ...]
     aggregations: tuple[AggregationSpec, ...]
     strings: tuple[bytes, ...]
@@ -51,7 +51,7 @@ class Description(NamedTuple):
     maps: tuple[MapSpec, ...]
 
 
-class Found(NamedTuple):
+class FoundProbes(NamedTuple):
     """Probes that were found while tracing, and the strings behind those that there were."""
 
     strings: tuple[bytes, ...]
@@ -61,7 +61,7 @@ class Found(NamedTuple):
 def describe(spec: TracingSpec, rings: int, options: Options) -> bytes:
     """The description of a session with so many rings, as a recording has it."""
     probes = _without_firings(spec.probes)
-    shown = tuple(Shown(name, getattr(options, name)) for name in Options.__slots__)
+    shown = tuple(ShownOption(name, getattr(options, name)) for name in Options.__slots__)
     maps = tuple(each for each in spec.maps if each.name in (SPECULATIONS, specification.WAITING))
     described = Description(
         VERSION, rings, shown, spec.records, spec.aggregations, spec.strings, probes, spec.types, maps
@@ -71,7 +71,7 @@ def describe(spec: TracingSpec, rings: int, options: Options) -> bytes:
 
 def describe_found(strings: Iterable[bytes], probes: Iterable[Probe]) -> bytes:
     """The same of what was found while tracing."""
-    return json.dumps(to_plain(Found(tuple(strings), _without_firings(probes)))).encode()
+    return json.dumps(to_plain(FoundProbes(tuple(strings), _without_firings(probes)))).encode()
 
 
 def _without_firings(probes: Iterable[Probe]) -> tuple[Probe, ...]:
@@ -99,9 +99,9 @@ def described(payload: bytes) -> tuple[TracingSpec, int, Options]:
     return spec, found.rings, _options(found.options)
 
 
-def found_probes(payload: bytes) -> Found:
+def found_probes(payload: bytes) -> FoundProbes:
     """The strings and probes that were found while tracing. Raises RawFileError."""
-    found: Found = _read(Found, payload, "the probes that were found while tracing are damaged")
+    found: FoundProbes = _read(FoundProbes, payload, "the probes that were found while tracing are damaged")
     return found
 
 
@@ -125,7 +125,7 @@ def _require_known(data: Any) -> None:
         raise RawFileError(f"its description is of version {version}, which this sonde does not know")
 
 
-def _options(shown: Iterable[Shown]) -> Options:
+def _options(shown: Iterable[ShownOption]) -> Options:
     options = Options()
     for name, value in shown:
         is_kind = name in Options.__slots__ and type(value) is type(getattr(options, name))

@@ -24,7 +24,7 @@ class Record(NamedTuple):
     data: memoryview
 
 
-class Row(NamedTuple):
+class TableRow(NamedTuple):
     """One key of an aggregation, or of several joined on equal keys: the words of each, None where it has no such key.
 
     `words` are unsigned 64-bit, merged over all CPUs. With option aggpercpu `cpus` has for each aggregation the words
@@ -41,7 +41,7 @@ class Table(NamedTuple):
 
     aggregations: tuple[AggregationSpec, ...]
     factors: tuple[int, ...]
-    rows: list[Row]
+    rows: list[TableRow]
 
 
 class Fault(NamedTuple):

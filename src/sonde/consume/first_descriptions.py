@@ -15,7 +15,7 @@ from sonde.typed import Any
 
 _WHOLES = {
     "Description": ("records", "aggregations", "strings", "probes", "rings", "options", "types", "maps"),
-    "Found": ("strings", "probes"),
+    "FoundProbes": ("strings", "probes"),
 }
 """What stands in the list, by the class of `description.py`."""
 

@@ -10,44 +10,46 @@ from collections.abc import Callable, Iterable, Mapping
 from sonde.typed import Any, NamedTuple
 
 
-class Constant(NamedTuple):
+class BoundConstant(NamedTuple):
     """A value that the source has a name for."""
 
     value: Any
 
 
-class Code(NamedTuple):
+class GeneratedExpression(NamedTuple):
     """An expression: `parts` stand between the `fragments`, of which there is one more. Made by the functions here."""
 
     fragments: tuple[str, ...]
-    parts: tuple[Code | Constant, ...] = ()
+    parts: tuple[GeneratedExpression | BoundConstant, ...] = ()
 
 
-def code(template: str, *parts: Code | Constant) -> Code:
+def code(template: str, *parts: GeneratedExpression | BoundConstant) -> GeneratedExpression:
     """The expression with `parts` in the places of `{}`. `template` is a literal wherever this is called."""
     fragments = tuple(template.split("{}"))
     if len(fragments) != len(parts) + 1:
         raise ValueError(f"{template} has places for {len(fragments) - 1} parts, not for {len(parts)}")
-    return Code(fragments, parts)
+    return GeneratedExpression(fragments, parts)
 
 
-def constant(value: Any) -> Code:
+def constant(value: Any) -> GeneratedExpression:
     """The expression of a value that is known when the function is made."""
-    return Code(("", ""), (Constant(value),))
+    return GeneratedExpression(("", ""), (BoundConstant(value),))
 
 
-def variable(number: int) -> Code:
+def variable(number: int) -> GeneratedExpression:
     """A local variable of the function."""
-    return Code((f"v{number:d}",))
+    return GeneratedExpression((f"v{number:d}",))
 
 
-def tuple_of(parts: Iterable[Code]) -> Code:
+def tuple_of(parts: Iterable[GeneratedExpression]) -> GeneratedExpression:
     """The expression of a tuple, or its variables where it is taken apart."""
     found = tuple(parts)
-    return Code(("(", *[", "] * (len(found) - 1), ", )"), found) if found else Code(("()",))
+    return (
+        GeneratedExpression(("(", *[", "] * (len(found) - 1), ", )"), found) if found else GeneratedExpression(("()",))
+    )
 
 
-def function(parameters: str, body: Code, names: Mapping[str, Any]) -> Callable[..., Any]:
+def function(parameters: str, body: GeneratedExpression, names: Mapping[str, Any]) -> Callable[..., Any]:
     """The function of `parameters` that gives what `body` comes to. `parameters` is a literal, as templates are;
     `names` is what else the fragments may name."""
     constants: list[Any] = []
@@ -57,9 +59,9 @@ def function(parameters: str, body: Code, names: Mapping[str, Any]) -> Callable[
     return made
 
 
-def source_of(part: Code | Constant, constants: list[Any]) -> str:
+def source_of(part: GeneratedExpression | BoundConstant, constants: list[Any]) -> str:
     """The source of an expression. The value of each constant in it, in their order, is appended to `constants`."""
-    if isinstance(part, Constant):
+    if isinstance(part, BoundConstant):
         constants.append(part.value)
         return f"k{len(constants) - 1}"
     pieces = [part.fragments[0]]

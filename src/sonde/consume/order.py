@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from sonde.consume.events import Row, Value
+from sonde.consume.events import TableRow, Value
 from sonde.consume.options import Options
 from sonde.consume.store import Key
 from sonde.model.aggregating import FUNCTIONS, buckets_of, zero_words
@@ -38,7 +38,7 @@ def _key_order(fields: Sequence[Field], position: int) -> Callable[[Key], Any]:
     return lambda key: tuple([_part(fields[place], key[place]) for place in places])
 
 
-def sort_rows(rows: list[tuple[Key, Row]], specs: Sequence[AggregationSpec], options: Options) -> None:
+def sort_rows(rows: list[tuple[Key, TableRow]], specs: Sequence[AggregationSpec], options: Options) -> None:
     """Sort the (identity, row) pairs of a table; a missing value counts as zero."""
     by_key = _key_order(specs[0].keys, options.aggsortkeypos)
     rows.sort(key=lambda pair: by_key(pair[0]), reverse=options.aggsortrev)
@@ -47,11 +47,11 @@ def sort_rows(rows: list[tuple[Key, Row]], specs: Sequence[AggregationSpec], opt
         rows.sort(key=_value_order(specs, options.aggsortpos), reverse=options.aggsortrev)
 
 
-def _value_order(specs: Sequence[AggregationSpec], position: int) -> Callable[[tuple[Key, Row]], Any]:
+def _value_order(specs: Sequence[AggregationSpec], position: int) -> Callable[[tuple[Key, TableRow]], Any]:
     places = _rotated(range(len(specs)), position)
     measures = [(place, measure(specs[place]), zero_words(specs[place])) for place in places]
 
-    def order(pair: tuple[Key, Row]) -> Any:
+    def order(pair: tuple[Key, TableRow]) -> Any:
         words = pair[1].words
         return [weigh(words[place] or zero) for place, weigh, zero in measures]
 

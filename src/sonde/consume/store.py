@@ -37,7 +37,7 @@ class Snapshot(NamedTuple):
     cpus: tuple[Snapshot, ...] = ()
 
 
-class Store:
+class AggregationStore:
     """The state of one aggregation, over all CPUs or of one `cpu` alone.
 
     With `per_cpu` it keeps a store for each CPU beside its own state, for option aggpercpu. With `keeps_removed` it
@@ -58,7 +58,7 @@ class Store:
         self._tracing = tracing
         self._per_cpu = per_cpu
         self._cpu = cpu
-        self._each: list[Store] = []
+        self._each: list[AggregationStore] = []
         self._decode = key_reader(spec.keys, strings, spec.key_size)
         merging = merging_of(spec)
         self._width = element_size(spec.function, spec.parameters, len(spec.keys))
@@ -81,7 +81,7 @@ class Store:
         contents = self._tracing.replace_map(self.spec.map) if is_final else self._tracing.read_map(self.spec.map)
         if self._per_cpu and contents and not self._each:
             cpus = len(contents[0][1]) // (8 * self._width)
-            self._each = [Store(self.spec, self._strings, self._tracing, False, cpu) for cpu in range(cpus)]
+            self._each = [AggregationStore(self.spec, self._strings, self._tracing, False, cpu) for cpu in range(cpus)]
         each = tuple([store.absorb(contents, is_final) for store in self._each])
         return self.absorb(contents, is_final)._replace(cpus=each)
 

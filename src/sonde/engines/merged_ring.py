@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from operator import itemgetter
 
-from sonde.formats.perf_records import SAMPLED, TIMED, Bytes, Run, runs
+from sonde.formats.perf_records import SAMPLED, TIMED, Bytes, SampleRun, runs
 from sonde.formats.perf_ring import PerfRingReader
 from sonde.model.samples import Take
 from sonde.typed import NamedTuple
@@ -20,7 +20,7 @@ class _Timed(NamedTuple):
     first: int
     last: int
     is_ordered: bool
-    run: Run
+    run: SampleRun
 
 
 class MergedRing:
@@ -37,7 +37,7 @@ class MergedRing:
         self._places = TIMED if take is None else SAMPLED
         self._readers = readers
         self._settled = settled
-        self._later: list[Run] = []
+        self._later: list[SampleRun] = []
         self._ready: bytes | bytearray = b""
 
     def read(self) -> memoryview:
@@ -56,7 +56,7 @@ class MergedRing:
             reader.advance()
         return memoryview(self._ready)
 
-    def _unread(self) -> Iterator[Run]:
+    def _unread(self) -> Iterator[SampleRun]:
         """What the rings have, one after the other."""
         for number, reader in enumerate(self._readers):
             data = reader.unread()
@@ -74,7 +74,7 @@ class MergedRing:
         return bool(self._ready or self._later) or any(reader.size for reader in self._readers)
 
 
-def _until(limit: int, found: list[Run]) -> tuple[list[_Timed], list[Run]]:
+def _until(limit: int, found: list[SampleRun]) -> tuple[list[_Timed], list[SampleRun]]:
     """What is not later than `limit`, and what is."""
     ready, later = [], []
     for run in found:

@@ -24,7 +24,7 @@ class Late(NamedTuple):
     delay: float
 
 
-class Summary(NamedTuple):
+class FollowingSummary(NamedTuple):
     """What may be missing: files that came late, those of which some probes could not be attached to and why, files
     that were gone before they could be read, and what processes mapped that is not known. `can_follow`: the kernel
     tells what is mapped."""
@@ -77,10 +77,10 @@ class Everywhere:
                 if file is not None and self._attach(file, event.pid):
                     self._late.append(Late(event.mapping.path, (time.monotonic_ns() - event.time) / SECOND))
 
-    def summary(self) -> Summary:
+    def summary(self) -> FollowingSummary:
         refused = *self._files.given_up.items(), *(each for table in self._tables for each in table.refused)
         lost = self._events.lost if self._events is not None else 0
-        return Summary(tuple(self._late), refused, self._files.unreadable, lost, self._events is not None)
+        return FollowingSummary(tuple(self._late), refused, self._files.unreadable, lost, self._events is not None)
 
     def _attach(self, file: StaticFile, pid: int | None) -> bool:
         """Attach to a file that a process has mapped, or, if that is None, may map; whether it has such sites."""

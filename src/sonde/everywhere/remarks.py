@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sonde.everywhere.following import Summary
+from sonde.everywhere.following import FollowingSummary
 
 _FEW = 10
 """Files that are named."""
 
 
-def remarks(summary: Summary) -> Iterator[str]:
+def remarks(summary: FollowingSummary) -> Iterator[str]:
     """A sentence each, none where nothing can be missing."""
     for path, delay in summary.late[:_FEW]:
         yield f"{path} was first mapped while tracing: its probes fire from {delay * 1000:.1f} ms later on"

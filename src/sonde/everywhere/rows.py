@@ -16,7 +16,7 @@ _NAMES = struct.Struct("<5I")
 assert _PLACE.size == SITE_ARGUMENT
 
 
-class Row(NamedTuple):
+class SiteRow(NamedTuple):
     """A probe's identifier, the numbers of its four names, the words of its mask, and where its arguments are."""
 
     identifier: int
@@ -36,7 +36,7 @@ class _UnknownError(Exception):
     """A place that a row cannot say."""
 
 
-def packed(row: Row, arguments: int) -> bytes:
+def packed(row: SiteRow, arguments: int) -> bytes:
     """As the table has it, with the places of so many arguments."""
     head = _NAMES.pack(row.identifier, *row.names) + b"".join(word.to_bytes(4, "little") for word in row.mask)
     places = [place(each) for each in row.arguments[:arguments]]

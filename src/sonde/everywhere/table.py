@@ -7,7 +7,7 @@ import struct
 
 from sonde.engines.base import SiteOfFile, Tracing
 from sonde.everywhere.naming import Naming
-from sonde.everywhere.rows import Row, packed
+from sonde.everywhere.rows import SiteRow, packed
 from sonde.model.errors import EngineError
 from sonde.model.probe import StaticPattern
 from sonde.model.spec import SITES, ProgramSpec, SitesSpec, TracingSpec
@@ -80,13 +80,13 @@ class SiteTable:
                 matched[site] = tuple(one | other for one, other in zip(before, mask, strict=True))
         return matched
 
-    def _row(self, site: NamedSite, mask: tuple[int, ...]) -> Row:
+    def _row(self, site: NamedSite, mask: tuple[int, ...]) -> SiteRow:
         number = self._naming.number
         names = number(site.provider), number(site.module), number(site.function), number(site.name)
         probe = self._naming.probe(site.provider, site.module, site.function, site.name)
-        return Row(probe.id, names, mask, site.site.arguments)
+        return SiteRow(probe.id, names, mask, site.site.arguments)
 
-    def _put(self, number: int, row: Row) -> None:
+    def _put(self, number: int, row: SiteRow) -> None:
         content = packed(row, self._sites.arguments)
         start = number * self._row_size
         self._table[start : start + len(content)] = content

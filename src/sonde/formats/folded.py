@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 
-from sonde.formats.profile import INLINED, KERNEL, KEY, USER, Frame, FrameTable, Profile, ProfileError
+from sonde.formats.profile import INLINED, KERNEL, KEY, USER, Profile, ProfileError, ProfileFrame, ProfileFrames
 from sonde.visible import single_line
 
 _MARKS = {KERNEL: "_[k]", INLINED: "_[i]"}
@@ -34,7 +34,7 @@ def write(profile: Profile) -> str:
     return "".join(f"{line} {number}\n" for line, number in ordered)
 
 
-def _text(frame: Frame) -> str:
+def _text(frame: ProfileFrame) -> str:
     name = _MARK.sub(r"_\\x5b\1", single_line(frame.name).replace(";", ":"))
     if frame.module:
         name = f"{single_line(frame.module).replace(';', ':').replace('`', _TICK)}`{name}"
@@ -47,7 +47,7 @@ def _text(frame: Frame) -> str:
 
 def read(text: str, title: str = "") -> Profile:
     """Raises ProfileError with the line that is none."""
-    table = FrameTable()
+    table = ProfileFrames()
     stacks: dict[tuple[int, ...], int] = {}
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip() or line.startswith("#"):
@@ -68,9 +68,9 @@ def _parts(line: str, place: int) -> tuple[str, int]:
     return "".join(before), int(found[1])
 
 
-def _frame(text: str) -> Frame:
+def _frame(text: str) -> ProfileFrame:
     kind = _KINDS.get(text[-4:], "")
     module, tick, name = (text[:-4] if kind else text).partition("`")
     if not tick:
-        return Frame(module, "", kind or USER)
-    return Frame(name, module, kind or USER)
+        return ProfileFrame(module, "", kind or USER)
+    return ProfileFrame(name, module, kind or USER)

@@ -68,7 +68,7 @@ class Event(NamedTuple):
         return int(struct.unpack_from("=Q", self.attributes.ljust(96, b"\0"), 80)[0]).bit_count()
 
 
-class Section(NamedTuple):
+class FileSection(NamedTuple):
     offset: int
     size: int
 
@@ -77,8 +77,8 @@ class Header(NamedTuple):
     """The header: sections of the events' list and of the data, and the numbers of the features behind the data."""
 
     entry_size: int
-    events: Section
-    data: Section
+    events: FileSection
+    data: FileSection
     features: tuple[int, ...]
 
 
@@ -145,7 +145,7 @@ def parse_header(data: bytes) -> Header:
         raise PerfDataError(f"its header is said to have {size} bytes instead of {HEADER.size}")
     features = int.from_bytes(bits, "little")
     found = tuple(number for number in range(256) if features >> number & 1)
-    return Header(entry_size, Section(*numbers[0:2]), Section(*numbers[2:4]), found)
+    return Header(entry_size, FileSection(*numbers[0:2]), FileSection(*numbers[2:4]), found)
 
 
 def parse_note(data: bytes) -> bytes | None:
@@ -183,8 +183,8 @@ def _event(data: bytes, at: int) -> Event:
     return Event(bytes(data[at : at + size]), struct.unpack_from(f"={length >> 3}Q", data, offset))
 
 
-def parse_features(header: Header, table: bytes) -> dict[int, Section]:
+def parse_features(header: Header, table: bytes) -> dict[int, FileSection]:
     """The sections of the features; `table` is what stands behind the data. Those cut off are left out."""
     count = min(len(header.features), len(table) // SECTION.size)
-    found = (Section(*SECTION.unpack_from(table, number * SECTION.size)) for number in range(count))
+    found = (FileSection(*SECTION.unpack_from(table, number * SECTION.size)) for number in range(count))
     return dict(zip(header.features, found, strict=False))

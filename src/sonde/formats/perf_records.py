@@ -25,42 +25,42 @@ Timed = tuple[int, bytes]
 """A record's time and its image, padded to whole words."""
 
 
-class Places(NamedTuple):
+class RecordPlaces(NamedTuple):
     """Offsets in a record: of the time, and of the raw bytes."""
 
     time: int
     raw: int
 
 
-TIMED = Places(8, 20)
+TIMED = RecordPlaces(8, 20)
 """Of samples with their time alone."""
-SAMPLED = Places(32, 60)
+SAMPLED = RecordPlaces(32, 60)
 """Of samples with identifier, ip, pid and tid, time, CPU and period."""
 
 
-class Run(NamedTuple):
+class SampleRun(NamedTuple):
     """Samples of `size` bytes each, one behind the other in `data`, with images of `image` bytes each, padded to whole
     words."""
 
     data: memoryview
     size: int
     image: int
-    places: Places
+    places: RecordPlaces
 
     def times(self) -> list[int]:
         return self.data.cast("Q")[self.places.time // 8 :: self.size // 8].tolist()
 
-    def split(self, count: int) -> tuple[Run, Run]:
+    def split(self, count: int) -> tuple[SampleRun, SampleRun]:
         """The first so many, and the others."""
         at = count * self.size
         return self._replace(data=self.data[:at]), self._replace(data=self.data[at:])
 
-    def pieces(self) -> list[Run]:
+    def pieces(self) -> list[SampleRun]:
         """A run for each sample."""
         ends = range(self.size, len(self.data) + 1, self.size)
         return [self._replace(data=self.data[end - self.size : end]) for end in ends]
 
-    def kept(self) -> Run:
+    def kept(self) -> SampleRun:
         """The same in memory of its own."""
         return self._replace(data=memoryview(bytes(self.data)))
 
@@ -112,7 +112,7 @@ def _copy_columns(source: memoryview, target: memoryview, step: int, to_step: in
         target[word::to_step] = source[word::step]
 
 
-def runs(data: memoryview, places: Places = TIMED) -> Iterator[Run]:
+def runs(data: memoryview, places: RecordPlaces = TIMED) -> Iterator[SampleRun]:
     """The runs in ring bytes: samples of one size with images of one length. Records other than samples are left out.
 
     Headers are read with strided slices.
@@ -135,7 +135,7 @@ def runs(data: memoryview, places: Places = TIMED) -> Iterator[Run]:
             count = count_alike(words[at : at + 2 * count * step : 2 * step], length)
             chunk = min(chunk * 4, _LONGEST) if count == limit else 8
         stop = position + count * step
-        yield Run(data[8 * position : 8 * stop], 8 * step, record_size(length), places)
+        yield SampleRun(data[8 * position : 8 * stop], 8 * step, record_size(length), places)
         position = stop
 
 

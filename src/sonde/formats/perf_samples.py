@@ -10,7 +10,7 @@ from sonde.typed import NamedTuple
 _ABI_NONE = 0
 
 
-class Sample(NamedTuple):
+class PerfSample(NamedTuple):
     """A PERF_RECORD_SAMPLE. `fields` has what attr.sample_type asked for of perf_events.FIXED_FIELDS, by name.
 
     `raw` includes the padding to 8 bytes: what is in it has to say how long it is. `registers` are those of
@@ -31,7 +31,7 @@ class Lost(NamedTuple):
     fields: dict[str, int]
 
 
-def decode_sample(body: memoryview, sample_type: int, registers: int = 0) -> Sample:
+def decode_sample(body: memoryview, sample_type: int, registers: int = 0) -> PerfSample:
     """The fields behind the header; `registers` is how many attr.sample_regs_user has.
 
     Raises struct.error where the record is shorter than its fields, ValueError for a sample_type with fields that are
@@ -54,7 +54,7 @@ def decode_sample(body: memoryview, sample_type: int, registers: int = 0) -> Sam
         (abi,) = struct.unpack_from("=Q", body, at)
         if abi != _ABI_NONE:
             values = struct.unpack_from(f"={registers}Q", body, at + 8)
-    return Sample(fields, callchain, raw, values)
+    return PerfSample(fields, callchain, raw, values)
 
 
 def decode_lost(body: memoryview, sample_type: int = 0) -> Lost:

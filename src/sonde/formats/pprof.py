@@ -11,7 +11,7 @@ import gzip
 import zlib
 from collections.abc import Iterator
 
-from sonde.formats.profile import INLINED, KERNEL, KEY, USER, Frame, FrameTable, Profile, ProfileError
+from sonde.formats.profile import INLINED, KERNEL, KEY, USER, Profile, ProfileError, ProfileFrame, ProfileFrames
 from sonde.formats.protobuf import WireError, fields, integer, numbers, packed, piece, signed, varint
 from sonde.untrusted import unpacked
 
@@ -76,7 +76,7 @@ def _places(profile: Profile, strings: _Strings) -> Iterator[bytes]:
         yield piece(_MAPPING, content + integer(_MAPPING_HAS_FUNCTIONS, 1))
 
 
-def _file(frame: Frame) -> str:
+def _file(frame: ProfileFrame) -> str:
     return f"[{frame.module}]" if frame.kind == KERNEL else frame.module
 
 
@@ -105,7 +105,7 @@ class _Reader:
 
     def profile(self, title: str) -> Profile:
         frames = self._locations()
-        table = FrameTable()
+        table = ProfileFrames()
         stacks: dict[tuple[int, ...], int] = {}
         for sample in self._parts.get(_SAMPLE, ()):
             locations: list[int] = []
@@ -127,7 +127,7 @@ class _Reader:
     def _string(self, number: int | bytes) -> str:
         return self._strings[number] if isinstance(number, int) else ""
 
-    def _locations(self) -> dict[int, list[Frame]]:
+    def _locations(self) -> dict[int, list[ProfileFrame]]:
         """The frames of each location by its number, the innermost first."""
         functions = {_id(each): self._string(_one(each, _FUNCTION_NAME)) for each in self._parts.get(_FUNCTION, ())}
         modules = {_id(each): self._string(_one(each, _MAPPING_FILE)) for each in self._parts.get(_MAPPING, ())}
@@ -142,12 +142,12 @@ class _Reader:
         return found
 
 
-def _frame(name: str, module: str) -> Frame:
+def _frame(name: str, module: str) -> ProfileFrame:
     if name.endswith(_INLINED):
-        return Frame(name.removesuffix(_INLINED), module, INLINED)
+        return ProfileFrame(name.removesuffix(_INLINED), module, INLINED)
     if module.startswith("[") and module.endswith("]"):
-        return Frame(name, module[1:-1], KERNEL)
-    return Frame(name, module, USER if module else KEY)
+        return ProfileFrame(name, module[1:-1], KERNEL)
+    return ProfileFrame(name, module, USER if module else KEY)
 
 
 def _bytes(value: int | bytes) -> bytes:

@@ -8,7 +8,7 @@ KEY, USER, KERNEL, INLINED = "key", "user", "kernel", "inlined"
 """What a frame stands for: a further key of the aggregation, or a function by where its code is."""
 
 
-class Frame(NamedTuple):
+class ProfileFrame(NamedTuple):
     """A function, or a key that groups stacks. `module` is the object or kernel module it is in, "" if not known."""
 
     name: str
@@ -27,7 +27,7 @@ class Profile(NamedTuple):
     title: str
     value: str
     unit: str
-    frames: tuple[Frame, ...]
+    frames: tuple[ProfileFrame, ...]
     stacks: dict[tuple[int, ...], int]
     time: int = 0
     duration: int = 0
@@ -42,20 +42,20 @@ class ProfileError(Exception):
     """The bytes are no profile of this format, or a damaged one: says what is wrong."""
 
 
-class _Numbers(dict[Frame, int]):
+class _Numbers(dict[ProfileFrame, int]):
     """Gives the next number to what it has not met: a look-up is no call of Python code otherwise."""
 
-    def __missing__(self, frame: Frame) -> int:
+    def __missing__(self, frame: ProfileFrame) -> int:
         number = self[frame] = len(self)
         return number
 
 
-class FrameTable:
+class ProfileFrames:
     """Gives each different frame a number, in the order of their coming."""
 
     def __init__(self) -> None:
         self._numbers = _Numbers()
         self.number = self._numbers.__getitem__
 
-    def frames(self) -> tuple[Frame, ...]:
+    def frames(self) -> tuple[ProfileFrame, ...]:
         return tuple(self._numbers)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from sonde.formats.profile import INLINED, KERNEL, USER, Frame, FrameTable, Profile, ProfileError
+from sonde.formats.profile import INLINED, KERNEL, USER, Profile, ProfileError, ProfileFrame, ProfileFrames
 from sonde.typed import Any
 
 _SCHEMA = "https://www.speedscope.app/file-format-schema.json"
@@ -19,7 +19,7 @@ _INLINED = " [inlined]"
 
 def write(profiles: Sequence[Profile], name: str, exporter: str) -> str:
     """One file with all the profiles, which may share frames."""
-    table = FrameTable()
+    table = ProfileFrames()
     shown = [_profile(profile, table) for profile in profiles]
     content = {
         "$schema": _SCHEMA,
@@ -32,13 +32,13 @@ def write(profiles: Sequence[Profile], name: str, exporter: str) -> str:
     return json.dumps(content, separators=(",", ":")) + "\n"
 
 
-def _frame(frame: Frame) -> dict[str, str]:
+def _frame(frame: ProfileFrame) -> dict[str, str]:
     name = frame.name + (_INLINED if frame.kind == INLINED else "")
     module = f"[{frame.module}]" if frame.kind == KERNEL and frame.module != "vmlinux" else frame.module
     return {"name": name, "file": module} if module else {"name": name}
 
 
-def _profile(profile: Profile, table: FrameTable) -> dict[str, Any]:
+def _profile(profile: Profile, table: ProfileFrames) -> dict[str, Any]:
     numbers = [table.number(frame) for frame in profile.frames]
     ordered = sorted(profile.stacks.items(), key=lambda item: (-item[1], item[0]))
     return {
@@ -65,8 +65,8 @@ def read(text: str, title: str = "") -> Profile:
         raise ProfileError(f"it is no profile of speedscope, or a damaged one ({type(error).__name__})") from error
 
 
-def _added(sampled: list[dict[str, Any]], frames: list[Frame], title: str) -> Profile:
-    table = FrameTable()
+def _added(sampled: list[dict[str, Any]], frames: list[ProfileFrame], title: str) -> Profile:
+    table = ProfileFrames()
     stacks: dict[tuple[int, ...], int] = {}
     for each in sampled:
         for sample, weight in zip(each["samples"], each["weights"], strict=True):
@@ -77,12 +77,12 @@ def _added(sampled: list[dict[str, Any]], frames: list[Frame], title: str) -> Pr
                    table.frames(), stacks)  # fmt: skip
 
 
-def _read_frame(frame: dict[str, Any]) -> Frame:
+def _read_frame(frame: dict[str, Any]) -> ProfileFrame:
     name, module = str(frame["name"]), str(frame.get("file", ""))
     if name.endswith(_INLINED):
-        return Frame(name.removesuffix(_INLINED), module, INLINED)
+        return ProfileFrame(name.removesuffix(_INLINED), module, INLINED)
     if module == "vmlinux":
-        return Frame(name, module, KERNEL)
+        return ProfileFrame(name, module, KERNEL)
     if module.startswith("[") and module.endswith("]"):
-        return Frame(name, module[1:-1], KERNEL)
-    return Frame(name, module, USER)
+        return ProfileFrame(name, module[1:-1], KERNEL)
+    return ProfileFrame(name, module, USER)

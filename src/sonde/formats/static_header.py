@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from sonde.typed import NamedTuple
 
 
-class Parameter(NamedTuple):
+class HeaderParameter(NamedTuple):
     """A parameter of a probe by its kind, `integer`, `pointer` or `float`, and its size in bytes."""
 
     kind: str
@@ -26,7 +26,7 @@ class Provided(NamedTuple):
 
     provider: str
     name: str
-    parameters: tuple[Parameter, ...]
+    parameters: tuple[HeaderParameter, ...]
     shown: tuple[int, ...] | None = None
 
 
@@ -113,7 +113,7 @@ def _in_c(name: str) -> str:
     return name.replace("-", "__")
 
 
-def _type(parameter: Parameter) -> str:
+def _type(parameter: HeaderParameter) -> str:
     if parameter.kind == "pointer":
         return "const volatile void *"
     if parameter.kind == "float":
@@ -121,10 +121,10 @@ def _type(parameter: Parameter) -> str:
     return f"__{'' if parameter.is_signed else 'U'}INT{8 * parameter.size}_TYPE__"
 
 
-def _size(parameter: Parameter) -> str:
+def _size(parameter: HeaderParameter) -> str:
     return f"{'-' if parameter.is_signed else ''}{parameter.size}{'f' if parameter.kind == 'float' else ''}"
 
 
-def _constraint(parameter: Parameter) -> str:
+def _constraint(parameter: HeaderParameter) -> str:
     """Numbers may be constants, in memory or in registers; the kernel shows no vector registers."""
     return '"m"' if parameter.kind == "float" else '"nor"'

@@ -13,7 +13,7 @@ from sonde.library.outputs import Files
 from sonde.model.options import OptionTable
 from sonde.model.spec import TracingSpec
 from sonde.pictures.album import HEAT_RATE, Album
-from sonde.pictures.requests import FLAME, NAMES, RequestError, Task, named, request, tasks
+from sonde.pictures.requests import FLAME, NAMES, PictureTask, RequestError, named, request, tasks
 from sonde.pictures.saved import LARGEST, read_profile
 from sonde.private_files import STANDARD_OUTPUT, create_named, empty
 from sonde.report.symbolizer import Symbolizer
@@ -87,7 +87,7 @@ def profile_of_file(path: str) -> Profile:
 class OutputFiles:
     """Opened before there is anything to write: who cannot write them is told before the trace, not after it."""
 
-    def __init__(self, wanted: Sequence[Task]) -> None:
+    def __init__(self, wanted: Sequence[PictureTask]) -> None:
         self._open: dict[str, int] = {}
         self._made: set[str] = set()
         for task in wanted:

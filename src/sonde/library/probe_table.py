@@ -14,7 +14,7 @@ from sonde.session.kernels import registry_of
 from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from sonde.frontends.d.syntax import ProbeSpec
+    from sonde.frontends.d.syntax import ProbeDescription
 
 NAMES = 4
 """Of a probe: provider, module, function and name."""
@@ -60,7 +60,7 @@ class ProbeTable:
         found = checked("d", programs, options, self._registry, arguments, target, name)
         return map(self._matched, descriptions(found.own, options, arguments, target))
 
-    def _matched(self, spec: ProbeSpec) -> tuple[str, Sequence[Probe]]:
+    def _matched(self, spec: ProbeDescription) -> tuple[str, Sequence[Probe]]:
         if spec.identifier is None:
             return ":".join(spec.fields), self._registry.match(*spec.fields)
         probe = self._registry.by_id(spec.identifier)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from sonde.formats.static_header import MOST_PARAMETERS, Parameter, Provided, counter_name, header
+from sonde.formats.static_header import MOST_PARAMETERS, HeaderParameter, Provided, counter_name, header
 from sonde.library.checking import checked
 from sonde.library.engines import engine_for
 from sonde.library.errors import Error, as_errors
@@ -70,12 +70,12 @@ def _of_text(text: str, options: Mapping[str, OptionValue] | None) -> list[Provi
     return provided([("text", text)], table, engine_for("auto", table, only_compiles=True))
 
 
-def _parameter(probe: str, type_: Type) -> Parameter:
+def _parameter(probe: str, type_: Type) -> HeaderParameter:
     base = resolve(type_)
     if isinstance(base, (Int, Enum)):
-        return Parameter("integer", base.size, base.signed)
+        return HeaderParameter("integer", base.size, base.signed)
     if isinstance(base, (Pointer, Array, String)):
-        return Parameter("pointer", 8)
+        return HeaderParameter("pointer", 8)
     if isinstance(base, Float) and size_of(base) in (4, 8):
-        return Parameter("float", size_of(base))
+        return HeaderParameter("float", size_of(base))
     raise Error(f"probe {probe}: a parameter cannot be of type {spell(type_)}: pass a pointer to it")

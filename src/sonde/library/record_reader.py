@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from sonde.consume.decode import Columns, columns, compile_comprehension
-from sonde.consume.generated import Code, code, constant, tuple_of
+from sonde.consume.decode import RecordColumns, columns, compile_comprehension
+from sonde.consume.generated import GeneratedExpression, code, constant, tuple_of
 from sonde.formats.bpf_ring import RING_HEADER
 from sonde.library.events import ProbeName, Record
 from sonde.library.values import Values
@@ -75,7 +75,9 @@ def record_reader(
     return lambda view: [each for group in read(view) for each in group]
 
 
-def _record(action: Action, time: Code, names: tuple[str, ...], found: Columns, values: Values) -> Code:
+def _record(
+    action: Action, time: GeneratedExpression, names: tuple[str, ...], found: RecordColumns, values: Values
+) -> GeneratedExpression:
     """The expression of what one statement has recorded."""
     taken = tuple_of(values.expressions(action, [found.expressions[each] for each in fields_of(action)]))
     return code("new(Record, (probes[probe], {}, cpu, {}, {}))", time, taken, constant(names))

@@ -13,7 +13,7 @@ from sonde.library.stop import Stop
 from sonde.typed import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable  # noqa: F401 - in the string below
     from types import TracebackType
     from typing import Self
 

@@ -12,7 +12,7 @@ from sonde.consume.replaying import SENSELESS, Replayed
 from sonde.library.errors import Error, ScriptError
 from sonde.library.outputs import capture_file, opened, require_written
 from sonde.library.settings import OptionTable, OptionValue, option_table, option_texts
-from sonde.report.commands import Shown as NotPerformed
+from sonde.report.commands import ShownActions as NotPerformed
 from sonde.report.commands import perform
 from sonde.session.names import Names
 from sonde.session.replaying import show_recorded

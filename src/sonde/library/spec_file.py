@@ -10,7 +10,7 @@ from sonde.library.errors import ScriptError
 from sonde.model.options import OptionTable, Value
 from sonde.model.probe import StaticProbe, Uprobe
 from sonde.model.spec import TracingSpec
-from sonde.model.specfile import CompiledFor, Fact, Part, Setting, SpecFileError, from_text, to_text
+from sonde.model.specfile import CompiledFor, Fact, KeptSetting, ProgramPart, SpecFileError, from_text, to_text
 from sonde.model.specfile import SpecFile as SpecFile
 from sonde.private_files import create_named
 from sonde.session.engines import EMBEDDED, KERNEL
@@ -46,8 +46,8 @@ def save(
             registry.types.build(),
             tuple(Fact(*fact) for fact in registry.facts(spec)),
         ),
-        tuple(Part(title, probes) for title, probes in parts),
-        tuple(Setting(name, value) for name, value in sorted(kept.items())),
+        tuple(ProgramPart(title, probes) for title, probes in parts),
+        tuple(KeptSetting(name, value) for name, value in sorted(kept.items())),
         destructive,
         spec,
     )

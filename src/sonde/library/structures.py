@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sonde.library.variables import errors_of, functions_around, points_at
 from sonde.symbols.dwarf.information import open_information
-from sonde.symbols.dwarf.points import Point, Points
+from sonde.symbols.dwarf.points import CodePoint, Points
 from sonde.symbols.dwarf.structure import structure
 from sonde.typed import NamedTuple
 
@@ -28,7 +28,7 @@ def structures(path: str, place: str) -> tuple[Structure, ...]:
         return tuple(_structure(points, each, name) for each in points_at(points, place))
 
 
-def _structure(points: Points, point: Point, name: str) -> Structure:
+def _structure(points: Points, point: CodePoint, name: str) -> Structure:
     layout = structure(points.named(point), name)
     return Structure(point.what, point.address, functions_around(point), layout.size, layout.text)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from sonde.consume.decode import CACHED_STRINGS
-from sonde.consume.generated import Code, code, constant, tuple_of
+from sonde.consume.generated import GeneratedExpression, code, constant, tuple_of
 from sonde.consume.stacks import addresses, process_of
 from sonde.library.frames import Frame, Stack
 from sonde.library.objects import Object, object_value
@@ -69,7 +69,7 @@ class Values:
                 fields = getattr(action, "fields", (None,))
                 return tuple(next(called, "") for _ in fields)
 
-    def expressions(self, action: Action, fields: Sequence[Code]) -> list[Code]:
+    def expressions(self, action: Action, fields: Sequence[GeneratedExpression]) -> list[GeneratedExpression]:
         """The expressions of a statement's values, from those of its fields."""
         match action:
             case CaptureAction():
@@ -85,7 +85,7 @@ class Values:
                 known = getattr(action, "fields", None) or (getattr(action, "field"),)  # noqa: B009 (of a union)
                 return [self.expression(field, each) for field, each in zip(known, fields, strict=True)]
 
-    def expression(self, field: Field, decoded: Code) -> Code:
+    def expression(self, field: Field, decoded: GeneratedExpression) -> GeneratedExpression:
         """The expression of a value from that of the decoded field (`consume.decode`)."""
         match field.kind:
             case "string" | "interned" | "long_string":

@@ -85,13 +85,13 @@ def line_of(place: str) -> tuple[str, int] | None:
     return file, int(line)
 
 
-def points_at(points: Points, place: str) -> tuple[debug_information.Point, ...]:
+def points_at(points: Points, place: str) -> tuple[debug_information.CodePoint, ...]:
     """Raises DebugInfoError where there are none, Error for a place that makes no sense."""
     line = line_of(place)
     return points.at_function(place) if line is None else points.at_line(*line)
 
 
-def functions_around(point: debug_information.Point) -> tuple[str, ...]:
+def functions_around(point: debug_information.CodePoint) -> tuple[str, ...]:
     """As `Point.functions`."""
     return tuple(each.name for each in reversed(point.scopes) if each.name)
 
@@ -108,7 +108,7 @@ def errors_of(path: str) -> Iterator[None]:
         raise Error(str(error) if path in str(error) else f"{path}: {error}") from None
 
 
-def _point(points: Points, file: ElfFile, point: debug_information.Point, with_others: bool) -> Point:
+def _point(points: Points, file: ElfFile, point: debug_information.CodePoint, with_others: bool) -> Point:
     start = point.scopes[0].ranges[0][0] if point.scopes[0].ranges else point.address
     around = Surroundings(file, 0, point.address, is_program(file))
     named = tuple(_variable(point, each, *_state(points, point, each, around)) for each in point.nameable)
@@ -119,7 +119,7 @@ def _point(points: Points, file: ElfFile, point: debug_information.Point, with_o
     )  # fmt: skip
 
 
-def _variable(point: debug_information.Point, variable: scopes.Variable, state: str, reason: str) -> Variable:
+def _variable(point: debug_information.CodePoint, variable: scopes.DebugVariable, state: str, reason: str) -> Variable:
     called = point.scopes[0].name or point.what
     kind = name_of(variable.type)
     ranges = live_ranges(variable), variable.ranges
@@ -127,7 +127,7 @@ def _variable(point: debug_information.Point, variable: scopes.Variable, state: 
 
 
 def _state(
-    points: Points, point: debug_information.Point, variable: scopes.Variable, around: Surroundings
+    points: Points, point: debug_information.CodePoint, variable: scopes.DebugVariable, around: Surroundings
 ) -> tuple[str, str]:
     """Whether a D program can name the variable there, and if not why."""
     try:

@@ -35,7 +35,7 @@ class Stat(NamedTuple):
     start: int
 
 
-class Mapping(NamedTuple):
+class MappingLine(NamedTuple):
     """A line of /proc/PID/maps. `offset` in the file at `path`, which is b"" for anonymous memory."""
 
     start: int
@@ -91,7 +91,7 @@ def traced_by(pid: int, root: str = "/proc") -> set[int]:
     return found
 
 
-def maps(pid: int, root: str = "/proc") -> Iterator[Mapping]:
+def maps(pid: int, root: str = "/proc") -> Iterator[MappingLine]:
     """What is mapped, by ascending address. Raises PermissionError for what may not be traced."""
     for line in lines(read_kernel(f"{root}/{pid}/maps"))[:_MOST_MAPPINGS]:
         found = _mapping(line)
@@ -99,14 +99,14 @@ def maps(pid: int, root: str = "/proc") -> Iterator[Mapping]:
             yield found
 
 
-def _mapping(line: bytes) -> Mapping | None:
+def _mapping(line: bytes) -> MappingLine | None:
     """None for a line that is no mapping: it costs nothing but itself."""
     try:
         # Spaces alone divide the line: a name may begin or end with any other character.
         addresses, permissions, offset, _, inode, *path = line.split(b" ", 5)
         start, _, end = addresses.partition(b"-")
         name = path[0].lstrip(b" ") if path else b""
-        return Mapping(int(start, 16), int(end, 16), permissions.decode(), int(offset, 16), int(inode), name)
+        return MappingLine(int(start, 16), int(end, 16), permissions.decode(), int(offset, 16), int(inode), name)
     except ValueError:
         return None
 

@@ -26,7 +26,7 @@ from sonde.model.aggregation_words import (
     only,
     second,
 )
-from sonde.model.buckets import Bucket
+from sonde.model.buckets import BucketRange
 from sonde.model.spec import AggregationSpec
 from sonde.typed import NamedTuple
 
@@ -54,7 +54,7 @@ class AggregatingFunction(NamedTuple):
     merging: Merging
     drawn: Drawn
     number: Callable[[Words, int], int] | None = None
-    buckets: Callable[..., tuple[Bucket, ...]] | None = None
+    buckets: Callable[..., tuple[BucketRange, ...]] | None = None
     has_parameters: Callable[[Sequence[int]], bool] = lambda parameters: not parameters
     may_be_zero: bool = False
     is_signed: bool = True
@@ -125,7 +125,7 @@ def zero_words(spec: AggregationSpec) -> Words:
     return (0,) * spec.words
 
 
-def buckets_of(spec: AggregationSpec) -> tuple[Bucket, ...]:
+def buckets_of(spec: AggregationSpec) -> tuple[BucketRange, ...]:
     """The values that each word of a histogram counts, ascending. Raises ValueError for another function."""
     made = FUNCTIONS[spec.function].buckets
     if made is None:

@@ -19,7 +19,7 @@ _MOST_LEVELS = 1 << 16
 """As the language has it: levels, factors and steps are 16-bit numbers."""
 
 
-class Bucket(NamedTuple):
+class BucketRange(NamedTuple):
     """Values from `low` to `high`, both among them; None where there is no end. `value` is the one that stands for them
     where histograms are labelled and compared: the lowest or the nearest to zero, or one beyond the range."""
 
@@ -39,15 +39,15 @@ _TABLES = 16
 
 
 @lru_cache(_TABLES)
-def quantize_buckets() -> tuple[Bucket, ...]:
+def quantize_buckets() -> tuple[BucketRange, ...]:
     """One for each of these."""
     return tuple([_power(value) for value in quantize_values()])
 
 
-def _power(value: int) -> Bucket:
+def _power(value: int) -> BucketRange:
     if value > 0:
-        return Bucket(value, 2 * value - 1, value)
-    return Bucket(2 * value + 1, value, value) if value < 0 else Bucket(0, 0, 0)
+        return BucketRange(value, 2 * value - 1, value)
+    return BucketRange(2 * value + 1, value, value) if value < 0 else BucketRange(0, 0, 0)
 
 
 def lquantize_values(base: int, limit: int, step: int) -> list[int]:
@@ -64,12 +64,12 @@ def lquantize_size(base: int, limit: int, step: int) -> int:
 
 
 @lru_cache(_TABLES)
-def lquantize_buckets(base: int, limit: int, step: int) -> tuple[Bucket, ...]:
+def lquantize_buckets(base: int, limit: int, step: int) -> tuple[BucketRange, ...]:
     """One for each word."""
     levels = lquantize_values(base, limit, step)
     end = base + len(levels) * step
-    within = [Bucket(level, level + step - 1, level) for level in levels]
-    return Bucket(None, base - 1, base - 1), *within, Bucket(end, None, end + 1)
+    within = [BucketRange(level, level + step - 1, level) for level in levels]
+    return BucketRange(None, base - 1, base - 1), *within, BucketRange(end, None, end + 1)
 
 
 def are_levels(parameters: Sequence[int]) -> bool:
@@ -103,16 +103,16 @@ def llquantize_size(factor: int, low: int, high: int, steps: int) -> int:
 
 
 @lru_cache(_TABLES)
-def llquantize_buckets(factor: int, low: int, high: int, steps: int) -> tuple[Bucket, ...]:
+def llquantize_buckets(factor: int, low: int, high: int, steps: int) -> tuple[BucketRange, ...]:
     """One for each word."""
     bounds = llquantize_values(factor, low, high, steps)
     ends = [*bounds[1:], factor ** (high + 1)]
-    positive = [Bucket(bound, end - 1, bound) for bound, end in zip(bounds, ends, strict=True)]
+    positive = [BucketRange(bound, end - 1, bound) for bound, end in zip(bounds, ends, strict=True)]
     pairs = zip(reversed(bounds), reversed(ends), strict=True)
-    negative = [Bucket(1 - end, -bound, -bound) for bound, end in pairs]
+    negative = [BucketRange(1 - end, -bound, -bound) for bound, end in pairs]
     beyond, middle = ends[-1], bounds[0] - 1
-    outer = Bucket(None, -beyond, -beyond), Bucket(beyond, None, beyond)
-    return outer[0], *negative, Bucket(-middle, middle, 0), *positive, outer[1]
+    outer = BucketRange(None, -beyond, -beyond), BucketRange(beyond, None, beyond)
+    return outer[0], *negative, BucketRange(-middle, middle, 0), *positive, outer[1]
 
 
 def are_magnitudes(parameters: Sequence[int]) -> bool:

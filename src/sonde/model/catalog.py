@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from sonde.model.location import Piece
 
 
-class ProbeArgument(NamedTuple):
+class TypedArgument(NamedTuple):
     """One element of `args[]`: the type the kernel has and its spelling, the type D shows (a translator's output, or
     the same), and which native argument it comes from."""
 
@@ -90,7 +90,7 @@ class Catalog(Protocol):
     def by_id(self, identifier: int) -> Probe | None:
         """The probe with this identifier, as `-i` takes it."""
 
-    def arguments(self, probe: Probe) -> tuple[ProbeArgument, ...] | None:
+    def arguments(self, probe: Probe) -> tuple[TypedArgument, ...] | None:
         """The probe's `args[]`; None where the provider has no typed arguments."""
 
     def argument_names(self, probe: Probe) -> tuple[str, ...] | None:

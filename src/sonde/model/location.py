@@ -134,13 +134,13 @@ class Nowhere(NamedTuple):
     """Optimised out."""
 
 
-Place: TypeAlias = InMemory | InRegister | IsValue | IsBytes | PointsInto | Nowhere
+VariablePlace: TypeAlias = InMemory | InRegister | IsValue | IsBytes | PointsInto | Nowhere
 
 
 class Piece(NamedTuple):
     """A part of a variable: `bits` of it, all if 0, that are `offset` bits into the place."""
 
-    place: Place
+    place: VariablePlace
     bits: int = 0
     offset: int = 0
 

@@ -64,14 +64,14 @@ class CompiledFor(NamedTuple):
     facts: tuple[Fact, ...]
 
 
-class Part(NamedTuple):
+class ProgramPart(NamedTuple):
     """A program as it was given: how messages call it, and how many probes it matched."""
 
     title: str
     probes: int
 
 
-class Setting(NamedTuple):
+class KeptSetting(NamedTuple):
     """An option's value, as `OptionTable` keeps it."""
 
     name: str
@@ -83,8 +83,8 @@ class SpecFile(NamedTuple):
 
     sonde: str
     compiled_for: CompiledFor
-    parts: tuple[Part, ...]
-    options: tuple[Setting, ...]
+    parts: tuple[ProgramPart, ...]
+    options: tuple[KeptSetting, ...]
     destructive: bool
     spec: TracingSpec
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from sonde.objects.sections import Request
+from sonde.objects.sections import SectionRequest
 from sonde.typed import NamedTuple
 
 _WAYS = (
@@ -27,7 +27,7 @@ class Alternatives(NamedTuple):
     programs: tuple[tuple[str, str], ...]
 
 
-def alternatives(requests: Mapping[str, Request]) -> Iterator[Alternatives]:
+def alternatives(requests: Mapping[str, SectionRequest]) -> Iterator[Alternatives]:
     """Of what is loaded and attached. Two programs that are attached to an event in the same way are none: one kernel
     has both."""
     by_event: dict[str, list[tuple[str, str, str]]] = {}

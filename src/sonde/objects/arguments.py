@@ -15,9 +15,9 @@ from sonde.bpf.btf import Btf, BtfType
 from sonde.model.spec import Fetch
 from sonde.objects.errors import ObjectError
 from sonde.objects.frame import MOST_ARGUMENTS
-from sonde.objects.paths import Found
+from sonde.objects.paths import FoundVariable
 from sonde.objects.types import size_of, stripped
-from sonde.symbols.dwarf.declaration import Field, declaration
+from sonde.symbols.dwarf.declaration import DeclaredField, declaration
 from sonde.typed import NamedTuple
 
 _LARGEST = 1 << 14
@@ -31,7 +31,7 @@ class Arrival(NamedTuple):
     is_structure: bool
 
 
-def arrival(function: str, found: Sequence[Found], types: Btf | None) -> Arrival:
+def arrival(function: str, found: Sequence[FoundVariable], types: Btf | None) -> Arrival:
     """Raises ObjectError, with the right declaration, where the function's own does not fit."""
     declared = _structure(function, types)
     if declared is not None and types is not None:
@@ -51,7 +51,7 @@ def arrival(function: str, found: Sequence[Found], types: Btf | None) -> Arrival
     return Arrival(tuple(fetches), 8 * len(found), False)
 
 
-def structure_of(name: str, found: Sequence[Found]) -> str:
+def structure_of(name: str, found: Sequence[FoundVariable]) -> str:
     """The declaration of the structure that variables arrive in. Raises ObjectError."""
     return declaration(name, _fields(found)).text
 
@@ -61,8 +61,8 @@ def _fills(fetch: Fetch) -> bool:
     return fetch.kind == "value" and bool(fetch.steps) and fetch.steps[-1].operation == "extend"
 
 
-def _fields(found: Sequence[Found]) -> list[Field]:
-    fields = [Field(member_name(each.wanted.text), each.type, each.fetches) for each in found]
+def _fields(found: Sequence[FoundVariable]) -> list[DeclaredField]:
+    fields = [DeclaredField(member_name(each.wanted.text), each.type, each.fetches) for each in found]
     names = [each.name for each in fields]
     twice = next((each for each in names if names.count(each) > 1), "")
     if twice:
@@ -75,7 +75,7 @@ def member_name(text: str) -> str:
     return re.sub(r"->|[.[]", "_", text.lstrip("$")).replace("]", "")
 
 
-def _as_structure(function: str, found: Sequence[Found], types: Btf, declared: BtfType) -> Arrival:
+def _as_structure(function: str, found: Sequence[FoundVariable], types: Btf, declared: BtfType) -> Arrival:
     name = declared.name or f"{function}_variables"
     wanted = declaration(name, _fields(found))
     if wanted.size > _LARGEST or declared.size > _LARGEST:

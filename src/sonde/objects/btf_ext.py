@@ -25,7 +25,7 @@ class FunctionInfo(NamedTuple):
     type: int
 
 
-class LineInfo(NamedTuple):
+class ObjectLine(NamedTuple):
     """A line of source: `file` and `text` are offsets of strings, `place` is line << 10 | column."""
 
     offset: int
@@ -50,7 +50,7 @@ class Extension(NamedTuple):
     """What .BTF.ext has of each section with code, by the section's name."""
 
     functions: dict[str, list[FunctionInfo]]
-    lines: dict[str, list[LineInfo]]
+    lines: dict[str, list[ObjectLine]]
     relocations: dict[str, list[CoreRelocation]]
 
 
@@ -68,7 +68,7 @@ def read_extension(data: bytes, btf: Btf) -> Extension:
         parts = [data[header + at : header + at + size] for at, size in (places[:2], places[2:], core)]
         return Extension(
             _sections(parts[0], btf, 8, lambda values: FunctionInfo(*values[:2])),
-            _sections(parts[1], btf, 16, lambda values: LineInfo(*values[:4])),
+            _sections(parts[1], btf, 16, lambda values: ObjectLine(*values[:4])),
             _sections(parts[2], btf, 16, lambda v: CoreRelocation(v[0], v[1], btf.string(v[2]), v[3])),
         )
     except struct.error:

@@ -22,7 +22,7 @@ OFF = "?"
 _OF_TARGET = f"@{TARGET}"
 
 
-class Place(NamedTuple):
+class SectionPlace(NamedTuple):
     """A place as sections have it behind their first slash; in process `pid` alone unless that is 0."""
 
     text: str
@@ -38,7 +38,7 @@ class Choices(NamedTuple):
     values: Mapping[str, int] = {}
     sizes: Mapping[str, int] = {}
     states: Sequence[tuple[str, bool]] = ()
-    places: Mapping[str, Sequence[Place]] = {}
+    places: Mapping[str, Sequence[SectionPlace]] = {}
     records: Mapping[str, str] = {}
 
 
@@ -57,7 +57,7 @@ class Words(NamedTuple):
 
 def given_choices(words: Words, target: int | None) -> Choices:
     """What they mean; `target` is the process that $target stands for. Raises ObjectError."""
-    attached: dict[str, list[Place]] = {}
+    attached: dict[str, list[SectionPlace]] = {}
     for each in words.places:
         name, _, place = each.partition("=")
         if not name or not place:
@@ -68,12 +68,12 @@ def given_choices(words: Words, target: int | None) -> Choices:
     return Choices(values, sizes, states, attached, dict(map(_record, words.records)))
 
 
-def _place(given: str, text: str, target: int | None) -> Place:
+def _place(given: str, text: str, target: int | None) -> SectionPlace:
     if not text.endswith(_OF_TARGET):
-        return Place(text)
+        return SectionPlace(text)
     if target is None:
         raise ObjectError(f"--attach {given}: $target is the process of -c or -p, and neither is given")
-    return Place(text.removesuffix(_OF_TARGET), target)
+    return SectionPlace(text.removesuffix(_OF_TARGET), target)
 
 
 def _size(text: str) -> tuple[str, int]:

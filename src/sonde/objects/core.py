@@ -17,7 +17,7 @@ from sonde.bpf.instructions import Instruction
 from sonde.objects.btf_ext import CoreRelocation
 from sonde.objects.core_access import (
     ENUMS,
-    Field,
+    ObjectField,
     compatible_types,
     essential,
     local_field,
@@ -172,7 +172,7 @@ class Relocator:
         return found[0]
 
 
-def _field_value(types: Btf, field: Field, kind: int) -> _Value:
+def _field_value(types: Btf, field: ObjectField, kind: int) -> _Value:
     """Raises ObjectError where a bit-field is too wide to be loaded at once."""
     if kind == EXISTS:
         return _Value(1)
@@ -196,7 +196,7 @@ def _field_value(types: Btf, field: Field, kind: int) -> _Value:
             return _Value(64 - width)
 
 
-def _covering(field: Field, size: int) -> tuple[int, int]:
+def _covering(field: ObjectField, size: int) -> tuple[int, int]:
     """The offset and size in bytes of the aligned word that has a whole bit-field in it."""
     while True:
         size = max(size, 1)

@@ -20,7 +20,7 @@ ENUMS = frozenset((btf.ENUM, btf.ENUM64))
 _DEEPEST = 64
 
 
-class Step(NamedTuple):
+class MemberStep(NamedTuple):
     """One named member, or, with the name "", an element of an array by its number; `type` is what is there."""
 
     name: str
@@ -28,12 +28,12 @@ class Step(NamedTuple):
     type: int
 
 
-class Field(NamedTuple):
+class ObjectField(NamedTuple):
     """A place in an object of type `root`: the steps to it, its offset in bits, its type, and the width of a bit-field,
     else 0."""
 
     root: int
-    steps: tuple[Step, ...]
+    steps: tuple[MemberStep, ...]
     offset: int
     type: int
     bits: int = 0
@@ -53,9 +53,9 @@ def numbers_of(access: str) -> tuple[int, ...]:
     return tuple(map(int, parts))
 
 
-def local_field(types: Btf, root: int, access: tuple[int, ...]) -> Field:
+def local_field(types: Btf, root: int, access: tuple[int, ...]) -> ObjectField:
     """The field that the object itself has there. Raises ObjectError."""
-    steps = [Step("", access[0], root)]
+    steps = [MemberStep("", access[0], root)]
     offset, here, bits = access[0] * size_of(types, root) * 8, root, 0
     for number in access[1:]:
         found = stripped(types, here)
@@ -64,17 +64,17 @@ def local_field(types: Btf, root: int, access: tuple[int, ...]) -> Field:
             each = found.members[number]
             offset, here, bits = offset + each.offset, each.type, each.bits
             if each.name:
-                steps.append(Step(each.name, number, here))
+                steps.append(MemberStep(each.name, number, here))
         elif found.kind == btf.ARRAY:
             here = found.type
             offset += number * size_of(types, here) * 8
-            steps.append(Step("", number, here))
+            steps.append(MemberStep("", number, here))
         else:
             raise ObjectError(f"a relocation goes into type {found.id} of its BTF, which has no part {number}")
-    return Field(root, tuple(steps), offset, here, bits)
+    return ObjectField(root, tuple(steps), offset, here, bits)
 
 
-def same_field(types: Btf, root: int, local: Btf, field: Field) -> Field | None:
+def same_field(types: Btf, root: int, local: Btf, field: ObjectField) -> ObjectField | None:
     """The field of the same names in type `root` of another BTF; None if there is none that is compatible."""
     first, *rest = field.steps
     offset, here, bits = first.number * size_of(types, root) * 8, root, 0
@@ -95,7 +95,7 @@ def same_field(types: Btf, root: int, local: Btf, field: Field) -> Field | None:
             offset += step.number * size_of(types, here) * 8
         if not compatible_fields(local, step.type, types, here):
             return None
-    return Field(root, field.steps, offset, here, bits)
+    return ObjectField(root, field.steps, offset, here, bits)
 
 
 def _member(types: Btf, identifier: int, name: str, depth: int = 0) -> tuple[int, BtfMember] | None:

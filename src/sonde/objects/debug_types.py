@@ -13,7 +13,7 @@ from sonde.objects.errors import ObjectError
 from sonde.symbols.dwarf.abbreviations import AT_NAME
 from sonde.symbols.dwarf.compression import debug_sections
 from sonde.symbols.dwarf.errors import DebugInfoError, damaged
-from sonde.symbols.dwarf.source import Source
+from sonde.symbols.dwarf.source import EntrySource
 from sonde.symbols.dwarf.types import Types
 from sonde.symbols.elf.errors import CostError
 from sonde.symbols.elf.file import ElfError
@@ -28,7 +28,7 @@ class DebugTypes:
     def __init__(self, file: ObjectFile) -> None:
         self._file = file
         self._types = Types()
-        self._source: Source | None = None
+        self._source: EntrySource | None = None
 
     def structure(self, name: str) -> Type | None:
         """The structure or union of that name that has members, or the typedef of one. Raises ObjectError."""
@@ -43,7 +43,7 @@ class DebugTypes:
             sections = debug_sections(self._file.elf, lambda section: section.startswith(".debug_"))
             # Whoever has named the object waits for it: the kernel's types, which a program includes, take a while.
             self._file.elf.costs.allow(_SECONDS)
-            self._source = Source(_WHERE, sections, costs=self._file.elf.costs)
+            self._source = EntrySource(_WHERE, sections, costs=self._file.elf.costs)
         wanted = name.encode()
         for unit in self._source.units:
             for each in self._source.types(unit):

@@ -11,7 +11,7 @@ from sonde.model.type_table import TypeTable
 from sonde.objects.debug_types import DebugTypes
 from sonde.objects.elf import STT_OBJECT
 from sonde.objects.errors import ObjectError
-from sonde.objects.maps import Definition
+from sonde.objects.maps import MapDefinition
 from sonde.objects.reading import BpfObject, damaged
 from sonde.objects.type_specs import TypeSpecs
 from sonde.objects.types import size_of, stripped
@@ -20,7 +20,7 @@ from sonde.typed import NamedTuple
 _RINGS = frozenset((maps.RINGBUF, maps.PERF_EVENT_ARRAY))
 
 
-class Shown(NamedTuple):
+class ShownTypes(NamedTuple):
     """Types of a map by their indexes, None where they are not known; the name, type, offset and size of each variable
     of global data."""
 
@@ -30,8 +30,8 @@ class Shown(NamedTuple):
 
 
 def display(
-    object_: BpfObject, definitions: Mapping[str, Definition], records: Mapping[str, str]
-) -> tuple[tuple[TypeSpec, ...], dict[str, Shown], str]:
+    object_: BpfObject, definitions: Mapping[str, MapDefinition], records: Mapping[str, str]
+) -> tuple[tuple[TypeSpec, ...], dict[str, ShownTypes], str]:
     """The types, what is known of each map by its name, and why some types could not be looked for, or "".
 
     `records` are the names of the structures that rings have, where that is given. Raises ObjectError.
@@ -53,7 +53,7 @@ def display(
                 value = structures.record(name, each, records.get(name))
             else:
                 value = specs.number(each.value) if each.value and not is_data else None
-            found[name] = Shown(
+            found[name] = ShownTypes(
                 specs.number(each.key) if each.key else None,
                 value,
                 _variables(object_, types, specs, name) if is_data else (),
@@ -71,7 +71,7 @@ class _Structures:
         self._table = TypeTable(0, specs.specs)
         self.remark = ""
 
-    def record(self, map_name: str, definition: Definition, given: str | None) -> int | None:
+    def record(self, map_name: str, definition: MapDefinition, given: str | None) -> int | None:
         """The index of the type of a ring's records: the one that is given or declared, else of the structure called
         like the map, or the singular. The declared values of an array of perf events are its descriptors."""
         if given is not None:

@@ -17,7 +17,7 @@ from sonde.bpf.btf import Btf, BtfType
 from sonde.model.spec import MapSpec
 from sonde.objects.elf import SHN_UNDEF, ObjectFile, Symbol
 from sonde.objects.errors import ObjectError
-from sonde.objects.linking import External, Place
+from sonde.objects.linking import External, MapPlace
 from sonde.objects.types import size_of, stripped
 from sonde.typed import NamedTuple
 from sonde.untrusted import lines, read_kernel, read_regular, text_of, unpacked
@@ -53,7 +53,7 @@ def externals(
         if each.name in members[CONFIGURATION]:
             identifier = members[CONFIGURATION][each.name].type
             data += bytes(-len(data) % 8)
-            symbols[each.name] = External(Place(CONFIGURATION, len(data), False))
+            symbols[each.name] = External(MapPlace(CONFIGURATION, len(data), False))
             data += _option(types, each, identifier, configuration)
         elif each.name in members[KERNEL_SYMBOLS]:
             symbols[each.name] = _of_kernel(types, each, members[KERNEL_SYMBOLS][each.name], kernel())

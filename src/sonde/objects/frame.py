@@ -29,7 +29,7 @@ _WORD = 8
 _CONTEXT, _ERROR, _NUMBER, _BUFFER = i.R6, i.R7, i.R8, i.R9
 
 
-class Frame(NamedTuple):
+class CallingCode(NamedTuple):
     """The code, and the instruction that calls the user's function, and the ones that refer to the map of a CPU."""
 
     code: list[Instruction]
@@ -37,7 +37,7 @@ class Frame(NamedTuple):
     map_references: list[int]
 
 
-def frame(fetches: Sequence[Fetch], size: int, is_structure: bool, is_user: bool) -> Frame:
+def frame(fetches: Sequence[Fetch], size: int, is_structure: bool, is_user: bool) -> CallingCode:
     """The frame of fetches to a buffer of `size` bytes, which arrive as a structure or as numbers of 8 bytes each.
 
     `is_user`: memory is the process's, else the kernel's.
@@ -132,7 +132,7 @@ class _Writer:
         failed.append(len(self._code))
         self._add(i.jump_imm(i.JNE, i.R0, 0, 0))
 
-    def finish(self, words: int, is_structure: bool) -> Frame:
+    def finish(self, words: int, is_structure: bool) -> CallingCode:
         """Call the user's function; what it returns is what the frame does."""
         self._add(i.mov_reg(i.R1, _CONTEXT))
         if is_structure:
@@ -152,7 +152,7 @@ class _Writer:
                 self._code[each] = self._code[each]._replace(offset=len(self._code) - each - 1)
             self._add(i.mov_imm(i.R0, 0))
         self._add(i.exit_())
-        return Frame(self._code, call, self._maps)
+        return CallingCode(self._code, call, self._maps)
 
     def _add(self, *instructions: Instruction) -> None:
         self._code.extend(instructions)

@@ -17,14 +17,14 @@ from sonde.objects.elf import SHF_EXECINSTR, ObjectFile, is_gnu
 from sonde.objects.errors import ObjectError
 from sonde.objects.externals import externals, running_configuration
 from sonde.objects.frame import VALUES, frame
-from sonde.objects.functions import Function
+from sonde.objects.functions import ObjectFunction
 from sonde.objects.kernel_btf import for_kernel, hidden_types, wrapper_id
 from sonde.objects.line_requests import Attached, of_line
 from sonde.objects.lines import ProbeLine, is_line, read_lines
-from sonde.objects.linking import Linked, Linker, function_info, line_info
-from sonde.objects.maps import Declared, Definition, declared, require_sizes
+from sonde.objects.linking import LinkedFunctions, Linker, function_info, line_info
+from sonde.objects.maps import DeclaredMaps, MapDefinition, declared, require_sizes
 from sonde.objects.reading import BpfObject, damaged
-from sonde.objects.sections import Request, is_fired, request
+from sonde.objects.sections import SectionRequest, is_fired, request
 from sonde.objects.static_arguments import MAP, StaticArguments
 from sonde.objects.targets import Targets
 from sonde.symbols.elf.errors import CostError
@@ -37,8 +37,8 @@ class Loadable(NamedTuple):
     frames (`frame.BUSY`); the names of programs that nothing fires and no other program calls."""
 
     spec: TracingSpec
-    definitions: Mapping[str, Definition]
-    requests: Mapping[str, Request]
+    definitions: Mapping[str, MapDefinition]
+    requests: Mapping[str, SectionRequest]
     missing: Sequence[str] = ()
     frames: Sequence[str] = ()
     idle: Sequence[str] = ()
@@ -58,7 +58,7 @@ class _Builder:
         self._file = object_.file
         self._choices = choices
         data = set_variables(object_.file, choices.values)
-        self._declared: Declared = declared(object_.file, object_.types, data, choices.sizes)
+        self._declared: DeclaredMaps = declared(object_.file, object_.types, data, choices.sizes)
         require_maps(choices, (name for name in self._declared.definitions if not name.startswith(".")))
         sections = {each.name: object_.file.sections[each.section].name for each in object_.entries}
         loaded = loaded_programs(choices, sections)
@@ -101,7 +101,7 @@ class _Builder:
         _refuse_cut_names(self._file)
         if not self._object.entries:
             raise ObjectError("it has no programs", 'a program is a global function in a section: SEC("raw_tp/NAME")')
-        requests: dict[str, Request] = {}
+        requests: dict[str, SectionRequest] = {}
         for entry in self._entries:
             section = self._file.sections[entry.section].name
             wanted = self._wanted(entry, section)
@@ -121,12 +121,12 @@ class _Builder:
         frames = [each.name for each in self._frames]
         return Loadable(spec, self._declared.definitions, requests, self._missing, frames, idle)
 
-    def _require_iterated(self, requests: Mapping[str, Request]) -> None:
+    def _require_iterated(self, requests: Mapping[str, SectionRequest]) -> None:
         for name, each in requests.items():
             if each.iterated and each.iterated not in self._declared.definitions:
                 raise ObjectError(f"iterator {name} goes through map {each.iterated}, which the object has not")
 
-    def _wanted(self, entry: Function, section: str) -> list[Attached]:
+    def _wanted(self, entry: ObjectFunction, section: str) -> list[Attached]:
         places = self._choices.places.get(entry.name, ())
         line = self._line(section)
         if line is not None and places:
@@ -150,7 +150,7 @@ class _Builder:
             return next(iter(found.values()))
         return self._config.get(section)
 
-    def _add(self, linker: Linker, entry: Function, name: str, section: str, attached: Attached) -> None:
+    def _add(self, linker: Linker, entry: ObjectFunction, name: str, section: str, attached: Attached) -> None:
         arrival = attached.arrival
         made, map_name = None, f"{name}.variables"
         if arrival is not None:
@@ -165,7 +165,13 @@ class _Builder:
         self._programs.append(self._program(entry, name, section, attached.request, linked, made is not None))
 
     def _program(
-        self, entry: Function, name: str, section: str, wanted: Request, linked: Linked, has_frame: bool
+        self,
+        entry: ObjectFunction,
+        name: str,
+        section: str,
+        wanted: SectionRequest,
+        linked: LinkedFunctions,
+        has_frame: bool,
     ) -> ProgramSpec:
         fired = []
         for number, firing in enumerate(wanted.firings):

@@ -12,7 +12,7 @@ TEXT = ".text"
 """The section of functions that others call and nothing fires."""
 
 
-class Function(NamedTuple):
+class ObjectFunction(NamedTuple):
     """`size` bytes of code at `start` of section number `section`; `is_hidden`: only this object calls it."""
 
     name: str
@@ -28,19 +28,19 @@ class Functions:
 
     def __init__(self, file: ObjectFile) -> None:
         self._file = file
-        self._by_section: dict[int, list[Function]] = {}
+        self._by_section: dict[int, list[ObjectFunction]] = {}
         for each in file.symbols:
             if each.kind == STT_FUNC and 0 < each.section < len(file.sections):
                 section = file.sections[each.section]
                 if each.value % 8 or each.size % 8 or not each.size or each.value + each.size > section.size:
                     raise ObjectError(f"function {each.name} does not lie in its section {section.name}")
                 is_local = each.binding == STB_LOCAL
-                found = Function(each.name, each.section, each.value, each.size, is_local, each.is_hidden)
+                found = ObjectFunction(each.name, each.section, each.value, each.size, is_local, each.is_hidden)
                 self._by_section.setdefault(each.section, []).append(found)
         for found_there in self._by_section.values():
             found_there.sort(key=lambda each: (each.start, each.is_local))
 
-    def entries(self) -> list[Function]:
+    def entries(self) -> list[ObjectFunction]:
         """What programs begin with: every global function outside of .text."""
         return [
             each
@@ -50,11 +50,11 @@ class Functions:
             if not each.is_local
         ]
 
-    def hidden(self) -> list[Function]:
+    def hidden(self) -> list[ObjectFunction]:
         """The functions that are global to the compiler's BTF and seen in this object only."""
         return [each for found in self._by_section.values() for each in found if each.is_hidden]
 
-    def starting_at(self, section: int, offset: int) -> Function:
+    def starting_at(self, section: int, offset: int) -> ObjectFunction:
         """The function that begins there. Raises ObjectError."""
         found = self._by_section.get(section, [])
         at = bisect_right(found, offset, key=lambda each: each.start) - 1

@@ -12,8 +12,8 @@ from sonde.arch import convention, registers
 from sonde.model.spec import FetchStep
 from sonde.model.types import Function, Struct, name_of, resolve
 from sonde.objects.errors import ObjectError
-from sonde.objects.lines import ProbeLine, Wanted
-from sonde.objects.paths import Found, Reached, follow
+from sonde.objects.lines import ProbeLine, WantedVariable
+from sonde.objects.paths import FoundVariable, Reached, follow
 
 RESULT = "$retval"
 
@@ -21,7 +21,7 @@ Describe = Callable[[str, str | None], tuple[Function, tuple[str, ...]] | None]
 """A function of the kernel by its name and module: its type and the names of its parameters."""
 
 
-def kernel_variables(line: ProbeLine, describe: Describe) -> tuple[Found, ...]:
+def kernel_variables(line: ProbeLine, describe: Describe) -> tuple[FoundVariable, ...]:
     """Raises ObjectError."""
     if not line.variables:
         return ()
@@ -31,7 +31,7 @@ def kernel_variables(line: ProbeLine, describe: Describe) -> tuple[Found, ...]:
     return tuple(_variable(line, each, *described) for each in line.variables)
 
 
-def _variable(line: ProbeLine, wanted: Wanted, kind: Function, names: tuple[str, ...]) -> Found:
+def _variable(line: ProbeLine, wanted: WantedVariable, kind: Function, names: tuple[str, ...]) -> FoundVariable:
     if wanted.name == RESULT:
         if not line.is_return:
             raise ObjectError(f"{RESULT} is there when a function returns", f"write {line.function}%return")

@@ -8,7 +8,7 @@ from sonde.objects.arguments import Arrival, arrival
 from sonde.objects.kernel_functions import one_function
 from sonde.objects.kernel_variables import kernel_variables
 from sonde.objects.lines import ProbeLine
-from sonde.objects.sections import Request
+from sonde.objects.sections import SectionRequest
 from sonde.objects.targets import Targets
 from sonde.typed import NamedTuple
 
@@ -16,7 +16,7 @@ from sonde.typed import NamedTuple
 class Attached(NamedTuple):
     """A copy of a program; `arrival` is None where it takes no variables, `is_user` tells whose memory they are in."""
 
-    request: Request
+    request: SectionRequest
     arrival: Arrival | None = None
     is_user: bool = False
 
@@ -27,10 +27,10 @@ def of_line(line: ProbeLine, function: str, types: Btf | None, targets: Targets)
         # Debug information, which lines about the kernel do without.
         from sonde.objects.user_variables import user_line
 
-        by_arrival: dict[Arrival | None, list[Request]] = {}
+        by_arrival: dict[Arrival | None, list[SectionRequest]] = {}
         for firings, found in user_line(line, targets):
             here = arrival(function, found, types) if found else None
-            by_arrival.setdefault(here, []).append(Request(programs.KPROBE, firings=firings, shown=line.text))
+            by_arrival.setdefault(here, []).append(SectionRequest(programs.KPROBE, firings=firings, shown=line.text))
         return [
             Attached(asked[0]._replace(firings=tuple(firing for each in asked for firing in each.firings)), here, True)
             for here, asked in by_arrival.items()
@@ -44,4 +44,4 @@ def of_line(line: ProbeLine, function: str, types: Btf | None, targets: Targets)
         firing = firing._replace(module=line.module)
     found = kernel_variables(line, KernelTypes().function)
     here = arrival(function, found, types) if found else None
-    return [Attached(Request(programs.KPROBE, firings=(firing,), shown=line.text), here)]
+    return [Attached(SectionRequest(programs.KPROBE, firings=(firing,), shown=line.text), here)]

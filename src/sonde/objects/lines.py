@@ -24,7 +24,7 @@ _PART = re.compile(r"(->|\.)([A-Za-z_]\w*)|\[(\d+)\]")
 _MOST = 512
 
 
-class Part(NamedTuple):
+class PathStep(NamedTuple):
     """A step from an object into it: `->` or `.` with a member's `name`, or `[` with an element's `number`."""
 
     kind: str
@@ -32,12 +32,12 @@ class Part(NamedTuple):
     number: int = 0
 
 
-class Wanted(NamedTuple):
+class WantedVariable(NamedTuple):
     """A variable: as it was written, its name, and the way into it."""
 
     text: str
     name: str
-    parts: tuple[Part, ...]
+    parts: tuple[PathStep, ...]
 
 
 class ProbeLine(NamedTuple):
@@ -52,7 +52,7 @@ class ProbeLine(NamedTuple):
     is_return: bool
     file: str
     line: int
-    variables: tuple[Wanted, ...]
+    variables: tuple[WantedVariable, ...]
 
 
 def is_line(section: str) -> bool:
@@ -106,12 +106,13 @@ def _line(statement: str, words: list[str], settings: dict[str, str]) -> ProbeLi
     return ProbeLine(statement, path, module, place[1], offset, bool(place[3]), "", 0, variables)
 
 
-def wanted(word: str) -> Wanted:
+def wanted(word: str) -> WantedVariable:
     """A variable as it is written. Raises ObjectError."""
     found = _VARIABLE.fullmatch(word)
     if found is None:
         raise ObjectError(f"{word} is no variable", "write NAME, NAME->MEMBER, NAME.MEMBER, NAME[NUMBER], or several")
     parts = tuple(
-        Part("[", "", int(number)) if number else Part(kind, name) for kind, name, number in _PART.findall(found[2])
+        PathStep("[", "", int(number)) if number else PathStep(kind, name)
+        for kind, name, number in _PART.findall(found[2])
     )
-    return Wanted(word, found[1], parts)
+    return WantedVariable(word, found[1], parts)

@@ -15,15 +15,15 @@ from sonde.objects.addends import Addends
 from sonde.objects.btf_ext import Extension
 from sonde.objects.elf import SHF_EXECINSTR, SHN_UNDEF, ObjectFile, Relocation, is_gnu
 from sonde.objects.errors import ObjectError
-from sonde.objects.frame import Frame
-from sonde.objects.functions import Function, Functions
+from sonde.objects.frame import CallingCode
+from sonde.objects.functions import Functions, ObjectFunction
 from sonde.typed import NamedTuple
 
 _MOST = 1_000_000
 """Instructions of a program: BPF_COMPLEXITY_LIMIT_INSNS, include/linux/bpf.h."""
 
 
-class Place(NamedTuple):
+class MapPlace(NamedTuple):
     """A byte of a map: `is_map` where the map itself is meant, not a value in it."""
 
     map: str
@@ -35,17 +35,17 @@ class External(NamedTuple):
     """What a symbol that the object only declares is: a place in a map, a kernel symbol's address to be stamped, a
     type id of the kernel's BTF (a variable of its, or a function to be called), or nothing (`missing`)."""
 
-    place: Place | None = None
+    place: MapPlace | None = None
     symbol: str = ""
     type_id: int = 0
     missing: bool = False
 
 
-class Linked(NamedTuple):
+class LinkedFunctions(NamedTuple):
     """A program: its functions at indexes of instructions, and what refers to maps and stamps."""
 
     code: list[Instruction]
-    functions: list[tuple[int, Function]]
+    functions: list[tuple[int, ObjectFunction]]
     map_references: list[tuple[int, str]]
     stamps: list[Stamp]
 
@@ -58,7 +58,7 @@ class Linker:
         file: ObjectFile,
         functions: Functions,
         code: Mapping[int, list[Instruction]],
-        places: Mapping[int, Mapping[int, Place] | str],
+        places: Mapping[int, Mapping[int, MapPlace] | str],
         externals: Mapping[str, External],
     ) -> None:
         """`code` is that of each section by number; `places` say of the others what they are: maps by their offset, or
@@ -71,11 +71,11 @@ class Linker:
         self._relocations: dict[int, dict[int, Relocation]] = {}
         self._addends = Addends(self._immediates(), is_gnu(file))
 
-    def link(self, entry: Function, frame: Frame | None = None, frame_map: str = "") -> Linked:
+    def link(self, entry: ObjectFunction, frame: CallingCode | None = None, frame_map: str = "") -> LinkedFunctions:
         """The program that begins with `entry`, or with a frame that calls it. Raises ObjectError."""
-        linked = Linked([], [], [], [])
-        starts: dict[Function, int] = {}
-        waiting: list[tuple[int, Function]] = []
+        linked = LinkedFunctions([], [], [], [])
+        starts: dict[ObjectFunction, int] = {}
+        waiting: list[tuple[int, ObjectFunction]] = []
         if frame is not None:
             linked.code.extend(frame.code)
             linked.map_references.extend((at, frame_map) for at in frame.map_references)
@@ -96,7 +96,7 @@ class Linker:
             linked.code[at] = linked.code[at]._replace(imm=starts[target] - at - 1)
         return linked
 
-    def _append(self, function: Function, linked: Linked) -> list[tuple[int, Function]]:
+    def _append(self, function: ObjectFunction, linked: LinkedFunctions) -> list[tuple[int, ObjectFunction]]:
         """Put a function's code behind the rest; the instructions that need the place of another function."""
         first = function.start // 8
         code = self._code[function.section][first : first + function.size // 8]
@@ -130,8 +130,8 @@ class Linker:
         return self._relocations[number]
 
     def _call(
-        self, function: Function, at: int, index: int, relocation: Relocation | None, linked: Linked
-    ) -> Function | None:
+        self, function: ObjectFunction, at: int, index: int, relocation: Relocation | None, linked: LinkedFunctions
+    ) -> ObjectFunction | None:
         instruction = linked.code[at]
         if relocation is None:
             offset = function.start + 8 * (index + 1 + instruction.imm)
@@ -143,7 +143,7 @@ class Linker:
         linked.code[at] = instruction._replace(src=i.CALL_LOCAL)
         return self._functions.starting_at(symbol.section, self._addends.called(symbol, instruction.imm))
 
-    def _call_external(self, function: Function, at: int, name: str, linked: Linked) -> None:
+    def _call_external(self, function: ObjectFunction, at: int, name: str, linked: LinkedFunctions) -> None:
         external = self._externals.get(name)
         if external is None or external.place is not None or external.symbol:
             raise ObjectError(
@@ -152,7 +152,9 @@ class Linker:
             )
         linked.code[at] = linked.code[at]._replace(src=i.CALL_KFUNC, imm=external.type_id, offset=0)
 
-    def _load(self, function: Function, at: int, relocation: Relocation, linked: Linked) -> Function | None:
+    def _load(
+        self, function: ObjectFunction, at: int, relocation: Relocation, linked: LinkedFunctions
+    ) -> ObjectFunction | None:
         """The address that an LD_IMM64 loads; a function's is known only when all have their places."""
         symbol, instruction = relocation.symbol, linked.code[at]
         if symbol.section == SHN_UNDEF:
@@ -166,22 +168,22 @@ class Linker:
         self._refer(at, place, linked)
         return None
 
-    def _place(self, function: Function, section: int, offset: int) -> Place:
+    def _place(self, function: ObjectFunction, section: int, offset: int) -> MapPlace:
         found = self._places.get(section)
         if isinstance(found, str):
-            return Place(found, offset, False)
+            return MapPlace(found, offset, False)
         if found is None or offset not in found:
             name = self._file.sections[section].name if section < len(self._file.sections) else str(section)
             raise ObjectError(f"function {function.name} refers to byte {offset} of section {name}, which is no data")
         return found[offset]
 
-    def _refer(self, at: int, place: Place, linked: Linked) -> None:
+    def _refer(self, at: int, place: MapPlace, linked: LinkedFunctions) -> None:
         linked.map_references.append((at, place.map))
         source = i.PSEUDO_MAP_FD if place.is_map else i.PSEUDO_MAP_VALUE
         linked.code[at] = linked.code[at]._replace(src=source, imm=0)
         linked.code[at + 1] = linked.code[at + 1]._replace(imm=place.offset)
 
-    def _load_external(self, function: Function, at: int, name: str, linked: Linked) -> None:
+    def _load_external(self, function: ObjectFunction, at: int, name: str, linked: LinkedFunctions) -> None:
         external = self._externals.get(name)
         if external is None:
             raise ObjectError(
@@ -198,7 +200,7 @@ class Linker:
             linked.stamps.append(Stamp(at, "symbol", external.symbol))
 
 
-def function_info(linked: Linked, extension: Extension, file: ObjectFile) -> list[tuple[int, int]]:
+def function_info(linked: LinkedFunctions, extension: Extension, file: ObjectFile) -> list[tuple[int, int]]:
     """(index, FUNC) of each function; none at all if one is not described, since the kernel wants all or none."""
     found = []
     for index, function in linked.functions:
@@ -210,7 +212,7 @@ def function_info(linked: Linked, extension: Extension, file: ObjectFile) -> lis
     return found
 
 
-def line_info(linked: Linked, extension: Extension, file: ObjectFile) -> list[tuple[int, int, int, int]]:
+def line_info(linked: LinkedFunctions, extension: Extension, file: ObjectFile) -> list[tuple[int, int, int, int]]:
     """(index, file, text, place) of each line; none at all if a function does not begin with one, likewise."""
     found: list[tuple[int, int, int, int]] = []
     for index, function in linked.functions:

@@ -15,7 +15,7 @@ from sonde.bpf.btf import Btf, BtfMember
 from sonde.model.spec import MapSpec
 from sonde.objects.elf import SHF_EXECINSTR, SHT_NOBITS, ObjectFile, Relocation, Symbol
 from sonde.objects.errors import ObjectError
-from sonde.objects.linking import Place
+from sonde.objects.linking import MapPlace
 from sonde.objects.types import size_of, stripped
 from sonde.typed import NamedTuple
 
@@ -33,7 +33,7 @@ _DEEPEST_STACK = 127
 """Addresses of a stack where nothing is said: PERF_MAX_STACK_DEPTH, kernel.perf_event_max_stack as it usually is."""
 
 
-class Definition(NamedTuple):
+class MapDefinition(NamedTuple):
     """A map as it was declared: the spec, the types of its keys and values in the object's BTF (0: not known), and what
     the elements of a map of maps or programs are, by key."""
 
@@ -43,38 +43,38 @@ class Definition(NamedTuple):
     elements: tuple[tuple[int, Symbol], ...] = ()
 
 
-class Declared(NamedTuple):
+class DeclaredMaps(NamedTuple):
     """All maps by their names in the spec, and which place of which section of the object means them."""
 
-    definitions: dict[str, Definition]
-    places: dict[int, Mapping[int, Place] | str]
+    definitions: dict[str, MapDefinition]
+    places: dict[int, Mapping[int, MapPlace] | str]
 
 
 def declared(
     file: ObjectFile, types: Btf | None, data: Mapping[str, bytes], sizes: Mapping[str, int] | None = None
-) -> Declared:
+) -> DeclaredMaps:
     """The object's maps. `data` has the contents of sections that differ from the file's, `sizes` numbers of elements
     that do. Raises ObjectError."""
-    definitions: dict[str, Definition] = {}
-    places: dict[int, Mapping[int, Place] | str] = {}
+    definitions: dict[str, MapDefinition] = {}
+    places: dict[int, Mapping[int, MapPlace] | str] = {}
     for number, section in enumerate(file.sections):
         if section.flags & SHF_EXECINSTR or not section.kind:
             continue
         if section.name in (TYPED, OLDER):
             read = _typed if section.name == TYPED else _older
-            here: dict[int, Place] = {}
+            here: dict[int, MapPlace] = {}
             for symbol, definition in read(file, number, types):
                 definition = _sized(definition, (sizes or {}).get(symbol.name, 0))
                 definitions[symbol.name] = definition
-                here[symbol.value] = Place(symbol.name, 0, True)
+                here[symbol.value] = MapPlace(symbol.name, 0, True)
             places[number] = here
         elif section.name.startswith(_DATA) and section.size:
             definitions[section.name] = _of_data(file, number, types, data)
             places[number] = section.name
-    return Declared(definitions, places)
+    return DeclaredMaps(definitions, places)
 
 
-def _sized(definition: Definition, elements: int) -> Definition:
+def _sized(definition: MapDefinition, elements: int) -> MapDefinition:
     """With another number of elements, if one is given."""
     if not elements:
         return definition
@@ -98,7 +98,7 @@ def require_sizes(specs: Iterable[MapSpec]) -> None:
         )
 
 
-def _of_data(file: ObjectFile, number: int, types: Btf | None, data: Mapping[str, bytes]) -> Definition:
+def _of_data(file: ObjectFile, number: int, types: Btf | None, data: Mapping[str, bytes]) -> MapDefinition:
     section = file.sections[number]
     contents = data.get(section.name, b"") or file.contents(number)
     constant = section.name.startswith(".rodata")
@@ -113,7 +113,7 @@ def _of_data(file: ObjectFile, number: int, types: Btf | None, data: Mapping[str
         frozen=constant,
     )
     described = types.find(section.name, btf.DATASEC) if types else None
-    return Definition(spec, 0, described or 0)
+    return MapDefinition(spec, 0, described or 0)
 
 
 def _symbols(file: ObjectFile, number: int) -> Iterator[Symbol]:
@@ -122,7 +122,7 @@ def _symbols(file: ObjectFile, number: int) -> Iterator[Symbol]:
             yield symbol
 
 
-def _older(file: ObjectFile, number: int, types: Btf | None) -> Iterator[tuple[Symbol, Definition]]:
+def _older(file: ObjectFile, number: int, types: Btf | None) -> Iterator[tuple[Symbol, MapDefinition]]:
     contents = file.contents(number)
     for symbol in _symbols(file, number):
         if symbol.value + _DEFINITION.size > len(contents):
@@ -134,10 +134,10 @@ def _older(file: ObjectFile, number: int, types: Btf | None) -> Iterator[tuple[S
                 "declare it in the section .maps with __array(values, ...)",
             )
         numbers = {"type": kind, "key_size": key, "value_size": value, "max_entries": most, "map_flags": flags}
-        yield symbol, Definition(_spec(symbol.name, numbers))
+        yield symbol, MapDefinition(_spec(symbol.name, numbers))
 
 
-def _typed(file: ObjectFile, number: int, types: Btf | None) -> Iterator[tuple[Symbol, Definition]]:
+def _typed(file: ObjectFile, number: int, types: Btf | None) -> Iterator[tuple[Symbol, MapDefinition]]:
     if types is None:
         raise ObjectError("its maps are declared by BTF, which it has not", "compile with -g, gcc with -gbtf")
     relocations = file.relocations(number)
@@ -149,7 +149,7 @@ def _typed(file: ObjectFile, number: int, types: Btf | None) -> Iterator[tuple[S
         yield symbol, definition._replace(elements=_elements(types, symbol, definition.spec, relocations))
 
 
-def _defined(types: Btf, name: str, identifier: int, is_inner: bool) -> Definition:
+def _defined(types: Btf, name: str, identifier: int, is_inner: bool) -> MapDefinition:
     """The map that a structure declares."""
     declaration = stripped(types, identifier)
     if declaration.kind != btf.STRUCT:
@@ -176,7 +176,7 @@ def _defined(types: Btf, name: str, identifier: int, is_inner: bool) -> Definiti
             "leave __uint(pinning, ...) away",
         )
     spec = _spec(name, numbers)._replace(inner=inner)
-    return Definition(spec, described["key"], described["value"])
+    return MapDefinition(spec, described["key"], described["value"])
 
 
 def _number(types: Btf, name: str, member: BtfMember) -> int:

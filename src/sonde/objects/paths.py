@@ -5,7 +5,7 @@ from __future__ import annotations
 from sonde.model.spec import Fetch, FetchStep
 from sonde.model.types import Array, Member, Pointer, Struct, Type, is_signed, name_of, resolve, size_of
 from sonde.objects.errors import ObjectError
-from sonde.objects.lines import Part, Wanted
+from sonde.objects.lines import PathStep, WantedVariable
 from sonde.typed import NamedTuple
 
 _NUMBERS = (1, 2, 4, 8)
@@ -20,10 +20,10 @@ class Reached(NamedTuple):
     is_address: bool
 
 
-class Found(NamedTuple):
+class FoundVariable(NamedTuple):
     """A variable of a line: how it was written, its type, and what fetches it to offset 0 of its place."""
 
-    wanted: Wanted
+    wanted: WantedVariable
     type: Type
     fetches: tuple[Fetch, ...]
 
@@ -32,15 +32,15 @@ class Found(NamedTuple):
         return not isinstance(resolve(self.type), (Struct, Array)) and size_of(self.type) in _NUMBERS
 
 
-def follow(start: Reached, wanted: Wanted) -> Found:
+def follow(start: Reached, wanted: WantedVariable) -> FoundVariable:
     """The variable at the end of the way. Raises ObjectError."""
     here = start
     for part in wanted.parts:
         here = _into(here, part, wanted)
-    return Found(wanted, here.type, (_fetch(here, wanted),))
+    return FoundVariable(wanted, here.type, (_fetch(here, wanted),))
 
 
-def _into(here: Reached, part: Part, wanted: Wanted) -> Reached:
+def _into(here: Reached, part: PathStep, wanted: WantedVariable) -> Reached:
     base = resolve(here.type)
     if part.kind == "[":
         if isinstance(base, Array) and here.is_address:
@@ -61,7 +61,7 @@ def _into(here: Reached, part: Part, wanted: Wanted) -> Reached:
     return _moved(here, member.type, offset)
 
 
-def _member(base: Struct, name: str, wanted: Wanted) -> tuple[int, Member]:
+def _member(base: Struct, name: str, wanted: WantedVariable) -> tuple[int, Member]:
     """A member and its offset in bytes, also one of a structure without a name."""
     found = _find(base, name)
     if found is None:
@@ -98,7 +98,7 @@ def _moved(here: Reached, kind: Type, offset: int) -> Reached:
     return Reached(kind, (*steps, FetchStep("offset", offset)) if offset else steps, True)
 
 
-def _fetch(here: Reached, wanted: Wanted) -> Fetch:
+def _fetch(here: Reached, wanted: WantedVariable) -> Fetch:
     size = size_of(here.type)
     if not 0 < size <= _LARGEST:
         raise ObjectError(f"{wanted.text}, {name_of(here.type)}, has no size that can be fetched")

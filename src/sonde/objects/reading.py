@@ -10,7 +10,7 @@ from sonde.bpf.btf import Btf, BtfError
 from sonde.objects.btf_ext import NOTHING, Extension, read_extension
 from sonde.objects.elf import ObjectFile
 from sonde.objects.errors import ObjectError
-from sonde.objects.functions import Function, Functions
+from sonde.objects.functions import Functions, ObjectFunction
 from sonde.typed import NamedTuple
 
 LARGEST = 64 << 20
@@ -22,7 +22,7 @@ class BpfObject(NamedTuple):
 
     file: ObjectFile
     functions: Functions
-    entries: tuple[Function, ...]
+    entries: tuple[ObjectFunction, ...]
     types: Btf | None
     btf: bytes
     extension: Extension

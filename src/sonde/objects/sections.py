@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from sonde.bpf import programs
 from sonde.model.probe import Firing, KernelFunction, RawTracepoint, StaticSite, Timer, Tracepoint, Uprobe
 from sonde.model.units import MICROSECOND, MILLISECOND, SECOND
-from sonde.objects.choices import OFF, Place
+from sonde.objects.choices import OFF, SectionPlace
 from sonde.objects.errors import ObjectError
 from sonde.objects.kernel_functions import VMLINUX, matching_functions, one_function, system_call_function
 from sonde.objects.targets import Targets
@@ -28,7 +28,7 @@ SLEEPABLE = 1 << 4
 """BPF_F_SLEEPABLE."""
 
 
-class Request(NamedTuple):
+class SectionRequest(NamedTuple):
     """How a program is loaded, and what fires it; none (`firings` empty) for one that only others call by a tail call,
     for one whose section does not say where it is attached, and for an iterator.
 
@@ -46,11 +46,11 @@ class Request(NamedTuple):
     iterated: str = ""
 
 
-Reader: TypeAlias = Callable[[str, str, Targets], Request]
+Reader: TypeAlias = Callable[[str, str, Targets], SectionRequest]
 """Takes what is behind the first slash of a section's name, the name, and what it can name."""
 
 
-def request(section: str, targets: Targets, places: Sequence[Place] = ()) -> Request:
+def request(section: str, targets: Targets, places: Sequence[SectionPlace] = ()) -> SectionRequest:
     """What the program in that section asks for, or, of the same kind, at these places, each written as in the name of
     a section behind its first slash. Raises ObjectError."""
     name = section.removeprefix(OFF)
@@ -64,7 +64,7 @@ def request(section: str, targets: Targets, places: Sequence[Place] = ()) -> Req
     raise ObjectError(f"programs of the section {section} cannot be attached", f"there can be: {_known()}")
 
 
-def is_fired(wanted: Request) -> bool:
+def is_fired(wanted: SectionRequest) -> bool:
     """Whether something fires such a program, or reads what it writes, as of an iterator."""
     return bool(wanted.firings) or wanted.attach_type == programs.TRACE_ITER
 
@@ -77,12 +77,12 @@ class _Kind(NamedTuple):
     targets: Targets
 
 
-def _asked(section: str, kind: _Kind) -> Request:
+def _asked(section: str, kind: _Kind) -> SectionRequest:
     found = kind.read(section[len(kind.prefix) + 1 :], section, kind.targets)
     return found._replace(shown=found.shown or section)
 
 
-def _at(place: Place, kind: _Kind) -> Request:
+def _at(place: SectionPlace, kind: _Kind) -> SectionRequest:
     """The request of a program of that kind at a place."""
     found = _asked(f"{kind.prefix}/{place.text}", kind)
     if not place.pid:
@@ -95,7 +95,7 @@ def _at(place: Place, kind: _Kind) -> Request:
     return found._replace(firings=firings, shown=f"{found.shown} in process {place.pid}")
 
 
-def _together(requests: Sequence[Request], section: str) -> Request:
+def _together(requests: Sequence[SectionRequest], section: str) -> SectionRequest:
     """The request for all of these places."""
     first = requests[0]
     if len(requests) > 1 and (first.attach_to is not None or not first.firings):
@@ -109,28 +109,28 @@ def _known() -> str:
     return ", ".join(prefixes[-1] for prefixes, _ in _KINDS)
 
 
-def _tracepoint(rest: str, section: str, targets: Targets) -> Request:
+def _tracepoint(rest: str, section: str, targets: Targets) -> SectionRequest:
     if not rest:
-        return Request(programs.TRACEPOINT)
+        return SectionRequest(programs.TRACEPOINT)
     group, slash, name = rest.partition("/")
     if not (group and slash and name) or "/" in name:
         raise ObjectError(f"{section} does not name a trace event", 'write SEC("tracepoint/GROUP/EVENT")')
-    return Request(programs.TRACEPOINT, firings=(Tracepoint(group, name),))
+    return SectionRequest(programs.TRACEPOINT, firings=(Tracepoint(group, name),))
 
 
-def _raw_tracepoint(rest: str, section: str, targets: Targets) -> Request:
+def _raw_tracepoint(rest: str, section: str, targets: Targets) -> SectionRequest:
     if not rest:
-        return Request(programs.RAW_TRACEPOINT)
+        return SectionRequest(programs.RAW_TRACEPOINT)
     _require_name(rest, section, "a tracepoint")
-    return Request(programs.RAW_TRACEPOINT, firings=(RawTracepoint(rest),))
+    return SectionRequest(programs.RAW_TRACEPOINT, firings=(RawTracepoint(rest),))
 
 
-def _typed_tracepoint(rest: str, section: str, targets: Targets) -> Request:
+def _typed_tracepoint(rest: str, section: str, targets: Targets) -> SectionRequest:
     _require_name(rest, section, "a tracepoint")
-    return Request(programs.TRACING, programs.TRACE_RAW_TP, f"btf_trace_{rest}", (RawTracepoint(rest),))
+    return SectionRequest(programs.TRACING, programs.TRACE_RAW_TP, f"btf_trace_{rest}", (RawTracepoint(rest),))
 
 
-def _perf_event(rest: str, section: str, targets: Targets) -> Request:
+def _perf_event(rest: str, section: str, targets: Targets) -> SectionRequest:
     """A cpu-clock event: objects leave it to who loads them which event it is to be."""
     period = SECOND // _USUAL_RATE
     if rest:
@@ -139,71 +139,75 @@ def _perf_event(rest: str, section: str, targets: Targets) -> Request:
             raise ObjectError(f"{section} is no rate", 'write SEC("perf_event/99hz") or SEC("perf_event/10ms")')
         number, unit = int(found[1]), found[2] or "hz"
         period = SECOND // number if unit == "hz" else number * _UNITS[unit]
-    return Request(programs.PERF_EVENT, firings=(Timer(period, True),))
+    return SectionRequest(programs.PERF_EVENT, firings=(Timer(period, True),))
 
 
 def _user(kind: str) -> Reader:
-    def read(rest: str, section: str, targets: Targets) -> Request:
-        return Request(programs.KPROBE, firings=user_function(rest, section, kind, targets) if rest else ())
+    def read(rest: str, section: str, targets: Targets) -> SectionRequest:
+        return SectionRequest(programs.KPROBE, firings=user_function(rest, section, kind, targets) if rest else ())
 
     return read
 
 
 def _user_many(kind: str) -> Reader:
-    def read(rest: str, section: str, targets: Targets) -> Request:
+    def read(rest: str, section: str, targets: Targets) -> SectionRequest:
         firings = matching_user_functions(rest, section, kind, targets) if rest else ()
-        return Request(programs.KPROBE, programs.TRACE_UPROBE_MULTI, firings=firings)
+        return SectionRequest(programs.KPROBE, programs.TRACE_UPROBE_MULTI, firings=firings)
 
     return read
 
 
-def _static(rest: str, section: str, targets: Targets) -> Request:
+def _static(rest: str, section: str, targets: Targets) -> SectionRequest:
     if not rest:
-        return Request(programs.KPROBE)
+        return SectionRequest(programs.KPROBE)
     # What notes and operands are read with.
     from sonde.objects.static_probes import firing, section_sites
 
     path, sites = section_sites(rest, section, targets)
-    return Request(programs.KPROBE, firings=tuple(firing(path, each) for each in sites), sites=sites)
+    return SectionRequest(programs.KPROBE, firings=tuple(firing(path, each) for each in sites), sites=sites)
 
 
 def _kernel(is_return: bool) -> Reader:
-    def read(rest: str, section: str, targets: Targets) -> Request:
-        return Request(programs.KPROBE, firings=(one_function(rest, section, is_return, targets),) if rest else ())
+    def read(rest: str, section: str, targets: Targets) -> SectionRequest:
+        return SectionRequest(
+            programs.KPROBE, firings=(one_function(rest, section, is_return, targets),) if rest else ()
+        )
 
     return read
 
 
 def _kernel_many(is_return: bool) -> Reader:
-    def read(rest: str, section: str, targets: Targets) -> Request:
+    def read(rest: str, section: str, targets: Targets) -> SectionRequest:
         firings = matching_functions(rest, section, is_return, targets) if rest else ()
-        return Request(programs.KPROBE, programs.TRACE_KPROBE_MULTI, firings=firings)
+        return SectionRequest(programs.KPROBE, programs.TRACE_KPROBE_MULTI, firings=firings)
 
     return read
 
 
 def _system_call(is_return: bool) -> Reader:
-    def read(rest: str, section: str, targets: Targets) -> Request:
+    def read(rest: str, section: str, targets: Targets) -> SectionRequest:
         if rest:
             _require_name(rest, section, "a system call")
-        return Request(programs.KPROBE, firings=(system_call_function(rest, is_return, targets),) if rest else ())
+        return SectionRequest(
+            programs.KPROBE, firings=(system_call_function(rest, is_return, targets),) if rest else ()
+        )
 
     return read
 
 
-def _iterator(rest: str, section: str, targets: Targets) -> Request:
+def _iterator(rest: str, section: str, targets: Targets) -> SectionRequest:
     """What goes through is named by the kernel's function `bpf_iter_NAME`; of a map's elements the map follows."""
     kind, colon, name = rest.partition(":")
     _require_name(kind, section, "what to go through")
     if colon and (kind not in OF_MAPS or not name):
         raise ObjectError(f"{section} names a map, and iterators of {kind} have none")
-    return Request(programs.TRACING, programs.TRACE_ITER, f"bpf_iter_{kind}", iterated=name)
+    return SectionRequest(programs.TRACING, programs.TRACE_ITER, f"bpf_iter_{kind}", iterated=name)
 
 
 def _trampoline(attach_type: int, is_return: bool) -> Reader:
-    def read(rest: str, section: str, targets: Targets) -> Request:
+    def read(rest: str, section: str, targets: Targets) -> SectionRequest:
         _require_name(rest, section, "a function")
-        return Request(programs.TRACING, attach_type, rest, (KernelFunction(VMLINUX, rest, is_return),))
+        return SectionRequest(programs.TRACING, attach_type, rest, (KernelFunction(VMLINUX, rest, is_return),))
 
     return read
 

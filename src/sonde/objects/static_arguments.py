@@ -14,7 +14,7 @@ from sonde.bpf.btf import Btf, BtfMember, BtfType
 from sonde.model.location import MASK, Binary, Constant, Load, Register, Value, lowest
 from sonde.model.probe import StaticArgument, StaticSite
 from sonde.objects.errors import ObjectError
-from sonde.objects.maps import Definition
+from sonde.objects.maps import MapDefinition
 from sonde.objects.types import size_of, stripped
 from sonde.symbols.dwarf.expressions import UnsupportedError
 from sonde.symbols.dwarf.fetching import pt_regs_offset
@@ -31,7 +31,7 @@ Parts = dict[str, int]
 class StaticArguments:
     """The descriptions of all sites of an object's programs."""
 
-    def __init__(self, types: Btf | None, definitions: Mapping[str, Definition]) -> None:
+    def __init__(self, types: Btf | None, definitions: Mapping[str, MapDefinition]) -> None:
         found = definitions.get(MAP)
         self._types = types
         self._definition = found if types is not None and found is not None and found.value else None
@@ -53,7 +53,7 @@ class StaticArguments:
         return tuple((number.to_bytes(4, "little"), each) for each, number in self._numbers.items())
 
 
-def _described(types: Btf, definition: Definition, site: StaticSite, section: str) -> bytes:
+def _described(types: Btf, definition: MapDefinition, site: StaticSite, section: str) -> bytes:
     """struct __bpf_usdt_spec."""
     spec = _members(types, stripped(types, definition.value))
     arguments = spec.get("args")

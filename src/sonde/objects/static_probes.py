@@ -7,8 +7,8 @@ import os
 from sonde.model.location import lowest
 from sonde.model.probe import Firing, StaticArgument, StaticSite, Uprobe
 from sonde.objects.errors import ObjectError
-from sonde.objects.lines import ProbeLine, Wanted
-from sonde.objects.paths import Found, Reached, follow
+from sonde.objects.lines import ProbeLine, WantedVariable
+from sonde.objects.paths import FoundVariable, Reached, follow
 from sonde.objects.targets import Targets
 from sonde.objects.user import EVERY_PROCESS, found_file
 from sonde.providers.static_sites import ARGUMENT_TYPES, SiteError, site_of
@@ -53,7 +53,9 @@ def firing(path: str, site: StaticSite) -> Uprobe:
     return Uprobe(EVERY_PROCESS, path, site.offset, "static", site.semaphore)
 
 
-def static_line(path: str, line: ProbeLine, targets: Targets) -> list[tuple[tuple[Firing, ...], tuple[Found, ...]]]:
+def static_line(
+    path: str, line: ProbeLine, targets: Targets
+) -> list[tuple[tuple[Firing, ...], tuple[FoundVariable, ...]]]:
     """The sites of a line's `%PROVIDER:NAME`, each with its arguments `arg0` and so on. Raises ObjectError."""
     provider, _, name = line.function[1:].partition(":")
     return [
@@ -62,7 +64,7 @@ def static_line(path: str, line: ProbeLine, targets: Targets) -> list[tuple[tupl
     ]
 
 
-def _argument(line: ProbeLine, site: StaticSite, wanted: Wanted) -> Found:
+def _argument(line: ProbeLine, site: StaticSite, wanted: WantedVariable) -> FoundVariable:
     names = [f"arg{number}" for number in range(len(site.arguments))]
     if wanted.name not in names:
         known = ", ".join(names) or "no arguments"

@@ -13,7 +13,7 @@ from sonde.providers.pattern import matcher
 from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from sonde.symbols.functions import CodeObject, Function
+    from sonde.symbols.functions import CodeFunction, CodeObject
 
 EVERY_PROCESS = 0
 _LIBRARIES = tuple(
@@ -67,7 +67,7 @@ def matching_user_functions(text: str, section: str, kind: str, targets: Targets
     return found
 
 
-def _is_probeable(code: CodeObject, function: Function, kind: str) -> bool:
+def _is_probeable(code: CodeObject, function: CodeFunction, kind: str) -> bool:
     first = code.first_instruction(function)
     return (
         not function.is_indirect
@@ -87,7 +87,7 @@ def place_of(code: CodeObject, address: int, section: str) -> int:
     return function.offset + address - function.address
 
 
-def _check(code: CodeObject, function: Function, offset: int, section: str) -> None:
+def _check(code: CodeObject, function: CodeFunction, offset: int, section: str) -> None:
     instruction = code.first_instruction(function) if not offset else code.instructions(function).get(offset)
     if instruction is None:
         raise ObjectError(f"{section}: no instruction of {function.name} begins at offset {offset:#x}")

@@ -9,18 +9,18 @@ from sonde.model.spec import FetchStep
 from sonde.model.types import size_of
 from sonde.objects.errors import ObjectError
 from sonde.objects.kernel_variables import RESULT
-from sonde.objects.lines import ProbeLine, Wanted
-from sonde.objects.paths import Found, Reached, follow
+from sonde.objects.lines import ProbeLine, WantedVariable
+from sonde.objects.paths import FoundVariable, Reached, follow
 from sonde.objects.targets import Targets
 from sonde.objects.user import EVERY_PROCESS, found_file, place_of, user_function
 from sonde.symbols.dwarf.errors import DebugInfoError, damaged
 from sonde.symbols.dwarf.fetching import fetches, steps
 from sonde.symbols.dwarf.information import open_information
-from sonde.symbols.dwarf.points import Point, Points
+from sonde.symbols.dwarf.points import CodePoint, Points
 from sonde.symbols.elf.file import ElfError, ElfFile
 
 
-def user_line(line: ProbeLine, targets: Targets) -> list[tuple[tuple[Firing, ...], tuple[Found, ...]]]:
+def user_line(line: ProbeLine, targets: Targets) -> list[tuple[tuple[Firing, ...], tuple[FoundVariable, ...]]]:
     """The places of a line, and its variables at each. Raises ObjectError."""
     path = found_file(line.path)
     if line.function.startswith("%"):
@@ -42,12 +42,14 @@ def user_line(line: ProbeLine, targets: Targets) -> list[tuple[tuple[Firing, ...
         raise ObjectError(f"{line.text!r}: {error}") from None
 
 
-def _with_variables(path: str, line: ProbeLine, targets: Targets) -> list[tuple[tuple[Firing, ...], tuple[Found, ...]]]:
+def _with_variables(
+    path: str, line: ProbeLine, targets: Targets
+) -> list[tuple[tuple[Firing, ...], tuple[FoundVariable, ...]]]:
     points = Points(open_information(path))
     file = ElfFile.open(path)
     found = points.at_line(line.file, line.line) if line.file else _in_function(path, points, line, file, targets)
     code = targets.functions_of(path, repr(line.text))
-    made: list[tuple[tuple[Firing, ...], tuple[Found, ...]]] = []
+    made: list[tuple[tuple[Firing, ...], tuple[FoundVariable, ...]]] = []
     for point in found:
         offset = place_of(code, point.address, repr(line.text))
         kind = "offset" if line.file or line.offset else "entry"
@@ -56,7 +58,7 @@ def _with_variables(path: str, line: ProbeLine, targets: Targets) -> list[tuple[
     return made
 
 
-def _in_function(path: str, points: Points, line: ProbeLine, file: ElfFile, targets: Targets) -> tuple[Point, ...]:
+def _in_function(path: str, points: Points, line: ProbeLine, file: ElfFile, targets: Targets) -> tuple[CodePoint, ...]:
     if not line.offset:
         return points.at_function(line.function)
     ((place,),) = [user_function(f"{path}:{line.function}+{line.offset}", repr(line.text), "entry", targets)]
@@ -68,7 +70,7 @@ def _in_function(path: str, points: Points, line: ProbeLine, file: ElfFile, targ
     return (point,)
 
 
-def _result(path: str, line: ProbeLine, wanted: Wanted) -> Found:
+def _result(path: str, line: ProbeLine, wanted: WantedVariable) -> FoundVariable:
     if wanted.name != RESULT:
         raise ObjectError(
             f"{wanted.text}: when {line.function} returns its variables are gone", f"there is {RESULT} alone"
@@ -84,7 +86,7 @@ def _result(path: str, line: ProbeLine, wanted: Wanted) -> Found:
     return follow(Reached(kind, (FetchStep("register", registers.RESULTS[0]),), False), wanted)
 
 
-def _variable(points: Points, point: Point, wanted: Wanted) -> Found:
+def _variable(points: Points, point: CodePoint, wanted: WantedVariable) -> FoundVariable:
     named = {each.variable.name: each for each in points.named(point)}
     if wanted.name not in named:
         known = ", ".join(sorted(filter(None, named)))
@@ -107,7 +109,7 @@ def _variable(points: Points, point: Point, wanted: Wanted) -> Found:
             return follow(Reached(each.variable.type, steps(place.value), False), wanted)
     if wanted.parts:
         raise ObjectError(f"{wanted.text}: {wanted.name} is in pieces here, of which none can be fetched alone")
-    return Found(wanted, each.variable.type, fetches(pieces, size))
+    return FoundVariable(wanted, each.variable.type, fetches(pieces, size))
 
 
 def _is_static(pieces: object) -> bool:

@@ -15,10 +15,10 @@ from sonde.model.aggregation_words import Words
 from sonde.model.known_options import default_number
 from sonde.model.spec import AggregationSpec
 from sonde.model.units import SECOND
-from sonde.pictures.frames import Frames
+from sonde.pictures.frames import KeyFrames
 from sonde.pictures.heat import Columns, Heat
 from sonde.pictures.profiles import profile_of
-from sonde.pictures.requests import HEATMAP, Task
+from sonde.pictures.requests import HEATMAP, PictureTask
 from sonde.pictures.saved import written
 from sonde.report.symbolizer import Symbolizer
 from sonde.typed import NamedTuple
@@ -36,7 +36,7 @@ Look = Callable[[int], dict[Key, Words]]
 class File(NamedTuple):
     """A file's bytes, and in words what it shows."""
 
-    task: Task
+    task: PictureTask
     data: bytes
     summary: str
 
@@ -47,7 +47,7 @@ class Album:
 
     def __init__(
         self,
-        tasks: Sequence[Task],
+        tasks: Sequence[PictureTask],
         specs: Sequence[AggregationSpec],
         symbolizer: Symbolizer,
         options: Options,
@@ -58,7 +58,7 @@ class Album:
         self._tasks = tasks
         self.drawn = frozenset(number for task in tasks if task.kind != HEATMAP for number in task.aggregations)
         self._specs = specs
-        self._frames = Frames(symbolizer, options)
+        self._frames = KeyFrames(symbolizer, options)
         self._exporter = exporter
         self._earlier = earlier
         self._began = 0
@@ -120,13 +120,13 @@ class Album:
             data = written(task.kind, task.path, profiles, self._exporter, self._compared())
             yield File(task, data, _summary(profiles))
 
-    def _heatmap(self, task: Task) -> File:
-        from sonde.pictures.heatmap import Map, heatmap_html, heatmap_svg
+    def _heatmap(self, task: PictureTask) -> File:
+        from sonde.pictures.heatmap import HeatMap, heatmap_html, heatmap_svg
 
         (number,) = task.aggregations
         heat, names = self._heats[number]
         draw = heatmap_svg if task.path.lower().endswith(".svg") else heatmap_html
-        text = draw(Map(self._specs[number], heat, names, self._began))
+        text = draw(HeatMap(self._specs[number], heat, names, self._began))
         summary = f"{number_of(heat.total, 'value')} in {number_of(len(heat.edges) - 1, 'column')}"
         return File(task, text.encode(errors="replace"), summary)
 

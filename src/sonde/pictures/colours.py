@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from zlib import crc32
 
-from sonde.formats.profile import INLINED, KERNEL, KEY, USER, Frame
+from sonde.formats.profile import INLINED, KERNEL, KEY, USER, ProfileFrame
 
 _LIGHT = {
     "u0": "#ffd48f", "u1": "#fdc774", "u2": "#f8bd66", "u3": "#ffdca6", "u4": "#f6cd86",
@@ -38,7 +38,7 @@ _SHADES = {USER: ("u", 5), KERNEL: ("k", 5), INLINED: ("i", 2), KEY: ("g", 2)}
 _SINGLE = {"root": "r", "folded": "f"}
 
 
-def class_of(frame: Frame) -> str:
+def class_of(frame: ProfileFrame) -> str:
     """A frame's colour: by its kind, in a shade that its name decides, so neighbours differ and runs agree."""
     if frame.kind in _SINGLE:
         return _SINGLE[frame.kind]

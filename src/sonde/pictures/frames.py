@@ -8,7 +8,7 @@ from itertools import chain
 from sonde.consume.events import Value
 from sonde.consume.options import Options
 from sonde.consume.stacks import ADDRESS, addresses
-from sonde.formats.profile import INLINED, KERNEL, KEY, USER, Frame
+from sonde.formats.profile import INLINED, KERNEL, KEY, USER, ProfileFrame
 from sonde.model.spec import Field
 from sonde.report.callers import are_calls, kernel_place, user_place
 from sonde.report.stack import Addresses
@@ -23,35 +23,35 @@ _MOST_FRAMES = 4
 """So many functions of a stack stand in a label."""
 
 
-class _Known(dict[int, tuple[Frame, ...]]):
+class _Known(dict[int, tuple[ProfileFrame, ...]]):
     """The frames of addresses that have been asked for: met again they cost no call of Python code."""
 
-    def __init__(self, frames: Callable[[int], tuple[Frame, ...]]) -> None:
+    def __init__(self, frames: Callable[[int], tuple[ProfileFrame, ...]]) -> None:
         self._frames = frames
 
-    def __missing__(self, address: int) -> tuple[Frame, ...]:
+    def __missing__(self, address: int) -> tuple[ProfileFrame, ...]:
         found = self[address] = self._frames(address)
         return found
 
 
-class Frames:
+class KeyFrames:
     """Makes frames of keys. One frame is made for each address of a process."""
 
     def __init__(self, symbolizer: Symbolizer, options: Options) -> None:
         self._symbolizer = symbolizer
         self._options = options
         self._addresses = Addresses(symbolizer, options)
-        self._kernel: dict[tuple[int, bool], Frame] = {}
+        self._kernel: dict[tuple[int, bool], ProfileFrame] = {}
         self._callers: dict[int, _Known] = {}
         self._innermost: dict[int, _Known] = {}
         self._interrupting: dict[int, set[int]] = {}
         """Addresses of a process that handlers of signals return to."""
 
-    def of(self, fields: tuple[Field, ...], key: tuple[Value, ...]) -> list[Frame]:
+    def of(self, fields: tuple[Field, ...], key: tuple[Value, ...]) -> list[ProfileFrame]:
         """The outermost first: further keys, then a process's stack, then the kernel's on top of it."""
-        found: list[Frame] = []
+        found: list[ProfileFrame] = []
         parts = list(zip(fields, key, strict=True))
-        found += [Frame(self._text(field, value), "", KEY) for field, value in parts if field.kind not in STACKS]
+        found += [ProfileFrame(self._text(field, value), "", KEY) for field, value in parts if field.kind not in STACKS]
         for field, value in parts:
             if field.kind == "ustack":
                 found += self._user_stack(cast("bytes", value))
@@ -86,23 +86,23 @@ class Frames:
     def _text(self, field: Field, value: Value) -> str:
         return key_text(field, value, self._addresses)
 
-    def _kernel_stack(self, stack: bytes, most: int | None) -> list[Frame]:
+    def _kernel_stack(self, stack: bytes, most: int | None) -> list[ProfileFrame]:
         shown = self._addresses.beyond_glue(stack, most)
         is_first = shown[:ADDRESS] == stack[:ADDRESS]
         keys = [(address, number > 0 or not is_first) for number, address in enumerate(addresses(shown))]
         return [self._kernel.get(key) or self._kernel_frame(*key) for key in reversed(keys)]
 
-    def _kernel_frame(self, address: int, calls: bool) -> Frame:
+    def _kernel_frame(self, address: int, calls: bool) -> ProfileFrame:
         found = kernel_place(self._symbolizer, address, calls)
         if found is None:
-            frame = Frame("[unknown]", "", KERNEL)
+            frame = ProfileFrame("[unknown]", "", KERNEL)
         else:
             module, symbol, _ = found
-            frame = Frame(visible(symbol or "[unknown]"), visible(module), KERNEL)
+            frame = ProfileFrame(visible(symbol or "[unknown]"), visible(module), KERNEL)
         self._kernel[address, calls] = frame
         return frame
 
-    def _user_stack(self, stack: bytes) -> Iterator[Frame]:
+    def _user_stack(self, stack: bytes) -> Iterator[ProfileFrame]:
         process, *places = addresses(stack)
         callers = self._callers.get(process)
         if callers is None:
@@ -118,23 +118,23 @@ class Frames:
         yield from outer
         yield from chain.from_iterable(map(innermost.__getitem__, places[:1]))
 
-    def _user_frames(self, process: int, address: int, is_innermost: bool) -> tuple[Frame, ...]:
+    def _user_frames(self, process: int, address: int, is_innermost: bool) -> tuple[ProfileFrame, ...]:
         """A function and what is inlined there: at the address, or behind the call that returns to it."""
         if self._options.noresolve:
             place = self._symbolizer.place(process, address)
-            return (Frame(hex(place[1]), _module(place[0])) if place else Frame(hex(address)),)
+            return (ProfileFrame(hex(place[1]), _module(place[0])) if place else ProfileFrame(hex(address)),)
         if self._symbolizer.interrupts(process, address):
             self._interrupting[process].add(address)
         found = user_place(self._symbolizer, process, address, not is_innermost)
         if found is None:
-            return (Frame("[unknown]"),)
+            return (ProfileFrame("[unknown]"),)
         path, symbol, _ = found
         module = _module(path)
-        function = Frame(visible(symbol or "[unknown]"), module, USER)
+        function = ProfileFrame(visible(symbol or "[unknown]"), module, USER)
         if not self._options.inlines:
             return (function,)
         inlined = self._symbolizer.inlined(process, address if is_innermost else address - 1)
-        return (function, *[Frame(visible(each), module, INLINED) for each in reversed(inlined) if each])
+        return (function, *[ProfileFrame(visible(each), module, INLINED) for each in reversed(inlined) if each])
 
 
 def _module(path: str) -> str:

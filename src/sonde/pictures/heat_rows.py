@@ -12,7 +12,7 @@ MOST_ROWS = 160
 """More buckets are shown a few together in a row."""
 
 
-class Rows(NamedTuple):
+class HeatRows(NamedTuple):
     """Row n from below is of the buckets `first + n * together` and on; `labels` are their (value, all values)."""
 
     first: int
@@ -24,14 +24,14 @@ class Rows(NamedTuple):
         return (bucket - self.first) // self.together
 
 
-def rows_of(spec: AggregationSpec, used: Collection[int], most: int = MOST_ROWS) -> Rows:
+def rows_of(spec: AggregationSpec, used: Collection[int], most: int = MOST_ROWS) -> HeatRows:
     """From the lowest to the highest bucket in use; the one that a quantize has for 0 if none is."""
     buckets = buckets_of(spec)
     first, last = min(used, default=len(buckets) // 2), max(used, default=len(buckets) // 2)
     together = -(-(last + 1 - first) // most)
     rows = [(buckets[low], buckets[min(low + together - 1, last)]) for low in range(first, last + 1, together)]
     labels = [(_label(lowest.low, lowest.high), _words(lowest.low, highest.high)) for lowest, highest in rows]
-    return Rows(first, together, tuple(labels))
+    return HeatRows(first, together, tuple(labels))
 
 
 def _label(least: int | None, greatest: int | None) -> str:

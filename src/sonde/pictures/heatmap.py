@@ -8,13 +8,13 @@ from math import ceil, sqrt
 from sonde.model.spec import AggregationSpec
 from sonde.pictures.colours import LEVELS, style
 from sonde.pictures.heat import Cells, Heat, everything
-from sonde.pictures.heat_rows import Rows, rows_of
+from sonde.pictures.heat_rows import HeatRows, rows_of
 from sonde.pictures.heat_view import heat_view
 from sonde.pictures.page import html_page, svg_file, when
 from sonde.typed import Any, NamedTuple
 
 
-class Map(NamedTuple):
+class HeatMap(NamedTuple):
     """What is drawn. `names` are those of the heat's keys, `began` is in ns since 1970."""
 
     spec: AggregationSpec
@@ -23,19 +23,19 @@ class Map(NamedTuple):
     began: int
 
 
-def heatmap_html(drawn: Map) -> str:
+def heatmap_html(drawn: HeatMap) -> str:
     """A page with the picture."""
     data = heatmap_data(drawn)
     return html_page(data["title"], data, "heatmap.js", style("h"))
 
 
-def heatmap_svg(drawn: Map) -> str:
+def heatmap_svg(drawn: HeatMap) -> str:
     """The same as an SVG that stands alone."""
     data = heatmap_data(drawn)
     return svg_file(data["title"], data, "heatmap.js", style("h"), heat_view(data))
 
 
-def heatmap_data(drawn: Map) -> dict[str, Any]:
+def heatmap_data(drawn: HeatMap) -> dict[str, Any]:
     """What the page's script draws: `edges` of columns in ns, `rows` from below as (value, values), and for each key
     its name, then column, row, count and level of each cell, one after the other; the first is of all keys."""
     heat = drawn.heat
@@ -57,7 +57,7 @@ def heatmap_data(drawn: Map) -> dict[str, Any]:
     }
 
 
-def _cells(cells: Cells, rows: Rows, edges: Sequence[int]) -> list[int]:
+def _cells(cells: Cells, rows: HeatRows, edges: Sequence[int]) -> list[int]:
     joined: Cells = {}
     for (column, bucket), number in cells.items():
         place = column, rows.row(bucket)
@@ -73,7 +73,7 @@ def levels_of(cells: Cells, edges: Sequence[int]) -> dict[tuple[int, int], int]:
     return {place: max(1, ceil(LEVELS * sqrt(rate / most) - 1e-9)) for place, rate in rates.items()}
 
 
-def _subtitle(drawn: Map, rows: Rows) -> str:
+def _subtitle(drawn: HeatMap, rows: HeatRows) -> str:
     heat = drawn.heat
     columns = len(heat.edges) - 1
     parts = [

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sonde.consume.events import Value
-from sonde.formats.profile import FrameTable, Profile
+from sonde.formats.profile import Profile, ProfileFrames
 from sonde.model.aggregating import FUNCTIONS
 from sonde.model.aggregation_words import Words
 from sonde.model.spec import AggregationSpec
-from sonde.pictures.frames import STACKS, Frames
+from sonde.pictures.frames import STACKS, KeyFrames
 
 
 def has_stack(spec: AggregationSpec) -> bool:
@@ -20,13 +20,13 @@ def has_stack(spec: AggregationSpec) -> bool:
 def profile_of(
     spec: AggregationSpec,
     values: Mapping[tuple[Value, ...], Words],
-    frames: Frames,
+    frames: KeyFrames,
     time: int = 0,
     duration: int = 0,
 ) -> Profile:
     """The profile; its notes count the keys whose number is not positive, which take no room in a picture, and the
     stacks that may be cut off."""
-    table = FrameTable()
+    table = ProfileFrames()
     drawn = FUNCTIONS[spec.function].drawn
     stacks: dict[tuple[int, ...], int] = {}
     left_out = 0

@@ -32,7 +32,7 @@ class RequestError(Exception):
         self.hint = hint
 
 
-class Request(NamedTuple):
+class PictureRequest(NamedTuple):
     """An option and its value: a file and, if it is of one aggregation only, that one's name."""
 
     kind: str
@@ -40,7 +40,7 @@ class Request(NamedTuple):
     aggregation: str | None = None
 
 
-class Task(NamedTuple):
+class PictureTask(NamedTuple):
     """A file to be written, and the numbers of the aggregations that it shows."""
 
     kind: str
@@ -48,7 +48,7 @@ class Task(NamedTuple):
     aggregations: tuple[int, ...]
 
 
-def request(kind: str, text: str) -> Request:
+def request(kind: str, text: str) -> PictureRequest:
     """Read `FILE` or `@NAME:FILE`. Raises RequestError."""
     name: str | None = None
     path = text
@@ -58,7 +58,7 @@ def request(kind: str, text: str) -> Request:
         raise RequestError(f"--{kind} needs the name of a file")
     if kind in (FLAME, HEATMAP) and path != STANDARD_OUTPUT and not path.lower().endswith(_PICTURES):
         raise RequestError(f"--{kind} {path}: the file's name has to end in .html or .svg")
-    return Request(kind, path, name)
+    return PictureRequest(kind, path, name)
 
 
 def name_of(spec: AggregationSpec) -> str:
@@ -66,12 +66,14 @@ def name_of(spec: AggregationSpec) -> str:
     return "" if spec.name == "_" else spec.name
 
 
-def tasks(requests: Iterable[Request], specs: Sequence[AggregationSpec], not_drawn: int | None = None) -> list[Task]:
+def tasks(
+    requests: Iterable[PictureRequest], specs: Sequence[AggregationSpec], not_drawn: int | None = None
+) -> list[PictureTask]:
     """The files to write. `not_drawn` is only drawn where it is named: others are compared with it.
 
     Raises RequestError where a program has no aggregation of the kind.
     """
-    found: list[Task] = []
+    found: list[PictureTask] = []
     for each in requests:
         fitting = [number for number in suitable(each.kind, specs) if number != not_drawn]
         if each.aggregation is not None:
@@ -123,10 +125,10 @@ def _none(kind: str) -> RequestError:
     return RequestError(f"--{kind}: no aggregation of the program {what}", _hint(kind))
 
 
-def _files(asked: Request, fitting: list[int], specs: Sequence[AggregationSpec]) -> Iterator[Task]:
+def _files(asked: PictureRequest, fitting: list[int], specs: Sequence[AggregationSpec]) -> Iterator[PictureTask]:
     """One file each where there are several, but for speedscope, which shows several profiles of a file."""
     if len(fitting) == 1 or asked.kind == SPEEDSCOPE:
-        yield Task(asked.kind, asked.path, tuple(fitting))
+        yield PictureTask(asked.kind, asked.path, tuple(fitting))
         return
     if asked.path == STANDARD_OUTPUT:
         names = ", ".join(f"@{name_of(specs[number])}" for number in fitting)
@@ -134,7 +136,7 @@ def _files(asked: Request, fitting: list[int], specs: Sequence[AggregationSpec])
             f"--{asked.kind} -: there are several aggregations for it: {names}", f"--{asked.kind} @NAME:-"
         )
     for number in fitting:
-        yield Task(asked.kind, _inserted(asked.path, name_of(specs[number]) or "_"), (number,))
+        yield PictureTask(asked.kind, _inserted(asked.path, name_of(specs[number]) or "_"), (number,))
 
 
 def _inserted(path: str, name: str) -> str:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sonde.formats.profile import Frame, Profile
+from sonde.formats.profile import Profile, ProfileFrame
 from sonde.typed import NamedTuple
 
-FOLDED = Frame("…", "", "folded")
+FOLDED = ProfileFrame("…", "", "folded")
 """Stands for the frames that are too narrow to be kept."""
 
 MOST_NODES = 100_000
@@ -33,7 +33,7 @@ class Node(NamedTuple):
 class Tree(NamedTuple):
     """Nodes in preorder, the root first; siblings by descending width. `frames` begins with the root's."""
 
-    frames: tuple[Frame, ...]
+    frames: tuple[ProfileFrame, ...]
     nodes: tuple[Node, ...]
 
     @property
@@ -50,7 +50,7 @@ class Tree(NamedTuple):
 class _Growing:
     """A tree to which stacks are added; nodes are numbers, the root is 0."""
 
-    def __init__(self, frames: list[Frame]) -> None:
+    def __init__(self, frames: list[ProfileFrame]) -> None:
         self.frames = frames
         self._numbers = {frame: number for number, frame in enumerate(frames)}
         self.frame_of = [0]
@@ -76,7 +76,7 @@ class _Growing:
                 node = self._grown(node, number) if child is None else child
                 totals[node] += value
 
-    def _number(self, frame: Frame) -> int:
+    def _number(self, frame: ProfileFrame) -> int:
         if frame not in self._numbers:
             self._numbers[frame] = len(self.frames)
             self.frames.append(frame)
@@ -98,7 +98,7 @@ class _Growing:
 
 def tree_of(profile: Profile, earlier: Profile | None = None, most: int = MOST_NODES) -> Tree:
     """The tree of a profile, or of two that are compared; of more than `most` frames the narrowest are folded."""
-    growing = _Growing([Frame("all", "", "root"), FOLDED])
+    growing = _Growing([ProfileFrame("all", "", "root"), FOLDED])
     growing.add(profile, False)
     if earlier is not None:
         growing.add(earlier, True)

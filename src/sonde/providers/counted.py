@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from sonde.model.catalog import ProbeArgument
+from sonde.model.catalog import TypedArgument
 from sonde.model.probe import PerfEvent, Probe
 from sonde.providers.pattern import Pattern, matcher, matches, plain
-from sonde.providers.provider import Block
+from sonde.providers.provider import IdentifierBlock
 from sonde.providers.samples import ARGUMENTS
 from sonde.typed import NamedTuple, Protocol
 
@@ -42,7 +42,7 @@ class Spelling(Protocol):
 class CountedEvents:
     """A provider. Keeps the probes made on request, so that each has one identifier."""
 
-    def __init__(self, name: str, block: Block, spelling: Spelling) -> None:
+    def __init__(self, name: str, block: IdentifierBlock, spelling: Spelling) -> None:
         self._name = name
         self._block = block
         self._spelling = spelling
@@ -65,7 +65,7 @@ class CountedEvents:
         index = identifier - self._block.first
         return self._probes[index] if index < len(self._probes) else None
 
-    def arguments(self, probe: Probe) -> tuple[ProbeArgument, ...] | None:
+    def arguments(self, probe: Probe) -> tuple[TypedArgument, ...] | None:
         return ARGUMENTS
 
     def absence(self, pattern: Pattern) -> str:

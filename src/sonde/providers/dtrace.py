@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sonde.model.catalog import ProbeArgument
+from sonde.model.catalog import TypedArgument
 from sonde.model.probe import Internal, Probe
 from sonde.providers.pattern import Pattern, matches
 from sonde.providers.provider import DTRACE
@@ -24,5 +24,5 @@ class DtraceProvider:
     def by_id(self, identifier: int) -> Probe | None:
         return PROBES[identifier - DTRACE.first]
 
-    def arguments(self, probe: Probe) -> tuple[ProbeArgument, ...] | None:
+    def arguments(self, probe: Probe) -> tuple[TypedArgument, ...] | None:
         return None

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sonde.model.catalog import ProbeArgument
+from sonde.model.catalog import TypedArgument
 from sonde.model.probe import KernelFunction, Probe
 from sonde.model.types import INT, VOID, Function, resolve
 from sonde.providers.functions import TraceableFunction, TraceableFunctions
 from sonde.providers.pattern import Pattern, matches, plain
-from sonde.providers.provider import FBT, RAWFBT, Block
+from sonde.providers.provider import FBT, RAWFBT, IdentifierBlock
 from sonde.symbols.kallsyms import Kallsyms
 from sonde.typed import TYPE_CHECKING
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sonde.providers.kernel_types import KernelTypes
 
 ENTRY, RETURN = "entry", "return"
-BLOCKS: dict[str, Block] = {"fbt": FBT, "rawfbt": RAWFBT}
+BLOCKS: dict[str, IdentifierBlock] = {"fbt": FBT, "rawfbt": RAWFBT}
 
 
 class FunctionProvider:
@@ -50,7 +50,7 @@ class FunctionProvider:
         function = self._functions.at(place)
         return self._probe(function, RETURN if is_return else ENTRY) if function else None
 
-    def arguments(self, probe: Probe) -> tuple[ProbeArgument, ...] | None:
+    def arguments(self, probe: Probe) -> tuple[TypedArgument, ...] | None:
         """At entry the function's parameters; at a return where it returned from, an offset, and the value unless it
         has none."""
         signature = self.signature(probe)
@@ -60,7 +60,7 @@ class FunctionProvider:
         kinds = signature.parameters
         if probe.name == RETURN:
             kinds = (INT,) if resolve(signature.returns) == VOID else (INT, signature.returns)
-        return tuple(ProbeArgument(kind, kind, number) for number, kind in enumerate(kinds))
+        return tuple(TypedArgument(kind, kind, number) for number, kind in enumerate(kinds))
 
     def argument_names(self, probe: Probe) -> tuple[str, ...] | None:
         """The parameters' names in the source; None where BTF has none."""

@@ -13,8 +13,8 @@ from sonde.model.types import size_of
 from sonde.providers.placement import Surroundings, placed, surroundings
 from sonde.providers.unavailable import unavailable
 from sonde.symbols.dwarf.errors import DebugInfoError
-from sonde.symbols.dwarf.points import Point, Points
-from sonde.symbols.dwarf.scopes import Variable
+from sonde.symbols.dwarf.points import CodePoint, Points
+from sonde.symbols.dwarf.scopes import DebugVariable
 from sonde.symbols.elf.file import ElfError
 from sonde.symbols.elf.indirect import relocations
 from sonde.symbols.functions import PROGRAM, CodeObject
@@ -30,7 +30,7 @@ class Globals:
     def __init__(self, points: PointsOf) -> None:
         self._points = points
 
-    def find(self, probe: Probe, point: Point, home: CodeObject, around: Surroundings, name: str, mapped: Objects
+    def find(self, probe: Probe, point: CodePoint, home: CodeObject, around: Surroundings, name: str, mapped: Objects
              ) -> Located:  # fmt: skip
         """The variable of that name: of the probe's own source file, of its object, of others. Raises SourceError."""
         asked = f"globals->{name} at {probe}"
@@ -47,10 +47,10 @@ class Globals:
         hint = f"{self._points(home, mapped).path} defines no variable of that name outside of functions"
         raise SourceError(UNKNOWN_VARIABLE, text, hint=hint, about=(asked,))
 
-    def _defined(self, home: CodeObject, name: str, mapped: Objects) -> Sequence[Variable]:
+    def _defined(self, home: CodeObject, name: str, mapped: Objects) -> Sequence[DebugVariable]:
         return [each.variable for each in self._points(home, mapped).globals_named(name)]
 
-    def _elsewhere(self, other: CodeObject, name: str, mapped: Objects) -> Sequence[Variable]:
+    def _elsewhere(self, other: CodeObject, name: str, mapped: Objects) -> Sequence[DebugVariable]:
         """Those of an object that may have no debug information."""
         try:
             return self._defined(other, name, mapped)
@@ -58,9 +58,9 @@ class Globals:
             return ()
 
     def _located(
-        self, variable: Variable, home: CodeObject, around: Surroundings, mapped: Objects, asked: str
+        self, variable: DebugVariable, home: CodeObject, around: Surroundings, mapped: Objects, asked: str
     ) -> Located:
-        pieces = self._points(home, mapped).pieces(variable, Point(variable.name, 0, variable.entry, ()))
+        pieces = self._points(home, mapped).pieces(variable, CodePoint(variable.name, 0, variable.entry, ()))
         if not around.is_program:
             pieces = _copied(pieces, home, mapped())
         fetched = placed(pieces, around, size_of(variable.type))
@@ -69,7 +69,7 @@ class Globals:
         return Located(variable.type, fetched)
 
 
-def _nearest(found: Sequence[Variable], point: Point, asked: str) -> Variable:
+def _nearest(found: Sequence[DebugVariable], point: CodePoint, asked: str) -> DebugVariable:
     """The only one, or that of the file that the probe is in."""
     own = [each for each in found if each.entry.cu.cu_offset == point.function.cu.cu_offset]
     if len(found) == 1 or len(own) == 1:

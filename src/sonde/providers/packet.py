@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from sonde.machine import devices
 from sonde.machine.devices import link_type
-from sonde.model.catalog import ProbeArgument
+from sonde.model.catalog import TypedArgument
 from sonde.model.probe import ETHERNET, RAW_IP, Packet, Probe
 from sonde.model.types import UINT, Pointer, Struct, Typedef
 from sonde.providers.pattern import Pattern, matcher, matches
@@ -36,8 +36,8 @@ class PacketProvider:
     def by_id(self, identifier: int) -> Probe | None:
         return self._probes().get(identifier)
 
-    def arguments(self, probe: Probe) -> tuple[ProbeArgument, ...] | None:
-        return (ProbeArgument(UINT, _SHOWN, 0),)
+    def arguments(self, probe: Probe) -> tuple[TypedArgument, ...] | None:
+        return (TypedArgument(UINT, _SHOWN, 0),)
 
     def _probes(self) -> dict[int, Probe]:
         """All there are now, by identifier."""

@@ -19,13 +19,13 @@ from sonde.model.location import (
     Load,
     Nowhere,
     Piece,
-    Place,
     PointsInto,
     Register,
     ThreadLocal,
     ThreadPointer,
     Unary,
     Value,
+    VariablePlace,
     binary,
 )
 from sonde.model.probe import Uprobe
@@ -88,7 +88,7 @@ def placed(pieces: tuple[Piece, ...], around: Surroundings, size: int) -> tuple[
     return None if all(isinstance(each.place, Nowhere) for each in found) else tuple(found)
 
 
-def _part(place: Place, around: Surroundings) -> Place:
+def _part(place: VariablePlace, around: Surroundings) -> VariablePlace:
     """The place of a part, of which nothing is known to a program if it cannot be fetched."""
     try:
         return place if isinstance(place, Nowhere) else _place(place, around)
@@ -96,7 +96,7 @@ def _part(place: Place, around: Surroundings) -> Place:
         return Nowhere()
 
 
-def _place(place: Place, around: Surroundings) -> Place:
+def _place(place: VariablePlace, around: Surroundings) -> VariablePlace:
     match place:
         case InRegister(number):
             _require_general(number)

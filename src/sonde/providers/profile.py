@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from sonde.model.catalog import ProbeArgument
+from sonde.model.catalog import TypedArgument
 from sonde.model.probe import Probe, Timer
 from sonde.model.units import DAY, HOUR, MICROSECOND, MILLISECOND, MINUTE, SECOND
 from sonde.providers.pattern import Pattern, matcher, matches, plain
@@ -70,7 +70,7 @@ class ProfileProvider:
         index = identifier - PROFILE.first
         return self._probes[index] if index < len(self._probes) else None
 
-    def arguments(self, probe: Probe) -> tuple[ProbeArgument, ...] | None:
+    def arguments(self, probe: Probe) -> tuple[TypedArgument, ...] | None:
         return ARGUMENTS
 
     def _create(self, name: str) -> Probe | None:

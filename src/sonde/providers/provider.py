@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sonde.model.catalog import ProbeArgument
+from sonde.model.catalog import TypedArgument
 from sonde.model.probe import Probe
 from sonde.model.types import Type
 from sonde.providers.pattern import Pattern
 from sonde.typed import NamedTuple, Protocol
 
 
-class Block(NamedTuple):
+class IdentifierBlock(NamedTuple):
     """Identifiers `first` to `last`, kept for one provider.
 
     Each provider computes a probe's identifier from something that does not change while the kernel runs (a system
@@ -22,31 +22,31 @@ class Block(NamedTuple):
     last: int
 
 
-DTRACE = Block(1, 3)
-SYSCALL = Block(4, 2999)
-PROFILE = Block(3000, 3999)
-RAWTP = Block(4000, 9999)
-SDT = Block(10000, 79999)
-PROC = Block(80000, 80099)
-SCHED = Block(80100, 80199)
-IO = Block(80200, 80299)
-LOCKSTAT = Block(80300, 80399)
-IP = Block(80400, 80499)
-TCP = Block(80500, 80599)
-UDP = Block(80600, 80699)
-VMINFO = Block(80700, 80799)
-SYSINFO = Block(80800, 80899)
-FSINFO = Block(80900, 80999)
-CPC = Block(81000, 84999)
-PERF = Block(85000, 94999)
-MIB = Block(95000, 95299)
-NFSV3 = Block(95300, 95399)
-NFSV4 = Block(95400, 95499)
-FBT = Block(100_000, 399_999)
-RAWFBT = Block(400_000, 699_999)
-PACKET = Block(700_000, 899_999)
-USDT = Block(900_000, 999_999)
-PID = Block(1_000_000, (1 << 31) - 1)
+DTRACE = IdentifierBlock(1, 3)
+SYSCALL = IdentifierBlock(4, 2999)
+PROFILE = IdentifierBlock(3000, 3999)
+RAWTP = IdentifierBlock(4000, 9999)
+SDT = IdentifierBlock(10000, 79999)
+PROC = IdentifierBlock(80000, 80099)
+SCHED = IdentifierBlock(80100, 80199)
+IO = IdentifierBlock(80200, 80299)
+LOCKSTAT = IdentifierBlock(80300, 80399)
+IP = IdentifierBlock(80400, 80499)
+TCP = IdentifierBlock(80500, 80599)
+UDP = IdentifierBlock(80600, 80699)
+VMINFO = IdentifierBlock(80700, 80799)
+SYSINFO = IdentifierBlock(80800, 80899)
+FSINFO = IdentifierBlock(80900, 80999)
+CPC = IdentifierBlock(81000, 84999)
+PERF = IdentifierBlock(85000, 94999)
+MIB = IdentifierBlock(95000, 95299)
+NFSV3 = IdentifierBlock(95300, 95399)
+NFSV4 = IdentifierBlock(95400, 95499)
+FBT = IdentifierBlock(100_000, 399_999)
+RAWFBT = IdentifierBlock(400_000, 699_999)
+PACKET = IdentifierBlock(700_000, 899_999)
+USDT = IdentifierBlock(900_000, 999_999)
+PID = IdentifierBlock(1_000_000, (1 << 31) - 1)
 
 
 FILES = "uprobe"
@@ -80,5 +80,5 @@ class Provider(Protocol):
     def by_id(self, identifier: int) -> Probe | None:
         """The probe with an identifier of this provider's block."""
 
-    def arguments(self, probe: Probe) -> tuple[ProbeArgument, ...] | None:
+    def arguments(self, probe: Probe) -> tuple[TypedArgument, ...] | None:
         """The probe's `args[]`, None if it has no typed ones."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterator, Sequence
 
 from sonde.model import types
-from sonde.model.catalog import ProbeArgument
+from sonde.model.catalog import TypedArgument
 from sonde.model.probe import Probe, RawTracepoint
 from sonde.providers.pattern import Pattern, is_word, matcher, matches, plain
 from sonde.providers.provider import RAWTP
@@ -61,12 +61,12 @@ class Tracepoints:
         """All that `has` knows: quicker for many."""
         return frozenset(self._typed_names())
 
-    def arguments(self, name: str) -> tuple[ProbeArgument, ...]:
+    def arguments(self, name: str) -> tuple[TypedArgument, ...]:
         """The tracepoint's `args[]`, as BTF types them; unsigned 64-bit numbers where it does not."""
         kinds = self._kernel.tracepoint(name)
         if kinds is None:
             kinds = (types.BUILTIN_TYPEDEFS["uint64_t"],) * _UNTYPED
-        return tuple(ProbeArgument(kind, kind, index) for index, kind in enumerate(kinds))
+        return tuple(TypedArgument(kind, kind, index) for index, kind in enumerate(kinds))
 
     def _named(self, index: int, name: str, group_pattern: str) -> Iterator[tuple[int, str, RawTracepoint]]:
         groups = self._events.groups_of(name)
@@ -110,5 +110,5 @@ class RawtpProvider:
     def by_id(self, identifier: int) -> Probe | None:
         return next((probe for probe in self.match(Pattern("rawtp")) if probe.id == identifier), None)
 
-    def arguments(self, probe: Probe) -> tuple[ProbeArgument, ...] | None:
+    def arguments(self, probe: Probe) -> tuple[TypedArgument, ...] | None:
         return self._tracepoints.arguments(probe.name)

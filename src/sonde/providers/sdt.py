@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from sonde.model import types
-from sonde.model.catalog import ProbeArgument
+from sonde.model.catalog import TypedArgument
 from sonde.model.probe import Probe, RawTracepoint, Tracepoint
 from sonde.model.types import Array, Int, Type, resolve, size_of
 from sonde.providers import type_names
@@ -52,10 +52,10 @@ class SdtProvider:
     def by_id(self, identifier: int) -> Probe | None:
         return next((probe for probe in self.match(Pattern("sdt")) if probe.id == identifier), None)
 
-    def arguments(self, probe: Probe) -> tuple[ProbeArgument, ...] | None:
+    def arguments(self, probe: Probe) -> tuple[TypedArgument, ...] | None:
         if isinstance(probe.firing, RawTracepoint):
             return self._tracepoints().arguments(probe.firing.name)
-        return tuple(ProbeArgument(field.type, field.type, index) for index, field in enumerate(self.fields(probe)))
+        return tuple(TypedArgument(field.type, field.type, index) for index, field in enumerate(self.fields(probe)))
 
     def argument_names(self, probe: Probe) -> tuple[str, ...] | None:
         """Those of the record's fields."""

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from sonde import arch
 from sonde.arch import is_this_machines, system_calls
 from sonde.model import types
-from sonde.model.catalog import ProbeArgument
+from sonde.model.catalog import TypedArgument
 from sonde.model.probe import Probe, Syscall
 from sonde.model.types import Int, Pointer, Type, resolve, size_of
 from sonde.providers import type_names
@@ -34,7 +34,7 @@ NamesByPrefix = Callable[[str], list[str]]
 """The names of kernel functions that start with a prefix, without it."""
 
 
-class Call(NamedTuple):
+class SystemCall(NamedTuple):
     """A row of a system call table; `arguments` is `type name, type name`, None if not known. `is_shared`: the call has
     the arguments of the 64-bit call that `alias` names."""
 
@@ -88,17 +88,17 @@ class SyscallProvider:
         call = self._table(module).by_number.get(index % (_COMPAT_OFFSET // 2))
         return self._probe(call, module, side) if call and module in self._modules else None
 
-    def arguments(self, probe: Probe) -> tuple[ProbeArgument, ...] | None:
+    def arguments(self, probe: Probe) -> tuple[TypedArgument, ...] | None:
         firing = probe.firing
         if not isinstance(firing, Syscall):
             return None
         if firing.is_return:
-            return (ProbeArgument(types.LONG, types.LONG, 0),)
+            return (TypedArgument(types.LONG, types.LONG, 0),)
         parameters = self._parameters(probe)
         if parameters is None:
             return None
         natives = [self._type(text, firing.compat) for text in parameters]
-        return tuple(ProbeArgument(native, native, index) for index, native in enumerate(natives))
+        return tuple(TypedArgument(native, native, index) for index, native in enumerate(natives))
 
     def argument_names(self, probe: Probe) -> tuple[str, ...] | None:
         """The names of the parameters; at a return `ret`, as the trace event has it."""
@@ -115,21 +115,21 @@ class SyscallProvider:
         declared = self._declared(self._table(probe.module).by_number[firing.number], probe.module)
         return None if declared is None else [text for text in declared.split(", ") if text]
 
-    def _declared(self, call: Call, module: str) -> str | None:
+    def _declared(self, call: SystemCall, module: str) -> str | None:
         """The call's arguments, those of the 64-bit call where a 32-bit one shares them."""
         if module == NATIVE or not call.is_shared:
             return call.arguments
         like = self._table(NATIVE).by_alias.get(call.alias)
         return like.arguments if like else None
 
-    def _probe(self, call: Call, module: str, side: int) -> Probe:
+    def _probe(self, call: SystemCall, module: str, side: int) -> Probe:
         compat = module == system_calls.COMPAT_MODULE
         identifier = SYSCALL.first + 2 * call.number + side + (_COMPAT_OFFSET if compat else 0)
         read = 0 if side else inputs(call.name, self._declared(call, module))
         firing = Syscall(call.number, call.name, bool(side), compat, read)
         return Probe(identifier, "syscall", module, call.name, _SIDES[side], firing)
 
-    def _calls(self, pattern: Pattern) -> list[tuple[str, Call]]:
+    def _calls(self, pattern: Pattern) -> list[tuple[str, SystemCall]]:
         """Who names calls without a table means the 64-bit ones, unless only the other table has such."""
         name = plain(pattern.function)
         if name:
@@ -148,11 +148,11 @@ class SyscallProvider:
             return found
         return [(module, call) for module, call in found if module == NATIVE] or found
 
-    def _named(self, module: str, name: str) -> Call | None:
+    def _named(self, module: str, name: str) -> SystemCall | None:
         table = self._table(module)
         return table.by_name.get(name) or (table.by_alias.get(name) if module == NATIVE else None)
 
-    def _present(self, module: str) -> list[Call]:
+    def _present(self, module: str) -> list[SystemCall]:
         """The calls of a table that this kernel has; all of them where it cannot be asked."""
         calls = self._table(module).by_number.values()
         if module == system_calls.COMPAT_MODULE:
@@ -188,13 +188,13 @@ def _rows(module: str) -> str:
     return arch.syscalls.CALLS if module == NATIVE else arch.compat_syscalls.CALLS
 
 
-def _call(line: str) -> Call:
+def _call(line: str) -> SystemCall:
     """A row of a table; one that names a call without arguments of its own shares those of that call."""
     head, parenthesis, arguments = line.partition("(")
     number, _, names = head.partition(" ")
     name, equals, alias = names.partition("=")
     known = arguments[:-1] if parenthesis else None
-    return Call(int(number), name, alias or name, known, bool(equals) and not parenthesis)
+    return SystemCall(int(number), name, alias or name, known, bool(equals) and not parenthesis)
 
 
 def _narrow(kind: Type) -> Type:

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 from sonde.model.errors import UNAVAILABLE, UNKNOWN_VARIABLE, SourceError
 from sonde.model.probe import Probe
-from sonde.symbols.dwarf.points import Point, Points, live_ranges
-from sonde.symbols.dwarf.scopes import Variable
+from sonde.symbols.dwarf.points import CodePoint, Points, live_ranges
+from sonde.symbols.dwarf.scopes import DebugVariable
 
 _FEW = 8
 _FEW_RANGES = 4
 
 
-def unknown(asked: str, probe: Probe, points: Points, point: Point, there: Sequence[Variable]) -> SourceError:
+def unknown(asked: str, probe: Probe, points: Points, point: CodePoint, there: Sequence[DebugVariable]) -> SourceError:
     """A name that nothing has at the probe."""
     name = asked.partition("->")[2]
     text, about = f"there is no variable {name} for {asked} at {probe}", (f"{asked} at {probe}",)
@@ -31,7 +31,7 @@ def unknown(asked: str, probe: Probe, points: Points, point: Point, there: Seque
     return SourceError(UNKNOWN_VARIABLE, text, hint=hint, about=about)
 
 
-def listed(there: Sequence[Variable]) -> str:
+def listed(there: Sequence[DebugVariable]) -> str:
     """A few of the names that there are."""
     if not there:
         return "nothing can be named there"
@@ -39,7 +39,7 @@ def listed(there: Sequence[Variable]) -> str:
     return f"there {'are' if len(there) > 1 else 'is'} {', '.join(each.name for each in there[:_FEW])}{more}"
 
 
-def not_there(asked: str, variable: Variable, probe: Probe, points: Points, point: Point) -> SourceError:
+def not_there(asked: str, variable: DebugVariable, probe: Probe, points: Points, point: CodePoint) -> SourceError:
     """A variable that is optimised out at the probe."""
     where = f"it is available {_where(variable, points, point)}"
     return unavailable(f"{asked} at {probe}", "it is optimised out there", where)
@@ -50,7 +50,7 @@ def unavailable(asked: str, why: str, hint: str = "") -> SourceError:
     return SourceError(UNAVAILABLE, f"{asked} is not available: {why}", hint=hint, about=(asked, why))
 
 
-def _where(variable: Variable, points: Points, point: Point) -> str:
+def _where(variable: DebugVariable, points: Points, point: CodePoint) -> str:
     """The ranges in which a variable is somewhere, as offsets in the function and as lines."""
     ranges = live_ranges(variable)
     if not ranges:

@@ -13,7 +13,7 @@ import os
 from collections.abc import Iterator
 from functools import cached_property
 
-from sonde.model.catalog import ProbeArgument
+from sonde.model.catalog import TypedArgument
 from sonde.model.errors import BAD_OBJECT, NOT_PROBEABLE, OWN_PROCESS, SourceError
 from sonde.model.probe import Probe, StaticPattern, StaticProbe, StaticSite
 from sonde.providers.pattern import Pattern, matcher, plain
@@ -153,17 +153,17 @@ class StaticProbes:
         index = identifier - USDT.first
         return self._probes[index] if 0 <= index < len(self._probes) else None
 
-    def arguments(self, probe: Probe) -> tuple[ProbeArgument, ...]:
+    def arguments(self, probe: Probe) -> tuple[TypedArgument, ...]:
         """`args[]` of the types that the notes tell; int64_t where sites differ, so that any of them fits."""
         if isinstance(probe.firing, StaticPattern):
-            return tuple(ProbeArgument(_ANY, _ANY, number) for number in range(MOST_ARGUMENTS))
+            return tuple(TypedArgument(_ANY, _ANY, number) for number in range(MOST_ARGUMENTS))
         assert isinstance(probe.firing, StaticProbe)
         sites = [site.arguments for site in probe.firing.sites]
         common = []
         for number in range(min(map(len, sites), default=0)):
             found = {(each[number].size, each[number].is_signed) for each in sites}
             type_ = ARGUMENT_TYPES[found.pop()] if len(found) == 1 else _ANY
-            common.append(ProbeArgument(type_, type_, number))
+            common.append(TypedArgument(type_, type_, number))
         return tuple(common)
 
     def mismatch(self, process: str, provider: str, pattern: Pattern) -> str:

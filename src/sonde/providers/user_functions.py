@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 
-from sonde.model.catalog import ProbeArgument
+from sonde.model.catalog import TypedArgument
 from sonde.model.errors import BAD_OBJECT, BAD_PROBE_NAME, NO_FUNCTION, OUTSIDE_FUNCTION, SourceError
 from sonde.model.probe import Probe, Uprobe
 from sonde.providers.pattern import Pattern, matcher, matches, plain
@@ -22,7 +22,7 @@ from sonde.providers.pid import badly_named, check, check_name, not_to_be_had
 from sonde.providers.provider import FILES, PID
 from sonde.providers.source_lines import SourceLine, addresses, source_line, unknown_function
 from sonde.providers.user_places import (
-    Place,
+    FunctionPlace,
     is_left_out,
     named,
     obstacle,
@@ -34,7 +34,7 @@ from sonde.symbols.code_objects import CodeObjects
 from sonde.symbols.elf.errors import CostError
 from sonde.symbols.elf.file import ElfError
 from sonde.symbols.elf.library_search import spellings
-from sonde.symbols.functions import PROGRAM, CodeObject, Function
+from sonde.symbols.functions import PROGRAM, CodeFunction, CodeObject
 from sonde.typed import NamedTuple
 
 _ABSOLUTE = "-"
@@ -107,7 +107,7 @@ class UserFunctions:
         """Where one of these probes is."""
         return self._sites[probe.id - PID.first]
 
-    def arguments(self, probe: Probe) -> tuple[ProbeArgument, ...] | None:
+    def arguments(self, probe: Probe) -> tuple[TypedArgument, ...] | None:
         return None
 
     def mismatch(self, pattern: Pattern) -> str:
@@ -165,7 +165,7 @@ class UserFunctions:
         except OSError as error:
             raise not_to_be_had(pid, f"its mappings cannot be read: {error.strerror}") from None
 
-    def _direct(self, pattern: Pattern, found: list[Place]) -> list[Place]:
+    def _direct(self, pattern: Pattern, found: list[FunctionPlace]) -> list[FunctionPlace]:
         """The places of the functions themselves where symbols are those that choose them.
 
         With a pattern each is there once; with a name one that is not known is an error.
@@ -192,7 +192,7 @@ class UserFunctions:
                 direct.append(place._replace(function=function))
         return direct
 
-    def _behind(self, pid: int, found: list[Place]) -> Iterator[tuple[Place, Function | None]]:
+    def _behind(self, pid: int, found: list[FunctionPlace]) -> Iterator[tuple[FunctionPlace, CodeFunction | None]]:
         """What each has been resolved to in a process, None for a file that the process has not mapped."""
         try:
             slots, mapped = self._objects.slots(pid), self._of(pid)
@@ -215,7 +215,7 @@ class UserFunctions:
             raise SourceError(
                 OUTSIDE_FUNCTION, f"address 0x{address:x} is in no function of the program that has a symbol"
             )
-        place = Place(program, function, _ABSOLUTE)
+        place = FunctionPlace(program, function, _ABSOLUTE)
         error = obstacle(place, address - function.address, f"address 0x{address:x}")
         if error is not None:
             raise error
@@ -233,14 +233,14 @@ class UserFunctions:
             offset = address - function.address
             name = f"{function.name}+{offset:x}"
             if test(name):
-                place = Place(each, function, str(line))
+                place = FunctionPlace(each, function, str(line))
                 error = obstacle(place, offset, f"'{line}' at {name}")
                 if error is not None:
                     raise error
                 found.append(self._probe(pattern, place, name, offset, str(line)))
         return found
 
-    def _probe(self, pattern: Pattern, place: Place, name: str, offset: int, function: str = "") -> Probe:
+    def _probe(self, pattern: Pattern, place: FunctionPlace, name: str, offset: int, function: str = "") -> Probe:
         """Each name of a function that descriptions give has a probe of its own, which fires."""
         kind = name if name in ("entry", "return") else "offset"
         is_32_bit = not place.object.loaded.file.is_64_bit

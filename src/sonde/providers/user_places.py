@@ -6,20 +6,20 @@ from collections.abc import Collection, Iterator
 
 from sonde.model.errors import NOT_PROBEABLE, OUTSIDE_FUNCTION, UNALIGNED, SourceError
 from sonde.providers.pattern import matcher, plain
-from sonde.symbols.functions import CodeObject, Function
+from sonde.symbols.functions import CodeFunction, CodeObject
 from sonde.symbols.source_names.nested_names import SEPARATOR
 from sonde.typed import NamedTuple
 
 
-class Place(NamedTuple):
+class FunctionPlace(NamedTuple):
     """A function of an object, and the name by which it was asked for."""
 
     object: CodeObject
-    function: Function
+    function: CodeFunction
     asked: str
 
 
-def places(each: CodeObject, pattern: str) -> Iterator[Place]:
+def places(each: CodeObject, pattern: str) -> Iterator[FunctionPlace]:
     """The object's functions that a pattern matches, one that it matches by several names once.
 
     What has `::` in it means names of the source.
@@ -27,20 +27,20 @@ def places(each: CodeObject, pattern: str) -> Iterator[Place]:
     exact = plain(pattern)
     if exact:
         found = each.named_in_source(exact) if SEPARATOR in exact else each.find(exact)
-        yield from (Place(each, function, exact) for function in found)
+        yield from (FunctionPlace(each, function, exact) for function in found)
         return
     test = matcher(pattern)
     is_of_source = SEPARATOR in pattern
     for function in each.matching_in_source(pattern, test) if is_of_source else each.matching(test):
-        yield Place(each, function, function.name)
+        yield FunctionPlace(each, function, function.name)
 
 
-def places_in_source(each: CodeObject, name: str) -> Iterator[Place]:
+def places_in_source(each: CodeObject, name: str) -> Iterator[FunctionPlace]:
     """Those of the functions that the source calls by a name, whatever scope they are in."""
-    yield from (Place(each, function, name) for function in each.named_in_source(name))
+    yield from (FunctionPlace(each, function, name) for function in each.named_in_source(name))
 
 
-def named(place: Place, name: str, is_exact: bool) -> Iterator[tuple[str, int]]:
+def named(place: FunctionPlace, name: str, is_exact: bool) -> Iterator[tuple[str, int]]:
     """Names and offsets of the function's probes that a name matches.
 
     If `is_exact` one that cannot be is an error (SourceError), else it is left out, as is the return
@@ -71,7 +71,7 @@ def named(place: Place, name: str, is_exact: bool) -> Iterator[tuple[str, int]]:
             yield f"{offset:x}", offset
 
 
-def without(place: Place, name: str) -> str:
+def without(place: FunctionPlace, name: str) -> str:
     """Why a function that a pattern matches has no probe of a name; "" if it is not known."""
     exact = plain(name)
     error = _refused(place, exact) if exact in ("entry", "return") else None
@@ -84,12 +84,12 @@ def without(place: Place, name: str) -> str:
     return ""
 
 
-def is_left_out(place: Place, is_exact: bool) -> bool:
+def is_left_out(place: FunctionPlace, is_exact: bool) -> bool:
     """Whether a pattern leaves out the function's return."""
     return not is_exact and place.object.is_unwound(place.function)
 
 
-def obstacle(place: Place, offset: int, called: str) -> SourceError | None:
+def obstacle(place: FunctionPlace, offset: int, called: str) -> SourceError | None:
     """What is wrong with an offset in a function, None if nothing is."""
     name = place.function.name
     if offset >= place.function.size:
@@ -111,7 +111,7 @@ def _around(instructions: Collection[int], offset: int) -> str:
     return f"instructions begin at {before:x} and at {after:x}"
 
 
-def _refused(place: Place, kind: str) -> SourceError | None:
+def _refused(place: FunctionPlace, kind: str) -> SourceError | None:
     """Why a function cannot have its `entry` or `return` probe, None if it can."""
     first = place.object.first_instruction(place.function)
     if first is None or not first.is_probeable:

@@ -18,8 +18,8 @@ from sonde.symbols.code_objects import CodeObjects
 from sonde.symbols.dwarf.errors import DebugInfoError, damaged
 from sonde.symbols.dwarf.expressions import UnsupportedError
 from sonde.symbols.dwarf.information import DebugInformation
-from sonde.symbols.dwarf.points import Point, Points
-from sonde.symbols.dwarf.scopes import Variable
+from sonde.symbols.dwarf.points import CodePoint, Points
+from sonde.symbols.dwarf.scopes import DebugVariable
 from sonde.symbols.elf.file import ElfError
 from sonde.symbols.functions import CodeObject
 
@@ -31,7 +31,7 @@ class UserVariables:
         self._objects = objects
         self._globals = Globals(self._of)
         self._points: dict[int, tuple[CodeObject, Points]] = {}
-        self._known: dict[tuple[int, int, bool, tuple[str, int] | None], Point | None] = {}
+        self._known: dict[tuple[int, int, bool, tuple[str, int] | None], CodePoint | None] = {}
 
     def find(self, probe: Probe, home: CodeObject, address: int, scope: str, name: str | int) -> Located:
         """A variable at a probe, which is at an address, as linked, of an object. Raises SourceError."""
@@ -64,7 +64,7 @@ class UserVariables:
             self._points[id(home)] = home, Points(home.information, lambda: _with_information(mapped()))
         return self._points[id(home)][1]
 
-    def _point(self, home: CodeObject, address: int, probe: Probe, points: Points) -> Point:
+    def _point(self, home: CodeObject, address: int, probe: Probe, points: Points) -> CodePoint:
         """Raises DebugInfoError for an address in no function that is known."""
         assert isinstance(probe.firing, Uprobe)
         is_entry, where = probe.firing.kind == "entry", source_line(probe.function)
@@ -87,7 +87,9 @@ def _with_information(objects: Sequence[CodeObject]) -> Iterator[DebugInformatio
             continue
 
 
-def _located(points: Points, point: Point, probe: Probe, around: Surroundings, scope: str, name: str | int) -> Located:
+def _located(
+    points: Points, point: CodePoint, probe: Probe, around: Surroundings, scope: str, name: str | int
+) -> Located:
     there = [each for each in point.nameable if each.is_parameter or scope == "locals"]
     if isinstance(name, int):
         there = _parameters(point)
@@ -107,7 +109,7 @@ def _located(points: Points, point: Point, probe: Probe, around: Surroundings, s
 
 
 def fetchable(
-    points: Points, point: Point, variable: Variable, around: Surroundings, is_clone: bool = False
+    points: Points, point: CodePoint, variable: DebugVariable, around: Surroundings, is_clone: bool = False
 ) -> tuple[Piece, ...] | None:
     """The pieces of a variable at a point as a program can fetch them, None if it is optimised out there.
 
@@ -118,13 +120,13 @@ def fetchable(
     return placed(points.with_entry_values(pieces, point), around, size_of(variable.type))
 
 
-def _parameters(point: Point) -> list[Variable]:
+def _parameters(point: CodePoint) -> list[DebugVariable]:
     """Those of the function, or of the inlined copy, that the point is in, in order."""
     inner = next(each for each in reversed(point.scopes) if each.name)
     return [each for each in inner.variables if each.is_parameter]
 
 
-def _result(points: Points, point: Point, probe: Probe, name: str | int, asked: str) -> Located:
+def _result(points: Points, point: CodePoint, probe: Probe, name: str | int, asked: str) -> Located:
     if name == 1:
         kind = points.returned(point)
         try:

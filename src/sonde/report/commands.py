@@ -14,14 +14,14 @@ from sonde.report.output import Output
 from sonde.typed import Protocol
 
 
-class Act(Protocol):
+class Performer(Protocol):
     """Deals with an action by name, whose formatted argument is `argument`; returns why it was not performed."""
 
     def __call__(self, name: str, argument: bytes, output: Output) -> str | None: ...
 
 
 def perform(name: str, argument: bytes, output: Output) -> str | None:
-    """An `Act` that does what the program says."""
+    """An `Performer` that does what the program says."""
     if name == "system":
         return _run(argument, output)
     if name == "freopen":
@@ -30,8 +30,8 @@ def perform(name: str, argument: bytes, output: Output) -> str | None:
     return None
 
 
-class Shown:
-    """An `Act` that performs nothing: it writes each action as a line, and counts them."""
+class ShownActions:
+    """An `Performer` that performs nothing: it writes each action as a line, and counts them."""
 
     def __init__(self) -> None:
         self.count = 0

@@ -5,7 +5,7 @@ Names of mappings that compiled formatters have: `text[...]`, or nothing where t
 
 from __future__ import annotations
 
-from sonde.consume.generated import Code, code
+from sonde.consume.generated import GeneratedExpression, code
 from sonde.typed import NamedTuple
 from sonde.visible import Remembered, single_line_bytes, visible_bytes, visible_lines_bytes
 
@@ -32,12 +32,12 @@ def escaping_for(is_terminal: bool, shows_raw: bool, is_recorded: bool) -> Escap
     return Escaping("", _ROW, "", _ROW)
 
 
-def escaped_by(mapping: str, source: Code) -> Code:
+def escaped_by(mapping: str, source: GeneratedExpression) -> GeneratedExpression:
     """The expression for what `mapping` makes of the bytes that `source` gives."""
     return code("{}[{}]", _NAMED[mapping], source) if mapping else source
 
 
-def mapping_named(mapping: str) -> Code:
+def mapping_named(mapping: str) -> GeneratedExpression:
     """The expression of the mapping itself, None if there is none."""
     return _NAMED[mapping] if mapping else code("None")
 

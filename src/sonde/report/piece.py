@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from sonde.consume.generated import Code, code, constant, tuple_of
+from sonde.consume.generated import GeneratedExpression, code, constant, tuple_of
 from sonde.model.conversions import MOST_COLUMNS, Conversion
 from sonde.model.spec import LITERAL, Field
 from sonde.report.escape import escaped_in_octal
@@ -15,43 +15,43 @@ from sonde.typed import Any, NamedTuple
 from sonde.visible import visible_lines
 
 
-class Piece(NamedTuple):
+class FormatPiece(NamedTuple):
     """A part of a %-format and, for what it takes, expressions over the record's values."""
 
     format: bytes
-    arguments: tuple[Code, ...] = ()
+    arguments: tuple[GeneratedExpression, ...] = ()
 
 
-class Argument(NamedTuple):
+class ConversionArgument(NamedTuple):
     """A value that a conversion may take: the expression for it, and what it is.
 
     `kind`, `size`, `signed` and `detail` are those of `spec.Field`; further kinds are `number`, the result of an
     aggregating function, and `text`, bytes that are formatted already.
     """
 
-    source: Code
+    source: GeneratedExpression
     kind: str
     size: int = 8
     signed: bool = False
     detail: str = ""
 
 
-def field_argument(field: Field, source: Code) -> Argument:
-    return Argument(source, field.kind, field.size, field.signed, field.detail)
+def field_argument(field: Field, source: GeneratedExpression) -> ConversionArgument:
+    return ConversionArgument(source, field.kind, field.size, field.signed, field.detail)
 
 
-def literal(text: str, is_foreign: bool = False) -> Piece:
+def literal(text: str, is_foreign: bool = False) -> FormatPiece:
     """Text that contains no conversion; `is_foreign`: of a program from outside, which keeps its lines but no more."""
     characters = visible_lines(text) if is_foreign else text
-    return Piece(characters.encode(errors="surrogateescape").replace(b"%", b"%%"))
+    return FormatPiece(characters.encode(errors="surrogateescape").replace(b"%", b"%%"))
 
 
-def shown_value(argument: Argument, source: Code, escaping: Escaping) -> Code:
+def shown_value(argument: ConversionArgument, source: GeneratedExpression, escaping: Escaping) -> GeneratedExpression:
     """The expression of the characters `source` of a value, as a format of the program shows them."""
     return escaped_by(escaping.program if argument.detail == LITERAL else escaping.values, source)
 
 
-def formatting(pieces: Iterable[Piece]) -> Code:
+def formatting(pieces: Iterable[FormatPiece]) -> GeneratedExpression:
     """The expression that formats all pieces one behind the other into bytes."""
     whole = list(pieces)
     arguments = [argument for piece in whole for argument in piece.arguments]

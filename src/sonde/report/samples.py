@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from time import monotonic
 
 from sonde.formats import perf_events as perf
-from sonde.formats.perf_samples import Sample, decode_sample
+from sonde.formats.perf_samples import PerfSample, decode_sample
 from sonde.model.samples import SampledEvent
 from sonde.model.units import MICROSECOND, SECOND
 from sonde.report.stack import Addresses
@@ -154,7 +154,7 @@ class SampleLines:
             self._places[key] = found
         return found
 
-    def _chain(self, misc: int, sample: Sample) -> None:
+    def _chain(self, misc: int, sample: PerfSample) -> None:
         """The callers, a line each, behind a mark for each of kernel and process."""
         calls = False
         for address in sample.callchain:

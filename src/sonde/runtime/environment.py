@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from errno import ENOSYS
 
 from sonde.arch import address_space
-from sonde.runtime.machine.memory import Memory
+from sonde.runtime.machine.memory import MachineMemory
 from sonde.runtime.maps.base import MapTable
 from sonde.typed import Any, Protocol
 
@@ -85,7 +85,7 @@ class Environment:
     """The fields up to `cpu_time` stay as they are; the others are the firing's."""
 
     def __init__(
-        self, memory: Memory, table: MapTable, task: Task, addresses: address_space.AddressSpace | None = None
+        self, memory: MachineMemory, table: MapTable, task: Task, addresses: address_space.AddressSpace | None = None
     ) -> None:
         self.memory = memory
         self.addresses = addresses or address_space.own_address_space()

@@ -46,7 +46,7 @@ _HALF = struct.Struct("=I")
 _NUMBER = struct.Struct("=q")
 
 
-class Files:
+class FilesOfTasks:
     """What the helpers open_file and path_text ask."""
 
     def __init__(self, environment: Environment) -> None:

@@ -12,7 +12,7 @@ import re
 from functools import cache
 
 from sonde.arch import registers, system_calls
-from sonde.bpf.btf_writer import INT_BOOL, INT_CHAR, INT_SIGNED, BtfBuilder, Member
+from sonde.bpf.btf_writer import INT_BOOL, INT_CHAR, INT_SIGNED, BtfBuilder, WrittenMember
 from sonde.typed import NamedTuple
 
 _SIGNAL_INFORMATION = (
@@ -129,7 +129,7 @@ _POINTER = 8
 _ARRAY = re.compile(r"(.*)\[(\d+)\]")
 
 
-class Layout(NamedTuple):
+class StructureLayout(NamedTuple):
     """Size, alignment and members' offsets, in bytes."""
 
     size: int
@@ -138,7 +138,7 @@ class Layout(NamedTuple):
 
 
 @cache
-def layout(structure: str) -> Layout:
+def layout(structure: str) -> StructureLayout:
     """The layout of a `struct NAME` or `union NAME`."""
     offsets, end, size, strictest = {}, 0, 0, 1
     for name, kind in _STRUCTURES[structure]:
@@ -146,7 +146,7 @@ def layout(structure: str) -> Layout:
         start = 0 if structure.startswith("union ") else -(-end // alignment) * alignment
         offsets[name], end = start, start + taken
         size, strictest = max(size, end), max(strictest, alignment)
-    return Layout(-(-size // strictest) * strictest, strictest, offsets)
+    return StructureLayout(-(-size // strictest) * strictest, strictest, offsets)
 
 
 def size_of(name: str) -> int | None:
@@ -203,7 +203,7 @@ class _Writer:
         keyword, _, tag = name.partition(" ")
         size, _, offsets = layout(name)
         add = self.builder.add_struct if keyword == "struct" else self.builder.add_union
-        add(tag, size, [Member(own, self._ids[kind], 8 * offsets[own]) for own, kind in members])
+        add(tag, size, [WrittenMember(own, self._ids[kind], 8 * offsets[own]) for own, kind in members])
 
     def _add_compound(self, kind: str) -> None:
         array = _ARRAY.fullmatch(kind)

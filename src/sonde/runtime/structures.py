@@ -11,7 +11,7 @@ import struct
 
 from sonde.arch import system_calls
 from sonde.runtime.kernel_types import layout
-from sonde.runtime.machine.memory import OFFSET_BITS, OFFSET_MASK, Memory
+from sonde.runtime.machine.memory import OFFSET_BITS, OFFSET_MASK, MachineMemory
 from sonde.runtime.maps.slots import Slots
 
 _TASK = layout("struct task_struct")
@@ -50,7 +50,7 @@ _IDENTITY = struct.Struct("=IIIIIIII")
 class Structures:
     """Addresses given by `add_*` stay valid until they are given back with `remove_*`."""
 
-    def __init__(self, memory: Memory) -> None:
+    def __init__(self, memory: MachineMemory) -> None:
         self._tasks = Slots(memory, _TASK.size, _PER_REGION)
         self._shared = Slots(memory, _SHARED_SIZE, _PER_REGION)
 

@@ -17,7 +17,7 @@ from sonde.machine import proc
 EVALUATION_TIMES = ("exec", "preinit", "postinit", "main")
 
 
-class Command:
+class StartedProcess:
     """A child process; `descriptor` (a pidfd) is readable once it has ended."""
 
     def __init__(self, text: str, evaluation: str = "postinit") -> None:
@@ -78,7 +78,7 @@ class Command:
         os.close(self.descriptor)
 
 
-class Process:
+class ForeignProcess:
     """A process somebody else started."""
 
     def __init__(self, pid: int) -> None:

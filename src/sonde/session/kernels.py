@@ -34,13 +34,13 @@ def registry_of(engine: str = KERNEL, path: str | None = None, is_portable: bool
 
 def _embedded(path: str | None) -> Registry:
     """What the embedded engine has, on this machine: for it every pid namespace is the first."""
-    from sonde.engines.embedded.offer import Offer
+    from sonde.engines.embedded.offer import EmbeddedOffer
     from sonde.machine.tracefs import PLACE
 
     if path is not None:
         raise SessionError("-k compiles for another kernel; the embedded engine is none")
     target = current_target()._replace(initial_namespace=True)
-    return Registry(target, tracefs=PLACE, offer=Offer())
+    return Registry(target, tracefs=PLACE, offer=EmbeddedOffer())
 
 
 def _check(path: str) -> None:

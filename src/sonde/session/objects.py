@@ -23,7 +23,7 @@ from sonde.session.tracing import Asked
 from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from sonde.symbols.following import Following, Names
+    from sonde.symbols.following import Following, NameSource
 
 BATCH = 0.01
 """Seconds in which records gather behind a wake-up."""
@@ -45,7 +45,7 @@ class ObjectSession:
         engine: KernelEngine,
         report: ObjectReport,
         traced: Sequence[Traced],
-        names: Names | None = None,
+        names: NameSource | None = None,
     ) -> None:
         """`names` is told what processes map, if the stacks of maps are to be shown. Raises EngineError."""
         self._loadable = loadable

@@ -32,17 +32,17 @@ def processes(
         hint = "it sees all processes: leave -c out, and end by exit() in a clause of proc:::exit"
         raise SessionError("option follow=all is for the embedded engine", hint=hint)
     # Not needed for a system-wide trace.
-    from sonde.session.command import Command, CommandError, Process
+    from sonde.session.command import CommandError, ForeignProcess, StartedProcess
 
     evaluation = options.text("evaltime")
     found: list[Traced] = []
     with ExitStack() as stack:
         try:
             for command in commands:
-                found.append(Command(command, evaluation))
+                found.append(StartedProcess(command, evaluation))
                 stack.callback(found[-1].close)
             for pid in pids:
-                found.append(Process(pid))
+                found.append(ForeignProcess(pid))
                 stack.callback(found[-1].close)
         except CommandError as error:
             raise SessionError(str(error)) from None

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from importlib import import_module
 
-from sonde.model.catalog import Derivation, KernelSymbol, Located, ProbeArgument
+from sonde.model.catalog import Derivation, KernelSymbol, Located, TypedArgument
 from sonde.model.errors import SourceError
 from sonde.model.probe import KernelFunction, Probe, RawTracepoint, StaticPattern, StaticProbe, Syscall, Uprobe
 from sonde.model.target import Target
@@ -15,7 +15,7 @@ from sonde.model.types import Function, Type
 from sonde.providers import provider as blocks
 from sonde.providers.offer import Offer
 from sonde.providers.pattern import Pattern, is_word, matcher, matches, plain
-from sonde.providers.provider import FILES, STATIC, Block, Provider, RecordField
+from sonde.providers.provider import FILES, STATIC, IdentifierBlock, Provider, RecordField
 from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from sonde.symbols.code_objects import CodeObjects
     from sonde.symbols.kallsyms import Kallsyms
 
-_BLOCKS: dict[str, Block] = {
+_BLOCKS: dict[str, IdentifierBlock] = {
     "dtrace": blocks.DTRACE,
     "syscall": blocks.SYSCALL,
     "profile": blocks.PROFILE,
@@ -269,7 +269,7 @@ class Registry:
             return probe
         return probe if self._offer.has_provider(probe.provider) and self._offer.fires(probe) else None
 
-    def arguments(self, probe: Probe) -> tuple[ProbeArgument, ...] | None:
+    def arguments(self, probe: Probe) -> tuple[TypedArgument, ...] | None:
         """The probe's `args[]`; None where its provider has no typed arguments."""
         if isinstance(probe.firing, Uprobe):
             return None

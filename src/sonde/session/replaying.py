@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from sonde.consume.raw import Replay
     from sonde.consume.replaying import Replayed
     from sonde.model.probe import Probe
-    from sonde.report.commands import Act
+    from sonde.report.commands import Performer
     from sonde.report.samples import SampleLines
 
 
 def show_recorded(
     recorded: Replay, options: OptionTable, output: int, program_name: str, symbolizer: Symbolizer | None = None,
-    packets: CaptureFile | None = None, show_samples: Callable[[SampleLines], None] | None = None, *, act: Act,
+    packets: CaptureFile | None = None, show_samples: Callable[[SampleLines], None] | None = None, *, act: Performer,
 ) -> tuple[int, Replayed]:  # fmt: skip
     """Show a recording as its session was shown, but for `options`; returns exit()'s argument, and what was shown.
     `show_samples` is given what prints samples among the rest; `act` deals with system() and the like. Where the file

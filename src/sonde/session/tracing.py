@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from sonde.model.aggregation_words import Words
     from sonde.model.probe import Probe
     from sonde.model.samples import Samples, SampleSink
-    from sonde.symbols.following import Following, Names
+    from sonde.symbols.following import Following, NameSource
     from sonde.symbols.unwinding.unwind_tables import UnwindTables
 
 BATCH = 0.01
@@ -146,7 +146,7 @@ class Session:
         output: int = 1,
         program_name: str = "sonde",
         recorders: Sequence[WriteBlock] = (),
-        names: Names | None = None,
+        names: NameSource | None = None,
         watcher: Watcher | None = None,
         packets: CaptureFile | None = None,
         samples: SampleSink | None = None,

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable
 
 from sonde.symbols.elf.debug_files import open_regular
 from sonde.symbols.elf.file import ElfError
-from sonde.symbols.elf.indirect import Loaded, Slots, bias_of, chosen
+from sonde.symbols.elf.indirect import FunctionSlots, Loaded, bias_of, chosen
 from sonde.symbols.elf.symbol_files import with_symbols
-from sonde.symbols.functions import PROGRAM, CodeObject, Function
+from sonde.symbols.functions import PROGRAM, CodeFunction, CodeObject
 from sonde.symbols.mappings import Mapping, parse_maps
 from sonde.symbols.objects import Objects, is_inode, root_of
 from sonde.typed import BinaryIO
@@ -94,11 +94,11 @@ class CodeObjects:
                     )
         return list(found.values())
 
-    def slots(self, pid: int) -> Slots:
+    def slots(self, pid: int) -> FunctionSlots:
         """Where a process keeps addresses of functions. Raises OSError or ElfError."""
-        return Slots(each.loaded for each in self.of(pid))
+        return FunctionSlots(each.loaded for each in self.of(pid))
 
-    def behind(self, pid: int, each: CodeObject, function: Function, slots: Slots) -> Function | None:
+    def behind(self, pid: int, each: CodeObject, function: CodeFunction, slots: FunctionSlots) -> CodeFunction | None:
         """What an indirect function has been resolved to in a process, None if nothing tells. Raises OSError."""
         with open(f"{self._proc}/{pid}/mem", "rb", buffering=0) as memory:
             names = each.names(function)

@@ -17,7 +17,7 @@ _AGAIN = 0.2
 """Seconds after which the traced processes are looked at again where nothing tells what they map."""
 
 
-class Source(Protocol):
+class MappingSource(Protocol):
     """An engine that tells what processes map. `lost` counts what it could not tell."""
 
     lost: int
@@ -30,7 +30,7 @@ class Source(Protocol):
         """What has happened since the last time, in order."""
 
 
-class Names(Protocol):
+class NameSource(Protocol):
     """Where addresses get their names."""
 
     def follow(self, pull: Callable[[], Iterable[ProcessEvent]]) -> None:
@@ -55,7 +55,7 @@ class Following:
     now and then. `also` is told what happens, too."""
 
     def __init__(
-        self, source: Source | None, names: Names, traced: Sequence[int], proc: str = "/proc",
+        self, source: MappingSource | None, names: NameSource, traced: Sequence[int], proc: str = "/proc",
         also: Callable[[ProcessEvent], None] | None = None,
     ) -> None:  # fmt: skip
         self._source = source

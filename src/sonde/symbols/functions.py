@@ -35,7 +35,7 @@ _OF_GO = (".gopclntab", ".go.buildinfo", ".note.go.buildid")
 """Sections that Go's linker makes."""
 
 
-class Function(NamedTuple):
+class CodeFunction(NamedTuple):
     """`name` is the best of the names that the function has, `address` as linked, `offset` that in the file.
 
     `is_indirect`: the symbol is not of the function itself but of what chooses one.
@@ -64,7 +64,7 @@ class CodeObject:
         self._root = root
         self._file = file
         self._symbols = symbols
-        self._decoded: tuple[Function, dict[int, instruction_lengths.Instruction]] | None = None
+        self._decoded: tuple[CodeFunction, dict[int, instruction_lengths.MachineInstruction]] | None = None
 
     @property
     def where(self) -> str:
@@ -86,20 +86,20 @@ class CodeObject:
         return open_information(self._found, self._root)
 
     @cached_property
-    def functions(self) -> tuple[Function, ...]:
+    def functions(self) -> tuple[CodeFunction, ...]:
         """All, each once, by address."""
         addresses = {address for _, address in self._named}
         found = (self._at(address) for address in sorted(addresses))
         return tuple(function for function in found if function is not None)
 
-    def matching(self, test: Callable[[str], bool]) -> Iterator[Function]:
+    def matching(self, test: Callable[[str], bool]) -> Iterator[CodeFunction]:
         """Those whose names pass a test, by address."""
         for address in sorted({address for name, address in self._named if test(name)}):
             function = self._at(address)
             if function is not None and test(function.name):
                 yield function
 
-    def find(self, name: str) -> tuple[Function, ...]:
+    def find(self, name: str) -> tuple[CodeFunction, ...]:
         """Those of a name, which may be an alias: more than one where files of the program have a static each."""
         addresses = dict.fromkeys(
             symbol.address
@@ -110,13 +110,13 @@ class CodeObject:
         found = (self._at(address) for address in addresses)
         return tuple(function for function in found if function is not None)
 
-    def named_in_source(self, name: str) -> tuple[Function, ...]:
+    def named_in_source(self, name: str) -> tuple[CodeFunction, ...]:
         """Those that the source calls by a name of C++ or Rust, `scope::name` or the name alone, by address."""
         from sonde.symbols.source_names.functions import candidates, named  # an import that most runs do without
 
         return self._of_symbols(named(candidates(self._symbols_once, name), name))
 
-    def matching_in_source(self, pattern: str, test: Callable[[str], bool]) -> tuple[Function, ...]:
+    def matching_in_source(self, pattern: str, test: Callable[[str], bool]) -> tuple[CodeFunction, ...]:
         """Those whose names in the source, with all scopes, pass the test of a pattern, by address."""
         from sonde.symbols.source_names.functions import candidates, matching  # an import that most runs do without
 
@@ -126,7 +126,7 @@ class CodeObject:
     def _symbols_once(self) -> Iterable[str]:
         return dict.fromkeys(name for name, _ in self._named)
 
-    def _of_symbols(self, names: Iterable[str]) -> tuple[Function, ...]:
+    def _of_symbols(self, names: Iterable[str]) -> tuple[CodeFunction, ...]:
         chosen = frozenset(names)
         found = (self._at(address) for address in sorted({address for name, address in self._named if name in chosen}))
         return tuple(function for function in found if function is not None)
@@ -141,7 +141,7 @@ class CodeObject:
         """Whether no file with its full symbol table was found."""
         return not any(each.has_symbol_table for each in self._symbols)
 
-    def return_obstacle(self, function: Function) -> str:
+    def return_obstacle(self, function: CodeFunction) -> str:
         """Why the kernel cannot be told of its returns without changing what the process does, "" if it can."""
         if self._is_go:
             return "programs of Go move their stacks, and end where a return address is not theirs"
@@ -152,7 +152,7 @@ class CodeObject:
             return "exceptions pass through it, which a return address that is not theirs ends"
         return ""
 
-    def is_unwound(self, function: Function) -> bool:
+    def is_unwound(self, function: CodeFunction) -> bool:
         """Whether exceptions begin in the function or are cleaned up in it, as far as its own calls tell."""
         return function.address in self._unwound
 
@@ -170,33 +170,33 @@ class CodeObject:
     def _is_go(self) -> bool:
         return any(each.name in _OF_GO for each in self._file.sections)
 
-    def resolved(self, function: Function, address: int) -> Function | None:
+    def resolved(self, function: CodeFunction, address: int) -> CodeFunction | None:
         """The function at an address that an indirect one stands for, under the name of that."""
         offset = self.code_offset(address)
         if offset is None:
             return None
         known = self._at(address)
-        return Function(function.name, address, known.size if known else 0, offset)
+        return CodeFunction(function.name, address, known.size if known else 0, offset)
 
-    def names(self, function: Function) -> frozenset[str]:
+    def names(self, function: CodeFunction) -> frozenset[str]:
         """All names of a function."""
         return frozenset(_base(each) for file in self._tables for each in _functions(file, function.address))
 
-    def containing(self, address: int) -> Function | None:
+    def containing(self, address: int) -> CodeFunction | None:
         """The function that an address is in."""
         starts = (next((at for at in file.before(address, _FUNCTIONS) if self._at(at)), -1) for file in self._tables)
         found = self._at(max(starts, default=-1))
         return found if found is not None and address < found.address + found.size else None
 
-    def without_symbol(self, address: int) -> Function:
+    def without_symbol(self, address: int) -> CodeFunction:
         """The section that an address is in, taken as a function, where no symbol tells which it is in."""
         for section in self._file.sections:
             offset = self.code_offset(section.address)
             if section.address <= address < section.address + section.size and offset is not None:
-                return Function(section.name, section.address, section.size, offset)
-        return Function("", address, instruction_lengths.LONGEST, self.code_offset(address) or 0)
+                return CodeFunction(section.name, section.address, section.size, offset)
+        return CodeFunction("", address, instruction_lengths.LONGEST, self.code_offset(address) or 0)
 
-    def instructions(self, function: Function) -> dict[int, instruction_lengths.Instruction]:
+    def instructions(self, function: CodeFunction) -> dict[int, instruction_lengths.MachineInstruction]:
         """The instructions by their offsets in the function, as far as its bytes are instructions. Those of the
         function that was asked for last are kept: some have many probes, and take a while. Raises CostError."""
         if self._decoded is None or self._decoded[0] != function:
@@ -204,7 +204,7 @@ class CodeObject:
             self._decoded = function, instruction_lengths.starts(code, self._file.costs.check)
         return self._decoded[1]
 
-    def first_instruction(self, function: Function) -> instruction_lengths.Instruction | None:
+    def first_instruction(self, function: CodeFunction) -> instruction_lengths.MachineInstruction | None:
         """That of the function's first byte, whatever its size is said to be; None if there is none."""
         return instruction_lengths.decode(self._file.bytes_at(function.address, instruction_lengths.LONGEST), 0)
 
@@ -223,7 +223,7 @@ class CodeObject:
         """The names of all functions, and their addresses."""
         return [each for table in self._tables for each in table.names(_FUNCTIONS)]
 
-    def _at(self, address: int) -> Function | None:
+    def _at(self, address: int) -> CodeFunction | None:
         """The function that begins at an address, by the best name of the best file that has one."""
         offset = self.code_offset(address)
         if offset is None:
@@ -232,7 +232,7 @@ class CodeObject:
             symbols = _functions(table, address)
             if symbols:
                 best = symbols[-1]
-                return Function(_base(best), address, best.size, offset, best.kind == STT_GNU_IFUNC)
+                return CodeFunction(_base(best), address, best.size, offset, best.kind == STT_GNU_IFUNC)
         return None
 
     def code_offset(self, address: int) -> int | None:

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 
 from sonde.arch import pages
 from sonde.symbols.mappings import VDSO, Mapping, MappingTable
-from sonde.symbols.process_events import Executed, Exited, Forked, Mapped, ProcessEvent, Snapshot
+from sonde.symbols.process_events import Executed, Exited, Forked, Mapped, MappingsSnapshot, ProcessEvent
 
 _PAGE_BITS = pages.PAGE_BITS
 
@@ -123,7 +123,7 @@ class Images:
                 self._forked(pid, parent)
             case Exited(_, pid):
                 self._exited(pid)
-            case Snapshot(_, pid, mark, mappings):
+            case MappingsSnapshot(_, pid, mark, mappings):
                 self._seen(pid, mark or mark_in(mappings), mappings)
 
     def _current(self, pid: int) -> Image:

@@ -10,7 +10,7 @@ from sonde.symbols.images import Image, Images, mark_in, split
 from sonde.symbols.mappings import DELETED, Mapping, parse_maps
 from sonde.symbols.objects import Objects
 from sonde.symbols.perf_map import CompiledCode
-from sonde.symbols.process_events import Mapped, ProcessEvent, Snapshot
+from sonde.symbols.process_events import Mapped, MappingsSnapshot, ProcessEvent
 from sonde.typed import NamedTuple
 from sonde.untrusted import kernel_text
 
@@ -18,7 +18,7 @@ _PATIENCE = 20
 """A process's mappings are not read again before so many times the time has passed that reading took."""
 
 
-class Place(NamedTuple):
+class CodePlace(NamedTuple):
     """Where an address lies: the mapping of an object, and the address as the object was linked, or, if the object
     cannot be read (`is_linked` is False), the offset in its file."""
 
@@ -77,7 +77,7 @@ class ProcessNames:
             return False
         if not mappings:
             return False
-        self._images.take(Snapshot(0, pid, mark_in(mappings), mappings))
+        self._images.take(MappingsSnapshot(0, pid, mark_in(mappings), mappings))
         now = time.monotonic()
         self._read_again[pid] = now + _PATIENCE * (now - began)
         return True
@@ -123,7 +123,7 @@ class ProcessNames:
         except ElfError:
             return b""
 
-    def place(self, process: int, address: int) -> Place | None:
+    def place(self, process: int, address: int) -> CodePlace | None:
         """Where an address lies, None if it is in no object."""
         pid, _ = split(process)
         found = self._known(process, address)
@@ -135,26 +135,26 @@ class ProcessNames:
             found = self._known(process, address)
         return found
 
-    def _known(self, process: int, address: int) -> Place | None:
+    def _known(self, process: int, address: int) -> CodePlace | None:
         image = self._images.find(process)
         return None if image is None else self._within(image, split(process)[0], address)
 
-    def _within(self, image: Image, pid: int, address: int) -> Place | None:
+    def _within(self, image: Image, pid: int, address: int) -> CodePlace | None:
         mapping = image.find(address)
         if mapping is not None:
             return self._in_mapping(pid, mapping, address) if mapping.is_object else None
         return self._in_data(image, pid, address)
 
-    def _in_mapping(self, pid: int, mapping: Mapping, address: int) -> Place:
+    def _in_mapping(self, pid: int, mapping: Mapping, address: int) -> CodePlace:
         offset = address - mapping.start + mapping.offset
         try:
             file = self._objects.file(pid, mapping)
             linked = file.address_at(offset) if file else None
         except ElfError:
             linked = None
-        return Place(mapping, offset, False) if linked is None else Place(mapping, linked, True)
+        return CodePlace(mapping, offset, False) if linked is None else CodePlace(mapping, linked, True)
 
-    def _in_data(self, image: Image, pid: int, address: int) -> Place | None:
+    def _in_data(self, image: Image, pid: int, address: int) -> CodePlace | None:
         """Data lie where code and the object's segments say: only what may be executed is followed."""
         for mapping in image.objects():
             try:
@@ -164,7 +164,7 @@ class ProcessNames:
                     continue
                 at = address - mapping.start + linked
                 if any(s.address <= at < s.address + s.memory_size for s in file.segments):
-                    return Place(mapping, at, True)
+                    return CodePlace(mapping, at, True)
             except ElfError:
                 continue
         return None

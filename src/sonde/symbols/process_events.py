@@ -39,7 +39,7 @@ class Exited(NamedTuple):
     pid: int
 
 
-class Snapshot(NamedTuple):
+class MappingsSnapshot(NamedTuple):
     """All that a process has mapped; `mark` identifies what it executes, as in `images.mark_of`, 0 if not known."""
 
     time: int
@@ -48,4 +48,4 @@ class Snapshot(NamedTuple):
     mappings: tuple[Mapping, ...]
 
 
-ProcessEvent = Mapped | Executed | Forked | Exited | Snapshot
+ProcessEvent = Mapped | Executed | Forked | Exited | MappingsSnapshot

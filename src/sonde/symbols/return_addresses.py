@@ -5,7 +5,7 @@ from __future__ import annotations
 from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from sonde.symbols.dwarf.frames import Frames
+    from sonde.symbols.dwarf.frames import FrameDescriptions
     from sonde.symbols.elf.file import ElfFile
 
 BY_FRAME_POINTER = -1
@@ -15,7 +15,7 @@ class ReturnAddresses:
     """Opens each file once, when it is first asked for."""
 
     def __init__(self) -> None:
-        self._files: dict[str, tuple[ElfFile, Frames] | None] = {}
+        self._files: dict[str, tuple[ElfFile, FrameDescriptions] | None] = {}
 
     def distance(self, path: str, offset: int) -> int | None:
         """Bytes from the stack pointer up to the return address, at the instruction at an offset in the file;
@@ -40,9 +40,9 @@ class ReturnAddresses:
         return distance if rule.register == unwinding.STACK_POINTER and distance >= 0 else None
 
 
-def _opened(path: str) -> tuple[ElfFile, Frames] | None:
+def _opened(path: str) -> tuple[ElfFile, FrameDescriptions] | None:
     from sonde.symbols.dwarf import frame_table
-    from sonde.symbols.dwarf.frames import Frames
+    from sonde.symbols.dwarf.frames import FrameDescriptions
     from sonde.symbols.dwarf.unwind_rows import LARGEST, SECTION
     from sonde.symbols.elf.file import ElfFile
 
@@ -54,4 +54,4 @@ def _opened(path: str) -> tuple[ElfFile, Frames] | None:
     table = None
     if header is not None:
         table = frame_table.FrameTable(file.contents(header, LARGEST), header.address)
-    return file, Frames(file.contents(section, LARGEST), section.address, True, table, file.costs)
+    return file, FrameDescriptions(file.contents(section, LARGEST), section.address, True, table, file.costs)

@@ -25,14 +25,14 @@ INTEGER, SSE, MEMORY = "integer", "sse", "memory"
 IN_VECTOR = "it is passed in a vector register, which a probe cannot read"
 
 
-class Parameter(NamedTuple):
+class TypedParameter(NamedTuple):
     """`by_reference`: a C++ object that must not be copied bit by bit, so that its address is passed."""
 
     type: Type
     by_reference: bool = False
 
 
-def parameters(wanted: Sequence[Parameter], returns: Type, index: int) -> tuple[Piece, ...]:
+def parameters(wanted: Sequence[TypedParameter], returns: Type, index: int) -> tuple[Piece, ...]:
     """Where the parameter `index` is when a function is entered. Raises UnreadableError."""
     integers = 1 if classes(returns) == (MEMORY,) else 0
     vectors, stack = 0, 8

@@ -13,26 +13,26 @@ _IN_REGISTERS = 16
 """Bytes: what is larger is passed in memory."""
 
 
-class Parameter(NamedTuple):
+class ParameterPlace(NamedTuple):
     """An argument: in registers, by their offsets, or in memory, `stack` bytes behind the first word of arguments."""
 
     registers: tuple[int, ...]
     stack: int = 0
 
 
-def parameters(kinds: Iterable[Type]) -> tuple[Parameter, ...]:
+def parameters(kinds: Iterable[Type]) -> tuple[ParameterPlace, ...]:
     """Where each argument is."""
     free, end = list(registers.ARGUMENTS), 0
-    found: list[Parameter] = []
+    found: list[ParameterPlace] = []
     for kind in kinds:
         words = -(-size_of(kind) // 8)
         if 8 * words <= _IN_REGISTERS and words <= len(free) and not _is_packed(kind):
-            found.append(Parameter(tuple(free[:words])))
+            found.append(ParameterPlace(tuple(free[:words])))
             del free[:words]
             continue
         if align_of(kind) > 8:
             end = -(-end // 16) * 16
-        found.append(Parameter((), end))
+        found.append(ParameterPlace((), end))
         end += 8 * words
     return tuple(found)
 

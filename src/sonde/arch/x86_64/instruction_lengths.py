@@ -17,7 +17,7 @@ _LOCK, _OPERAND_SIZE, _ADDRESS_SIZE = 0xF0, 0x66, 0x67
 _NOT_MOVABLE_PREFIXES = frozenset((_LOCK, 0x2E, 0x36, 0x3E, 0x26))
 
 
-class Instruction(NamedTuple):
+class MachineInstruction(NamedTuple):
     """`length` in bytes; `is_probeable` is False where the kernel is known not to put a uprobe."""
 
     length: int
@@ -113,7 +113,7 @@ _NOT_PROBEABLE_TWO = frozenset((0x05, 0x07, 0x34, 0x35))
 """System calls: executed elsewhere, and with signals held back meanwhile, they would be different ones."""
 
 
-def decode(code: bytes, at: int) -> Instruction | None:
+def decode(code: bytes, at: int) -> MachineInstruction | None:
     """The instruction that begins at `at`, None if the bytes are none, or not all there."""
     try:
         found = _decode(code, at)
@@ -124,7 +124,7 @@ def decode(code: bytes, at: int) -> Instruction | None:
     return found
 
 
-def starts(code: bytes, check: Callable[[], None]) -> dict[int, Instruction]:
+def starts(code: bytes, check: Callable[[], None]) -> dict[int, MachineInstruction]:
     """The instructions by their offsets, from the first byte on, as far as the bytes are instructions. `check` is
     called now and then, and may raise to end it."""
     found = {}
@@ -140,7 +140,7 @@ def starts(code: bytes, check: Callable[[], None]) -> dict[int, Instruction]:
     return found
 
 
-def _decode(code: bytes, start: int) -> Instruction | None:
+def _decode(code: bytes, start: int) -> MachineInstruction | None:
     at = start
     while code[at] in _LEGACY_PREFIXES:
         at += 1
@@ -155,19 +155,19 @@ def _decode(code: bytes, start: int) -> Instruction | None:
         opcode_at, end = _vector(code, at)
         # XOP the kernel takes for pop.
         is_probeable = opcode != 0x8F and code[opcode_at] not in _NOT_PROBEABLE_VECTOR
-        return Instruction(end - start, is_probeable) if end else None
+        return MachineInstruction(end - start, is_probeable) if end else None
     probeable = not _NOT_MOVABLE_PREFIXES.intersection(prefixes)
     if opcode != 0x0F:
         end = _after(code, at, _ONE[opcode], prefixes, wide)
-        return Instruction(end - start, probeable and opcode not in _NOT_PROBEABLE) if end else None
+        return MachineInstruction(end - start, probeable and opcode not in _NOT_PROBEABLE) if end else None
     opcode = code[at + 1]
     if opcode in (0x38, 0x3A):
         end = _behind_modrm(code, at + 3) + (opcode == 0x3A)
-        return Instruction(end - start, probeable)
+        return MachineInstruction(end - start, probeable)
     end = _after(code, at + 1, _TWO[opcode], prefixes, wide)
     if opcode == 0x78 and end and (_OPERAND_SIZE in prefixes or 0xF2 in prefixes):
         end += 2  # extrq and insertq
-    return Instruction(end - start, probeable and opcode not in _NOT_PROBEABLE_TWO) if end else None
+    return MachineInstruction(end - start, probeable and opcode not in _NOT_PROBEABLE_TWO) if end else None
 
 
 def _after(code: bytes, at: int, shape: int, prefixes: Sequence[int], wide: bool) -> int:

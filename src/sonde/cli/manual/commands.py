@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from sonde.cli.manual.entries import FILE, Command, Example, Option, Section
+from sonde.cli.manual.entries import FILE, Command, Example, ManualOption, ManualSection
 from sonde.cli.manual.tracing import TRACING
 
 _RECORDED = (
-    Option(("-q",), "", "only what the program printed"),
-    Option(("-F",), "", "indent by function entry and return"),
-    Option(("-o",), "FILE", "append the output to it; packets replace one named *.pcapng", (FILE,)),
-    Option(("-x",), "NAME[=VALUE]", "set an option of those that matter when records are shown", ("setting",)),
-    Option(("--act",), "", "with -w: do what the program did, system() and freopen(), instead of telling it"),
-    Option(("-w",), "", "allow that"),
+    ManualOption(("-q",), "", "only what the program printed"),
+    ManualOption(("-F",), "", "indent by function entry and return"),
+    ManualOption(("-o",), "FILE", "append the output to it; packets replace one named *.pcapng", (FILE,)),
+    ManualOption(("-x",), "NAME[=VALUE]", "set an option of those that matter when records are shown", ("setting",)),
+    ManualOption(("--act",), "", "with -w: do what the program did, system() and freopen(), instead of telling it"),
+    ManualOption(("-w",), "", "allow that"),
 )
 
 DOCTOR = Command(
@@ -22,7 +22,11 @@ DOCTOR = Command(
         "First what works, then what does not and what would help; with -v every feature. The exit status is 0 if "
         "programs can run in the kernel, else 1.",
     ),
-    (Section("Options", (Option(("-v",), "", "every feature and setting, also what is as it should be"),)),),
+    (
+        ManualSection(
+            "Options", (ManualOption(("-v",), "", "every feature and setting, also what is as it should be"),)
+        ),
+    ),
 )
 
 RAW = Command(
@@ -30,7 +34,7 @@ RAW = Command(
     "show a file of --raw",
     ("FILE [OPTIONS]",),
     ("What was recorded is printed as it was then. The exit status is the argument of exit().",),
-    (Section("Options", _RECORDED),),
+    (ManualSection("Options", _RECORDED),),
     (Example("sonde raw calls.raw", "what `sonde --raw calls.raw ...` has recorded"),),
     (FILE,),
 )
@@ -44,12 +48,12 @@ RECORD = Command(
         "go to a file that perf and `sonde read` show. All options of tracing are there, but -o names that file.",
     ),
     (
-        Section(
+        ManualSection(
             "Options",
             (
-                Option(("-g",), "", "samples with their callers"),
-                Option(("-o",), "FILE", "the file, perf.data without it", (FILE,)),
-                Option(("--",), "COMMAND ...", "start it, as -c does, and record until it ends"),
+                ManualOption(("-g",), "", "samples with their callers"),
+                ManualOption(("-o",), "FILE", "the file, perf.data without it", (FILE,)),
+                ManualOption(("--",), "COMMAND ...", "start it, as -c does, and record until it ends"),
             ),
         ),
     ),
@@ -66,7 +70,7 @@ READ = Command(
     "show a file of `sonde record`",
     ("[FILE] [OPTIONS]",),
     ("What was printed, and the samples as lines between it; perf.data without a name.",),
-    (Section("Options", _RECORDED),),
+    (ManualSection("Options", _RECORDED),),
     (),
     (FILE,),
 )
@@ -80,14 +84,14 @@ VERIFY = Command(
         "exit status is 0 if all are accepted, else 1.",
     ),
     (
-        Section(
+        ManualSection(
             "Options",
             (
-                Option(("-v",), "", "each program with what is known before each instruction"),
-                Option(("-n",), "DESCRIPTION", "a program instead of a file; -s, -f, -m, -P and -i as well"),
-                Option(("-x",), "NAME[=VALUE]", "set an option", ("setting",)),
-                Option(("--engine",), "NAME", "compile for that engine", ("kernel", "embedded")),
-                Option(("--map", "--program", "--attach"), "CHOICE", "what is chosen of a BPF object"),
+                ManualOption(("-v",), "", "each program with what is known before each instruction"),
+                ManualOption(("-n",), "DESCRIPTION", "a program instead of a file; -s, -f, -m, -P and -i as well"),
+                ManualOption(("-x",), "NAME[=VALUE]", "set an option", ("setting",)),
+                ManualOption(("--engine",), "NAME", "compile for that engine", ("kernel", "embedded")),
+                ManualOption(("--map", "--program", "--attach"), "CHOICE", "what is chosen of a BPF object"),
             ),
         ),
     ),
@@ -104,9 +108,9 @@ VARS = Command(
         "and where each is live. The program needs debug information (-g).",
     ),
     (
-        Section(
+        ManualSection(
             "Options",
-            (Option(("--struct",), "", "the C structure that the variables are fetched into for a BPF object"),),
+            (ManualOption(("--struct",), "", "the C structure that the variables are fetched into for a BPF object"),),
         ),
     ),
     (Example("sonde vars ./server parse.c@120", "what locals-> has at that line"),),

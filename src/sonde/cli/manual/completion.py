@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sonde.cli.manual.entries import DIRECTORY, FILE, PROCESS, Command, Option
+from sonde.cli.manual.entries import DIRECTORY, FILE, PROCESS, Command, ManualOption
 
 _SCRIPT = """\
 # Completes the command line of sonde in bash: source <(sonde completion bash)
@@ -43,7 +43,7 @@ def bash(commands: tuple[Command, ...], settings: tuple[str, ...]) -> str:
     )
 
 
-def _options(of: Command) -> tuple[Option, ...]:
+def _options(of: Command) -> tuple[ManualOption, ...]:
     return tuple(option for section in of.sections for option in section.options)
 
 
@@ -62,7 +62,7 @@ def _values(of: Command, settings: tuple[str, ...]) -> list[str]:
     return lines
 
 
-def _completes(option: Option, settings: tuple[str, ...]) -> str:
+def _completes(option: ManualOption, settings: tuple[str, ...]) -> str:
     if not option.choices:
         return ":"
     kind = option.choices[0]

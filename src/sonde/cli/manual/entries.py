@@ -9,7 +9,7 @@ FILE, DIRECTORY, PROCESS = "file", "directory", "process"
 """What a value is, where the shell can complete it."""
 
 
-class Option(NamedTuple):
+class ManualOption(NamedTuple):
     """`names` as they are typed; `value` is what stands behind them, "" for nothing. `choices` are all values that
     there are, or one of FILE, DIRECTORY and PROCESS."""
 
@@ -19,9 +19,9 @@ class Option(NamedTuple):
     choices: tuple[str, ...] = ()
 
 
-class Section(NamedTuple):
+class ManualSection(NamedTuple):
     title: str
-    options: tuple[Option, ...]
+    options: tuple[ManualOption, ...]
 
 
 class Example(NamedTuple):
@@ -37,6 +37,6 @@ class Command(NamedTuple):
     summary: str
     usage: tuple[str, ...]
     text: tuple[str, ...] = ()
-    sections: tuple[Section, ...] = ()
+    sections: tuple[ManualSection, ...] = ()
     examples: tuple[Example, ...] = ()
     operands: tuple[str, ...] = ()

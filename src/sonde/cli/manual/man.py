@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sonde.cli.manual.entries import Command, Option
+from sonde.cli.manual.entries import Command, ManualOption
 
 
 def page(tracing: Command, others: tuple[Command, ...]) -> str:
@@ -34,7 +34,7 @@ def _command(of: Command) -> str:
     return f".SS {of.name}\n{usage}.PP\n{text}{options}"
 
 
-def _option(option: Option) -> str:
+def _option(option: ManualOption) -> str:
     names = ", ".join(f"\\fB{_text(name)}\\fR" for name in option.names)
     value = f" \\fI{_text(option.value)}\\fR" if option.value else ""
     return f".TP\n{names}{value}\n{_text(option.text)}\n"

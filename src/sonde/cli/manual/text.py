@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sonde.cli.manual.entries import Command, Option
+from sonde.cli.manual.entries import Command, ManualOption
 
 _WIDTH = 79
 _INDENT = 22
@@ -35,7 +35,7 @@ def _paragraph(text: str) -> str:
     return "".join(f"{line}\n" for line in wrapped(text, _WIDTH))
 
 
-def entry(option: Option) -> str:
+def entry(option: ManualOption) -> str:
     """An option and what it does."""
     return _entry(f"{', '.join(option.names)} {option.value}".rstrip(), option.text)
 

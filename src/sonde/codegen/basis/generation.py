@@ -139,7 +139,7 @@ class Generation:
         self.in_memory: set[Variable] = set()
         self.leave = self.b.label()
         self.exit = self.b.label()
-        self.record: Record | None = None
+        self.record: OpenRecord | None = None
         self.scratch = Scratch(reserved=IN_USE)
         self.region_memory: Memory | None = None
         self.region: Region | None = None
@@ -149,7 +149,7 @@ class Generation:
         """Where strtok() went on when the clause last could not be begun again from before
         (`codegen/clauses/deferral.py`)."""
         self.storage_version = 0
-        self.fault: Fault | None = None
+        self.fault: FaultExit | None = None
         self.fields: deque[Field] = deque()
         self.is_error_routine = False
         self.may_sleep = False
@@ -157,7 +157,7 @@ class Generation:
         self.activity = ACTIVE
         self.parameters: tuple[Reg, ...] = self.b.function.parameters
         self.finish = 0
-        self.loop: Loop | None = None
+        self.loop: LoopBody | None = None
         self.turns: Memory | None = None
         self.subprograms: dict[str, Generation] = {}
         self.caller_at: int | None = None
@@ -371,7 +371,7 @@ class Scratch:
         self._next = self._lasting
 
 
-class Record(NamedTuple):
+class OpenRecord(NamedTuple):
     """The record being written: where it begins, whether that is the ring (1) or a spare (0), and the bytes of its
     fixed part.
 
@@ -417,7 +417,7 @@ class Region(NamedTuple):
         return (1 << self.size.bit_length()) - 1
 
 
-class Loop(NamedTuple):
+class LoopBody(NamedTuple):
     """The function of a loop's body (`codegen/clauses/loops.py`): where `continue` and `break` go, and what it shares
     with the function whose loop it is: a stack slot of that, and memory in the scratch frame."""
 
@@ -427,7 +427,7 @@ class Loop(NamedTuple):
     memory: Memory
 
 
-class Fault(NamedTuple):
+class FaultExit(NamedTuple):
     """Where a fault in the clause goes, with the registers that say what happened."""
 
     label: int

@@ -35,16 +35,16 @@ class Remote(NamedTuple):
     tracked: bool = False
 
 
-class Held(NamedTuple):
+class HeldInRegister(NamedTuple):
     """A clause-local integer that lives in a register."""
 
     register: Reg
 
 
-Place: TypeAlias = Memory | Trusted | Remote | Held
+Place: TypeAlias = Memory | Trusted | Remote | HeldInRegister
 
 
 def at(place: Place, offset: int) -> Place:
     """The place `offset` bytes further on."""
-    assert not isinstance(place, Held)
+    assert not isinstance(place, HeldInRegister)
     return place._replace(offset=place.offset + offset)

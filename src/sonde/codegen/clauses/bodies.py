@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from sonde.codegen.basis.faults import packed
-from sonde.codegen.basis.generation import Fault, Generation
+from sonde.codegen.basis.generation import FaultExit, Generation
 from sonde.codegen.basis.names import MASK_BITS, clause_mask, probe_id
-from sonde.codegen.basis.places import Held
+from sonde.codegen.basis.places import HeldInRegister
 from sonde.codegen.clauses import carried, deferral, loops
 from sonde.codegen.expressions import clock, region
 from sonde.codegen.expressions.integers import can_be_forgotten, forgotten
@@ -37,7 +37,7 @@ def generate(g: Generation, planned: Planned, bit: int | None) -> None:
     deferral.begin_clause(g, clause, end)
     failed = g.b.label()
     g.finish = g.b.label()
-    g.fault = Fault(failed, g.b.register(), g.b.register(), g.b.register())
+    g.fault = FaultExit(failed, g.b.register(), g.b.register(), g.b.register())
     g.shares_clock = clock.is_shared(clause)
     g.clock = None
     g.region = None
@@ -146,9 +146,9 @@ def _forget_assigned(g: Generation, statement: tree.If) -> None:
             known[variable] = known.get(variable, False) or _is_known(node)
     for variable, is_known in known.items():
         place = g.locals.get(variable)
-        if isinstance(place, Held) and can_be_forgotten(variable.type):
+        if isinstance(place, HeldInRegister) and can_be_forgotten(variable.type):
             g.b.move(place.register, forgotten(g, place.register, is_signed(variable.type)))
-        elif isinstance(place, Held) and is_known:
+        elif isinstance(place, HeldInRegister) and is_known:
             # It may be an address that the verifier tracks, which the stack would give back as such or not at all.
             box = g.number_box()
             g.b.store(box.base, box.offset, 8, place.register)

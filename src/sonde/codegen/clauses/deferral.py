@@ -20,7 +20,7 @@ from sonde.bpf import maps as kinds
 from sonde.codegen.basis.faults import ABSENT
 from sonde.codegen.basis.generation import Deferral, Generation
 from sonde.codegen.basis.kernels import has_prepare_exec
-from sonde.codegen.basis.places import Held, Memory
+from sonde.codegen.basis.places import HeldInRegister, Memory
 from sonde.codegen.basis.repeating import NEVER, Repeating, reads_process, repeating, steps
 from sonde.codegen.clauses import carried
 from sonde.codegen.expressions.access import copy, store
@@ -229,18 +229,18 @@ def _keep(g: Generation) -> None:
 
 def _keep_variables(g: Generation, firing: Reg) -> None:
     for variable, place, kept in _places(g, firing):
-        if isinstance(place, Held):
+        if isinstance(place, HeldInRegister):
             g.b.store(kept.base, kept.offset, 8, place.register)
         else:
             copy(g, place, kept, object_size(g.shared, variable.type))
 
 
-def _places(g: Generation, firing: Reg) -> Iterator[tuple[Variable, Held | Memory, Memory]]:
+def _places(g: Generation, firing: Reg) -> Iterator[tuple[Variable, HeldInRegister | Memory, Memory]]:
     """The variables that are kept: where the program has each, and where the firing."""
     assert g.deferral is not None
     for variable, offset in g.deferral.kept.items():
         place = g.locals.get(variable)
-        if isinstance(place, (Held, Memory)):
+        if isinstance(place, (HeldInRegister, Memory)):
             yield variable, place, Memory(firing, offset)
 
 
@@ -257,7 +257,7 @@ def restore(g: Generation) -> None:
         moved = carried.restore(g, Memory(firing, g.deferral.region))
     pointers = g.carrying.variables if moved is not None and g.carrying is not None else frozenset()
     for variable, place, kept in _places(g, firing):
-        if variable in pointers or isinstance(place, Held):
+        if variable in pointers or isinstance(place, HeldInRegister):
             value: Operand = g.b.load(kept.base, kept.offset, 8)
             store(g, place, 8, moved(value) if moved is not None and variable in pointers else value)
         else:

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
-from sonde.codegen.basis.generation import Fault, Generation, Loop, Scratch
+from sonde.codegen.basis.generation import FaultExit, Generation, LoopBody, Scratch
 from sonde.codegen.basis.kernels import require_loops
 from sonde.codegen.basis.places import Memory
 from sonde.codegen.clauses import deferral, turns
@@ -138,9 +138,9 @@ def _inherit(g: Generation, body: Generation, environment: Reg, memory: Memory) 
     body.parameters = (ctx, *others)
     body.probe_index = g.probe_index if isinstance(g.probe_index, Imm) else index
     body.scratch = Scratch(base, g.scratch.reserved)
-    body.loop = Loop(body.b.label(), body.b.label(), environment, Memory(base, memory.offset))
+    body.loop = LoopBody(body.b.label(), body.b.label(), environment, Memory(base, memory.offset))
     body.locals = {v: Memory(base, place.offset) for v, place in g.locals.items() if isinstance(place, Memory)}
-    body.fault = Fault(body.b.label(), body.b.register(), body.b.register(), body.b.register())
+    body.fault = FaultExit(body.b.label(), body.b.register(), body.b.register(), body.b.register())
     body.finish = body.b.label()
     if g.turns is not None:
         body.turns = Memory(body.parameters[4], 0) if g.is_error_routine else Memory(base, g.turns.offset)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sonde.codegen.basis.faults import BAD_ADDRESS, fault
 from sonde.codegen.basis.generation import Generation
-from sonde.codegen.basis.places import Held, Memory, Place, Remote, Trusted
+from sonde.codegen.basis.places import HeldInRegister, Memory, Place, Remote, Trusted
 from sonde.codegen.expressions.region import available, checked
 from sonde.codegen.expressions.resident import missing, read_user
 from sonde.codegen.intermediate.arithmetic import signed
@@ -21,7 +21,7 @@ def load(g: Generation, place: Place, type_: Type) -> Operand:
 
 
 def load_bytes(g: Generation, place: Place, size: int, is_signed_: bool) -> Operand:
-    if isinstance(place, Held):
+    if isinstance(place, HeldInRegister):
         return g.b.copy(place.register)
     if isinstance(place, Trusted):
         return g.b.load(place.base, place.offset, size, is_signed_, invariant=True)
@@ -110,10 +110,10 @@ _WORDS = (1, 2, 4, 8)
 def _pieces(where: Place, size: int) -> list[tuple[int, int]]:
     """Offsets and sizes of loads that together are `size` bytes, in memory of ours each at a multiple of its size: on
     the stack the verifier takes no other (check_generic_ptr_alignment, kernel/bpf/verifier.c)."""
-    if isinstance(where, (Remote, Held)) and size in _WORDS:
+    if isinstance(where, (Remote, HeldInRegister)) and size in _WORDS:
         return [(0, size)]
     start, pieces = 0, []
-    at = 0 if isinstance(where, Held) else where.offset
+    at = 0 if isinstance(where, HeldInRegister) else where.offset
     while start < size:
         step = next(each for each in (8, 4, 2, 1) if not (at + start) % each and each <= size - start)
         pieces.append((start, step))
@@ -122,12 +122,12 @@ def _pieces(where: Place, size: int) -> list[tuple[int, int]]:
 
 
 def _moved(place: Place, offset: int) -> Place:
-    assert not isinstance(place, Held)
+    assert not isinstance(place, HeldInRegister)
     return place._replace(offset=place.offset + offset)
 
 
 def store(g: Generation, place: Place, size: int, value: Operand) -> None:
-    if isinstance(place, Held):
+    if isinstance(place, HeldInRegister):
         g.b.move(place.register, value)
     else:
         memory = reached(g, place, size)
@@ -155,7 +155,7 @@ def copy(g: Generation, source: Place, memory: Memory, size: int) -> None:
     """Copy an object of `size` bytes."""
     if isinstance(source, Remote):
         fetch(g, source, memory, size)
-    elif isinstance(source, Held):
+    elif isinstance(source, HeldInRegister):
         g.b.store(memory.base, memory.offset, size, source.register)
     elif isinstance(source, Trusted) or size > INLINE_WORDS * 8:
         address = g.argument_of(source.base, source.offset)
@@ -181,7 +181,7 @@ def address_of(g: Generation, place: Place) -> Operand:
     """The address as a number."""
     if isinstance(place, Remote):
         return g.b.alu("add", untracked(g, place).address, Imm(place.offset))
-    assert not isinstance(place, Held)
+    assert not isinstance(place, HeldInRegister)
     return as_number(g, place)
 
 

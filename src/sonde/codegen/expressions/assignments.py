@@ -13,7 +13,7 @@ from sonde.bpf import maps as kinds
 from sonde.codegen.basis.faults import BAD_ADDRESS, fault_if
 from sonde.codegen.basis.generation import Generation
 from sonde.codegen.basis.maps import NULL_MARK
-from sonde.codegen.basis.places import Held, Memory, Place, Remote
+from sonde.codegen.basis.places import HeldInRegister, Memory, Place, Remote
 from sonde.codegen.expressions.access import copy, reached, store, store_bits, zero
 from sonde.codegen.expressions.integers import narrow, operate
 from sonde.codegen.expressions.region import bounded, span
@@ -107,7 +107,7 @@ def _writable(g: Generation, target: tree.Expr) -> Iterator[Place]:
         root = root.object
     if not _is_dynamic(root):
         place = g.place(target)
-        if not isinstance(place, (Memory, Held)) and not (isinstance(place, Remote) and place.scratch):
+        if not isinstance(place, (Memory, HeldInRegister)) and not (isinstance(place, Remote) and place.scratch):
             raise SourceError(UNSUPPORTED, "memory that is not the program's own cannot be written to", target.position)
         yield place
         return

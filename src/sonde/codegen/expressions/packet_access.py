@@ -11,7 +11,7 @@ from sonde.codegen.basis import kernels
 from sonde.codegen.basis.generation import Generation
 from sonde.codegen.basis.places import Memory
 from sonde.codegen.intermediate.ir import Operand, SlotAddress
-from sonde.codegen.routines.packets import FRAGMENTS, LINEAR, SKB, load
+from sonde.codegen.routines.packet_headers import FRAGMENTS, LINEAR, SKB, load
 from sonde.model.errors import UNSUPPORTED, Position, SourceError
 from sonde.model.probe import Packet
 from sonde.typed import NamedTuple
@@ -46,7 +46,7 @@ class PassingPacket(NamedTuple):
         return g.b.load(g.ctx, _XDP_INTERFACE if self.is_xdp else _INTERFACE, 4, invariant=True)
 
     def reader(self, g: Generation) -> str:
-        """How programs of this kind read the packet, as `routines/packets.py` names it."""
+        """How programs of this kind read the packet, as `routines/packet_headers.py` names it."""
         if not self.is_xdp:
             return SKB
         return FRAGMENTS if kernels.has_fragments(g) else LINEAR

@@ -12,7 +12,7 @@ from sonde.codegen.expressions.access import zero
 from sonde.codegen.expressions.structures import member_offset, read_member
 from sonde.codegen.intermediate.ir import Imm, MapDescriptor, Operand, Reg, SlotAddress
 from sonde.codegen.routines import unwinding
-from sonde.codegen.routines.mapped_files import Offsets, ReturnOffsets
+from sonde.codegen.routines.mapped_files import MappingOffsets, ReturnOffsets
 from sonde.model.spec import (
     UNWIND_BLOCKS,
     UNWIND_CUT,
@@ -85,7 +85,7 @@ def _share_tables(g: Generation) -> None:
     pool.add(MapSpec(UNWIND_CUT, kinds.ARRAY, 4, 8, 1))
 
 
-def _offsets(g: Generation) -> Offsets | None:
+def _offsets(g: Generation) -> MappingOffsets | None:
     """Where this kernel has a process's mappings; None if programs cannot go there themselves."""
     if g.shared.target.portable:
         return None
@@ -113,10 +113,14 @@ def _offsets(g: Generation) -> Offsets | None:
         member_offset(g, "super_block", "s_dev"),
     )
     known = [each for each in found if each is not None]
-    return Offsets(*known) if len(known) == len(found) and member_offset(g, "task_struct", "mm") is not None else None
+    return (
+        MappingOffsets(*known)
+        if len(known) == len(found) and member_offset(g, "task_struct", "mm") is not None
+        else None
+    )
 
 
-def _in_files(g: Generation, work: Memory, offsets: Offsets) -> str:
+def _in_files(g: Generation, work: Memory, offsets: MappingOffsets) -> str:
     """Have mappings looked for in the kernel's tree; the end of the name of the walk that does so."""
     g.shared.maps.add(MapSpec(UNWIND_FILES, kinds.HASH, UNWIND_FILE.size, 4, _OBJECTS))
     g.shared.maps.add(MapSpec(UNWIND_WANTED, kinds.HASH, UNWIND_FILE.size, 16, _WANTED))

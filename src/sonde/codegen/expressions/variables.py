@@ -14,7 +14,7 @@ from sonde.bpf import maps as kinds
 from sonde.codegen.basis.faults import BAD_ADDRESS, BAD_INDEX, fault_if
 from sonde.codegen.basis.generation import Generation, Shared, Unsupported
 from sonde.codegen.basis.maps import NULL_MARK
-from sonde.codegen.basis.places import Held, Memory, Place, Remote, Trusted, at
+from sonde.codegen.basis.places import HeldInRegister, Memory, Place, Remote, Trusted, at
 from sonde.codegen.basis.uses import shares_map
 from sonde.codegen.expressions.access import as_number, store, untracked
 from sonde.codegen.expressions.integers import pointer_place
@@ -129,7 +129,7 @@ def local_place(g: Generation, variable: Variable) -> Place:
     """A clause-local variable; `codegen/clauses/bodies.py` sets them all to zero where the program begins."""
     if variable not in g.locals:
         if is_scalar(variable.type) and variable not in g.in_memory:
-            g.locals[variable] = Held(g.b.register())
+            g.locals[variable] = HeldInRegister(g.b.register())
         else:
             g.locals[variable] = g.lasting(object_size(g.shared, variable.type))
     return g.locals[variable]

@@ -24,7 +24,7 @@ FEW = 4
 def contexts(probes: Sequence[Probe], clauses: Sequence[Clause], signature: Signature, target: Target) -> list[Context]:
     """A context for each program that is needed, in the order of the probes."""
     found: list[Context] = []
-    rest: dict[tuple[convention.Parameter, ...], list[Probe]] = {}
+    rest: dict[tuple[convention.ParameterPlace, ...], list[Probe]] = {}
     typed = typed_arguments(clauses)
     direct = by_entry(probes) if "fentry" in target.features else ()
     for probe in probes:

@@ -80,7 +80,9 @@ class KprobeContext:
     errno = no_errno
     is_trusted = trusts_nothing
 
-    def __init__(self, probes: tuple[Probe, ...], places: tuple[convention.Parameter, ...], features: Set[str]) -> None:
+    def __init__(
+        self, probes: tuple[Probe, ...], places: tuple[convention.ParameterPlace, ...], features: Set[str]
+    ) -> None:
         self.probes = probes
         self.index = numbered(probes)
         first = probes[0].firing

@@ -53,7 +53,7 @@ _TCX = "tcx"
 """The target's feature that programs can be attached to a device's traffic by a link of their own."""
 
 
-class Group(NamedTuple):
+class ProgramGroup(NamedTuple):
     """The probes and clauses of one program, and its name. `may_defer`: its firings may be broken off, or it is what
     goes on with those (`codegen/clauses/deferral.py`). `caller_at`: where its probes have the caller's address
     (`codegen/expressions/callers.py`)."""
@@ -68,7 +68,7 @@ class Group(NamedTuple):
 def group(
     clauses: Sequence[Clause], fields: Fields, target: Target, signature: Signature,
     return_place: ReturnPlace = callers.unknown, xdp: str = "",
-) -> list[Group]:  # fmt: skip
+) -> list[ProgramGroup]:  # fmt: skip
     """One group for each program; ERROR's clauses are left out, faults call them.
 
     Programs are attached in this order, and those of one tracepoint run in it: hidden clauses first, then by the
@@ -89,7 +89,7 @@ def group(
                 shape = *_shape(fired, own, target.features), callers.place_of(fired, own, return_place)
                 shapes.setdefault(shape, []).append(fired)
                 members.setdefault(shape, set()).update(map(id, own))
-    groups: list[Group] = []
+    groups: list[ProgramGroup] = []
     for shape, probes in shapes.items():
         own_clauses = tuple(c for c in clauses if id(c) in members[shape])
         caller_at = callers.place_of(probes[0], own_clauses, return_place)
@@ -102,17 +102,17 @@ def group(
         else:
             contexts = [_context(shape, probes, fields, target.features)]
         groups += [
-            Group(_name(context.probes, len(groups) + n), context, own_clauses, caller_at=caller_at)
+            ProgramGroup(_name(context.probes, len(groups) + n), context, own_clauses, caller_at=caller_at)
             for n, context in enumerate(contexts)
         ]
     return _deferring(groups, target)
 
 
-def _deferring(groups: Sequence[Group], target: Target) -> list[Group]:
+def _deferring(groups: Sequence[ProgramGroup], target: Target) -> list[ProgramGroup]:
     """With programs that go on with the firings of others, before all others that a call's return fires. An engine that
     holds a system call while it is looked at needs none."""
-    made: list[Group] = []
-    others: list[Group] = []
+    made: list[ProgramGroup] = []
+    others: list[ProgramGroup] = []
     for each in groups:
         may_defer = _is_entry(each.context) and any(map(reads_process, each.clauses))
         if may_defer and _APART not in target.features:
@@ -121,7 +121,7 @@ def _deferring(groups: Sequence[Group], target: Target) -> list[Group]:
             probes = each.context.probes
             execs = any(isinstance(p.firing, Syscall) and p.firing.name in EXECS for p in probes)
             context = ResumedContext(probes, each.context.index, execs and has_prepare_exec(target))
-            made.append(Group(f"r{each.name}"[:15], context, each.clauses, True))
+            made.append(ProgramGroup(f"r{each.name}"[:15], context, each.clauses, True))
             others.append(each._replace(may_defer=True))
         else:
             others.append(each)

@@ -8,7 +8,7 @@ r0 and r5 are then kept out of the allocation, to load and store them with.
 from __future__ import annotations
 
 from sonde.codegen.intermediate import ir
-from sonde.codegen.intermediate.ir import Function, Reg
+from sonde.codegen.intermediate.ir import BpfFunction, Reg
 from sonde.codegen.intermediate.liveness import live_out
 from sonde.codegen.intermediate.stack_addresses import operands, stack_addresses
 from sonde.typed import NamedTuple
@@ -61,7 +61,7 @@ class _Graph:
         self.copies.setdefault(b, []).append(a)
 
 
-def allocate(function: Function) -> Allocation:
+def allocate(function: BpfFunction) -> Allocation:
     allocation = _colour(_build(function), ())
     if not allocation.spilled:
         return allocation
@@ -69,7 +69,7 @@ def allocate(function: Function) -> Allocation:
     return _colour(_build(function), SCRATCH)
 
 
-def _isolate(function: Function) -> None:
+def _isolate(function: BpfFunction) -> None:
     """Give each cmpxchg registers of its own for its address and new value: two scratch registers are too few for
     operands that may live on the stack, and what lives only from one instruction to the next can always be placed."""
     for block in function.blocks:
@@ -87,7 +87,7 @@ def _isolate(function: Function) -> None:
         block.code = code
 
 
-def _build(function: Function) -> _Graph:
+def _build(function: BpfFunction) -> _Graph:
     graph = _Graph()
     graph.addresses = stack_addresses(function)
     out = live_out(function)

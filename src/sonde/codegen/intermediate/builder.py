@@ -27,7 +27,7 @@ class Builder:
     """Where code is being added: `position` numbers the source position that new instructions are for."""
 
     def __init__(self, name: str, parameters: int = 1) -> None:
-        self.function = ir.Function(name)
+        self.function = ir.BpfFunction(name)
         self.position = 0
         self._blocks = 0
         self._free: list[Slot] = []
@@ -201,7 +201,7 @@ class Builder:
     def stamp(self, kind: str, name: str = "") -> Reg:
         """A number that the machine knows which loads the program (`spec.Stamp`)."""
         dst = self.register()
-        self.emit(ir.Stamp(dst, kind, name))
+        self.emit(ir.Stamped(dst, kind, name))
         return dst
 
     def here(self) -> Reg:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from sonde.codegen.intermediate import ir
-from sonde.codegen.intermediate.ir import Block, Function, Reg
+from sonde.codegen.intermediate.ir import Block, BpfFunction, Reg
 
 _MOVABLE = (ir.Move, ir.Alu, ir.Extend, ir.Swap, ir.Load, ir.Call, ir.CallLocal, ir.MapValue, ir.Address)
 
 
-def coalesce(function: Function) -> None:
+def coalesce(function: BpfFunction) -> None:
     """Join each computation with a move right behind it that is the only reader of its register."""
     reads: dict[Reg, int] = {}
     writes: dict[Reg, int] = {}

@@ -37,7 +37,7 @@ class TooLargeError(Exception):
     """A function needs more stack, or longer jumps, than eBPF has."""
 
 
-class Code(NamedTuple):
+class FunctionCode(NamedTuple):
     """One function's instructions. Jumps are resolved; `calls` are (index, function name) still to be linked, of
     calls and of loads of a function's address, which count their distance alike. `parameters` is their number,
     `context` the name of the first one's structure where that is the program's context and the function a global one.
@@ -57,12 +57,12 @@ class Code(NamedTuple):
     context: str = ""
 
 
-def emit(function: ir.Function, allocation: Allocation) -> Code:
+def emit(function: ir.BpfFunction, allocation: Allocation) -> FunctionCode:
     return _Emitter(function, allocation).run()
 
 
 class _Emitter:
-    def __init__(self, function: ir.Function, allocation: Allocation) -> None:
+    def __init__(self, function: ir.BpfFunction, allocation: Allocation) -> None:
         self.function = function
         self.machine = allocation.registers
         self.home: dict[Reg, int] = {}
@@ -73,7 +73,9 @@ class _Emitter:
         self.next_island = REACH // 2
         self.addresses = stack_addresses(function)
         stack = self._lay_out(allocation)
-        self.code = Code(function.name, self.out, [], [], [], [], [], stack, len(function.parameters), function.context)
+        self.code = FunctionCode(
+            function.name, self.out, [], [], [], [], [], stack, len(function.parameters), function.context
+        )
 
     def _lay_out(self, allocation: Allocation) -> int:
         used = {
@@ -94,7 +96,7 @@ class _Emitter:
             raise TooLargeError(f"{self.function.name} needs {depth} bytes of stack, eBPF has {STACK_LIMIT}")
         return depth
 
-    def run(self) -> Code:
+    def run(self) -> FunctionCode:
         self._parameters()
         blocks = self.function.blocks
         for index, block in enumerate(blocks):
@@ -224,7 +226,7 @@ class _Emitter:
         self._written(instruction.dst)
 
     def _other(self, instruction: ir.Instruction) -> None:
-        assert isinstance(instruction, (ir.Extend, ir.Swap, ir.MapValue, ir.Address, ir.Stamp, ir.Here))
+        assert isinstance(instruction, (ir.Extend, ir.Swap, ir.MapValue, ir.Address, ir.Stamped, ir.Here))
         dst = self._target(instruction.dst)
         if isinstance(instruction, ir.Extend):
             self._extend(instruction, dst)
@@ -236,7 +238,7 @@ class _Emitter:
             self.out.extend(bpf.ld_map_value(dst, instruction.offset))
         elif isinstance(instruction, ir.Address):
             self._frame_address(dst, self.slots[instruction.slot] + instruction.offset)
-        elif isinstance(instruction, ir.Stamp):
+        elif isinstance(instruction, ir.Stamped):
             self.code.stamps.append(Stamp(len(self.out), instruction.kind, instruction.name))
             self.out.extend(bpf.ld_imm64(dst, 0))
         else:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from sonde.codegen.intermediate import ir
-from sonde.codegen.intermediate.ir import Block, Function
+from sonde.codegen.intermediate.ir import Block, BpfFunction
 
 
-def reachable(function: Function) -> list[Block]:
+def reachable(function: BpfFunction) -> list[Block]:
     """The blocks that can be reached, in reverse postorder."""
     blocks = {b.number: b for b in function.blocks}
     order: list[Block] = []
@@ -65,7 +65,7 @@ def _intersect(a: int, b: int, idom: dict[int, int], rank: dict[int, int]) -> in
     return a
 
 
-def tidy(function: Function) -> None:
+def tidy(function: BpfFunction) -> None:
     """Skip blocks that only jump on, join a block to its only predecessor, drop what cannot be reached."""
     alias = {
         b.number: b.code[0][0].target
@@ -97,7 +97,7 @@ def _retarget(instruction: ir.Instruction, alias: dict[int, int]) -> ir.Instruct
     return instruction
 
 
-def _join(function: Function) -> None:
+def _join(function: BpfFunction) -> None:
     before = predecessors(function.blocks)
     blocks = {b.number: b for b in function.blocks}
     gone: set[int] = set()

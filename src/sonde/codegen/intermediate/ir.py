@@ -153,7 +153,7 @@ class Address(NamedTuple):
     offset: int = 0
 
 
-class Stamp(NamedTuple):
+class Stamped(NamedTuple):
     """A constant that the engine sets when it loads the program; `kind` and `name` are those of `spec.Stamp`."""
 
     dst: Reg
@@ -187,15 +187,15 @@ class Return(NamedTuple):
 
 
 Instruction: TypeAlias = (
-    Move | Alu | Extend | Swap | Load | Store | Atomic | Call | CallLocal | MapValue | Address | Stamp | Here
+    Move | Alu | Extend | Swap | Load | Store | Atomic | Call | CallLocal | MapValue | Address | Stamped | Here
     | Jump | Branch | Return
 )  # fmt: skip
 
-PURE = (Move, Alu, Extend, Swap, MapValue, Address, Stamp, Here)
+PURE = (Move, Alu, Extend, Swap, MapValue, Address, Stamped, Here)
 """Instructions whose only effect is their destination register."""
 
 
-_SETTING = frozenset((Move, Alu, Extend, Swap, Load, Call, CallLocal, MapValue, Address, Stamp, Here))
+_SETTING = frozenset((Move, Alu, Extend, Swap, Load, Call, CallLocal, MapValue, Address, Stamped, Here))
 """Instructions whose first field is the register that they set."""
 
 _WITHOUT_EFFECT = frozenset((*PURE, Load))
@@ -217,7 +217,7 @@ class Block:
         return (last.target,) if isinstance(last, Jump) else ()
 
 
-class Function:
+class BpfFunction:
     """A BPF function: the blocks in their order of layout, the first is the entry.
 
     `parameters` are the registers that hold r1..r5 on entry. A function with `context` has a program's context as the
@@ -261,7 +261,7 @@ OPERANDS: dict[type, tuple[str, ...]] = {
     Atomic: ("base", "value", "expected"),
     MapValue: (),
     Address: (),
-    Stamp: (),
+    Stamped: (),
     Here: (),
     Jump: (),
     Branch: ("left", "right"),
@@ -294,7 +294,7 @@ def is_pure(instruction: Instruction) -> bool:
     return kind in _WITHOUT_EFFECT
 
 
-def show(function: Function) -> str:
+def show(function: BpfFunction) -> str:
     """The function as text, one instruction a line (`sonde -S`)."""
     lines = [f"{function.name}({', '.join(_operand(p) for p in function.parameters)}):"]
     for block in function.blocks:

@@ -9,18 +9,18 @@ from sonde.bpf.instructions import Instruction, encode
 from sonde.codegen.intermediate import flow, ir
 from sonde.codegen.intermediate.allocate import allocate
 from sonde.codegen.intermediate.coalesce import coalesce
-from sonde.codegen.intermediate.emit import STACK_LIMIT, Code, TooLargeError, emit
+from sonde.codegen.intermediate.emit import STACK_LIMIT, FunctionCode, TooLargeError, emit
 from sonde.codegen.intermediate.liveness import remove_dead_code
 from sonde.codegen.intermediate.numbering import number_values
 from sonde.codegen.intermediate.reach import split_offsets
 from sonde.model.errors import Position
 from sonde.model.spec import ProgramSpec, Stamp
 
-Place = tuple[ir.Function, Sequence[Position | None]]
+SourcePlaces = tuple[ir.BpfFunction, Sequence[Position | None]]
 """A function and the source positions that its instructions name by number."""
 
 
-def optimize(function: ir.Function) -> ir.Function:
+def optimize(function: ir.BpfFunction) -> ir.BpfFunction:
     """All passes, in place."""
     flow.tidy(function)
     split_offsets(function)
@@ -32,12 +32,12 @@ def optimize(function: ir.Function) -> ir.Function:
     return function
 
 
-def compile_function(function: ir.Function) -> Code:
+def compile_function(function: ir.BpfFunction) -> FunctionCode:
     optimize(function)
     return emit(function, allocate(function))
 
 
-class Linked:
+class ProgramPieces:
     """The pieces of a program: code, and where in it maps, stamps and source lines are."""
 
     def __init__(self) -> None:
@@ -51,7 +51,7 @@ class Linked:
         self._calls: list[tuple[int, str]] = []
         self._frames: dict[str, tuple[int, set[str]]] = {}
 
-    def add(self, code: Code, positions: Sequence[Position | None]) -> None:
+    def add(self, code: FunctionCode, positions: Sequence[Position | None]) -> None:
         start = len(self.code)
         self.starts[code.name] = start
         self.code.extend(code.instructions)
@@ -94,15 +94,15 @@ class Linked:
 
 def link(
     name: str,
-    main: Place,
-    part: Callable[[str], Place],
+    main: SourcePlaces,
+    part: Callable[[str], SourcePlaces],
     source_line: Callable[[Position], str],
 ) -> ProgramSpec:
     """A ProgramSpec with code, references and BTF, still without its kind and probes.
 
     `part` makes the subprograms that the code left after optimization still calls.
     """
-    linked = Linked()
+    linked = ProgramPieces()
     linked.add(compile_function(main[0]), main[1])
     while (wanted := linked.missing()) is not None:
         function, positions = part(wanted)
@@ -122,7 +122,7 @@ def _show(position: Position) -> str:
 
 
 def _debug_info(
-    linked: Linked, lines: Sequence[tuple[int, Position]], source_line: Callable[[Position], str]
+    linked: ProgramPieces, lines: Sequence[tuple[int, Position]], source_line: Callable[[Position], str]
 ) -> tuple[bytes, bytes, bytes]:
     builder = BtfBuilder()
     number = builder.add_int("long long", 8, 1)

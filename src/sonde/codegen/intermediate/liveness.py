@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from sonde.codegen.intermediate import ir
-from sonde.codegen.intermediate.ir import Block, Function, Reg
+from sonde.codegen.intermediate.ir import Block, BpfFunction, Reg
 
 
-def live_out(function: Function) -> dict[int, set[Reg]]:
+def live_out(function: BpfFunction) -> dict[int, set[Reg]]:
     """Block number -> the registers that a later block reads."""
     gen_kill = {b.number: _summary(b) for b in function.blocks}
     into: dict[int, set[Reg]] = {b.number: set() for b in function.blocks}
@@ -39,13 +39,13 @@ def _summary(block: Block) -> tuple[set[Reg], set[Reg]]:
     return read, written
 
 
-def remove_dead_code(function: Function) -> None:
+def remove_dead_code(function: BpfFunction) -> None:
     """Drop instructions without effect whose result is not read, until none is left."""
     while _sweep(function):
         pass
 
 
-def _sweep(function: Function) -> bool:
+def _sweep(function: BpfFunction) -> bool:
     removed = False
     out = live_out(function)
     for block in function.blocks:

@@ -12,7 +12,7 @@ from sonde.codegen.intermediate import ir
 from sonde.codegen.intermediate.arithmetic import compare, evaluate, extend, is_immediate
 from sonde.codegen.intermediate.builder import inverse
 from sonde.codegen.intermediate.flow import dominators, predecessors, reachable
-from sonde.codegen.intermediate.ir import Function, Imm, Operand, Reg
+from sonde.codegen.intermediate.ir import BpfFunction, Imm, Operand, Reg
 
 _COMMUTES = ("add", "mul", "and", "or", "xor")
 _IMMEDIATE_OK: dict[type, tuple[str, ...]] = {
@@ -56,7 +56,7 @@ class _Scope:
             self._added[-1][1].append(fact)
 
 
-def number_values(function: Function) -> None:
+def number_values(function: BpfFunction) -> None:
     """Rewrite the function in place; what becomes unused is left for dead-code removal."""
     order = reachable(function)
     before = predecessors(order)
@@ -87,7 +87,7 @@ def _dominated(order: list[ir.Block]) -> dict[int, list[ir.Block]]:
 
 
 class _Numbering:
-    def __init__(self, function: Function) -> None:
+    def __init__(self, function: BpfFunction) -> None:
         self.single = _set_once(function)
         self.known: dict[Reg, Operand] = {}
         self.ends: dict[int, ir.Instruction] = {}
@@ -173,7 +173,7 @@ def _takes(instruction: ir.Instruction, kind: type, name: str, value: Imm) -> bo
     return kind is ir.Move or narrow or ir.fits(value.value)
 
 
-def _set_once(function: Function) -> set[Reg]:
+def _set_once(function: BpfFunction) -> set[Reg]:
     counts: dict[Reg, int] = dict.fromkeys(function.parameters, 1)
     for block in function.blocks:
         for instruction, _ in block.code:
@@ -203,6 +203,6 @@ def _key(instruction: ir.Instruction) -> Hashable | None:
         return (type(instruction), *instruction[1:]) if instruction.pure else None
     if isinstance(instruction, ir.Load):
         return ("load", *instruction[1:]) if instruction.invariant and isinstance(instruction.base, Reg) else None
-    if isinstance(instruction, (ir.Extend, ir.Swap, ir.MapValue, ir.Address, ir.Stamp)):
+    if isinstance(instruction, (ir.Extend, ir.Swap, ir.MapValue, ir.Address, ir.Stamped)):
         return (type(instruction), *instruction[1:])
     return None

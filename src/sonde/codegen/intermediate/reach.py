@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from sonde.codegen.intermediate import ir
-from sonde.codegen.intermediate.ir import Function, Imm, Reg
+from sonde.codegen.intermediate.ir import BpfFunction, Imm, Reg
 
 _REACH = 1 << 15
 _STEP = 1 << 14
 """Bases are moved by multiples of this, so that neighbouring accesses share one."""
 
 
-def split_offsets(function: Function) -> None:
+def split_offsets(function: BpfFunction) -> None:
     """In place; most functions have nothing so large."""
     for block in function.blocks:
         if any(_is_far(instruction) for instruction, _ in block.code):
@@ -25,7 +25,7 @@ def _is_far(instruction: ir.Instruction) -> bool:
     )
 
 
-def _split(function: Function, instruction: ir.Instruction, position: int) -> list[tuple[ir.Instruction, int]]:
+def _split(function: BpfFunction, instruction: ir.Instruction, position: int) -> list[tuple[ir.Instruction, int]]:
     if not _is_far(instruction):
         return [(instruction, position)]
     assert isinstance(instruction, (ir.Load, ir.Store, ir.Atomic))

@@ -11,7 +11,7 @@ from sonde.codegen.intermediate import ir
 from sonde.typed import TypeGuard
 
 
-def stack_addresses(function: ir.Function) -> set[ir.Reg]:
+def stack_addresses(function: ir.BpfFunction) -> set[ir.Reg]:
     """The registers that are given such addresses, and those some way from them."""
     found: set[ir.Reg] = set()
     code = [instruction for block in function.blocks for instruction, _ in block.code]

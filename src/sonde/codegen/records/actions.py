@@ -149,9 +149,9 @@ def act(g: Generation, s: tree.Statement) -> None:
     if s.name in CONSUMER_ACTIONS:
         _record(g, *s.arguments)
     elif s.name == "pcap":
-        from sonde.codegen.records import packets  # few programs have it
+        from sonde.codegen.records import captured_packets  # few programs have it
 
-        packets.record(g, s)
+        captured_packets.record(g, s)
     elif s.name == "capture":
         from sonde.codegen.records import captures  # few programs have it
 

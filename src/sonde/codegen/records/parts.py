@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from sonde.codegen.basis.generation import Shared
-from sonde.codegen.records.plan import CLOSING, Plan, Recorded, is_appended
+from sonde.codegen.records.plan import CLOSING, Recorded, RecordPlan, is_appended
 from sonde.model import program as tree
 from sonde.model.program import Aggregation, Clause
 from sonde.model.walk import nodes
@@ -68,8 +68,8 @@ class Divider:
     def _default(self) -> Straight:
         return Straight((), self._plan(()).recorded(self._number()))
 
-    def _plan(self, statements: Sequence[tree.Statement]) -> Plan:
-        return Plan(self._clause, statements, self._shared, self._numbers)
+    def _plan(self, statements: Sequence[tree.Statement]) -> RecordPlan:
+        return RecordPlan(self._clause, statements, self._shared, self._numbers)
 
     def _number(self) -> int:
         """The clause's own for its first record."""

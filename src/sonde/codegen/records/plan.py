@@ -46,7 +46,7 @@ class Recorded(NamedTuple):
     packet: Field | None = None
 
 
-class Plan:
+class RecordPlan:
     """Lays out one record of a clause."""
 
     def __init__(

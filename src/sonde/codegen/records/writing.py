@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from sonde.bpf import maps as kinds
 from sonde.codegen.basis import outputs
-from sonde.codegen.basis.generation import Generation, Record
+from sonde.codegen.basis.generation import Generation, OpenRecord
 from sonde.codegen.basis.names import probe_id
 from sonde.codegen.basis.places import Memory
 from sonde.codegen.expressions import clock
@@ -50,7 +50,7 @@ def begin(g: Generation, recorded: Recorded) -> None:
     g.b.move(base, _spare(g, layout.size))
     g.b.branch("eq", base, Imm(0), g.exit)
     g.b.place(ready)
-    g.record = Record(base, reserved, layout.size)
+    g.record = OpenRecord(base, reserved, layout.size)
     header(g, base, 0, layout.number, g.speculation or Imm(0))
     _write_time(g, layout.time, now)
 
@@ -73,7 +73,7 @@ def _begin_built(g: Generation, recorded: Recorded) -> None:
     memory = g.lasting(RING_HEADER + layout.size + recorded.tail + 8)
     base = g.address(Memory(memory.base, memory.offset + RING_HEADER))
     tail, appended = (g.b.copy(Imm(0)) if used else None for used in (recorded.tail, recorded.packet))
-    g.record = Record(base, None, layout.size, tail, recorded.tail, appended, recorded.packet)
+    g.record = OpenRecord(base, None, layout.size, tail, recorded.tail, appended, recorded.packet)
     header(g, base, 0, layout.number, g.speculation or Imm(0))
 
 
@@ -149,7 +149,7 @@ def submit(g: Generation) -> None:
     g.b.place(lost)
 
 
-def _send(g: Generation, record: Record, size: Operand, full: int) -> Reg:
+def _send(g: Generation, record: OpenRecord, size: Operand, full: int) -> Reg:
     """Copy a record that was built: less than 0, or on to `full`, if it found no room."""
     if not outputs.is_perf(g, record.packet is not None):
         return g.call("ringbuf_output", outputs.ring(g, full), record.base, size, Imm(0))
@@ -165,7 +165,7 @@ def _send(g: Generation, record: Record, size: Operand, full: int) -> Reg:
     return outputs.write_image(g, image, whole, full, record.appended, record.skb)
 
 
-def _append(g: Generation, record: Record, start: Operand) -> None:
+def _append(g: Generation, record: OpenRecord, start: Operand) -> None:
     """Say that a packet begins `start` bytes into the record, no more of it than a perf ring can take."""
     assert record.appended is not None
     assert record.packet is not None

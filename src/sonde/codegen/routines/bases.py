@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sonde.codegen.intermediate.builder import Builder
-from sonde.codegen.intermediate.ir import Function, Imm, Operand, Reg
+from sonde.codegen.intermediate.ir import BpfFunction, Imm, Operand, Reg
 from sonde.codegen.routines.work import WORDS, at, get, put, repeat, step_of_loop, stop_if
 
 LENGTH, _VALUE, _BASE = range(0, 24, 8)
@@ -16,7 +16,7 @@ TEXT = WORDS
 SIZE = TEXT + 72
 
 
-def based(name: str) -> Function:
+def based(name: str) -> BpfFunction:
     """(work, value, base): the text ends at TEXT + END; the index of its first character.
 
     Negative numbers have a sign in base 10 only, otherwise they are taken as unsigned. Those in base 16 begin with 0x,
@@ -44,7 +44,7 @@ def based(name: str) -> Function:
     return b.function
 
 
-def based_digit(name: str) -> Function:
+def based_digit(name: str) -> BpfFunction:
     """The last digit, before those that are there."""
     b, _, work = step_of_loop(name)
     value, base = get(b, work, _VALUE), get(b, work, _BASE)

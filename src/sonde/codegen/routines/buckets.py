@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from sonde.codegen.intermediate.builder import Builder
-from sonde.codegen.intermediate.ir import Function, Imm, Operand, Reg
+from sonde.codegen.intermediate.ir import BpfFunction, Imm, Operand, Reg
 from sonde.model.buckets import QUANTIZE_ZERO, llquantize_values
 
 
-def quantize_bucket() -> Function:
+def quantize_bucket() -> BpfFunction:
     """Bucket of a signed value: the highest bit of its size, found by halving."""
     b = Builder("quantize_bucket")
     value = b.in_register(b.unlinked(b.function.parameters[0]))
@@ -40,7 +40,7 @@ def _highest_bit(b: Builder, value: Reg) -> Operand:
     return bit
 
 
-def llquantize_bucket(name: str, factor: int, low: int, high: int, steps: int) -> Function:
+def llquantize_bucket(name: str, factor: int, low: int, high: int, steps: int) -> BpfFunction:
     """Bucket of a signed value, by binary search among the constant bounds."""
     b = Builder(name)
     value = b.function.parameters[0]

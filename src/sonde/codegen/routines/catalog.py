@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sonde.codegen.intermediate.ir import Function
+from sonde.codegen.intermediate.ir import BpfFunction
 from sonde.codegen.routines import (
     bases,
     buckets,
@@ -14,7 +14,7 @@ from sonde.codegen.routines import (
     json_values,
     mapped_files,
     mapped_processes,
-    packets,
+    packet_headers,
     paths,
     processes,
     searching,
@@ -27,14 +27,14 @@ from sonde.codegen.routines import (
     waiting,
 )
 
-_FIXED: dict[str, Callable[[], Function]] = {
+_FIXED: dict[str, Callable[[], BpfFunction]] = {
     "namespace_pid": processes.namespace_pid,
     "quantize_bucket": buckets.quantize_bucket,
     "compare_strings": strings.compare_strings,
     "site_argument": sites.site_argument,
 }
 
-_TEXTS: dict[str, Callable[[str], Function]] = {
+_TEXTS: dict[str, Callable[[str], BpfFunction]] = {
     "based": bases.based,
     "based_digit": bases.based_digit,
     "chill": waiting.chill,
@@ -49,7 +49,7 @@ _TEXTS: dict[str, Callable[[str], Function]] = {
     "link_byte": texts.link_byte,
 }
 
-_OF_STRINGS: dict[str, Callable[[str, int], Function]] = {
+_OF_STRINGS: dict[str, Callable[[str, int], BpfFunction]] = {
     "upper": characters.upper,
     "upper_letter": characters.upper_letter,
     "lower": characters.lower,
@@ -75,7 +75,7 @@ _OF_STRINGS: dict[str, Callable[[str, int], Function]] = {
 """Their names end with the capacity of the strings they are for: `find_264`."""
 
 
-def routine(name: str) -> Function:
+def routine(name: str) -> BpfFunction:
     """The function of that name; KeyError if there is none."""
     if name.startswith("llquantize_"):
         factor, low, high, steps = (int(p) for p in name.split("_")[1:])
@@ -87,13 +87,13 @@ def routine(name: str) -> Function:
     if name.startswith(("d_path_", "counted_path_")):
         numbers = name.split("_")[2:]
         step = "_".join(("path_step", *numbers)) if name.startswith("d_path_") else None
-        return paths.d_path(name, paths.Offsets(*map(int, numbers)), step)
+        return paths.d_path(name, paths.PathOffsets(*map(int, numbers)), step)
     if name.startswith("unwind_"):
         return _unwinding(name)
     if name.startswith("packet_"):
         return _of_packets(name)
     if name.startswith("path_step_"):
-        return paths.step_up(name, paths.Offsets(*map(int, name.split("_")[2:])))
+        return paths.step_up(name, paths.PathOffsets(*map(int, name.split("_")[2:])))
     if name in _TEXTS:
         return _TEXTS[name](name)
     base, _, capacity = name.rpartition("_")
@@ -102,14 +102,14 @@ def routine(name: str) -> Function:
     return _FIXED[name]()
 
 
-def _of_packets(name: str) -> Function:
+def _of_packets(name: str) -> BpfFunction:
     _, what, kind, *rest = name.split("_")
     if what == "number":
-        return packets.number(name, kind, int(rest[0]))
-    return packets.tag(name, kind) if what == "tag" else packets.headers(name, kind, rest[0])
+        return packet_headers.number(name, kind, int(rest[0]))
+    return packet_headers.tag(name, kind) if what == "tag" else packet_headers.headers(name, kind, rest[0])
 
 
-_OF_WALKS: dict[str, Callable[[str], Function]] = {
+_OF_WALKS: dict[str, Callable[[str], BpfFunction]] = {
     "unwind_byte": frame_descriptions.byte,
     "unwind_described": frame_descriptions.rule,
     "unwind_four": frame_descriptions.four,
@@ -126,7 +126,7 @@ _OF_WALKS: dict[str, Callable[[str], Function]] = {
 }
 
 
-def _unwinding(name: str) -> Function:
+def _unwinding(name: str) -> BpfFunction:
     """`unwind_walk_FRAMES_FIND` and `unwind_step_...`; the offsets in the kernel's structures are the numbers of what
     finds files and, behind it, of what finds the true return addresses."""
     _, what, *words = name.split("_")
@@ -136,7 +136,7 @@ def _unwinding(name: str) -> Function:
     if what == "down":
         return mapped_files.down(name, *numbers)
     if what == "file":
-        return mapped_files.find(name, mapped_files.Offsets(*numbers))
+        return mapped_files.find(name, mapped_files.MappingOffsets(*numbers))
     if what == "returned":
         return mapped_files.returned(name, mapped_files.ReturnOffsets(*numbers))
     frames, rest = int(words[0]), name.split("_", 3)[3]

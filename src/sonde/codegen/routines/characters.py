@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sonde.codegen.intermediate.builder import Builder
-from sonde.codegen.intermediate.ir import Function, Imm, Reg
+from sonde.codegen.intermediate.ir import BpfFunction, Imm, Reg
 from sonde.codegen.routines.work import Work, at, get, put, repeat, step_of_loop, stop_if
 
 LENGTH, BASE, VALUE, DIGITS, NEGATIVE, BEGUN = range(0, 48, 8)
@@ -13,17 +13,17 @@ _CASE = 0x20
 """The bit that capital and small letters differ in."""
 
 
-def upper(name: str, capacity: int) -> Function:
+def upper(name: str, capacity: int) -> BpfFunction:
     """(work): the text with capital letters for small ones."""
     return _for_each(name, f"upper_letter_{capacity}")
 
 
-def lower(name: str, capacity: int) -> Function:
+def lower(name: str, capacity: int) -> BpfFunction:
     """(work): the text with small letters for capital ones."""
     return _for_each(name, f"lower_letter_{capacity}")
 
 
-def _for_each(name: str, step: str) -> Function:
+def _for_each(name: str, step: str) -> BpfFunction:
     b = Builder(name, 1)
     work = b.function.parameters[0]
     repeat(b, step, get(b, work, LENGTH), work)
@@ -31,15 +31,15 @@ def _for_each(name: str, step: str) -> Function:
     return b.function
 
 
-def upper_letter(name: str, capacity: int) -> Function:
+def upper_letter(name: str, capacity: int) -> BpfFunction:
     return _other_case(name, capacity, "az")
 
 
-def lower_letter(name: str, capacity: int) -> Function:
+def lower_letter(name: str, capacity: int) -> BpfFunction:
     return _other_case(name, capacity, "AZ")
 
 
-def _other_case(name: str, capacity: int, letters: str) -> Function:
+def _other_case(name: str, capacity: int, letters: str) -> BpfFunction:
     """Turn one character, if it is one of these letters."""
     b, index, work = step_of_loop(name)
     stop_if(b, "ge", index, Imm(capacity))
@@ -51,7 +51,7 @@ def _other_case(name: str, capacity: int, letters: str) -> Function:
     return b.function
 
 
-def number(name: str, capacity: int) -> Function:
+def number(name: str, capacity: int) -> BpfFunction:
     """(work): the number that the text begins with, behind blanks and a sign; 0 where it begins with none."""
     b = Builder(name, 1)
     work = b.function.parameters[0]
@@ -65,7 +65,7 @@ def number(name: str, capacity: int) -> Function:
     return b.function
 
 
-def digit(name: str, capacity: int) -> Function:
+def digit(name: str, capacity: int) -> BpfFunction:
     """Pass over what may stand before the number, or add one digit to it."""
     b, index, work = step_of_loop(name)
     stop_if(b, "ge", index, Imm(capacity))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sonde.codegen.intermediate.builder import Builder
-from sonde.codegen.intermediate.ir import Function, Imm, Operand, Reg
+from sonde.codegen.intermediate.ir import BpfFunction, Imm, Operand, Reg
 from sonde.codegen.routines.work import Work, at, get, put, repeat, step_of_loop, stop_if
 
 LENGTH, START, END, BEFORE = range(0, 32, 8)
@@ -15,7 +15,7 @@ _AFTER_SLASH = 32
 _SLASH, _DOT = ord("/"), ord(".")
 
 
-def last_component(name: str, capacity: int) -> Function:
+def last_component(name: str, capacity: int) -> BpfFunction:
     """(work): find the last component of the first text."""
     b = Builder(name)
     work = b.function.parameters[0]
@@ -28,7 +28,7 @@ def last_component(name: str, capacity: int) -> Function:
     return b.function
 
 
-def component(name: str, capacity: int) -> Function:
+def component(name: str, capacity: int) -> BpfFunction:
     """One character of `last_component`."""
     b, index, work = step_of_loop(name)
     stop_if(b, "ge", index, Imm(capacity))
@@ -52,7 +52,7 @@ for a path that begins with a slash."""
 _BETWEEN, _COPYING, _GOING_BACK = range(3)
 
 
-def clean_path(name: str, capacity: int) -> Function:
+def clean_path(name: str, capacity: int) -> BpfFunction:
     """(work): the second text becomes the first one's path without empty components, "." and what ".." undoes."""
     b = Builder(name)
     work = b.function.parameters[0]
@@ -70,7 +70,7 @@ def clean_path(name: str, capacity: int) -> Function:
     return b.function
 
 
-def clean(name: str, capacity: int) -> Function:
+def clean(name: str, capacity: int) -> BpfFunction:
     """One step of `clean_path`: a character to copy or to take back, or what comes between two components."""
     b, _, work = step_of_loop(name)
     layout = Work(capacity)

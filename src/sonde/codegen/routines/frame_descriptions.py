@@ -11,7 +11,7 @@ from __future__ import annotations
 from sonde.arch import registers, unwinding
 from sonde.bpf.helpers import NUMBERS
 from sonde.codegen.intermediate.builder import Builder
-from sonde.codegen.intermediate.ir import Function, Imm, Operand, Reg
+from sonde.codegen.intermediate.ir import BpfFunction, Imm, Operand, Reg
 from sonde.codegen.routines.unwinding import (
     ADDRESS,
     BIAS,
@@ -51,7 +51,7 @@ _BEGINNING = 0x7A01
 """The version of what descriptions have in common, and the first letter of how it is augmented, z."""
 
 
-def rule(name: str) -> Function:
+def rule(name: str) -> BpfFunction:
     """(work): put the rule for this frame into the state, by rows or else by descriptions; 0 if there is none."""
     b = Builder(name)
     work, none, plain, signal, outermost = b.function.parameters[0], b.label(), b.label(), b.label(), b.label()
@@ -97,7 +97,7 @@ def rule(name: str) -> Function:
     return b.function
 
 
-def pair(name: str) -> Function:
+def pair(name: str) -> BpfFunction:
     """(first, count, address): the number of the last pair for code that begins at or below an address."""
     return search(name, UNWIND_ROWS, 8, _PAIR_STEPS, _first)
 
@@ -121,7 +121,7 @@ def _word(b: Builder, place: Reg, offset: int) -> Reg:
     return b.call_local("unwind_four", b.in_register(b.alu("add", place, Imm(offset))))
 
 
-def four(name: str) -> Function:
+def four(name: str) -> BpfFunction:
     """(place): four bytes of descriptions, which begin at places that four divides; 0 where there are none."""
     b = Builder(name)
     absent = b.label()
@@ -132,7 +132,7 @@ def four(name: str) -> Function:
     return b.function
 
 
-def byte(name: str) -> Function:
+def byte(name: str) -> BpfFunction:
     """(work): the next byte of the instructions; 0 where there is none."""
     b = Builder(name)
     work, absent = b.function.parameters[0], b.label()
@@ -144,7 +144,7 @@ def byte(name: str) -> Function:
     return b.function
 
 
-def number(name: str) -> Function:
+def number(name: str) -> BpfFunction:
     """(work): the next number of the instructions, of at most three bytes; _NOT_READ of more."""
     b = Builder(name)
     work, value = b.function.parameters[0], b.copy(Imm(0))
@@ -158,7 +158,7 @@ def number(name: str) -> Function:
     return b.function
 
 
-def instruction(name: str) -> Function:
+def instruction(name: str) -> BpfFunction:
     """One instruction of a description; the loop ends at the frame's row, or at what is not known here."""
     b, _, work = step_of_loop(name)
     over = b.label()

@@ -7,7 +7,7 @@ without being understood: only strings and brackets are told apart there.
 from __future__ import annotations
 
 from sonde.codegen.intermediate.builder import Builder
-from sonde.codegen.intermediate.ir import Function, Imm, Operand, Reg
+from sonde.codegen.intermediate.ir import BpfFunction, Imm, Operand, Reg
 from sonde.codegen.routines.work import OVERLAP, at, get, put, repeat, step_of_loop, stop_if
 
 LENGTH, PATH_LENGTH, START, END, _STATE, _PART, _NEXT = range(0, 56, 8)
@@ -44,7 +44,7 @@ def size(capacity: int) -> int:
     return _WORDS + 2 * (capacity + OVERLAP)
 
 
-def json(name: str, capacity: int) -> Function:
+def json(name: str, capacity: int) -> BpfFunction:
     """(work): sets START and END."""
     b = Builder(name, 1)
     work = b.function.parameters[0]
@@ -64,7 +64,7 @@ def json(name: str, capacity: int) -> Function:
     return b.function
 
 
-def json_part(name: str, capacity: int) -> Function:
+def json_part(name: str, capacity: int) -> BpfFunction:
     """One character of the path: the dots and brackets between its parts become a NUL."""
     b, index, work = step_of_loop(name)
     stop_if(b, "ge", index, Imm(capacity))
@@ -88,7 +88,7 @@ def json_part(name: str, capacity: int) -> Function:
     return b.function
 
 
-def json_step(name: str, capacity: int) -> Function:
+def json_step(name: str, capacity: int) -> BpfFunction:
     """One character of the text."""
     b, index, work = step_of_loop(name)
     stop_if(b, "ge", index, Imm(capacity))

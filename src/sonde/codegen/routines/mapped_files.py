@@ -10,7 +10,7 @@ from __future__ import annotations
 from sonde.arch import pages
 from sonde.bpf.helpers import NUMBERS
 from sonde.codegen.intermediate.builder import Builder
-from sonde.codegen.intermediate.ir import Function, Imm, MapDescriptor, Operand, Reg, SlotAddress
+from sonde.codegen.intermediate.ir import BpfFunction, Imm, MapDescriptor, Operand, Reg, SlotAddress
 from sonde.codegen.routines import unwinding
 from sonde.codegen.routines.unwinding import BIAS, END, LOOK, NODE, NODE_SIZE, PROCESS, RETURNS, SPACE, START
 from sonde.codegen.routines.work import get, put
@@ -20,7 +20,7 @@ from sonde.typed import NamedTuple
 _PAGE_BITS = pages.PAGE_BITS
 
 
-class Offsets(NamedTuple):
+class MappingOffsets(NamedTuple):
     """Where the kernel has a process's mappings and the file of each, in bytes."""
 
     root: int
@@ -65,7 +65,7 @@ _DEEPEST = 8
 """Functions with probed returns that one frame may have."""
 
 
-def word(name: str) -> Function:
+def word(name: str) -> BpfFunction:
     """(address): the word of the kernel's memory there; 0 if there is none."""
     b = Builder(name)
     slot = b.slot(8)
@@ -78,7 +78,7 @@ def _read(b: Builder, address: Operand, offset: int) -> Reg:
     return b.call_local("unwind_word", b.in_register(b.alu("add", address, Imm(offset))))
 
 
-def find(name: str, offsets: Offsets) -> Function:
+def find(name: str, offsets: MappingOffsets) -> BpfFunction:
     """(work): the mapping that the walk's address is in; 1 if that is nothing to execute. A file that is not known is
     noted for the session."""
     b = Builder(name)
@@ -112,7 +112,7 @@ def find(name: str, offsets: Offsets) -> Function:
     return b.function
 
 
-def _look_up(b: Builder, work: Reg, mapping: Reg, offsets: Offsets) -> None:
+def _look_up(b: Builder, work: Reg, mapping: Reg, offsets: MappingOffsets) -> None:
     """Put the tables of the mapped file into the state, if it has any."""
     key, ready, nameless, end = b.slot(24), b.label(), b.label(), b.label()
     start = get(b, work, START)
@@ -147,7 +147,7 @@ def _look_up(b: Builder, work: Reg, mapping: Reg, offsets: Offsets) -> None:
     b.place(end)
 
 
-def down(name: str, pivot: int, range_slot: int, arange_slot: int) -> Function:
+def down(name: str, pivot: int, range_slot: int, arange_slot: int) -> BpfFunction:
     """(work, node): what is in the slot of the node that is for the walk's address; 0 if nothing is, or the node is
     not to be read."""
     b = Builder(name, 2)
@@ -177,7 +177,7 @@ def down(name: str, pivot: int, range_slot: int, arange_slot: int) -> Function:
     return b.function
 
 
-def returned(name: str, offsets: ReturnOffsets) -> Function:
+def returned(name: str, offsets: ReturnOffsets) -> BpfFunction:
     """(work, place): where the function returns to whose return address stood at `place`, 0 if its return is not
     probed."""
     b = Builder(name, 2)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from sonde.arch import pages
 from sonde.codegen.intermediate.builder import Builder
-from sonde.codegen.intermediate.ir import Function, Imm
+from sonde.codegen.intermediate.ir import BpfFunction, Imm
 from sonde.codegen.routines import unwinding
 from sonde.codegen.routines.unwinding import BIAS, END, LOOK, MAPPINGS, SPACE, START
 from sonde.codegen.routines.work import get, put
@@ -20,7 +20,7 @@ _SIZE, _STEPS = 32, 16
 _START, _END, _BIAS, _OBJECT = 0, 8, 16, 24
 
 
-def find(name: str) -> Function:
+def find(name: str) -> BpfFunction:
     """(work): the mapping that the walk's address is in. What is in none may be in one that is not noted yet: it is
     taken for code that no table describes."""
     b = Builder(name)
@@ -43,7 +43,7 @@ def find(name: str) -> Function:
     return b.function
 
 
-def mapping(name: str) -> Function:
+def mapping(name: str) -> BpfFunction:
     """(first, count, page): the number of the last mapping from `first` on that begins at or below a page."""
     return unwinding.search(
         name,

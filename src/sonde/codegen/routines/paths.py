@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sonde.bpf.helpers import NUMBERS
 from sonde.codegen.intermediate.builder import Builder
-from sonde.codegen.intermediate.ir import Function, Imm, Operand, Reg
+from sonde.codegen.intermediate.ir import BpfFunction, Imm, Operand, Reg
 from sonde.codegen.routines.reading import read
 from sonde.codegen.routines.work import repeat, step_of_loop
 from sonde.typed import NamedTuple
@@ -29,7 +29,7 @@ UNREADABLE = -1
 _DELETED = b" (deleted)"
 
 
-class Offsets(NamedTuple):
+class PathOffsets(NamedTuple):
     """Where the kernel has what a path is made of, in bytes; `mount_mnt` is a struct vfsmount in its struct mount."""
 
     path_mnt: int
@@ -49,7 +49,7 @@ class Offsets(NamedTuple):
     fs_root: int
 
 
-def d_path(name: str, offsets: Offsets, step: str | None) -> Function:
+def d_path(name: str, offsets: PathOffsets, step: str | None) -> BpfFunction:
     """(buffer, path, task): where in the buffer of BUFFER_SIZE bytes the path of a struct path begins, as
     the task sees it; it ends with the NUL at PATH_MAX - 1. UNREADABLE if there is no such struct.
 
@@ -88,7 +88,7 @@ def d_path(name: str, offsets: Offsets, step: str | None) -> Function:
     return b.function
 
 
-def step_up(name: str, offsets: Offsets) -> Function:
+def step_up(name: str, offsets: PathOffsets) -> BpfFunction:
     """One step of the walk, as a callback of bpf_loop: it ends at the root, and where nothing more can be read."""
     b, _, buffer = step_of_loop(name)
     end = b.label()
@@ -99,7 +99,7 @@ def step_up(name: str, offsets: Offsets) -> Function:
     return b.function
 
 
-def _mark_deleted(b: Builder, buffer: Reg, dentry: Reg, offsets: Offsets, bad: int) -> None:
+def _mark_deleted(b: Builder, buffer: Reg, dentry: Reg, offsets: PathOffsets, bad: int) -> None:
     """A dentry that is in no hash chain and no root has lost its name (d_unlinked(), include/linux/dcache.h)."""
     pprev = read(b, dentry, offsets.dentry_pprev, 8, bad)
     parent = read(b, dentry, offsets.dentry_parent, 8, bad)
@@ -113,7 +113,7 @@ def _mark_deleted(b: Builder, buffer: Reg, dentry: Reg, offsets: Offsets, bad: i
     b.place(named)
 
 
-def _climb(b: Builder, buffer: Reg, offsets: Offsets, end: int) -> None:
+def _climb(b: Builder, buffer: Reg, offsets: PathOffsets, end: int) -> None:
     """A name before the path, or out of a mount; to `end` where the root is reached, of the task or of all mounts."""
     inside, following, onward, apart = (b.label() for _ in range(4))
     dentry = b.copy(b.load(buffer, _DENTRY, 8))
@@ -140,7 +140,7 @@ def _climb(b: Builder, buffer: Reg, offsets: Offsets, end: int) -> None:
     b.place(following)
 
 
-def _prepend_name(b: Builder, buffer: Reg, dentry: Reg, offsets: Offsets, mark: str, end: int) -> None:
+def _prepend_name(b: Builder, buffer: Reg, dentry: Reg, offsets: PathOffsets, mark: str, end: int) -> None:
     """The mark and the name of the dentry, if there is room."""
     length = b.alu("and", read(b, dentry, offsets.dentry_length, 4, end), Imm(NAME_SPACE - 1))
     name = read(b, dentry, offsets.dentry_name, 8, end)
@@ -150,7 +150,7 @@ def _prepend_name(b: Builder, buffer: Reg, dentry: Reg, offsets: Offsets, mark: 
     b.store(buffer, _POSITION, 8, before)
 
 
-def _prepend_type(b: Builder, buffer: Reg, dentry: Reg, offsets: Offsets, end: int) -> None:
+def _prepend_type(b: Builder, buffer: Reg, dentry: Reg, offsets: PathOffsets, end: int) -> None:
     """The name of the dentry's file system; behind the buffer there is room to find out how long it is."""
     kind = read(b, read(b, dentry, offsets.dentry_sb, 8, end), offsets.sb_type, 8, end)
     name = read(b, kind, offsets.type_name, 8, end)

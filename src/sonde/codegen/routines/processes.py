@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 from sonde.bpf.helpers import NUMBERS
 from sonde.codegen.intermediate.builder import Builder
-from sonde.codegen.intermediate.ir import Function, Imm, Operand, Reg, SlotAddress
+from sonde.codegen.intermediate.ir import BpfFunction, Imm, Operand, Reg, SlotAddress
 from sonde.codegen.routines.reading import read
 
 
-def namespace_pid() -> Function:
+def namespace_pid() -> BpfFunction:
     """(): process << 32 | thread of the current task in sonde's pid namespace, 0 for a task outside of it.
 
     bpf_get_ns_current_pid_tgid fills struct bpf_pidns_info: u32 pid (the thread), u32 tgid (the process). It knows no
@@ -37,7 +37,7 @@ LEVELS = 33
 """Levels of pid namespaces, the initial one included (MAX_PID_NS_LEVEL, include/linux/pid_namespace.h)."""
 
 
-def progenyof(name: str, offsets: list[int]) -> Function:
+def progenyof(name: str, offsets: list[int]) -> BpfFunction:
     """(pid, task): 1 if the task's process or an ancestor of it has this number, else 0.
 
     `offsets` are those of task_struct.real_parent and .tgid. For programs that run in any pid namespace the offsets of

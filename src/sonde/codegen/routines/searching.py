@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sonde.codegen.intermediate.builder import Builder
-from sonde.codegen.intermediate.ir import Function, Imm, Operand, Reg
+from sonde.codegen.intermediate.ir import BpfFunction, Imm, Operand, Reg
 from sonde.codegen.routines.work import Work, at, get, put, repeat, step_of_loop, stop_if
 
 LENGTH, SOUGHT_LENGTH, START, STEP, FOUND = range(0, 40, 8)
@@ -14,7 +14,7 @@ _HEAD, _MASK, _PLACE = range(40, 64, 8)
 """The first word of what is sought, which of its bits count, and an index at which it may be."""
 
 
-def find(name: str, capacity: int) -> Function:
+def find(name: str, capacity: int) -> BpfFunction:
     """(work): the first index from START on, or the last up to it, at which the second text is in the first; -1 if
     there is none."""
     b = Builder(name)
@@ -34,7 +34,7 @@ def find(name: str, capacity: int) -> Function:
     return b.function
 
 
-def find_at(name: str, capacity: int) -> Function:
+def find_at(name: str, capacity: int) -> BpfFunction:
     """Compare at one index; the first eight characters decide nearly always."""
     b, number, work = step_of_loop(name)
     place = b.in_register(b.alu("add", get(b, work, START), b.alu("mul", number, get(b, work, STEP))))
@@ -58,7 +58,7 @@ def find_at(name: str, capacity: int) -> Function:
     return b.function
 
 
-def match(name: str, capacity: int) -> Function:
+def match(name: str, capacity: int) -> BpfFunction:
     """Compare one word of what is sought with the text at _PLACE; where they differ, FOUND becomes -1."""
     layout = Work(capacity)
     b, number, work = step_of_loop(name)

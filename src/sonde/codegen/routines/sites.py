@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from sonde.bpf.helpers import NUMBERS
 from sonde.codegen.intermediate.builder import Builder
-from sonde.codegen.intermediate.ir import Function, Imm, Operand, Reg, SlotAddress
+from sonde.codegen.intermediate.ir import BpfFunction, Imm, Operand, Reg, SlotAddress
 from sonde.model.spec import NO_REGISTER
 
 HOW, LAST, ABOVE, SIGNED, SCALE, BELOW, FIRST, SECOND, ADDED = 0, 1, 2, 3, 4, 5, 6, 8, 16
 """Offsets of what a place says."""
 
 
-def site_argument() -> Function:
+def site_argument() -> BpfFunction:
     """(context, place): the sum of two registers, the second one shifted, and a number: a value or its address.
 
     Which registers is not known to the verifier, and it lets no program load from somewhere in a context, but read

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from sonde.bpf.helpers import NUMBERS
 from sonde.codegen.intermediate.builder import Builder
-from sonde.codegen.intermediate.ir import Atomic, Function, Imm, MapDescriptor, Reg, SlotAddress
+from sonde.codegen.intermediate.ir import Atomic, BpfFunction, Imm, MapDescriptor, Reg, SlotAddress
 from sonde.model.spec import CLAIMED, CLOSED, FREE, SPECULATING, SPECULATION_COUNTS, SPECULATIONS
 
 BUSY = 0xFFFF
 """Not the number of a speculation."""
 
 
-def speculation(name: str, count: int) -> Function:
+def speculation(name: str, count: int) -> BpfFunction:
     """(): the lowest free one of 1 to `count`; if there is none 0, or BUSY if one waits for the consumer."""
     b = Builder(name, 0)
     number, result = b.copy(Imm(1)), b.copy(Imm(0))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from sonde.bpf.helpers import NUMBERS
 from sonde.codegen.intermediate.builder import Builder
-from sonde.codegen.intermediate.ir import Function, FunctionAddress, Imm, Operand, SlotAddress
+from sonde.codegen.intermediate.ir import BpfFunction, FunctionAddress, Imm, Operand, SlotAddress
 
 
-def compare_strings() -> Function:
+def compare_strings() -> BpfFunction:
     """(a, b, capacity): -1, 0 or 1 as strcmp, NULL less than all others.
 
     The first words that differ decide, read as big-endian numbers.
@@ -33,7 +33,7 @@ _LEFT, _RIGHT, _X, _Y = range(0, 32, 8)
 """What `compare_long` and its callback share, on the stack: both addresses, and the words that differ."""
 
 
-def compare_long(name: str, capacity: int) -> Function:
+def compare_long(name: str, capacity: int) -> BpfFunction:
     """(a, b): the same for two strings of `capacity` bytes, with bpf_loop: its callback is verified once, while of a
     jump backwards the verifier follows every iteration."""
     b = Builder(name, 2)
@@ -50,7 +50,7 @@ def compare_long(name: str, capacity: int) -> Function:
     return b.function
 
 
-def compare_word(name: str, capacity: int) -> Function:
+def compare_word(name: str, capacity: int) -> BpfFunction:
     """(index, what is shared): stop where the words differ."""
     b = Builder(name, 2)
     index, shared = b.function.parameters

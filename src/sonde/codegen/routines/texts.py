@@ -6,7 +6,7 @@ Their working memory has words of state, then room for the text, then the bytes 
 from __future__ import annotations
 
 from sonde.codegen.intermediate.builder import Builder
-from sonde.codegen.intermediate.ir import Function, Imm, Operand, Reg
+from sonde.codegen.intermediate.ir import BpfFunction, Imm, Operand, Reg
 from sonde.codegen.routines.work import WORDS, at, get, put, repeat, step_of_loop, stop_if
 
 LENGTH = 0
@@ -32,7 +32,7 @@ BYTES = 8
 """Set by the caller of `link_text`: how many bytes the address has."""
 
 
-def decimal(name: str) -> Function:
+def decimal(name: str) -> BpfFunction:
     """(work, value): a signed number's text ends at TEXT + DIGITS; the index of its first character."""
     b = Builder(name, 2)
     work, value = b.function.parameters
@@ -55,7 +55,7 @@ def decimal(name: str) -> Function:
     return b.function
 
 
-def decimal_digit(name: str) -> Function:
+def decimal_digit(name: str) -> BpfFunction:
     """The last digit, before those that are there."""
     b, _, work = step_of_loop(name)
     value, end = get(b, work, _VALUE), get(b, work, LENGTH)
@@ -80,7 +80,7 @@ def _append(b: Builder, work: Reg, character: Operand) -> None:
         put(b, work, LENGTH, b.alu("add", length, Imm(1)))
 
 
-def ipv4_text(name: str) -> Function:
+def ipv4_text(name: str) -> BpfFunction:
     """(work, offset of the four bytes in the input): append them as decimal numbers between dots."""
     b = Builder(name, 2)
     work, offset = b.function.parameters
@@ -101,7 +101,7 @@ def ipv4_text(name: str) -> Function:
     return b.function
 
 
-def ipv6_text(name: str) -> Function:
+def ipv6_text(name: str) -> BpfFunction:
     """(work): the input's sixteen bytes as inet_ntop(3) writes them: the longest run of zero groups, if there are two,
     is "::", and the last four bytes are an IPv4 address behind ::ffff: or behind six zero groups.
     """
@@ -149,7 +149,7 @@ def _group(b: Builder, work: Reg, index: Operand) -> Operand:
     return b.swap(b.load(at(b, work, INPUT, b.alu("lsh", index, Imm(1))), 0, 2), 2)
 
 
-def ipv6_run(name: str) -> Function:
+def ipv6_run(name: str) -> BpfFunction:
     """Count one group in, if it is zero."""
     b, index, work = step_of_loop(name)
     stop_if(b, "ge", index, Imm(8))
@@ -165,7 +165,7 @@ def ipv6_run(name: str) -> Function:
     return b.function
 
 
-def ipv6_group(name: str) -> Function:
+def ipv6_group(name: str) -> BpfFunction:
     """Append one group, or the second colon of "::"; end where the IPv4 address begins."""
     b, index, work = step_of_loop(name)
     stop_if(b, "ge", index, Imm(8))
@@ -201,7 +201,7 @@ def _hexadecimal(b: Builder, value: Operand) -> Operand:
     return b.alu("add", b.alu("add", digit, Imm(ord("0"))), letters)
 
 
-def link_text(name: str) -> Function:
+def link_text(name: str) -> BpfFunction:
     """(work): the input's bytes as pairs of hexadecimal digits between colons."""
     b = Builder(name)
     work = b.function.parameters[0]
@@ -211,7 +211,7 @@ def link_text(name: str) -> Function:
     return b.function
 
 
-def link_byte(name: str) -> Function:
+def link_byte(name: str) -> BpfFunction:
     """Append one byte."""
     b, index, work = step_of_loop(name)
     stop_if(b, "ge", index, Imm(SIZE - INPUT))

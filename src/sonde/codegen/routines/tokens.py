@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sonde.codegen.intermediate.builder import Builder
-from sonde.codegen.intermediate.ir import Function, Imm
+from sonde.codegen.intermediate.ir import BpfFunction, Imm
 from sonde.codegen.routines.work import Work, at, get, put, repeat, step_of_loop, stop_if
 
 STATE, LENGTH, POSITION, START, END = range(0, 40, 8)
@@ -18,7 +18,7 @@ def state_size(capacity: int) -> int:
     return Work(capacity).second + _TABLE
 
 
-def token(name: str, capacity: int) -> Function:
+def token(name: str, capacity: int) -> BpfFunction:
     """(state, delimiters, their number): the index at which the next token of the text begins, -1 if there is none."""
     b = Builder(name, 3)
     state, delimiters, number = b.function.parameters
@@ -31,7 +31,7 @@ def token(name: str, capacity: int) -> Function:
     return b.function
 
 
-def delimiter(name: str, capacity: int) -> Function:
+def delimiter(name: str, capacity: int) -> BpfFunction:
     """Enter one delimiter into the table."""
     b, index, state = step_of_loop(name)
     delimiters = b.in_register(b.load(b.function.parameters[1], 8, 8))
@@ -42,7 +42,7 @@ def delimiter(name: str, capacity: int) -> Function:
     return b.function
 
 
-def in_token(name: str, capacity: int) -> Function:
+def in_token(name: str, capacity: int) -> BpfFunction:
     """Go on by one character, unless it is the delimiter behind the token."""
     b, _, state = step_of_loop(name)
     position = get(b, state, POSITION)

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from sonde.arch import unwinding as tables
 from sonde.bpf.helpers import NUMBERS
 from sonde.codegen.intermediate.builder import Builder
-from sonde.codegen.intermediate.ir import Function, Imm, MapDescriptor, Operand, Reg, SlotAddress
+from sonde.codegen.intermediate.ir import BpfFunction, Imm, MapDescriptor, Operand, Reg, SlotAddress
 from sonde.codegen.routines.work import at, get, put, repeat, step_of_loop, stop_if
 from sonde.model.spec import UNWIND_BLOCKS, UNWIND_OBJECTS, UNWIND_PAGE, UNWIND_ROWS, UNWIND_RULES
 
@@ -47,7 +47,7 @@ _BY_FRAME_POINTER = 2
 _WORD = 8
 
 
-def walk(name: str, frames: int, step: str) -> Function:
+def walk(name: str, frames: int, step: str) -> BpfFunction:
     """(work): fill in at most `frames` addresses from the registers on, by the routine `step` for each."""
     b = Builder(name)
     repeat(b, step, Imm(frames), b.function.parameters[0])
@@ -55,7 +55,7 @@ def walk(name: str, frames: int, step: str) -> Function:
     return b.function
 
 
-def step(name: str, frames: int, find: str, look_up: str, returned: str | None) -> Function:
+def step(name: str, frames: int, find: str, look_up: str, returned: str | None) -> BpfFunction:
     """Note the frame, and go to its caller's. The routine `find` puts the mapping of the address into the state, and
     returns 0 unless it is no code; `look_up` puts its rule there, and `returned` says where a function
     returns to whose return is probed."""
@@ -114,7 +114,7 @@ def _find(b: Builder, work: Reg, find: str) -> None:
     b.place(found)
 
 
-def rule(name: str) -> Function:
+def rule(name: str) -> BpfFunction:
     """(work): put the rule for this frame into the state; 0 if there is none."""
     b = Builder(name)
     work, none = b.function.parameters[0], b.label()
@@ -170,7 +170,7 @@ def _return_address(b: Builder, work: Reg, place: Reg, returned: str | None) -> 
     return caller
 
 
-def frame(name: str) -> Function:
+def frame(name: str) -> BpfFunction:
     """(work, rule): the frame address, 0 if it cannot be found."""
     b = Builder(name, 2)
     work, rule = b.function.parameters
@@ -209,7 +209,7 @@ def _innermost(b: Builder, work: Reg, rule: Reg) -> Operand:
     return value
 
 
-def saved_registers(name: str) -> Function:
+def saved_registers(name: str) -> BpfFunction:
     """(work, rule, frame): put the frame pointer and the base register as the caller has them into the state; 1 if they
     cannot be read."""
     b = Builder(name, 3)
@@ -244,7 +244,7 @@ def _end_if(b: Builder, op: str, left: Operand, right: Operand, result: int) -> 
         b.ret(Imm(result))
 
 
-def row(name: str) -> Function:
+def row(name: str) -> BpfFunction:
     """(first, count, offset): the number of the last row that is for an offset in the block at or below that."""
     return search(name, UNWIND_ROWS, _ROW_SIZE, _ROW_STEPS, lambda b, entry: b.load(entry, 0, 2))
 
@@ -268,7 +268,7 @@ def object_of(b: Builder, work: Reg, number: Operand) -> None:
     b.place(unknown)
 
 
-def search(name: str, table: str, size: int, steps: int, key_of: Callable[[Builder, Reg], Operand]) -> Function:
+def search(name: str, table: str, size: int, steps: int, key_of: Callable[[Builder, Reg], Operand]) -> BpfFunction:
     """(first, count, key): the number of the last of so many entries whose key is at or below that; what is before the
     first is said to be in the first. Keys have less than 63 bits."""
     b = Builder(name, 3)

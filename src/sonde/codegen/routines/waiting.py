@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sonde.bpf.helpers import NUMBERS
 from sonde.codegen.intermediate.builder import Builder
-from sonde.codegen.intermediate.ir import Function, FunctionAddress, Imm, MapDescriptor, Reg, SlotAddress
+from sonde.codegen.intermediate.ir import BpfFunction, FunctionAddress, Imm, MapDescriptor, Reg, SlotAddress
 from sonde.codegen.routines.work import step_of_loop, stop_if
 from sonde.model.units import SECOND
 
@@ -23,7 +23,7 @@ _TURNS = 1 << 23
 _LOOPS = 4
 
 
-def chill(name: str) -> Function:
+def chill(name: str) -> BpfFunction:
     """(ns): wait so long; gives 1 without waiting where the CPU would have waited too long in this interval."""
     b = Builder(name, 1)
     wanted = b.function.parameters[0]
@@ -59,7 +59,7 @@ def _wait(b: Builder, end: Reg) -> None:
     b.release(slot)
 
 
-def chill_turn(name: str) -> Function:
+def chill_turn(name: str) -> BpfFunction:
     """Look whether the time is there."""
     b, _, end = step_of_loop(name)
     stop_if(b, "ge", b.call(NUMBERS["ktime_get_ns"]), end)

@@ -12,7 +12,7 @@ from sonde.codegen.expressions.integers import object_address
 from sonde.codegen.expressions.strings import limit
 from sonde.codegen.expressions.structures import offset_of
 from sonde.codegen.intermediate.ir import Imm, Operand
-from sonde.codegen.routines.paths import BUFFER_SIZE, PATH_MAX, Offsets
+from sonde.codegen.routines.paths import BUFFER_SIZE, PATH_MAX, PathOffsets
 from sonde.model import program as tree
 
 _TOLD = "paths"
@@ -47,8 +47,8 @@ def open_file(g: Generation, e: tree.Call) -> Operand:
     return file
 
 
-def _offsets(g: Generation, e: tree.Call) -> Offsets:
-    return Offsets(
+def _offsets(g: Generation, e: tree.Call) -> PathOffsets:
+    return PathOffsets(
         path_mnt=offset_of(g, e, "path", "mnt"),
         path_dentry=offset_of(g, e, "path", "dentry"),
         dentry_parent=offset_of(g, e, "dentry", "d_parent"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sonde.engines.embedded.followed import FollowedGroup
-from sonde.engines.embedded.stamps import StampValues
+from sonde.engines.embedded.stamps import EmbeddedStamps
 from sonde.engines.embedded.tracing import EmbeddedTracing
 from sonde.model.samples import RING_BYTES
 from sonde.model.spec import TracingSpec
@@ -20,4 +20,4 @@ class EmbeddedEngine:
     def load(self, spec: TracingSpec) -> EmbeddedTracing:
         """Create the maps and make the programs ready. Raises EngineError."""
         target = self._followed.members[0].pid if self._followed else 0
-        return EmbeddedTracing(spec, StampValues(target), self._followed, self._sample_bytes)
+        return EmbeddedTracing(spec, EmbeddedStamps(target), self._followed, self._sample_bytes)

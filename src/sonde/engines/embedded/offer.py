@@ -41,7 +41,7 @@ _FUNCTIONS = {
 _DATA = f"it sees no data of the kernel; {_KERNEL} does"
 
 
-class Offer:
+class EmbeddedOffer:
     def types(self) -> bytes:
         return description()
 

@@ -9,7 +9,7 @@ from sonde.formats.perf_ring import PerfRingReader
 from sonde.model.errors import EngineError
 from sonde.runtime.maps.object_array import ObjectArray
 from sonde.runtime.perf.attributes import Attributes
-from sonde.runtime.perf.events import PerfEvent
+from sonde.runtime.perf.events import OpenPerfEvent
 from sonde.runtime.perf.output import CPU
 
 
@@ -17,7 +17,7 @@ class RecordRing:
     """The one CPU's ring, of `size` bytes; it is the array's element. Raises EngineError."""
 
     def __init__(self, array: ObjectArray, size: int) -> None:
-        event = PerfEvent(Attributes(sample_type=perf.SAMPLE_TIME | perf.SAMPLE_RAW))
+        event = OpenPerfEvent(Attributes(sample_type=perf.SAMPLE_TIME | perf.SAMPLE_RAW))
         try:
             self._reader = PerfRingReader(event.map(size // pages.PAGE))
         except ValueError as error:

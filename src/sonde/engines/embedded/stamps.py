@@ -7,7 +7,7 @@ from sonde.model.errors import EngineError
 from sonde.model.spec import Stamp
 
 
-class StampValues:
+class EmbeddedStamps:
     """What each stamp but a cookie is. `target` is the process of -c or -p."""
 
     def __init__(self, target: int = 0) -> None:

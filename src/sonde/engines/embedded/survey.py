@@ -8,7 +8,7 @@ import time
 
 from sonde.engines.embedded.tracer import ptrace
 from sonde.engines.embedded.tracer.memory import ProcessMemory
-from sonde.engines.kernel.survey import Row
+from sonde.engines.kernel.survey import SurveyRow
 from sonde.machine import system
 from sonde.model.units import MILLISECOND
 from sonde.untrusted import kernel_text
@@ -22,13 +22,13 @@ _YAMA = {
 }
 
 
-def survey() -> list[Row]:
+def survey() -> list[SurveyRow]:
     """Whether programs can run without the kernel's help, and what they can trace."""
     trace, memory = _try()
     return [trace, memory, _seccomp(), _samples(), _yama()]
 
 
-def _try() -> tuple[Row, Row]:
+def _try() -> tuple[SurveyRow, SurveyRow]:
     """Trace a child for a moment, and read its memory."""
     purpose = "system calls and processes of -c and -p, without root"
     pid = os.fork()
@@ -40,54 +40,54 @@ def _try() -> tuple[Row, Row]:
             ptrace.call(ptrace.SEIZE, pid)
         except OSError as error:
             remedy = "see ptrace_scope; in a container add CAP_SYS_PTRACE"
-            return Row("embedded", "refused", purpose, f"ptrace: {error.strerror}", remedy), _no_memory()
-        row = Row("embedded", "yes", f"the embedded engine: {purpose}")
+            return SurveyRow("embedded", "refused", purpose, f"ptrace: {error.strerror}", remedy), _no_memory()
+        row = SurveyRow("embedded", "yes", f"the embedded engine: {purpose}")
         try:
             ProcessMemory().read(pid, id(survey), 8)
         except OSError as error:
-            return row, Row("process_vm_readv", "refused", "copyin() and ustack()", str(error.strerror))
-        return row, Row("process_vm_readv", "yes", "copyin() and ustack() of the embedded engine")
+            return row, SurveyRow("process_vm_readv", "refused", "copyin() and ustack()", str(error.strerror))
+        return row, SurveyRow("process_vm_readv", "yes", "copyin() and ustack() of the embedded engine")
     finally:
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
 
 
-def _no_memory() -> Row:
-    return Row("process_vm_readv", "no", "copyin() and ustack()", "nothing can be traced")
+def _no_memory() -> SurveyRow:
+    return SurveyRow("process_vm_readv", "no", "copyin() and ustack()", "nothing can be traced")
 
 
-def _seccomp() -> Row:
+def _seccomp() -> SurveyRow:
     try:
         has_trace = "trace" in kernel_text(_ACTIONS).split()
     except OSError:
         has_trace = False
     purpose = "a command of -c stops at probed system calls only"
     if has_trace:
-        return Row("seccomp", "yes", purpose)
-    return Row("seccomp", "no", purpose, "the kernel has no filters", "-xseccomp=no: slower, but works")
+        return SurveyRow("seccomp", "yes", purpose)
+    return SurveyRow("seccomp", "no", purpose, "the kernel has no filters", "-xseccomp=no: slower, but works")
 
 
-def _samples() -> Row:
+def _samples() -> SurveyRow:
     from sonde.engines.embedded.sources.inherited_events import why_not
-    from sonde.engines.embedded.sources.task_events import TaskEvents, Wanted
+    from sonde.engines.embedded.sources.task_events import TaskEvents, WantedClocks
 
     purpose = "profile-n with registers and stacks, and sched:::on-cpu, of the embedded engine"
     try:
-        events = TaskEvents(Wanted(((MILLISECOND, True),), True, True), [os.getpid()])
+        events = TaskEvents(WantedClocks(((MILLISECOND, True),), True, True), [os.getpid()])
     except OSError as error:
-        return Row("samples", "refused", purpose, error.strerror or "", why_not(error))
+        return SurveyRow("samples", "refused", purpose, error.strerror or "", why_not(error))
     events.close()
     where = "" if events.sees_kernel else ", outside of the kernel: kernel.perf_event_paranoid is above 1"
-    return Row("samples", "yes", purpose + where)
+    return SurveyRow("samples", "yes", purpose + where)
 
 
-def _yama() -> Row:
+def _yama() -> SurveyRow:
     scope = system.setting("kernel/yama/ptrace_scope")
     if scope is None:
-        return Row("ptrace_scope", "yes", "no Yama: processes of one's own can be traced, by -p and -c")
+        return SurveyRow("ptrace_scope", "yes", "no Yama: processes of one's own can be traced, by -p and -c")
     able = "sys_ptrace" in system.capabilities()
     state = "yes" if scope == 0 or (able and scope < 3) else "refused"
     setting = f"kernel.yama.ptrace_scope = {scope}: {_YAMA.get(scope, '')}"
     if state == "yes":
-        return Row("ptrace_scope", state, f"who may be traced: {setting}")
-    return Row("ptrace_scope", state, "who may be traced", setting, "0, for -p of one's own processes")
+        return SurveyRow("ptrace_scope", state, f"who may be traced: {setting}")
+    return SurveyRow("ptrace_scope", state, "who may be traced", setting, "0, for -p of one's own processes")

@@ -19,11 +19,11 @@ from sonde.engines.embedded.sources.fetched import FetchedMemory
 from sonde.engines.embedded.sources.signalling import send_signal
 from sonde.engines.embedded.sources.stack import walker
 from sonde.engines.embedded.sources.stops import Handler, Hooks, Record, StopSource
-from sonde.engines.embedded.sources.task import Access, Task
+from sonde.engines.embedded.sources.task import ThreadAccess, TracedTask
 from sonde.engines.embedded.sources.threads import Threads
 from sonde.engines.embedded.sources.timers import TimerSource
 from sonde.engines.embedded.sources.wishes import plan_of
-from sonde.engines.embedded.stamps import StampValues
+from sonde.engines.embedded.stamps import EmbeddedStamps
 from sonde.engines.embedded.tracer.memory import ProcessMemory
 from sonde.engines.embedded.tracer.stops import EXEC, FORK, HELD
 from sonde.engines.kernel.ring import KernelRing
@@ -44,7 +44,7 @@ from sonde.model.spec import (
     has_user_addresses,
 )
 from sonde.runtime.environment import Environment
-from sonde.runtime.machine.memory import Memory
+from sonde.runtime.machine.memory import MachineMemory
 from sonde.runtime.maps.base import Map, MapTable
 from sonde.runtime.maps.creation import create
 from sonde.runtime.maps.map_array import MapArray
@@ -85,13 +85,13 @@ class EmbeddedTracing:
     def __init__(
         self,
         spec: TracingSpec,
-        values: StampValues,
+        values: EmbeddedStamps,
         followed: FollowedGroup | None = None,
         sample_bytes: int = RING_BYTES,
     ) -> None:
         self._spec = spec
         self._followed = followed
-        self._memory = Memory()
+        self._memory = MachineMemory()
         self._table = MapTable()
         self.rings: list[KernelRing | MergedRing] = []
         self._record_ring: RecordRing | None = None
@@ -140,7 +140,7 @@ class EmbeddedTracing:
         self._record_ring = RecordRing(array, spec.ring_bytes)
         self.rings.append(self._record_ring.ring)
 
-    def _prepare(self, spec: TracingSpec, values: StampValues) -> None:
+    def _prepare(self, spec: TracingSpec, values: EmbeddedStamps) -> None:
         """Make the programs ready and connect them with what fires them."""
         self._buffers = buffers = Buffers(self._memory)
         remote = self._followed.tracees.memory if self._followed else ProcessMemory()
@@ -163,7 +163,7 @@ class EmbeddedTracing:
             walk = self._images.walking(walk)
         places = self._followed.tracees.fetched() if self._followed else memoryview(b"")
         fetched = FetchedMemory(read, places, self._plan.fetches)
-        access = Access(fetched.read, remote.write, walk)
+        access = ThreadAccess(fetched.read, remote.write, walk)
         threads = self._threads = Threads(Structures(self._memory), buffers.registers_at, access)
         if not _has_own_proc():
             raise EngineError(_FOREIGN)
@@ -171,7 +171,7 @@ class EmbeddedTracing:
         own = threads.outsider(os.getpid())
         if own is None:
             raise EngineError(_FOREIGN)
-        self._own: Task = own
+        self._own: TracedTask = own
         self._environment = self._opened = Environment(self._memory, self._table, own)
         self._environment.send_signal = send_signal
         if any(CPU_TIME in called_helpers(program) for program in spec.programs):
@@ -209,7 +209,7 @@ class EmbeddedTracing:
         others = [each for each in (self._sampling, self._switching) if each is not None]
         self._events = Events(followed, stops.handlers, self._timers, self._is_enough, others)
 
-    def _look_at_cpu_times(self, own: Task) -> None:
+    def _look_at_cpu_times(self, own: TracedTask) -> None:
         from sonde.engines.embedded import cpu_times  # an import that most runs do without
 
         cpu_times.require()

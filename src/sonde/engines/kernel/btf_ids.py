@@ -14,7 +14,7 @@ from sonde.bpf import instructions as i
 from sonde.bpf import programs
 from sonde.bpf.helpers import NUMBERS
 from sonde.engines.kernel import commands
-from sonde.engines.kernel.commands import Code
+from sonde.engines.kernel.commands import ProgramCode
 from sonde.engines.kernel.failures import explain
 from sonde.engines.kernel.programs import TypeReference
 from sonde.model.errors import EngineError
@@ -29,7 +29,7 @@ class TypeFinder:
 
     def __init__(self) -> None:
         """Raises OSError."""
-        program = Code("find_type", programs.SYSCALL, 0, _lookup_code(), flags=_BPF_F_SLEEPABLE)
+        program = ProgramCode("find_type", programs.SYSCALL, 0, _lookup_code(), flags=_BPF_F_SLEEPABLE)
         self._program = commands.load_program(program)
 
     def typedef(self, name: str) -> TypeReference:

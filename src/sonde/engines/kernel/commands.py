@@ -128,7 +128,7 @@ def load_btf(blob: bytes) -> int:
     return bpf(BTF_LOAD, attributes)
 
 
-class Code(NamedTuple):
+class ProgramCode(NamedTuple):
     """What BPF_PROG_LOAD takes: `btf` is a descriptor (0: none) and the infos refer to it; `attach_btf_id` is a type in
     the module BTF open as `attach_btf` (0: vmlinux)."""
 
@@ -145,7 +145,7 @@ class Code(NamedTuple):
     license: str = "GPL"
 
 
-def load_program(program: Code, log: bytearray | None = None) -> int:
+def load_program(program: ProgramCode, log: bytearray | None = None) -> int:
     """`log`, if given, receives the verifier's log, up to a NUL."""
     code, license_text = bytearray(program.code), bytearray(program.license.encode() + b"\0")
     func_info, line_info = bytearray(program.func_info), bytearray(program.line_info)

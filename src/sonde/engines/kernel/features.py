@@ -14,7 +14,7 @@ from sonde.bpf import maps, programs
 from sonde.bpf.btf_writer import INT_SIGNED, BtfBuilder, pack_func_info
 from sonde.bpf.helpers import NUMBERS
 from sonde.engines.kernel import commands, perf_events
-from sonde.engines.kernel.commands import Code
+from sonde.engines.kernel.commands import ProgramCode
 from sonde.engines.kernel.failures import NOT_SUPPORTED
 from sonde.engines.kernel.maps import create
 from sonde.machine.system import online_cpus
@@ -55,7 +55,7 @@ class HiddenError(MissingError):
 
 def _try(kind: int, code: list[i.Instruction], attach_type: int = 0) -> None:
     """Load a program and forget it."""
-    os.close(commands.load_program(Code("feature", kind, attach_type, i.encode(code))))
+    os.close(commands.load_program(ProgramCode("feature", kind, attach_type, i.encode(code))))
 
 
 def _helper(kind: int, name: str) -> Callable[[], None]:
@@ -68,7 +68,7 @@ def _helper(kind: int, name: str) -> Callable[[], None]:
         log = bytearray(4096)
         code = i.encode([i.call(NUMBERS[name]), *_RETURN_ZERO])
         try:
-            os.close(commands.load_program(Code("feature", kind, 0, code), log))
+            os.close(commands.load_program(ProgramCode("feature", kind, 0, code), log))
         except OSError:
             text = log.partition(b"\0")[0]
             if not text:
@@ -116,7 +116,7 @@ def _callback() -> None:
     btf = commands.load_btf(builder.build())
     try:
         info = pack_func_info([(0, function), (8, function)])
-        os.close(commands.load_program(Code("feature", programs.RAW_TRACEPOINT, 0, i.encode(code), btf, info)))
+        os.close(commands.load_program(ProgramCode("feature", programs.RAW_TRACEPOINT, 0, i.encode(code), btf, info)))
     finally:
         os.close(btf)
 
@@ -131,7 +131,9 @@ def _tracing(attach_type: int, function: str) -> None:
         target = find(function)
     finally:
         finder.close()
-    code = Code("feature", programs.TRACING, attach_type, i.encode(_RETURN_ZERO), 0, b"", b"", target.id, target.btf)
+    code = ProgramCode(
+        "feature", programs.TRACING, attach_type, i.encode(_RETURN_ZERO), 0, b"", b"", target.id, target.btf
+    )
     try:
         os.close(commands.load_program(code))
     finally:
@@ -167,7 +169,7 @@ def _event_source(name: str) -> Callable[[], None]:
 def _uprobe_multi() -> None:
     """A link to a directory is refused with EBADF by kernels that know such links, with EINVAL by others."""
     program = commands.load_program(
-        Code("feature", programs.KPROBE, programs.TRACE_UPROBE_MULTI, i.encode(_RETURN_ZERO))
+        ProgramCode("feature", programs.KPROBE, programs.TRACE_UPROBE_MULTI, i.encode(_RETURN_ZERO))
     )
     try:
         os.close(commands.link_uprobes(program, "/", (0,)))
@@ -179,14 +181,14 @@ def _uprobe_multi() -> None:
 
 
 def _sleepable_uprobe() -> None:
-    code = Code("feature", programs.KPROBE, 0, i.encode(_RETURN_ZERO), flags=programs.F_SLEEPABLE)
+    code = ProgramCode("feature", programs.KPROBE, 0, i.encode(_RETURN_ZERO), flags=programs.F_SLEEPABLE)
     os.close(commands.load_program(code))
 
 
 def _kprobe_multi() -> None:
     """Of a function that there cannot be a kernel with such links says that there is none (ESRCH)."""
     program = commands.load_program(
-        Code("feature", programs.KPROBE, programs.TRACE_KPROBE_MULTI, i.encode(_RETURN_ZERO))
+        ProgramCode("feature", programs.KPROBE, programs.TRACE_KPROBE_MULTI, i.encode(_RETURN_ZERO))
     )
     try:
         os.close(commands.link_kprobes(program, ("no function",), (0,)))
@@ -199,7 +201,7 @@ def _kprobe_multi() -> None:
 
 def _tcx() -> None:
     """A kernel that knows such links says that there is no device of that number (ENODEV)."""
-    program = commands.load_program(Code("feature", programs.SCHED_CLS, 0, i.encode(_RETURN_ZERO)))
+    program = commands.load_program(ProgramCode("feature", programs.SCHED_CLS, 0, i.encode(_RETURN_ZERO)))
     try:
         os.close(commands.link_device(program, 0x7FFFFFFF, programs.TCX_INGRESS))
     except OSError as error:

@@ -6,7 +6,7 @@ import struct
 from collections.abc import Callable, Mapping
 
 from sonde.engines.kernel import commands
-from sonde.engines.kernel.commands import Code
+from sonde.engines.kernel.commands import ProgramCode
 from sonde.engines.kernel.maps import with_memory
 from sonde.engines.kernel.stamps import StampValues
 from sonde.model.spec import ProbeSpec, ProgramSpec
@@ -70,7 +70,7 @@ def _stamp(code: bytearray, index: int, value: int) -> None:
 
 
 def _load(spec: ProgramSpec, code: bytes, btf: int, target: TypeReference) -> int:
-    program = Code(
+    program = ProgramCode(
         spec.name, spec.kind, spec.attach_type, code, btf,
         spec.func_info if btf else b"", spec.line_info if btf else b"", target.id, target.btf,
         spec.flags, spec.license,

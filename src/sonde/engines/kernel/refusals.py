@@ -9,7 +9,7 @@ import re
 from sonde.bpf import programs
 from sonde.bpf.programs import name_of
 from sonde.engines.kernel import commands
-from sonde.engines.kernel.commands import Code
+from sonde.engines.kernel.commands import ProgramCode
 from sonde.engines.kernel.failures import NOT_SUPPORTED, reason
 from sonde.engines.kernel.requirements import PROGRAMS, missing_helper, too_old
 from sonde.model.errors import EngineError
@@ -28,7 +28,7 @@ _STATISTICS = re.compile(r"processed \d+ insns|verification time|stack depth")
 _INSTRUCTION = re.compile(r"^(?:from \d+ to )?(\d+): \(", re.MULTILINE)
 
 
-def refusal(spec: ProgramSpec, program: Code, error: OSError) -> EngineError:
+def refusal(spec: ProgramSpec, program: ProgramCode, error: OSError) -> EngineError:
     """What to tell the user: the cause in one line, the end of the log, the D position of the refused instruction."""
     log = _log(program)
     what = f"the kernel refuses program {spec.name}"
@@ -47,7 +47,7 @@ def refusal(spec: ProgramSpec, program: Code, error: OSError) -> EngineError:
     return EngineError(f"{what}: {cause}", "\n".join(lines(log)[-_LOG_TAIL:]), _place(spec, log))
 
 
-def _log(program: Code) -> str:
+def _log(program: ProgramCode) -> str:
     """The verifier's log of a program that was refused."""
     text = ""
     for size in _LOG_SIZES:

@@ -14,7 +14,7 @@ from sonde.model.errors import EngineError
 from sonde.typed import NamedTuple
 
 
-class Row(NamedTuple):
+class SurveyRow(NamedTuple):
     """One line: `state` is `yes`, `no` (not there) or `refused` (there, but not for this user or machine).
 
     `purpose` tells what it is for, `cause` why it is not so, `remedy` what would help; "" where nothing is wrong. What
@@ -34,7 +34,7 @@ class Row(NamedTuple):
         return f"{self.purpose}: {self.cause}" if self.cause else self.purpose
 
 
-def survey() -> list[Row]:
+def survey() -> list[SurveyRow]:
     """Everything, settings first. Takes a fraction of a second."""
     lacking = _lacking()
     return [*_settings(), *(_feature(feature, lacking) for feature in FEATURES)]
@@ -50,8 +50,8 @@ _OF_ROOT = {"functions", "tracefs", "kallsyms", "btf_vmlinux"}
 """Files that root may read, whatever capabilities others have."""
 
 
-def _feature(feature: Feature, lacking: str) -> Row:
-    row = Row(feature.name, "no", feature.purpose, "", feature.remedy)
+def _feature(feature: Feature, lacking: str) -> SurveyRow:
+    row = SurveyRow(feature.name, "no", feature.purpose, "", feature.remedy)
     try:
         feature.check()
     except HiddenError as error:
@@ -67,10 +67,10 @@ def _feature(feature: Feature, lacking: str) -> Row:
         if lacking or os.geteuid():
             return _not_permitted(row, lacking)
         return row._replace(state="refused", cause=reason(error))
-    return Row(feature.name, "yes", feature.purpose)
+    return SurveyRow(feature.name, "yes", feature.purpose)
 
 
-def _not_permitted(row: Row, lacking: str) -> Row:
+def _not_permitted(row: SurveyRow, lacking: str) -> SurveyRow:
     """Whether the kernel has it is not known then, so a newer one is no remedy."""
     if row.name in _OF_ROOT:
         return row._replace(state="refused", cause="this user may not read it", remedy="run as root")
@@ -85,8 +85,10 @@ def _since(text: str, feature: Feature) -> str:
     return f"{text}; there since Linux {feature.since}" if running < first else text
 
 
-def _settings() -> Iterator[Row]:
-    yield Row("kernel", "yes", f"Linux {os.uname().release} on {os.uname().machine}, {system.possible_cpus()} CPUs")
+def _settings() -> Iterator[SurveyRow]:
+    yield SurveyRow(
+        "kernel", "yes", f"Linux {os.uname().release} on {os.uname().machine}, {system.possible_cpus()} CPUs"
+    )
     held = system.capabilities()
     yield from _capabilities(held)
     yield _lockdown()
@@ -105,10 +107,10 @@ def _settings() -> Iterator[Row]:
     where = (
         "sonde is in the initial one" if namespace is None else "sonde is in a container; pids are shown as seen there"
     )
-    yield Row("pid_namespace", "yes", where)
+    yield SurveyRow("pid_namespace", "yes", where)
 
 
-def _capabilities(held: frozenset[str]) -> Iterator[Row]:
+def _capabilities(held: frozenset[str]) -> Iterator[SurveyRow]:
     for name, purpose in (
         ("bpf", "loading programs"),
         ("perfmon", "reading memory from programs, and perf events"),
@@ -117,29 +119,29 @@ def _capabilities(held: frozenset[str]) -> Iterator[Row]:
         ("syslog", "kernel addresses in kallsyms"),
     ):
         if name in held or ("sys_admin" in held and name in ("bpf", "perfmon")):
-            yield Row(f"CAP_{name.upper()}", "yes", purpose)
+            yield SurveyRow(f"CAP_{name.upper()}", "yes", purpose)
         else:
-            yield Row(f"CAP_{name.upper()}", "no", purpose, "this user lacks it", "run as root")
+            yield SurveyRow(f"CAP_{name.upper()}", "no", purpose, "this user lacks it", "run as root")
 
 
-def _setting(name: str, area: str, good: Callable[[int], bool], purpose: str, better: str) -> Row:
+def _setting(name: str, area: str, good: Callable[[int], bool], purpose: str, better: str) -> SurveyRow:
     value = system.setting(f"{area}/{name}")
     path = f"{area.replace('/', '.')}.{name}"
     if value is None:
-        return Row(name, "no", purpose, f"{path} is not there or not readable")
+        return SurveyRow(name, "no", purpose, f"{path} is not there or not readable")
     if good(value):
-        return Row(name, "yes", f"{purpose}: {path} = {value}")
-    return Row(name, "refused", purpose, f"{path} = {value}", better)
+        return SurveyRow(name, "yes", f"{purpose}: {path} = {value}")
+    return SurveyRow(name, "refused", purpose, f"{path} = {value}", better)
 
 
-def _lockdown() -> Row:
+def _lockdown() -> SurveyRow:
     mode = system.lockdown()
     if mode == "confidentiality":
-        return Row(
+        return SurveyRow(
             "lockdown",
             "refused",
             "reading of the kernel's memory",
             "the kernel is locked down",
             "boot without lockdown",
         )
-    return Row("lockdown", "yes", f"kernel lockdown: {mode or 'not there'}")
+    return SurveyRow("lockdown", "yes", f"kernel lockdown: {mode or 'not there'}")

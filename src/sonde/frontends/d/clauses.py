@@ -10,7 +10,16 @@ from sonde.frontends.d.errors import DError
 from sonde.frontends.d.expressions import expression
 from sonde.frontends.d.lexer import END, NUMBER, PREDICATE_END, SPEC, Token
 from sonde.frontends.d.stream import TokenStream
-from sonde.frontends.d.syntax import Expr, ExpressionStatement, If, Leave, Loop, ProbeClause, ProbeSpec, Statement
+from sonde.frontends.d.syntax import (
+    Expr,
+    ExpressionStatement,
+    If,
+    Leave,
+    Loop,
+    ProbeClause,
+    ProbeDescription,
+    Statement,
+)
 
 
 def probe_clause(stream: TokenStream, first: Token, spec_kind: str, bodiless: bool) -> ProbeClause:
@@ -42,14 +51,14 @@ def probe_clause(stream: TokenStream, first: Token, spec_kind: str, bodiless: bo
     return ProbeClause(specs[0].position, tuple(specs), predicate, statements)
 
 
-def _probe_spec(stream: TokenStream, token: Token, kind: str) -> ProbeSpec:
+def _probe_spec(stream: TokenStream, token: Token, kind: str) -> ProbeDescription:
     lexer = stream.lexer
     if token.kind == NUMBER:
         identifier = integer(token.text, token.position).value
         if kind != "name":
             text = f"probe identifier {identifier} not permitted when specifying {kind}s"
             raise DError("D_PDESC_INVAL", text, token.position)
-        return ProbeSpec(token.position, token.text, kind, ("", "", "", ""), identifier)
+        return ProbeDescription(token.position, token.text, kind, ("", "", "", ""), identifier)
     if token.kind != SPEC:
         raise stream.error(token)
 
@@ -59,7 +68,9 @@ def _probe_spec(stream: TokenStream, token: Token, kind: str) -> ProbeSpec:
         number = lexer.variable(name)
         return None if number is None else str(number)
 
-    return ProbeSpec(token.position, token.text, kind, split_description(token.text, kind, macro, token.position))
+    return ProbeDescription(
+        token.position, token.text, kind, split_description(token.text, kind, macro, token.position)
+    )
 
 
 def _predicate(stream: TokenStream) -> Expr:

@@ -22,7 +22,7 @@ from sonde.frontends.d.syntax import (
     StructSpecifier,
     TypedefName,
     TypeName,
-    Word,
+    TypeWord,
 )
 from sonde.model.errors import Position
 
@@ -79,8 +79,8 @@ def static_assertion(stream: TokenStream) -> None:
 def specifiers(stream: TokenStream, storage_words: frozenset[str] = frozenset()) -> Specifiers:
     """The words before a declarator; at least one."""
     position = stream.token.position
-    storage: list[Word] = []
-    qualifiers: list[Word] = []
+    storage: list[TypeWord] = []
+    qualifiers: list[TypeWord] = []
     types: list[Specifier] = []
     while True:
         kind = stream.token.kind

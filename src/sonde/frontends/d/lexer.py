@@ -11,7 +11,7 @@ import re
 from sonde.frontends.d import constants
 from sonde.frontends.d.directives import LineMarker, directive
 from sonde.frontends.d.errors import DError
-from sonde.frontends.d.source import MACRO_NAMES, Macros, Source
+from sonde.frontends.d.source import MACRO_NAMES, Macros, ProgramSource
 from sonde.frontends.d.syntax import Integer, Pragma, StringLiteral
 from sonde.model.errors import Position
 from sonde.typed import NamedTuple
@@ -86,7 +86,7 @@ class Lexer:
     numbers of the macro arguments named so far. In a predicate (`in_predicate`) a `/` may be its end.
     """
 
-    def __init__(self, source: Source, macros: Macros) -> None:
+    def __init__(self, source: ProgramSource, macros: Macros) -> None:
         self.text = source.text
         self.pspec = source.pspec
         self.defaultargs = macros.defaultargs

@@ -11,7 +11,7 @@ from sonde.frontends.d.declarations import STORAGE_WORDS, declaration, static_as
 from sonde.frontends.d.errors import DError
 from sonde.frontends.d.expressions import constant, expression
 from sonde.frontends.d.lexer import END, NUMBER, SPEC, Lexer, Token
-from sonde.frontends.d.source import Macros, Source
+from sonde.frontends.d.source import Macros, ProgramSource
 from sonde.frontends.d.stream import TYPE_WORDS, TokenStream
 from sonde.frontends.d.syntax import Expr, Item, Pragma, Program, TypeName
 from sonde.model.errors import Position
@@ -43,7 +43,7 @@ class Parser:
     """
 
     def __init__(
-        self, source: Source, macros: Macros = NO_MACROS, is_type_name: IsTypeName = no_type_names,
+        self, source: ProgramSource, macros: Macros = NO_MACROS, is_type_name: IsTypeName = no_type_names,
         is_known: Callable[[str], bool] = lambda _name: True,
     ) -> None:  # fmt: skip
         self._source = source
@@ -114,12 +114,16 @@ class Parser:
         return follows and self._stream.is_type(name[0])
 
 
-def parse_items(source: Source, macros: Macros = NO_MACROS, is_type_name: IsTypeName = no_type_names) -> Iterator[Item]:
+def parse_items(
+    source: ProgramSource, macros: Macros = NO_MACROS, is_type_name: IsTypeName = no_type_names
+) -> Iterator[Item]:
     """The items of a program, one at a time."""
     return Parser(source, macros, is_type_name).items()
 
 
-def parse_program(source: Source, macros: Macros = NO_MACROS, is_type_name: IsTypeName = no_type_names) -> Program:
+def parse_program(
+    source: ProgramSource, macros: Macros = NO_MACROS, is_type_name: IsTypeName = no_type_names
+) -> Program:
     """The whole program; whether it is empty, or leaves arguments unused, is for the caller to judge."""
     parser = Parser(source, macros, is_type_name)
     items = tuple(parser.items())
@@ -134,7 +138,7 @@ def check_not_empty(program: Program) -> None:
 
 def parse_expression(text: str, macros: Macros = NO_MACROS, is_type_name: IsTypeName = no_type_names) -> Expr:
     """An expression that is the whole text."""
-    stream = TokenStream(Lexer(Source(text), macros), is_type_name, constant)
+    stream = TokenStream(Lexer(ProgramSource(text), macros), is_type_name, constant)
     stream.advance()
     result = expression(stream)
     stream.expect_last(END)
@@ -143,7 +147,7 @@ def parse_expression(text: str, macros: Macros = NO_MACROS, is_type_name: IsType
 
 def parse_type(text: str, is_type_name: IsTypeName = no_type_names) -> TypeName:
     """A type that is the whole text, as in a cast."""
-    stream = TokenStream(Lexer(Source(text), NO_MACROS), is_type_name, constant)
+    stream = TokenStream(Lexer(ProgramSource(text), NO_MACROS), is_type_name, constant)
     stream.advance()
     result = type_name(stream)
     stream.expect_last(END)

@@ -7,7 +7,7 @@ from sonde.model.errors import Position
 from sonde.typed import NamedTuple
 
 
-class Source(NamedTuple):
+class ProgramSource(NamedTuple):
     """A program's text and how it came.
 
     `file` is None for a program of the command line. `spec_kind` tells which field a probe description ends with:
@@ -22,9 +22,9 @@ class Source(NamedTuple):
     pspec: bool = False
 
 
-def command_line_source(text: str, spec_kind: str = "name") -> Source:
+def command_line_source(text: str, spec_kind: str = "name") -> ProgramSource:
     """The argument of -n, -P, -m, -f or -i."""
-    return Source(text, None, spec_kind, bodiless=True, pspec=True)
+    return ProgramSource(text, None, spec_kind, bodiless=True, pspec=True)
 
 
 class Macros(NamedTuple):

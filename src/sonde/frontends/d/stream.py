@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from sonde.frontends.d import gnu
 from sonde.frontends.d.errors import DError
 from sonde.frontends.d.lexer import END, KEYWORDS, NAME, NUMBER, Lexer, Token
-from sonde.frontends.d.syntax import Expr, Word
+from sonde.frontends.d.syntax import Expr, TypeWord
 from sonde.model.errors import Position
 from sonde.model.types import BUILTIN_TYPEDEFS
 
@@ -128,11 +128,11 @@ class TokenStream:
         self.advance()
         return token.text
 
-    def word(self) -> Word:
+    def word(self) -> TypeWord:
         """Pass over a keyword."""
         token = self.token
         self.advance()
-        return Word(token.position, token.kind)
+        return TypeWord(token.position, token.kind)
 
     def place(self, position: Position) -> Position:
         """Where to report what ends before the current token: at `position`, unless that is on an earlier line.

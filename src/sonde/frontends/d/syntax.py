@@ -14,7 +14,7 @@ from sonde.typed import Node, TypeAlias
 # Types and declarations
 
 
-class Word(Node):
+class TypeWord(Node):
     """A keyword that is part of a type: `unsigned`, `long`, `const`, `typedef`, `self`, `string` ..."""
 
     position: Position
@@ -58,7 +58,7 @@ class StructSpecifier(Node):
     packed: bool = False
 
 
-Specifier: TypeAlias = Word | TypedefName | EnumSpecifier | StructSpecifier
+Specifier: TypeAlias = TypeWord | TypedefName | EnumSpecifier | StructSpecifier
 
 
 class Specifiers(Node):
@@ -69,14 +69,14 @@ class Specifiers(Node):
     """
 
     position: Position
-    storage: tuple[Word, ...]
-    qualifiers: tuple[Word, ...]
+    storage: tuple[TypeWord, ...]
+    qualifiers: tuple[TypeWord, ...]
     types: tuple[Specifier, ...]
 
 
 class PointerPart(Node):
     position: Position
-    qualifiers: tuple[Word, ...]
+    qualifiers: tuple[TypeWord, ...]
 
 
 class ArrayPart(Node):
@@ -337,7 +337,7 @@ Statement: TypeAlias = ExpressionStatement | If | Loop | Leave
 # The items of a program
 
 
-class ProbeSpec(Node):
+class ProbeDescription(Node):
     """A probe description as written, and its fields (provider, module, function, name) with macros replaced.
 
     A field is "" where it matches everything. `kind` names the last field the description may have: `provider`,
@@ -355,7 +355,7 @@ class ProbeClause(Node):
     """`specs / predicate / { statements }`; `statements` is None where there are no braces (command line only)."""
 
     position: Position
-    specs: tuple[ProbeSpec, ...]
+    specs: tuple[ProbeDescription, ...]
     predicate: Expr | None
     statements: tuple[Statement, ...] | None
 

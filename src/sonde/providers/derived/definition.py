@@ -5,7 +5,7 @@ from __future__ import annotations
 from sonde.typed import NamedTuple
 
 
-class Value(NamedTuple):
+class NativeArgument(NamedTuple):
     """A native argument, `argN`: its type, and what it is in terms of the tracepoint's arguments. With `__user` in its
     type a pointer is an address of the traced process."""
 
@@ -13,7 +13,7 @@ class Value(NamedTuple):
     text: str
 
 
-class Shown(NamedTuple):
+class ShownArgument(NamedTuple):
     """`args[N]`: the type it has in D, and the number of the value it shows. Where the value's type is another, a
     translator of the D libraries makes the one from the other; a `string` is read from where the value points to."""
 
@@ -34,8 +34,8 @@ class Definition(NamedTuple):
 
     event: str
     condition: str = ""
-    values: tuple[Value, ...] = ()
-    shown: tuple[Shown, ...] = ()
+    values: tuple[NativeArgument, ...] = ()
+    shown: tuple[ShownArgument, ...] = ()
     before: tuple[str, ...] = ()
     more: tuple[Definition, ...] = ()
     is_embedded: bool = False

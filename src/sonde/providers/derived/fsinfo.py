@@ -7,10 +7,10 @@ io_uring, is not among these. The calls are the 64-bit ones.
 from __future__ import annotations
 
 from sonde.arch.call_numbers import native
-from sonde.providers.derived.definition import Absent, Definition, Definitions, Shown, Value
+from sonde.providers.derived.definition import Absent, Definition, Definitions, NativeArgument, ShownArgument
 from sonde.providers.derived.syscalls import ARGUMENTS, CALLED, CALLING, IS_COMPAT
 
-_SHOWN = (Shown("fileinfo_t *", 0), Shown("int", 1))
+_SHOWN = (ShownArgument("fileinfo_t *", 0), ShownArgument("int", 1))
 _OPEN_FILE = "curthread->files->fdt->fd[(int){}]"
 
 
@@ -19,20 +19,20 @@ def _is(*names: str) -> str:
     return f"!{IS_COMPAT} && ({called})"
 
 
-def _done(condition: str, value: Value, result: str = "0") -> Definition:
-    return Definition("sys_exit", f"args->ret >= 0 && {condition}", (value, Value("int", result)), _SHOWN)
+def _done(condition: str, value: NativeArgument, result: str = "0") -> Definition:
+    return Definition("sys_exit", f"args->ret >= 0 && {condition}", (value, NativeArgument("int", result)), _SHOWN)
 
 
 def _open_file(*calls: str, number: str = ARGUMENTS[0], result: str = "0", condition: str = "") -> Definition:
     """Done with the open file whose number is an argument, by default the first."""
     whole = f"{_is(*calls)} && {condition}" if condition else _is(*calls)
-    return _done(whole, Value("struct file *", _OPEN_FILE.format(number)), result)
+    return _done(whole, NativeArgument("struct file *", _OPEN_FILE.format(number)), result)
 
 
 def _path(*calls: str, argument: str = ARGUMENTS[0], condition: str = "") -> Definition:
     """Done with a path that the call is given, by default as its first argument."""
     whole = f"{_is(*calls)} && {condition}" if condition else _is(*calls)
-    return _done(whole, Value("file_path_t *", f"(file_path_t *){argument}"))
+    return _done(whole, NativeArgument("file_path_t *", f"(file_path_t *){argument}"))
 
 
 def _joined(first: Definition, *more: Definition) -> tuple[Definition, ...]:
@@ -57,7 +57,7 @@ DEFINITIONS: Definitions = {
             f"!{IS_COMPAT} && {CALLING} == {native('close')[0]} && "
             f"(uint32_t){ARGUMENTS[0]} < curthread->files->fdt->max_fds && "
             f"{_OPEN_FILE.format(ARGUMENTS[0])} != NULL",
-            (Value("struct file *", _OPEN_FILE.format(ARGUMENTS[0])), Value("int", "0")),
+            (NativeArgument("struct file *", _OPEN_FILE.format(ARGUMENTS[0])), NativeArgument("int", "0")),
             _SHOWN,
         ),
     ),

@@ -7,27 +7,29 @@ block/blk-mq.c), so each transfer is seen once on each disk it goes through.
 
 from __future__ import annotations
 
-from sonde.providers.derived.definition import Definition, Definitions, Shown, Value
+from sonde.providers.derived.definition import Definition, Definitions, NativeArgument, ShownArgument
 
-_SHOWN = (Shown("bufinfo_t *", 0), Shown("devinfo_t *", 1), Shown("fileinfo_t *", 2))
+_SHOWN = (ShownArgument("bufinfo_t *", 0), ShownArgument("devinfo_t *", 1), ShownArgument("fileinfo_t *", 2))
 _TAKES_BIOS = "args->bio->bi_bdev->bd_disk->fops->submit_bio != NULL"
 
 
-def _request(tracepoint: str, condition: str, buffer: str, *more: Value, others: Definition) -> tuple[Definition, ...]:
+def _request(
+    tracepoint: str, condition: str, buffer: str, *more: NativeArgument, others: Definition
+) -> tuple[Definition, ...]:
     values = (
-        Value(buffer, f"({buffer})args->rq"),
-        Value("struct gendisk *", "args->rq->q->disk"),
-        Value("struct bio *", "args->rq->bio"),
+        NativeArgument(buffer, f"({buffer})args->rq"),
+        NativeArgument("struct gendisk *", "args->rq->q->disk"),
+        NativeArgument("struct bio *", "args->rq->bio"),
         *more,
     )
     return (Definition(tracepoint, condition, values, _SHOWN, more=(others,)),)
 
 
-def _bio(tracepoint: str, buffer: str, *more: Value) -> Definition:
+def _bio(tracepoint: str, buffer: str, *more: NativeArgument) -> Definition:
     values = (
-        Value(buffer, f"({buffer})args->bio"),
-        Value("struct gendisk *", "args->bio->bi_bdev->bd_disk"),
-        Value("struct bio *", "args->bio"),
+        NativeArgument(buffer, f"({buffer})args->bio"),
+        NativeArgument("struct gendisk *", "args->bio->bi_bdev->bd_disk"),
+        NativeArgument("struct bio *", "args->bio"),
         *more,
     )
     return Definition(tracepoint, _TAKES_BIOS, values, _SHOWN)
@@ -35,9 +37,9 @@ def _bio(tracepoint: str, buffer: str, *more: Value) -> Definition:
 
 def _xfs(tracepoint: str) -> tuple[Definition, ...]:
     values = (
-        Value("struct xfs_buf *", "args->bp"),
-        Value("struct gendisk *", "args->bp->b_target->bt_bdev->bd_disk"),
-        Value("struct bio *", "(struct bio *)NULL"),
+        NativeArgument("struct xfs_buf *", "args->bp"),
+        NativeArgument("struct gendisk *", "args->bp->b_target->bt_bdev->bd_disk"),
+        NativeArgument("struct bio *", "(struct bio *)NULL"),
     )
     return (Definition(tracepoint, "", values, _SHOWN),)
 
@@ -49,9 +51,9 @@ DEFINITIONS: Definitions = {
         # Others leave a part of the request to be done.
         "args->error != 0 || args->nr_bytes >= args->rq->__data_len",
         "request_done_t *",
-        Value("int", "args->error"),
-        Value("unsigned int", "args->nr_bytes"),
-        others=_bio("block_bio_complete", "bio_done_t *", Value("int", "args->bio->bi_status")),
+        NativeArgument("int", "args->error"),
+        NativeArgument("unsigned int", "args->nr_bytes"),
+        others=_bio("block_bio_complete", "bio_done_t *", NativeArgument("int", "args->bio->bi_status")),
     ),
     "wait-start": _xfs("xfs_buf_iowait"),
     "wait-done": _xfs("xfs_buf_iowait_done"),

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from sonde.providers.derived.definition import Definition, Definitions, Shown, Value
-from sonde.providers.derived.packets import RECEIVED, SENT, header, packet
+from sonde.providers.derived.definition import Definition, Definitions, NativeArgument, ShownArgument
+from sonde.providers.derived.network_packets import RECEIVED, SENT, header, packet
 
 
 def _ip(tracepoint: str) -> tuple[Definition, ...]:
     ip = header(tracepoint)
     values = (
-        Value("struct net_device *", "args->skb->dev"),
-        Value("struct iphdr *", f"args->skb->protocol == htons(0x0800) ? {ip} : (struct iphdr *)NULL"),
-        Value("struct ipv6hdr *", f"(struct ipv6hdr *)(args->skb->protocol == htons(0x0800) ? NULL : {ip})"),
+        NativeArgument("struct net_device *", "args->skb->dev"),
+        NativeArgument("struct iphdr *", f"args->skb->protocol == htons(0x0800) ? {ip} : (struct iphdr *)NULL"),
+        NativeArgument("struct ipv6hdr *", f"(struct ipv6hdr *)(args->skb->protocol == htons(0x0800) ? NULL : {ip})"),
     )
-    shown = (Shown("ifinfo_t *", 3), Shown("ipv4info_t *", 4), Shown("ipv6info_t *", 5))
+    shown = (ShownArgument("ifinfo_t *", 3), ShownArgument("ipv4info_t *", 4), ShownArgument("ipv6info_t *", 5))
     return (packet(tracepoint, "", values, shown),)
 
 

@@ -11,7 +11,7 @@ function's entry to its return.
 
 from __future__ import annotations
 
-from sonde.providers.derived.definition import Definition, Definitions, Shown, Value
+from sonde.providers.derived.definition import Definition, Definitions, NativeArgument, ShownArgument
 
 _KEY = "(uint64_t)curthread, (uint64_t)args[0]"
 
@@ -57,10 +57,10 @@ SLEPT_FOR_RW = "lock_is_rw[self->__lock_flags] && !(self->__lock_flags & LOCK_SP
 _READS = "(self->__lock_flags & LOCK_READS) ? RW_READER : RW_WRITER"
 
 
-def _waited(lock: str, condition: str, *more: Value) -> tuple[Definition, ...]:
+def _waited(lock: str, condition: str, *more: NativeArgument) -> tuple[Definition, ...]:
     """A probe at the end of a wait for a lock of that type."""
-    values = (Value(lock, f"({lock})args->lock"), *more)
-    shown = tuple(Shown(value.type, number) for number, value in enumerate(values))
+    values = (NativeArgument(lock, f"({lock})args->lock"), *more)
+    shown = tuple(ShownArgument(value.type, number) for number, value in enumerate(values))
     return (Definition("contention_end", f"{MINE} && {condition}", values, shown, (BEFORE,)),)
 
 
@@ -68,13 +68,13 @@ _SUFFIXES = ("", "_irq", "_irqsave", "_bh")
 _BACK = ("", "_irq", "_irqrestore", "_bh")
 
 
-def _at_return(function: str, condition: str, lock: str, *more: Value) -> Definition:
+def _at_return(function: str, condition: str, lock: str, *more: NativeArgument) -> Definition:
     """A probe at the return of a function whose first argument is the lock."""
     name = f"self->__{''.join(word for word in lock.split() if word.isidentifier() and word != 'struct')}"
     declared = f"self uint64_t {name.removeprefix('self->')};"
     kept = f"fbt:vmlinux:{function}:entry {{ {name} = arg0; }}"
-    values = (Value(lock, f"({lock}){name}"), *more)
-    shown = tuple(Shown(value.type, number) for number, value in enumerate(values))
+    values = (NativeArgument(lock, f"({lock}){name}"), *more)
+    shown = tuple(ShownArgument(value.type, number) for number, value in enumerate(values))
     return Definition(f"fbt:{function}:return", condition, values, shown, (declared, kept))
 
 
@@ -88,26 +88,26 @@ _GOT, _DONE = "args[1] == 1", "args[1] == 0"
 """What trylock, and what waiting that may be interrupted, returns with the lock."""
 
 
-def _taken_rw(way: str, kind: Value) -> list[Definition]:
+def _taken_rw(way: str, kind: NativeArgument) -> list[Definition]:
     return [
         *(_at_return(f"_raw_{way}_lock{suffix}", "", _RWLOCK, kind) for suffix in _SUFFIXES),
         _at_return(f"_raw_{way}_trylock", _GOT, _RWLOCK, kind),
     ]
 
 
-def _given_back_rw(way: str, kind: Value) -> list[Definition]:
+def _given_back_rw(way: str, kind: NativeArgument) -> list[Definition]:
     return [_at_return(f"_raw_{way}_unlock{suffix}", "", _RWLOCK, kind) for suffix in _BACK]
 
 
-_READER, _WRITER = Value("int", "RW_READER"), Value("int", "RW_WRITER")
+_READER, _WRITER = NativeArgument("int", "RW_READER"), NativeArgument("int", "RW_WRITER")
 
-_SPUN = Value("uint64_t", "self->__lock_spun")
-_BLOCKED = Value("uint64_t", "self->__lock_blocked")
-_RW = Value("int", _READS)
+_SPUN = NativeArgument("uint64_t", "self->__lock_spun")
+_BLOCKED = NativeArgument("uint64_t", "self->__lock_blocked")
+_RW = NativeArgument("int", _READS)
 
 DEFINITIONS: Definitions = {
     "adaptive-acquire-error": _waited(
-        "struct mutex *", "lock_is_adaptive[self->__lock_flags] && args->ret != 0", Value("int", "args->ret")
+        "struct mutex *", "lock_is_adaptive[self->__lock_flags] && args->ret != 0", NativeArgument("int", "args->ret")
     ),
     "adaptive-block": _waited(_MUTEX, SLEPT_FOR_MUTEX, _BLOCKED),
     "adaptive-spin": _waited(_MUTEX, "lock_is_adaptive[self->__lock_flags] && self->__lock_spun != 0", _SPUN),

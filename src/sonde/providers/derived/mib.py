@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from sonde.providers.derived.counters import grows
 from sonde.providers.derived.definition import Absent, Definition, Definitions
-from sonde.providers.derived.packets import RECEIVED, SENT, header, is_ours
+from sonde.providers.derived.network_packets import RECEIVED, SENT, header, is_ours
 
 _ALL = "packet_count[args->skb]"
 _STATE = "inet_sock_set_state"

@@ -6,21 +6,21 @@ is. Its last values are for the translators: where the transfer begins, the file
 
 from __future__ import annotations
 
-from sonde.providers.derived.definition import Absent, Definition, Definitions, Shown, Value
+from sonde.providers.derived.definition import Absent, Definition, Definitions, NativeArgument, ShownArgument
 
-_CONNECTION = Shown("conninfo_t *", 0)
+_CONNECTION = ShownArgument("conninfo_t *", 0)
 
 
 def _operation(event: str, version: int, shown: str, count: str, status: str = "0", *more: Definition) -> Definition:
     values = (
-        Value("struct svc_rqst *", "args->rqstp"),
-        Value("struct svc_rqst *", "args->rqstp"),
-        Value("uint32_t", count),
-        Value("uint64_t", "args->offset"),
-        Value("struct svc_fh *", "args->fhp"),
-        Value("int", status),
+        NativeArgument("struct svc_rqst *", "args->rqstp"),
+        NativeArgument("struct svc_rqst *", "args->rqstp"),
+        NativeArgument("uint32_t", count),
+        NativeArgument("uint64_t", "args->offset"),
+        NativeArgument("struct svc_fh *", "args->fhp"),
+        NativeArgument("int", status),
     )
-    arguments = (_CONNECTION, Shown(f"nfsv{version}opinfo_t *", 1), Shown(f"{shown} *", 2))
+    arguments = (_CONNECTION, ShownArgument(f"nfsv{version}opinfo_t *", 1), ShownArgument(f"{shown} *", 2))
     return Definition(event, f"args->rqstp->rq_vers == {version}", values, arguments, (), more)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sonde.providers.derived.definition import Definition, Definitions, Shown, Value
+from sonde.providers.derived.definition import Definition, Definitions, NativeArgument, ShownArgument
 from sonde.providers.derived.syscalls import (
     ARGUMENTS,
     BEGUN,
@@ -15,8 +15,8 @@ from sonde.providers.derived.syscalls import (
 )
 
 _TASK = "struct task_struct *"
-_PROCESS = Shown("psinfo_t *", 0)
-_THREAD = Shown("lwpsinfo_t *", 0)
+_PROCESS = ShownArgument("psinfo_t *", 0)
+_THREAD = ShownArgument("lwpsinfo_t *", 0)
 
 _EXECVE, _EXECVEAT = EXEC.native
 _PATH = (
@@ -40,29 +40,39 @@ _FAULT_CODE = (
 )
 """FLT* of the library procfs.d, from the si_code of each signal (include/uapi/asm-generic/siginfo.h)."""
 
-_SIGNAL = (Value(_TASK, "args->task"), Value("int", "args->sig"))
-_SIGNAL_SHOWN = (_THREAD, _PROCESS, Shown("int", 1))
+_SIGNAL = (NativeArgument(_TASK, "args->task"), NativeArgument("int", "args->sig"))
+_SIGNAL_SHOWN = (_THREAD, _PROCESS, ShownArgument("int", 1))
 _HANDLED = "(args->sig == 9 && (curthread->signal->group_exit_code & 0x7f) ? "
 _HANDLED += "curthread->signal->group_exit_code & 0x7f : args->sig)"
 """A signal that ends the process reaches its threads as SIGKILL, the signal itself being noted there."""
 
-_EXIT = (Value("int", _REASON),)
-_EXIT_SHOWN = (Shown("int", 0),)
+_EXIT = (NativeArgument("int", _REASON),)
+_EXIT_SHOWN = (ShownArgument("int", 0),)
 
 DEFINITIONS: Definitions = {
     "create": (
         Definition(
-            "sched_process_fork", "args->child->pid == args->child->tgid", (Value(_TASK, "args->child"),), (_PROCESS,)
+            "sched_process_fork",
+            "args->child->pid == args->child->tgid",
+            (NativeArgument(_TASK, "args->child"),),
+            (_PROCESS,),
         ),
     ),
-    "lwp-create": (Definition("sched_process_fork", "", (Value(_TASK, "args->child"),), (_THREAD, _PROCESS)),),
-    "exec": (Definition("sys_enter", is_call(CALLING, EXEC), (Value("char __user *", _PATH),), (Shown("string", 0),)),),
+    "lwp-create": (Definition("sched_process_fork", "", (NativeArgument(_TASK, "args->child"),), (_THREAD, _PROCESS)),),
+    "exec": (
+        Definition(
+            "sys_enter",
+            is_call(CALLING, EXEC),
+            (NativeArgument("char __user *", _PATH),),
+            (ShownArgument("string", 0),),
+        ),
+    ),
     "exec-failure": (
         Definition(
             "sys_exit",
             f"args->ret < 0 && {is_call(CALLED, EXEC)}",
-            (Value("int", "args->ret"),),
-            (Shown("int", 0),),
+            (NativeArgument("int", "args->ret"),),
+            (ShownArgument("int", 0),),
         ),
     ),
     "exec-success": (Definition("sched_process_exec"),),
@@ -70,8 +80,8 @@ DEFINITIONS: Definitions = {
         Definition(
             "signal_generate",
             f"{_FAULTS} && (uintptr_t)args->info > 1 && args->info->si_code > 0 && args->task == curthread",
-            (Value("int", _FAULT_CODE), Value("siginfo_t *", "args->info")),
-            (Shown("int", 0), Shown("siginfo_t *", 1)),
+            (NativeArgument("int", _FAULT_CODE), NativeArgument("siginfo_t *", "args->info")),
+            (ShownArgument("int", 0), ShownArgument("siginfo_t *", 1)),
         ),
     ),
     "signal-send": (Definition("signal_generate", "", _SIGNAL, _SIGNAL_SHOWN),),
@@ -81,25 +91,25 @@ DEFINITIONS: Definitions = {
             "signal_deliver",
             "",
             (
-                Value("int", _HANDLED),
-                Value("siginfo_t *", "args->info"),
-                Value("void (*)(void)", "args->ka->sa.sa_handler"),
+                NativeArgument("int", _HANDLED),
+                NativeArgument("siginfo_t *", "args->info"),
+                NativeArgument("void (*)(void)", "args->ka->sa.sa_handler"),
             ),
-            (Shown("int", 0), Shown("siginfo_t *", 1), Shown("void (*)(void)", 2)),
+            (ShownArgument("int", 0), ShownArgument("siginfo_t *", 1), ShownArgument("void (*)(void)", 2)),
         ),
         Definition(
             "signal_deliver",
             "",
-            (Value("int", _HANDLED), Value("siginfo_t *", "args->info")),
-            (Shown("int", 0), Shown("siginfo_t *", 1)),
+            (NativeArgument("int", _HANDLED), NativeArgument("siginfo_t *", "args->info")),
+            (ShownArgument("int", 0), ShownArgument("siginfo_t *", 1)),
         ),
     ),
     "signal-clear": (
         Definition(
             "sys_exit",
             f"args->ret > 0 && {is_call(CALLED, SIGTIMEDWAIT)}",
-            (Value("int", "args->ret"),),
-            (Shown("int", 0),),
+            (NativeArgument("int", "args->ret"),),
+            (ShownArgument("int", 0),),
         ),
     ),
     "start": (Definition("sys_exit", f"{BEGUN} && curthread->pid == curthread->tgid"),),

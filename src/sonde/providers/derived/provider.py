@@ -11,13 +11,13 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 
 from sonde.model import types
-from sonde.model.catalog import Derivation, ProbeArgument
+from sonde.model.catalog import Derivation, TypedArgument
 from sonde.model.probe import Probe, RawTracepoint
 from sonde.model.types import Function, Pointer, Struct, Type, Typedef
 from sonde.providers import type_names
-from sonde.providers.derived.definition import Absent, Definition, Definitions, Value
+from sonde.providers.derived.definition import Absent, Definition, Definitions, NativeArgument
 from sonde.providers.pattern import Pattern, matcher, matches, plain
-from sonde.providers.provider import Block
+from sonde.providers.provider import IdentifierBlock
 from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class DerivedProvider:
     def __init__(
         self,
         name: str,
-        block: Block,
+        block: IdentifierBlock,
         definitions: Definitions,
         kernel: KernelTypes,
         match: Callable[[str, str, str, str], Sequence[Probe]] = _nothing,
@@ -73,12 +73,12 @@ class DerivedProvider:
         index = identifier - self._block.first
         return self._probe(self._names[index]) if index < len(self._names) else None
 
-    def arguments(self, probe: Probe) -> tuple[ProbeArgument, ...] | None:
+    def arguments(self, probe: Probe) -> tuple[TypedArgument, ...] | None:
         found = self._find(probe.name)
         if found is None:
             return None
         natives = [self._type(value.type) for value in found.values]
-        return tuple(ProbeArgument(natives[n], self._type(kind), n) for kind, n in found.shown)
+        return tuple(TypedArgument(natives[n], self._type(kind), n) for kind, n in found.shown)
 
     def derivations(self, probe: Probe) -> tuple[Derivation, ...]:
         """How the probe follows from its tracepoints."""
@@ -160,7 +160,7 @@ class DerivedProvider:
             resolved = self._resolve(text, parameters)
             if resolved is None:
                 return None
-            values.append(Value(kind, resolved))
+            values.append(NativeArgument(kind, resolved))
         more = tuple(each for each in map(self._fit, definition.more) if each)
         return definition._replace(condition=values[0].text, values=tuple(values[1:]), more=more)
 

@@ -5,29 +5,29 @@ The states of a thread that leaves the processor are those of include/linux/sche
 
 from __future__ import annotations
 
-from sonde.providers.derived.definition import Definition, Definitions, Shown, Value
+from sonde.providers.derived.definition import Definition, Definitions, NativeArgument, ShownArgument
 from sonde.providers.derived.syscalls import CALLING, YIELD, is_call
 
 _TASK = "struct task_struct *"
-_SHOWN = (Shown("lwpsinfo_t *", 0), Shown("psinfo_t *", 0))
+_SHOWN = (ShownArgument("lwpsinfo_t *", 0), ShownArgument("psinfo_t *", 0))
 
 _BLOCKS = "!args->preempt && args->prev_state != 0"
-_CURRENT = (Value(_TASK, "curthread"),)
+_CURRENT = (NativeArgument(_TASK, "curthread"),)
 
 _TICK = "(uintptr_t)args->hrtimer->function == (uintptr_t)&`{}"
 """The timer of the scheduling clock is known by its function (kernel/time/tick-sched.c)."""
 
 
-def _queued(task: str) -> tuple[Value, ...]:
-    return (Value(_TASK, task), Value("int", f"{task}->thread_info.cpu"), Value("int", "0"))
+def _queued(task: str) -> tuple[NativeArgument, ...]:
+    return (NativeArgument(_TASK, task), NativeArgument("int", f"{task}->thread_info.cpu"), NativeArgument("int", "0"))
 
 
 def _tick(function: str) -> Definition:
     return Definition("hrtimer_expire_entry", _TICK.format(function), _CURRENT, _SHOWN)
 
 
-_QUEUED_SHOWN = (*_SHOWN, Shown("cpuinfo_t *", 1))
-_DEQUEUED_SHOWN = (*_QUEUED_SHOWN, Shown("int", 2))
+_QUEUED_SHOWN = (*_SHOWN, ShownArgument("cpuinfo_t *", 1))
+_DEQUEUED_SHOWN = (*_QUEUED_SHOWN, ShownArgument("int", 2))
 
 DEFINITIONS: Definitions = {
     "change-pri": (
@@ -35,14 +35,14 @@ DEFINITIONS: Definitions = {
             "sched_pi_setprio",
             "",
             (
-                Value(_TASK, "args->tsk"),
-                Value(
+                NativeArgument(_TASK, "args->tsk"),
+                NativeArgument(
                     "int",
                     "(args->pi_task != NULL && args->pi_task->prio < args->tsk->normal_prio ? "
                     "args->pi_task->prio : args->tsk->normal_prio)",
                 ),
             ),
-            (*_SHOWN, Shown("int", 1)),
+            (*_SHOWN, ShownArgument("int", 1)),
         ),
     ),
     "dequeue": (
@@ -64,12 +64,12 @@ DEFINITIONS: Definitions = {
     ),
     "sleep": (Definition("sched_switch", f"{_BLOCKS} && (args->prev_state & 3)"),),
     "off-cpu": (
-        Definition("sched_switch", "", (Value(_TASK, "args->next"),), _SHOWN),
+        Definition("sched_switch", "", (NativeArgument(_TASK, "args->next"),), _SHOWN),
         Definition("switch_out", is_embedded=True),
     ),
     "on-cpu": (Definition("sched_exit_tp", "args->is_switch"), Definition("switch_in", is_embedded=True)),
     "remain-cpu": (Definition("sched_exit_tp", "!args->is_switch"),),
     "surrender": (Definition("sys_enter", is_call(CALLING, YIELD), _CURRENT, _SHOWN),),
     "tick": (_tick("tick_nohz_handler"), _tick("tick_sched_timer")),
-    "wakeup": (Definition("sched_waking", "", (Value(_TASK, "args->p"),), _SHOWN),),
+    "wakeup": (Definition("sched_waking", "", (NativeArgument(_TASK, "args->p"),), _SHOWN),),
 }

@@ -22,23 +22,23 @@ COMPAT_ARGUMENTS = tuple(f"args->regs->{member}" for member in registers.COMPAT_
 IS_COMPAT = f"(curthread->thread_info.{system_calls.COMPAT_MEMBER} & {system_calls.COMPAT_BIT})"
 
 
-class Call(NamedTuple):
+class SystemCalls(NamedTuple):
     """System calls that are told apart no further: their 64-bit and their 32-bit numbers."""
 
     native: tuple[int, ...]
     compat: tuple[int, ...]
 
 
-EXEC = Call(native("execve", "execveat"), compat("execve", "execveat"))
+EXEC = SystemCalls(native("execve", "execveat"), compat("execve", "execveat"))
 
 _FORKS = ("clone", "fork", "vfork", "clone3")
-FORK = Call(native(*_FORKS), compat(*_FORKS))
+FORK = SystemCalls(native(*_FORKS), compat(*_FORKS))
 
-SIGTIMEDWAIT = Call(native("rt_sigtimedwait"), compat("rt_sigtimedwait", "rt_sigtimedwait_time64"))
-YIELD = Call(native("sched_yield"), compat("sched_yield"))
+SIGTIMEDWAIT = SystemCalls(native("rt_sigtimedwait"), compat("rt_sigtimedwait", "rt_sigtimedwait_time64"))
+YIELD = SystemCalls(native("sched_yield"), compat("sched_yield"))
 
 
-def is_call(number: str, call: Call) -> str:
+def is_call(number: str, call: SystemCalls) -> str:
     """Whether `number`, one of the expressions above, is that of the call."""
     of_64_bits, of_32_bits = (" || ".join(f"{number} == {each}" for each in numbers) for numbers in call)
     return f"({IS_COMPAT} ? ({of_32_bits}) : ({of_64_bits}))"

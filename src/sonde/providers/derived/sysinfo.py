@@ -9,17 +9,17 @@ from sonde.arch.call_numbers import compat, native
 from sonde.providers.derived.counters import grows
 from sonde.providers.derived.definition import Absent, Definition, Definitions
 from sonde.providers.derived.lockstat import BEFORE, MINE, SLEPT_FOR_MUTEX, SLEPT_FOR_RW
-from sonde.providers.derived.syscalls import CALLED, CALLING, EXEC, FLAGS_OF_FORK, FORK, Call, is_call
+from sonde.providers.derived.syscalls import CALLED, CALLING, EXEC, FLAGS_OF_FORK, FORK, SystemCalls, is_call
 
-_READ = Call(
+_READ = SystemCalls(
     native("read", "pread64", "readv", "preadv", "preadv2"), compat("read", "readv", "pread64", "preadv", "preadv2")
 )
-_WRITE = Call(
+_WRITE = SystemCalls(
     native("write", "pwrite64", "writev", "pwritev", "pwritev2"),
     compat("write", "writev", "pwrite64", "pwritev", "pwritev2"),
 )
-_MESSAGE = Call(native("msgsnd", "msgrcv"), compat("msgsnd", "msgrcv"))
-_SEMAPHORE = Call(native("semop", "semtimedop"), compat("semtimedop_time64"))
+_MESSAGE = SystemCalls(native("msgsnd", "msgrcv"), compat("msgsnd", "msgrcv"))
+_SEMAPHORE = SystemCalls(native("semop", "semtimedop"), compat("semtimedop_time64"))
 """Of the older 32-bit ipc() nothing is told."""
 
 _FORKED = f"args->ret > 0 && {is_call(CALLED, FORK)} && ({FLAGS_OF_FORK} & 0x10000) == 0"
@@ -28,7 +28,7 @@ _WAITS_FOR_CHILD = f"({FLAGS_OF_FORK} & 0x4000)"
 """CLONE_VFORK."""
 
 
-def _called(call: Call, by: str = "1", condition: str = "args->ret >= 0") -> tuple[Definition, ...]:
+def _called(call: SystemCalls, by: str = "1", condition: str = "args->ret >= 0") -> tuple[Definition, ...]:
     return (grows("sys_exit", f"{condition} && {is_call(CALLED, call)}", by),)
 
 

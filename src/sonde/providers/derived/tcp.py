@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
-from sonde.providers.derived.definition import Definition, Definitions, Shown, Value
-from sonde.providers.derived.packets import COMMON, RECEIVED, SENT, header, packet, way
+from sonde.providers.derived.definition import Definition, Definitions, NativeArgument, ShownArgument
+from sonde.providers.derived.network_packets import COMMON, RECEIVED, SENT, header, packet, way
 
-_SHOWN = (Shown("tcpsinfo_t *", 3), Shown("tcpinfo_t *", 4))
+_SHOWN = (ShownArgument("tcpsinfo_t *", 3), ShownArgument("tcpinfo_t *", 4))
 _STATE = "inet_sock_set_state"
-_HEARD = Value("sock_heard_t *", "(sock_heard_t *)args->sk")
+_HEARD = NativeArgument("sock_heard_t *", "(sock_heard_t *)args->sk")
 
 
 def _segment(tracepoint: str, condition: str = "") -> tuple[Definition, ...]:
     """A probe on segments; `condition` may call the segment's header TCP."""
     ip = header(tracepoint)
     whole = f"packet_is_tcp[{ip}]" + (" && " + condition.replace("TCP", f"packet_tcp[{ip}]") if condition else "")
-    return (packet(tracepoint, whole, (way(tracepoint), Value("struct tcphdr *", f"packet_tcp[{ip}]")), _SHOWN),)
+    return (
+        packet(tracepoint, whole, (way(tracepoint), NativeArgument("struct tcphdr *", f"packet_tcp[{ip}]")), _SHOWN),
+    )
 
 
 def _heard(tracepoint: str, condition: str, flags: str, state: str) -> tuple[Definition, ...]:
     """A probe on what a socket did because of a segment with these flags."""
     values = (
-        Value("struct sk_buff *", "(struct sk_buff *)NULL"),
-        Value("struct sock *", "(struct sock *)args->sk"),
+        NativeArgument("struct sk_buff *", "(struct sk_buff *)NULL"),
+        NativeArgument("struct sock *", "(struct sock *)args->sk"),
         *(_HEARD,) * 3,
-        Value("int", "0"),
-        Value("int", flags),
-        Value("int", state),
+        NativeArgument("int", "0"),
+        NativeArgument("int", flags),
+        NativeArgument("int", state),
     )
     return (Definition(tracepoint, condition, values, COMMON + _SHOWN),)
 
@@ -42,22 +44,22 @@ _CHANGE = (
         _STATE,
         "args->sk->sk_protocol == IPPROTO_TCP",
         (
-            Value("void *", "(void *)NULL"),
-            Value("struct sock *", "(struct sock *)args->sk"),
-            Value("void *", "(void *)NULL"),
+            NativeArgument("void *", "(void *)NULL"),
+            NativeArgument("struct sock *", "(struct sock *)args->sk"),
+            NativeArgument("void *", "(void *)NULL"),
             _HEARD,
-            Value("void *", "(void *)NULL"),
-            Value("int", "args->oldstate"),
-            Value("int", "0"),
-            Value("int", "args->newstate"),
+            NativeArgument("void *", "(void *)NULL"),
+            NativeArgument("int", "args->oldstate"),
+            NativeArgument("int", "0"),
+            NativeArgument("int", "args->newstate"),
         ),
         (
-            Shown("void *", 0),
-            Shown("csinfo_t *", 1),
-            Shown("void *", 2),
-            Shown("tcpsinfo_t *", 3),
-            Shown("void *", 4),
-            Shown("tcplsinfo_t *", 5),
+            ShownArgument("void *", 0),
+            ShownArgument("csinfo_t *", 1),
+            ShownArgument("void *", 2),
+            ShownArgument("tcpsinfo_t *", 3),
+            ShownArgument("void *", 4),
+            ShownArgument("tcplsinfo_t *", 5),
         ),
     ),
 )

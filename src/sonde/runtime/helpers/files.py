@@ -6,14 +6,14 @@ from collections.abc import Callable
 from errno import EFAULT
 
 from sonde.runtime.environment import Environment
-from sonde.runtime.files import Files
+from sonde.runtime.files import FilesOfTasks
 
 _SIZE = 0xFFFF_FFFF
 _SIGN = 1 << 31
 
 
 def make(environment: Environment) -> dict[str, Callable[..., int]]:
-    files = environment.files = environment.files or Files(environment)
+    files = environment.files = environment.files or FilesOfTasks(environment)
     write = environment.memory.write
 
     def open_file(descriptor: int) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from errno import E2BIG, EINVAL
 
 from sonde.runtime.environment import Environment
-from sonde.runtime.maps.array import Array
+from sonde.runtime.maps.array import ArrayMap
 from sonde.runtime.maps.hash import Hash
 
 _MOST = 1 << 23
@@ -42,7 +42,7 @@ def make(environment: Environment) -> dict[str, Callable[..., int]]:
         if flags:
             return -EINVAL
         visits = maps[handle]
-        assert isinstance(visits, Array | Hash)
+        assert isinstance(visits, ArrayMap | Hash)
         call, at, lookup, keys, visited = functions[function], place(handle), visits.lookup, visits.keys(), 0
         depth += 1
         try:

@@ -7,7 +7,7 @@ from errno import EFAULT, EINVAL, EOPNOTSUPP
 from struct import pack
 
 from sonde.runtime.environment import Environment
-from sonde.runtime.maps.stack_trace import FAST_COMPARE, REUSE, StackTrace
+from sonde.runtime.maps.stack_trace import FAST_COMPARE, REUSE, StackTraceMap
 
 _SKIP = 0xFF
 _USER = 1 << 8
@@ -51,7 +51,7 @@ def make(environment: Environment) -> dict[str, Callable[..., int]]:
         if flags & ~(_SKIP | _USER | FAST_COMPARE | REUSE):
             return -EINVAL
         found = maps[handle]
-        assert isinstance(found, StackTrace)
+        assert isinstance(found, StackTraceMap)
         stack = frames(found.spec.value_size // 8, flags)
         return found.add(stack, flags) if stack else -EFAULT
 

@@ -36,7 +36,7 @@ SUBJECTS = {
     "files": "open_file path_text",
     "cpu_time": "cpu_time",
     "strings": "strtol strtoul strncmp snprintf",
-    "packets": "skb_load_bytes xdp_get_buff_len xdp_load_bytes",
+    "packet_bytes": "skb_load_bytes xdp_get_buff_len xdp_load_bytes",
 }
 """The helpers of each file of this package."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sonde.runtime.machine.memory import Memory
+from sonde.runtime.machine.memory import MachineMemory
 
 FRAME_SIZE = 512
 """MAX_BPF_STACK, include/linux/filter.h."""
@@ -10,10 +10,10 @@ FRAME_SIZE = 512
 ZEROS = bytes(FRAME_SIZE)
 
 
-class Frames:
+class StackFrames:
     """The frames of one execution, each a region of its own, made when first needed and used again."""
 
-    def __init__(self, memory: Memory) -> None:
+    def __init__(self, memory: MachineMemory) -> None:
         self._memory = memory
         self._made: list[int] = []
         self.free: list[tuple[bytearray, int]] = []

@@ -9,9 +9,9 @@ from sonde.bpf.instructions import Instruction
 from sonde.runtime.machine import arithmetic
 from sonde.runtime.machine.execution import MAXIMUM_LOOPS, NO_TAIL_CALL, TAIL_CALL, Helpers, ReadPacket, arity
 from sonde.runtime.machine.faults import MAXIMUM_FRAMES, BudgetError, CallError, DepthError
-from sonde.runtime.machine.frames import Frames
+from sonde.runtime.machine.frames import StackFrames
 from sonde.runtime.machine.linking import Functions, LinkedProgram, immediate
-from sonde.runtime.machine.memory import Memory
+from sonde.runtime.machine.memory import MachineMemory
 
 _M32, _M64 = arithmetic.MASKS[32], arithmetic.MASKS[64]
 
@@ -20,7 +20,7 @@ class Interpreter:
     """An execution of `linked`. `budget` is how many instructions a run may take in all, None without limit."""
 
     def __init__(
-        self, linked: LinkedProgram, memory: Memory, helpers: Helpers, functions: Functions,
+        self, linked: LinkedProgram, memory: MachineMemory, helpers: Helpers, functions: Functions,
         read_packet: ReadPacket | None = None, budget: int | None = None,
     ) -> None:  # fmt: skip
         self._code = linked.code
@@ -31,7 +31,7 @@ class Interpreter:
         self._budget = budget
         self._left = 0
         self._running = False
-        self._frames = Frames(memory)
+        self._frames = StackFrames(memory)
         for handle, slot in linked.functions:
             functions[handle] = partial(self._enter, slot)
 

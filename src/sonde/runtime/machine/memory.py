@@ -20,10 +20,10 @@ _FIRST = 0xFFFF_8000
 _NUMBERS = (1 << 15) - 1
 """The last region is none, so that a negative error number is no address, nor what lies just below or above zero."""
 
-__all__ = ["OFFSET_BITS", "OFFSET_MASK", "AccessError", "Buffer", "Memory"]
+__all__ = ["OFFSET_BITS", "OFFSET_MASK", "AccessError", "Buffer", "MachineMemory"]
 
 
-class Memory:
+class MachineMemory:
     """The regions. `regions` maps `address >> OFFSET_BITS` to a buffer of bytes, a read-only memoryview where programs
     may not write; executions read it directly."""
 

@@ -10,18 +10,18 @@ from struct import error as StructError  # noqa: N812 - a class
 from sonde.bpf import maps
 from sonde.model.spec import MapSpec
 from sonde.model.units import whole_words
-from sonde.runtime.machine.memory import OFFSET_BITS, OFFSET_MASK, AccessError, Memory
+from sonde.runtime.machine.memory import OFFSET_BITS, OFFSET_MASK, AccessError, MachineMemory
 from sonde.runtime.maps.base import ANY, EXIST, LOCK, NOEXIST, Calls, allocate, fill, read_only
 
 _INDEX = Struct("=I")
 
 
-class Array:
+class ArrayMap:
     """An array or, there being one CPU, a per-CPU array. Values lie `stride` bytes apart from `address` on."""
 
     handle = 0
 
-    def __init__(self, spec: MapSpec, memory: Memory) -> None:
+    def __init__(self, spec: MapSpec, memory: MachineMemory) -> None:
         self.spec = spec
         self.is_frozen = spec.frozen or bool(spec.flags & maps.F_RDONLY)
         self.stride = whole_words(spec.value_size)

@@ -1,7 +1,7 @@
 """What a map offers, and the table of a session's maps.
 
-Pointers to values are addresses in `Memory`: a map's values lie in regions of it, and programs load and store through
-the address that a lookup gave them. There is one virtual CPU, number 0: a per-CPU map has one value a key.
+Pointers to values are addresses in `MachineMemory`: a map's values lie in regions of it, and programs load and store
+through the address that a lookup gave them. There is one virtual CPU, number 0: a per-CPU map has one value a key.
 """
 
 from __future__ import annotations

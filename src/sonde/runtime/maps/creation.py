@@ -8,7 +8,7 @@ from importlib import import_module
 from sonde.bpf import maps
 from sonde.model.errors import EngineError
 from sonde.model.spec import MapSpec
-from sonde.runtime.machine.memory import Memory
+from sonde.runtime.machine.memory import MachineMemory
 from sonde.runtime.maps.base import ContentsError, Map, MapTable
 from sonde.runtime.maps.limits import check
 from sonde.typed import cast
@@ -18,11 +18,11 @@ _CLASSES = {
     maps.PERCPU_HASH: "hash.Hash",
     maps.LRU_HASH: "hash.Hash",
     maps.LRU_PERCPU_HASH: "hash.Hash",
-    maps.ARRAY: "array.Array",
-    maps.PERCPU_ARRAY: "array.Array",
+    maps.ARRAY: "array.ArrayMap",
+    maps.PERCPU_ARRAY: "array.ArrayMap",
     maps.PROG_ARRAY: "object_array.ObjectArray",
     maps.PERF_EVENT_ARRAY: "object_array.ObjectArray",
-    maps.STACK_TRACE: "stack_trace.StackTrace",
+    maps.STACK_TRACE: "stack_trace.StackTraceMap",
     maps.QUEUE: "queue.Queue",
     maps.STACK: "queue.Queue",
     maps.RINGBUF: "ring_buffer.RingBuffer",
@@ -45,7 +45,7 @@ def check_kind(spec: MapSpec) -> None:
     )
 
 
-def create(spec: MapSpec, memory: Memory, table: MapTable) -> Map:
+def create(spec: MapSpec, memory: MachineMemory, table: MapTable) -> Map:
     """The map for `spec`, in the table, filled with its `contents`. Raises EngineError."""
     check_kind(spec)
     what = f"cannot create map {spec.name}"
@@ -66,7 +66,7 @@ def create(spec: MapSpec, memory: Memory, table: MapTable) -> Map:
         raise EngineError(f"{what}: {(error.strerror or str(error)).lower()}") from None
 
 
-def _make(spec: MapSpec, memory: Memory, table: MapTable) -> Map:
+def _make(spec: MapSpec, memory: MachineMemory, table: MapTable) -> Map:
     if spec.kind == maps.ARRAY_OF_MAPS:
         from sonde.runtime.maps.map_array import MapArray  # an import that most runs do without
 

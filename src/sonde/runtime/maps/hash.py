@@ -11,7 +11,7 @@ from struct import error as StructError  # noqa: N812 - a class
 from sonde.bpf import maps
 from sonde.model.spec import MapSpec
 from sonde.model.units import whole_words
-from sonde.runtime.machine.memory import OFFSET_BITS, OFFSET_MASK, AccessError, Memory
+from sonde.runtime.machine.memory import OFFSET_BITS, OFFSET_MASK, AccessError, MachineMemory
 from sonde.runtime.maps.base import ANY, EXIST, NOEXIST, Calls, fill
 from sonde.runtime.maps.slots import Slots
 
@@ -26,7 +26,7 @@ class Hash:
 
     handle = 0
 
-    def __init__(self, spec: MapSpec, memory: Memory) -> None:
+    def __init__(self, spec: MapSpec, memory: MachineMemory) -> None:
         self.spec = spec
         self.is_frozen = spec.frozen or bool(spec.flags & maps.F_RDONLY)
         self._in_place = spec.kind in maps.PER_CPU
@@ -152,7 +152,7 @@ class Hash:
         self._slots.close()
 
 
-def _reader(memory: Memory, size: int) -> Callable[[int], bytes]:
+def _reader(memory: MachineMemory, size: int) -> Callable[[int], bytes]:
     """The function that reads `size` bytes at an address; it raises AccessError."""
     regions, unpack = memory.regions, Struct(f"{size}s").unpack_from
 

@@ -8,7 +8,7 @@ from struct import Struct
 from struct import error as StructError  # noqa: N812 - a class
 
 from sonde.model.spec import MapSpec
-from sonde.runtime.machine.memory import OFFSET_BITS, OFFSET_MASK, AccessError, Memory
+from sonde.runtime.machine.memory import OFFSET_BITS, OFFSET_MASK, AccessError, MachineMemory
 from sonde.runtime.maps.base import ANY, Calls, Map, MapTable
 
 _INDEX = Struct("=I")
@@ -20,7 +20,7 @@ class MapArray:
 
     handle = 0
 
-    def __init__(self, spec: MapSpec, memory: Memory, table: MapTable, make: Callable[[], Map]) -> None:
+    def __init__(self, spec: MapSpec, memory: MachineMemory, table: MapTable, make: Callable[[], Map]) -> None:
         self.spec = spec
         self._table = table
         self._make = make
@@ -28,7 +28,7 @@ class MapArray:
         self._handles = [element.handle for element in self.elements]
         self.calls: Calls = {"map_lookup_elem": self._make_lookup(memory)}
 
-    def _make_lookup(self, memory: Memory) -> Callable[[int], int]:
+    def _make_lookup(self, memory: MachineMemory) -> Callable[[int], int]:
         regions, handles, count, unpack = memory.regions, self._handles, len(self._handles), _INDEX.unpack_from
 
         def lookup_at(key: int) -> int:

@@ -9,7 +9,7 @@ from errno import E2BIG, EINVAL, ENOENT
 from struct import Struct
 
 from sonde.model.spec import MapSpec
-from sonde.runtime.machine.memory import Memory
+from sonde.runtime.machine.memory import MachineMemory
 from sonde.runtime.maps.base import ANY, Calls
 from sonde.typed import Any
 
@@ -22,7 +22,7 @@ class ObjectArray:
     handle = 0
     calls: Calls = {}
 
-    def __init__(self, spec: MapSpec, memory: Memory) -> None:
+    def __init__(self, spec: MapSpec, memory: MachineMemory) -> None:
         self.spec = spec
         self.elements: list[Any] = [None] * spec.max_entries
 

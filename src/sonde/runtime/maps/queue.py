@@ -7,7 +7,7 @@ from errno import E2BIG, EINVAL, ENOENT
 
 from sonde.bpf import maps
 from sonde.model.spec import MapSpec
-from sonde.runtime.machine.memory import Memory
+from sonde.runtime.machine.memory import MachineMemory
 from sonde.runtime.maps.base import ANY, EXIST, Calls
 
 
@@ -16,7 +16,7 @@ class Queue:
 
     handle = 0
 
-    def __init__(self, spec: MapSpec, memory: Memory) -> None:
+    def __init__(self, spec: MapSpec, memory: MachineMemory) -> None:
         self.spec = spec
         self._memory = memory
         self._values: deque[bytes] = deque()

@@ -15,7 +15,7 @@ from mmap import PAGESIZE
 
 from sonde.formats.bpf_ring import ALIGNMENT, BUSY, DISCARD, RING_HEADER, ROUNDING
 from sonde.model.spec import MapSpec
-from sonde.runtime.machine.memory import OFFSET_MASK, Memory
+from sonde.runtime.machine.memory import OFFSET_MASK, MachineMemory
 from sonde.runtime.maps.base import ANY, Calls
 
 NO_WAKEUP, FORCE_WAKEUP = 1, 2
@@ -34,7 +34,7 @@ class RingBuffer:
 
     handle = 0
 
-    def __init__(self, spec: MapSpec, memory: Memory) -> None:
+    def __init__(self, spec: MapSpec, memory: MachineMemory) -> None:
         self.spec = spec
         size = spec.max_entries
         self.descriptor = os.memfd_create("ring", os.MFD_CLOEXEC)

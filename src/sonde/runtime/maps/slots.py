@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from sonde.model.units import whole_words
-from sonde.runtime.machine.memory import OFFSET_BITS, OFFSET_MASK, Buffer, Memory
+from sonde.runtime.machine.memory import OFFSET_BITS, OFFSET_MASK, Buffer, MachineMemory
 from sonde.runtime.maps.base import allocate, read_only
 
 _LARGEST_REGION = 1 << 26
@@ -18,7 +18,7 @@ _LARGEST_REGION = 1 << 26
 class Slots:
     """`take` gives the address of a slot, whose bytes are whatever was left there. It raises MemoryError."""
 
-    def __init__(self, memory: Memory, size: int, count: int, is_read_only: bool = False) -> None:
+    def __init__(self, memory: MachineMemory, size: int, count: int, is_read_only: bool = False) -> None:
         """Room for `count` slots of `size` bytes, or a part of it if that is much, is in each region; another region is
         added when all are taken. Programs may not write to them if `is_read_only`."""
         self._memory = memory

@@ -7,7 +7,7 @@ from errno import E2BIG, EEXIST, EINVAL, ENOENT, ENOMEM
 from struct import Struct, pack
 
 from sonde.model.spec import MapSpec
-from sonde.runtime.machine.memory import Memory
+from sonde.runtime.machine.memory import MachineMemory
 from sonde.runtime.maps.base import ANY, Calls
 from sonde.runtime.maps.jhash import jhash2
 
@@ -17,13 +17,13 @@ FAST_COMPARE, REUSE = 1 << 9, 1 << 10
 _INDEX = Struct("=I")
 
 
-class StackTrace:
+class StackTraceMap:
     """A bucket holds one stack; there are as many as the next power of 2 from max_entries on."""
 
     handle = 0
     calls: Calls = {}
 
-    def __init__(self, spec: MapSpec, memory: Memory) -> None:
+    def __init__(self, spec: MapSpec, memory: MachineMemory) -> None:
         self.spec = spec
         self._mask = (1 << (spec.max_entries - 1).bit_length()) - 1
         self._buckets: dict[int, tuple[int, bytes]] = {}

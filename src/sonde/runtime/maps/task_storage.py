@@ -5,7 +5,7 @@ from __future__ import annotations
 from errno import EINVAL, ENOENT
 
 from sonde.model.spec import MapSpec
-from sonde.runtime.machine.memory import Memory
+from sonde.runtime.machine.memory import MachineMemory
 from sonde.runtime.maps.base import ANY, Calls
 from sonde.runtime.maps.slots import Slots
 
@@ -20,7 +20,7 @@ class TaskStorage:
 
     handle = 0
 
-    def __init__(self, spec: MapSpec, memory: Memory) -> None:
+    def __init__(self, spec: MapSpec, memory: MachineMemory) -> None:
         self.spec = spec
         self._memory = memory
         self._slots = Slots(memory, spec.value_size, _PER_REGION)

@@ -7,13 +7,13 @@ from collections.abc import Callable, Mapping
 
 from sonde.formats import perf_events as perf
 from sonde.runtime.perf.attributes import Attributes, check
-from sonde.runtime.perf.handlers import HandlerSlot, Program
-from sonde.runtime.perf.layout import Layout
+from sonde.runtime.perf.handlers import HandlerProgram, HandlerSlot
+from sonde.runtime.perf.layout import SampleLayout
 from sonde.runtime.perf.ring import PerfRing
 from sonde.runtime.perf.sample import Sample
 
 
-class PerfEvent:
+class OpenPerfEvent:
     """One event. `number` is what its records call it, `cpu` the one it counts on.
 
     `handlers` is the place of a program that handles its overflows, `original` what handles them without one, or when
@@ -22,12 +22,12 @@ class PerfEvent:
     """
 
     def __init__(
-        self, attributes: Attributes, number: int = 1, cpu: int = 0, parent: PerfEvent | None = None,
+        self, attributes: Attributes, number: int = 1, cpu: int = 0, parent: OpenPerfEvent | None = None,
         original: Callable[[Sample], int] | None = None,
     ) -> None:  # fmt: skip
         check(attributes)
         self.attributes = attributes
-        self.layout: Layout = parent.layout if parent else Layout(attributes)
+        self.layout: SampleLayout = parent.layout if parent else SampleLayout(attributes)
         self.number = number
         self.cpu = cpu
         self.parent = parent
@@ -38,7 +38,7 @@ class PerfEvent:
         self._identity = {"id": root, "identifier": root, "stream_id": number, "cpu": cpu}
         self._ring: PerfRing | None = None
 
-    def inherit(self, number: int) -> PerfEvent | None:
+    def inherit(self, number: int) -> OpenPerfEvent | None:
         """The event of a task that a task of this one started, None where attr.inherit is not set.
 
         It writes into the ring of the event it comes from, under that one's number, and has its handler: the same one,
@@ -48,16 +48,16 @@ class PerfEvent:
             return None
         root = self.parent or self
         original = None if root.original == root.output else root.original
-        return PerfEvent(self.attributes, number, self.cpu, root, original)
+        return OpenPerfEvent(self.attributes, number, self.cpu, root, original)
 
-    def attach(self, program: Program, cookie: int = 0) -> None:
+    def attach(self, program: HandlerProgram, cookie: int = 0) -> None:
         """Make the program the overflow handler, as the ioctl PERF_EVENT_IOC_SET_BPF does.
 
         Raises OSError: EINVAL, EEXIST (handlers.py); EINVAL for an inherited event, which is not anybody's to change.
         """
         self._owned().attach(program, cookie)
 
-    def replace(self, program: Program, cookie: int = 0, expected: Program | None = None) -> None:
+    def replace(self, program: HandlerProgram, cookie: int = 0, expected: HandlerProgram | None = None) -> None:
         """Another program in the place of the handler, between two samples. Raises OSError (handlers.py)."""
         self._owned().replace(program, cookie, expected)
 
@@ -75,7 +75,7 @@ class PerfEvent:
         self._ring = PerfRing(pages, self.attributes.wakeup_watermark)
         return self._ring.memory
 
-    def redirect(self, other: PerfEvent) -> None:
+    def redirect(self, other: OpenPerfEvent) -> None:
         """Write to the ring of another event from now on, as the ioctl PERF_EVENT_IOC_SET_OUTPUT does."""
         self._ring = other.ring
 
@@ -118,12 +118,14 @@ class PerfEvent:
         return 0
 
 
-def open_event(attributes: Attributes, programs: Mapping[int, Program], number: int = 1, cpu: int = 0) -> PerfEvent:
+def open_event(
+    attributes: Attributes, programs: Mapping[int, HandlerProgram], number: int = 1, cpu: int = 0
+) -> OpenPerfEvent:
     """An event with the overflow handler that its attributes name, if they do: `config1` is its number in `programs`.
 
     Raises OSError: EINVAL (attributes.py, handlers.py), EBADF if there is no such program.
     """
-    event = PerfEvent(attributes, number, cpu)
+    event = OpenPerfEvent(attributes, number, cpu)
     if attributes.handler:
         program = programs.get(attributes.config1)
         if program is None:

@@ -13,7 +13,7 @@ from sonde.bpf import programs
 from sonde.typed import NamedTuple, Protocol
 
 
-class Program(Protocol):
+class HandlerProgram(Protocol):
     """A loaded program: enum bpf_prog_type, and one run of it."""
 
     @property
@@ -26,7 +26,7 @@ class Program(Protocol):
 class Handler(NamedTuple):
     """A program as an event's overflow handler, with the cookie it was attached with."""
 
-    program: Program
+    program: HandlerProgram
     cookie: int = 0
 
 
@@ -37,7 +37,7 @@ class HandlerSlot:
         self.handler: Handler | None = None
         self._lock = allocate_lock()
 
-    def attach(self, program: Program, cookie: int = 0) -> None:
+    def attach(self, program: HandlerProgram, cookie: int = 0) -> None:
         """Raises OSError: EINVAL for a program of another type, EEXIST if the slot has an owner."""
         made = _checked(program, cookie)
         with self._lock:
@@ -45,7 +45,7 @@ class HandlerSlot:
                 raise OSError(errno.EEXIST, "the event has an overflow handler")
             self.handler = made
 
-    def replace(self, program: Program, cookie: int = 0, expected: Program | None = None) -> None:
+    def replace(self, program: HandlerProgram, cookie: int = 0, expected: HandlerProgram | None = None) -> None:
         """Put another program in the place of the one that is there, which has to be `expected` where that is given.
 
         Raises OSError: EINVAL as above, ENOENT if there is none, EPERM if it is another one (as BPF_LINK_UPDATE).
@@ -66,7 +66,7 @@ class HandlerSlot:
             self.handler = None
 
 
-def _checked(program: Program, cookie: int) -> Handler:
+def _checked(program: HandlerProgram, cookie: int) -> Handler:
     if program.kind != programs.PERF_EVENT:
         raise OSError(errno.EINVAL, "an overflow handler is a program of type perf_event")
     return Handler(program, cookie)

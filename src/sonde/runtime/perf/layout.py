@@ -27,7 +27,7 @@ class Fields:
         return self._pack(*front, *[get(name, 0) for name in self._names])
 
 
-class Layout:
+class SampleLayout:
     """Of samples and of reports of loss, for these attributes."""
 
     __slots__ = ("has_callchain", "has_raw", "has_registers", "lost", "registers", "sample")

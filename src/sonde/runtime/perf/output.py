@@ -11,8 +11,8 @@ import errno
 from collections.abc import Callable, Sequence
 
 from sonde.formats import perf_events as perf
-from sonde.runtime.perf.events import PerfEvent
-from sonde.runtime.perf.packets import Packet
+from sonde.runtime.perf.events import OpenPerfEvent
+from sonde.runtime.perf.packet_pieces import PacketBytes
 from sonde.runtime.perf.raw import Fragment, RawRecord
 from sonde.runtime.perf.sample import Sample
 
@@ -26,10 +26,10 @@ CPU = 0
 
 
 def perf_event_output(
-    events: Sequence[PerfEvent | None],
+    events: Sequence[OpenPerfEvent | None],
     flags: int,
     data: memoryview,
-    packet: Packet | None,
+    packet: PacketBytes | None,
     sample: Callable[[], Sample],
 ) -> int:
     """Write `data` to the event of a perf event array's `events` that the flags name: 0 or -errno.
@@ -56,7 +56,7 @@ def perf_event_output(
     return event.output(taken)
 
 
-def _event(events: Sequence[PerfEvent | None], index: int) -> PerfEvent | int:
+def _event(events: Sequence[OpenPerfEvent | None], index: int) -> OpenPerfEvent | int:
     """The event, or -errno, in the order in which __bpf_perf_event_output asks (kernel/trace/bpf_trace.c)."""
     if index == CURRENT_CPU:
         index = CPU

@@ -58,7 +58,7 @@ class PerfRing:
         self._words[perf.PAGE_DATA_OFFSET >> 3] = _PAGE
         self._words[perf.PAGE_DATA_SIZE >> 3] = self.size
 
-    def begin(self, size: int, writer: Writer, values: Mapping[str, int]) -> Slot | None:
+    def begin(self, size: int, writer: Writer, values: Mapping[str, int]) -> RecordSlot | None:
         """Room for `size` bytes, a multiple of 8, behind a report of what was lost before; None if there is none.
 
         `values` are those of the sample, by the names of perf_events.FIXED_FIELDS.
@@ -71,7 +71,7 @@ class PerfRing:
         if self._nested == 0:
             self._woken = self._wakeup
         self._nested += 1
-        slot = Slot(self, self._data, self._head)
+        slot = RecordSlot(self, self._data, self._head)
         self._head += whole
         if self._head - self._wakeup > self._watermark:
             self._wakeup += self._watermark
@@ -101,7 +101,7 @@ class PerfRing:
             self._wakeup += 1
 
 
-class Slot:
+class RecordSlot:
     """The place of one record, filled from its beginning (struct perf_output_handle)."""
 
     __slots__ = ("_at", "_data", "_ring")

@@ -6,9 +6,9 @@ import struct
 
 from sonde.arch import perf_registers
 from sonde.formats import perf_events as perf
-from sonde.runtime.perf.layout import Layout
+from sonde.runtime.perf.layout import SampleLayout
 from sonde.runtime.perf.raw import SIZE_FIELD, Fragment, RawRecord, prepare
-from sonde.runtime.perf.ring import Slot
+from sonde.runtime.perf.ring import RecordSlot
 
 _ABI_NONE, _ABI_64 = 0, 2
 _U32 = struct.Struct("=I")
@@ -36,7 +36,7 @@ class Sample:
         self.callchain = callchain
         self._size = 0
 
-    def prepare(self, layout: Layout) -> int:
+    def prepare(self, layout: SampleLayout) -> int:
         """The record's size: computed once, also where an overflow handler sees the sample before it is written."""
         if not self._size:
             if self.raw is not None:
@@ -44,7 +44,7 @@ class Sample:
             self._size = self._measure(layout)
         return self._size
 
-    def _measure(self, layout: Layout) -> int:
+    def _measure(self, layout: SampleLayout) -> int:
         size = layout.sample.size
         if layout.has_callchain:
             size += 8 + 8 * len(self.callchain)
@@ -54,7 +54,7 @@ class Sample:
             size += 8 + (8 * layout.registers.bit_count() if self.registers else 0)
         return size
 
-    def head(self, layout: Layout) -> bytes:
+    def head(self, layout: SampleLayout) -> bytes:
         """What stands before the raw data. `prepare` has been called."""
         raw = self.raw
         head = layout.sample.pack(self.values, perf.RECORD_SAMPLE, self.misc, self._size)
@@ -64,7 +64,7 @@ class Sample:
             head += _NO_RAW if raw is None else _U32.pack(raw.size)
         return head
 
-    def write(self, slot: Slot, layout: Layout, head: bytes) -> None:
+    def write(self, slot: RecordSlot, layout: SampleLayout, head: bytes) -> None:
         """Fill the slot of the size that `prepare` told."""
         slot.copy(head)
         if layout.has_raw and self.raw is not None:
@@ -78,7 +78,7 @@ class Sample:
         return struct.pack("=Q", _ABI_64) + perf_registers.user_registers(self.registers, mask)
 
 
-def _write_raw(slot: Slot, fragment: Fragment) -> None:
+def _write_raw(slot: RecordSlot, fragment: Fragment) -> None:
     while True:
         if fragment.copy is not None:
             slot.custom(fragment.copy, fragment.size)

@@ -12,14 +12,14 @@ from sonde.bpf import probe_context, programs
 from sonde.bpf.helpers import MAX_ERRNO
 from sonde.runtime.environment import Environment
 from sonde.runtime.structures import THREAD_STATUS
-from sonde.runtime.verifier.contexts import CONTEXTS, RAW_ARGUMENTS, Context, field_named
+from sonde.runtime.verifier.contexts import CONTEXTS, RAW_ARGUMENTS, ContextTable, field_named
 from sonde.typed import NamedTuple
 
 _ON_STACK = "=4Q"
 _U64 = (1 << 64) - 1
 
 
-class Values(NamedTuple):
+class ProbeValues(NamedTuple):
     """What a general probe sees: `registers` is a struct pt_regs or empty, arguments are u64."""
 
     arguments: tuple[int, ...]
@@ -27,17 +27,17 @@ class Values(NamedTuple):
     errno: int = 0
 
 
-def from_raw_tracepoint(environment: Environment, context: int) -> Values:
+def from_raw_tracepoint(environment: Environment, context: int) -> ProbeValues:
     """The tracepoint's arguments; of sys_enter and sys_exit, those of the system call, and its result twice."""
     arguments = struct.unpack(f"={RAW_ARGUMENTS}Q", environment.memory.read(context, 8 * RAW_ARGUMENTS))
     if environment.tracepoint not in ("sys_enter", "sys_exit"):
-        return Values(arguments[: probe_context.MAX_ARGUMENTS])
+        return ProbeValues(arguments[: probe_context.MAX_ARGUMENTS])
     taken = environment.memory.read(arguments[0], probe_context.REGISTERS_SIZE)
     if environment.tracepoint == "sys_enter":
-        return Values(_syscall_arguments(environment, taken), taken)
+        return ProbeValues(_syscall_arguments(environment, taken), taken)
     result = arguments[1]
     error = -result & _U64
-    return Values((result, result), taken, error if 0 < error <= MAX_ERRNO else 0)
+    return ProbeValues((result, result), taken, error if 0 < error <= MAX_ERRNO else 0)
 
 
 def _syscall_arguments(environment: Environment, taken: bytes) -> tuple[int, ...]:
@@ -48,7 +48,7 @@ def _syscall_arguments(environment: Environment, taken: bytes) -> tuple[int, ...
     return _selected(taken, registers.CALL_ARGUMENTS)
 
 
-def from_perf_event(environment: Environment, context: int) -> Values:
+def from_perf_event(environment: Environment, context: int) -> ProbeValues:
     """arg0 is the program counter in the kernel or 0, arg1 that in the process or 0, as probes of timers have them;
     arg2 the sample's period, arg3 its address."""
     table = CONTEXTS[programs.PERF_EVENT]
@@ -56,10 +56,10 @@ def from_perf_event(environment: Environment, context: int) -> Values:
     counter, mode = _selected(taken, (registers.PROGRAM_COUNTER, registers.MODE))
     in_process = mode & registers.MODE_BITS != registers.KERNEL_MODE
     period, addr = (_number(environment, context, table, name) for name in ("sample_period", "addr"))
-    return Values((0 if in_process else counter, counter if in_process else 0, period, addr), taken)
+    return ProbeValues((0 if in_process else counter, counter if in_process else 0, period, addr), taken)
 
 
-def from_registers(environment: Environment, context: int) -> Values:
+def from_registers(environment: Environment, context: int) -> ProbeValues:
     """A function that is entered: six arguments in registers, the others on the stack behind the return address, if
     that can be read."""
     taken = environment.memory.read(context, probe_context.REGISTERS_SIZE)
@@ -68,25 +68,25 @@ def from_registers(environment: Environment, context: int) -> Values:
         others = struct.unpack(_ON_STACK, environment.task.read_memory(stack + 8, struct.calcsize(_ON_STACK)))
     except OSError:
         others = ()
-    return Values(_selected(taken, registers.ARGUMENTS) + others, taken)
+    return ProbeValues(_selected(taken, registers.ARGUMENTS) + others, taken)
 
 
-def from_xdp(environment: Environment, context: int) -> Values:
+def from_xdp(environment: Environment, context: int) -> ProbeValues:
     """arg0 is the packet's length over all its pieces, arg1 the interface it came in by, arg2 its queue there."""
     table = CONTEXTS[programs.XDP]
     where = (_number(environment, context, table, name) for name in ("ingress_ifindex", "rx_queue_index"))
-    return Values((environment.packet.length, *where))
+    return ProbeValues((environment.packet.length, *where))
 
 
-def from_skb(environment: Environment, context: int) -> Values:
+def from_skb(environment: Environment, context: int) -> ProbeValues:
     """arg0 is the packet's length over all its pieces, arg1 the interface it is at, arg2 its protocol in network byte
     order, arg3 its mark."""
     table = CONTEXTS[programs.SCHED_CLS]
     rest = (_number(environment, context, table, name) for name in ("ifindex", "protocol", "mark"))
-    return Values((environment.packet.length, *rest))
+    return ProbeValues((environment.packet.length, *rest))
 
 
-def _number(environment: Environment, context: int, table: Context, name: str) -> int:
+def _number(environment: Environment, context: int, table: ContextTable, name: str) -> int:
     field = field_named(table, name)
     return int.from_bytes(environment.memory.read(context + field.at, field.size), "little")
 

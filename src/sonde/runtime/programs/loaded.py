@@ -8,27 +8,27 @@ from collections.abc import Callable, Iterable
 from sonde.bpf import probe_context, programs
 from sonde.model.spec import VariablesSpec
 from sonde.runtime.environment import Environment
-from sonde.runtime.programs.conversions import Values
+from sonde.runtime.programs.conversions import ProbeValues
 from sonde.runtime.programs.program_types import CALLERS, Caller
 from sonde.runtime.programs.variables import ProbeVariables
 from sonde.runtime.verifier.contexts import CONTEXTS, field_named
 from sonde.typed import Protocol
 
 
-class Execution(Protocol):
+class Executable(Protocol):
     """As in machine/execution.py."""
 
     def run(self, context: int, /) -> int: ...
 
 
-class LoadedProgram:
+class RunnableProgram:
     """A program of type `kind`. Overflow handlers, firings and program arrays have it as it is.
 
     `variables` can be fetched where it is fired. Raises EngineError for what is none.
     """
 
     def __init__(
-        self, environment: Environment, kind: int, execution: Execution, variables: Iterable[VariablesSpec] = ()
+        self, environment: Environment, kind: int, execution: Executable, variables: Iterable[VariablesSpec] = ()
     ) -> None:
         self.kind = kind
         self._variables = {each.cookie: ProbeVariables(each.fetches) for each in variables}
@@ -75,7 +75,7 @@ class LoadedProgram:
         return result if caller.result is None else caller.result
 
 
-def probe_bytes(values: Values, cookie: int) -> bytes:
+def probe_bytes(values: ProbeValues, cookie: int) -> bytes:
     """The context of a general probe as the engine keeps it."""
     table = CONTEXTS[programs.PROBE]
     made = bytearray(table.size)

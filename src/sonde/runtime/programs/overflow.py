@@ -12,7 +12,7 @@ from _thread import allocate_lock
 from sonde.arch import registers
 from sonde.bpf import programs
 from sonde.runtime.environment import Environment
-from sonde.runtime.perf.events import PerfEvent
+from sonde.runtime.perf.events import OpenPerfEvent
 from sonde.runtime.perf.sample import Sample
 from sonde.runtime.verifier.contexts import CONTEXTS, field_named
 
@@ -35,7 +35,7 @@ class Overflows:
         self._environment = environment
         self.skipped = 0
 
-    def overflow(self, event: PerfEvent, sample: Sample) -> int:
+    def overflow(self, event: OpenPerfEvent, sample: Sample) -> int:
         """The event counted as far as its period: 0, or -errno of the event's own handler if that ran."""
         handler = event.handlers.handler
         if handler is None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from sonde.bpf import programs
 from sonde.runtime.environment import Environment
 from sonde.runtime.programs import conversions
-from sonde.runtime.programs.conversions import Values
+from sonde.runtime.programs.conversions import ProbeValues
 from sonde.typed import NamedTuple
 
 
@@ -19,7 +19,7 @@ class Caller(NamedTuple):
     """A type that may call another one: how its context is converted, and what its program then returns, None for the
     result of the called one. A probe observes, so to a packet it means what lets the packet go on."""
 
-    convert: Callable[[Environment, int], Values]
+    convert: Callable[[Environment, int], ProbeValues]
     result: int | None = None
 
 

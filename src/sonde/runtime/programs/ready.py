@@ -78,7 +78,7 @@ def _run(
     execution = translate(linked, environment.memory, helpers, environment.functions, by_map=by_map)
     if not spec.variables:
         return execution.run
-    from sonde.runtime.programs.loaded import LoadedProgram  # an import that most runs do without
+    from sonde.runtime.programs.loaded import RunnableProgram  # an import that most runs do without
 
-    loaded = LoadedProgram(environment, spec.kind, execution, spec.variables)
+    loaded = RunnableProgram(environment, spec.kind, execution, spec.variables)
     return lambda context: loaded.run(context, environment.cookie)

@@ -9,10 +9,10 @@ from sonde.runtime.verifier import stack
 from sonde.runtime.verifier.arithmetic import loaded, sign_extended
 from sonde.runtime.verifier.contexts import POINTER, SCALAR, find
 from sonde.runtime.verifier.relevance import Effect, bit, slot_bits
-from sonde.runtime.verifier.scalar import Scalar, unsigned, with_id
+from sonde.runtime.verifier.scalar import ScalarValue, unsigned, with_id
 from sonde.runtime.verifier.state import State
 from sonde.runtime.verifier.subject import Rewriting, Subject
-from sonde.runtime.verifier.values import CONTEXT, OBJECT, STACK, Pointer, Value
+from sonde.runtime.verifier.values import CONTEXT, OBJECT, STACK, PointerValue, Value
 
 
 def load(subject: Subject, at: int, size: int, is_signed: bool) -> Callable[[State], Effect]:
@@ -25,7 +25,7 @@ def load(subject: Subject, at: int, size: int, is_signed: bool) -> Callable[[Sta
     def run(state: State) -> Effect:
         registers = state.frame.registers
         base = registers[src]
-        assert type(base) is Pointer
+        assert type(base) is PointerValue
         if base.kind == CONTEXT:
             registers[dst] = _from_context(subject, at, base, offset, size, content)
             return plain
@@ -40,7 +40,7 @@ def load(subject: Subject, at: int, size: int, is_signed: bool) -> Callable[[Sta
 
 
 def _from_stack(
-    subject: Subject, state: State, base: Pointer, offset: int, size: int, is_signed: bool, dst: int, src: int
+    subject: Subject, state: State, base: PointerValue, offset: int, size: int, is_signed: bool, dst: int, src: int
 ) -> tuple[Value, Effect]:
     low, high, level = extent(state, base, offset, size)
     read = slots(level, low, high)
@@ -52,12 +52,12 @@ def _from_stack(
     if value is None or value is unsigned(8 * size):
         # Any bytes that are there give as much: what they are does not matter, whatever becomes of the number.
         return loaded(size, is_signed), Effect(kills=dst, uses=src | read)
-    if is_signed and size < 8 and type(value) is Scalar:
+    if is_signed and size < 8 and type(value) is ScalarValue:
         value = sign_extended(with_id(value, 0), size, 64)
     return value, Effect(dst, dst, read, src | read)
 
 
-def _from_context(subject: Subject, at: int, base: Pointer, offset: int, size: int, content: Scalar) -> Value:
+def _from_context(subject: Subject, at: int, base: PointerValue, offset: int, size: int, content: ScalarValue) -> Value:
     """A field of the context, which for some is a pointer."""
     assert subject.context is not None
     seen = base.offset + offset
@@ -65,13 +65,13 @@ def _from_context(subject: Subject, at: int, base: Pointer, offset: int, size: i
     subject.note(at, Rewriting(access.at - seen, access.size))
     field = access.field
     if field.kind == SCALAR:
-        return content if subject.is_typed or size < 8 else Pointer(OBJECT, target="")
+        return content if subject.is_typed or size < 8 else PointerValue(OBJECT, target="")
     if field.kind == POINTER:
-        return Pointer(OBJECT, target=field.type)
-    return Pointer(field.kind)
+        return PointerValue(OBJECT, target=field.type)
+    return PointerValue(field.kind)
 
 
-def store(subject: Subject, at: int, size: int, number: Scalar | None) -> Callable[[State], Effect]:
+def store(subject: Subject, at: int, size: int, number: ScalarValue | None) -> Callable[[State], Effect]:
     """The step of a store: of a number, or of the source register if that is None."""
     x = subject.code[at]
     dst, src, offset = x.dst, x.src, x.offset
@@ -81,21 +81,21 @@ def store(subject: Subject, at: int, size: int, number: Scalar | None) -> Callab
     def run(state: State) -> Effect:
         registers = state.frame.registers
         base = registers[dst]
-        assert type(base) is Pointer
+        assert type(base) is PointerValue
         subject.note(at, _written(subject, base, offset, size) if base.kind == CONTEXT else None)
         if base.kind != STACK:
             return plain
         value: Value = number
         if number is None:
             value = registers[src]
-            if type(value) is Scalar and value.mask and not value.id:
+            if type(value) is ScalarValue and value.mask and not value.id:
                 registers[src] = value = with_id(value, subject.identities.give(at))
         return _to_stack(subject, state, base, offset, size, value, plain.uses, source)
 
     return run
 
 
-def _written(subject: Subject, base: Pointer, offset: int, size: int) -> Rewriting:
+def _written(subject: Subject, base: PointerValue, offset: int, size: int) -> Rewriting:
     assert subject.context is not None
     seen = base.offset + offset
     access = find(subject.context, seen, size, True)
@@ -103,7 +103,7 @@ def _written(subject: Subject, base: Pointer, offset: int, size: int) -> Rewriti
 
 
 def _to_stack(
-    subject: Subject, state: State, base: Pointer, offset: int, size: int, value: Value, uses: int, source: int
+    subject: Subject, state: State, base: PointerValue, offset: int, size: int, value: Value, uses: int, source: int
 ) -> Effect:
     low, high, level = extent(state, base, offset, size)
     assert isinstance(base.target, int)
@@ -130,7 +130,7 @@ def modify(subject: Subject, at: int, size: int) -> Callable[[State], Effect]:
 
     def run(state: State) -> Effect:
         base = state.frame.registers[dst]
-        assert type(base) is Pointer
+        assert type(base) is PointerValue
         effect, before = plain, content
         subject.note(at, None)
         if base.kind == STACK:
@@ -140,7 +140,7 @@ def modify(subject: Subject, at: int, size: int) -> Callable[[State], Effect]:
             use(subject, state, base, low)
             subject.write_stack(state.frames[base.target].function, low)
             held = stack.load(of, low, size) if not base.variable.mask else None
-            if type(held) is Scalar:
+            if type(held) is ScalarValue:
                 before = held
             stack.disturb(of, low, high)
             touched = slots(level, low, high)
@@ -152,7 +152,7 @@ def modify(subject: Subject, at: int, size: int) -> Callable[[State], Effect]:
     return run
 
 
-def extent(state: State, base: Pointer, offset: int, size: int) -> tuple[int, int, int]:
+def extent(state: State, base: PointerValue, offset: int, size: int) -> tuple[int, int, int]:
     """Where an access to a stack begins at the lowest and ends at the highest, and how many frames up it is."""
     start = base.offset + offset
     assert isinstance(base.target, int)
@@ -164,7 +164,7 @@ def slots(level: int, low: int, high: int) -> int:
     return slot_bits(level, -high >> 3, (-low - 1) >> 3) if high > low else 0
 
 
-def use(subject: Subject, state: State, base: Pointer, low: int) -> None:
+def use(subject: Subject, state: State, base: PointerValue, low: int) -> None:
     """Remember how deep the stack of that frame's function is."""
     assert isinstance(base.target, int)
     subject.use_stack(state.frames[base.target].function, low)

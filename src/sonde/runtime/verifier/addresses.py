@@ -10,7 +10,7 @@ from sonde.bpf import instructions as i
 from sonde.runtime.verifier import stack
 from sonde.runtime.verifier.scalar import ZERO
 from sonde.runtime.verifier.subject import Subject
-from sonde.runtime.verifier.values import CONTEXT, MAP, OBJECT, PACKETS, STACK, Pointer, Value, show
+from sonde.runtime.verifier.values import CONTEXT, MAP, OBJECT, PACKETS, STACK, PointerValue, Value, show
 
 _MEASURED = PACKETS | {CONTEXT, STACK, OBJECT}
 """What the distance of two pointers into the same is told of."""
@@ -22,7 +22,7 @@ _UNSIGNED = frozenset({i.JEQ, i.JNE, i.JGT, i.JGE, i.JLT, i.JLE})
 
 def as_number(subject: Subject, value: Value) -> str | None:
     """What is wrong with the value where a number is meant."""
-    if not subject.rules.addresses or type(value) is not Pointer or value.kind == OBJECT:
+    if not subject.rules.addresses or type(value) is not PointerValue or value.kind == OBJECT:
         return None
     return f"is {show(value)}, an address, where only a number has a meaning"
 
@@ -33,8 +33,8 @@ def compared(subject: Subject, operation: int, left: Value, right: Value, bits: 
     if not subject.rules.addresses or not (_is_address(left) or _is_address(right)):
         return None
     pointer, other = (left, right) if _is_address(left) else (right, left)
-    assert isinstance(pointer, Pointer)
-    if isinstance(other, Pointer):
+    assert isinstance(pointer, PointerValue)
+    if isinstance(other, PointerValue):
         has_order = operation in _EQUALITY or MAP not in (pointer.kind, other.kind)
         return None if has_order else f"is {show(pointer)}, and maps have no order: it can be compared by == and !="
     if other != ZERO:
@@ -46,7 +46,7 @@ def compared(subject: Subject, operation: int, left: Value, right: Value, bits: 
     )
 
 
-def subtracted(subject: Subject, left: Pointer, right: Pointer) -> str | None:
+def subtracted(subject: Subject, left: PointerValue, right: PointerValue) -> str | None:
     """What is wrong with the distance of two pointers."""
     if not subject.rules.addresses or OBJECT in (left.kind, right.kind):
         return None
@@ -60,4 +60,4 @@ def subtracted(subject: Subject, left: Pointer, right: Pointer) -> str | None:
 
 
 def _is_address(value: Value) -> bool:
-    return type(value) is Pointer and value.kind != OBJECT
+    return type(value) is PointerValue and value.kind != OBJECT

@@ -12,7 +12,7 @@ from sonde.bpf.maps import NAMES
 from sonde.bpf.signatures import Signature
 from sonde.model.spec import MapSpec
 from sonde.runtime.verifier.bounds import null_problem, region, whole_context
-from sonde.runtime.verifier.scalar import MAX32, Scalar
+from sonde.runtime.verifier.scalar import MAX32, ScalarValue
 from sonde.runtime.verifier.state import State
 from sonde.runtime.verifier.subject import Subject
 from sonde.runtime.verifier.values import (
@@ -24,7 +24,7 @@ from sonde.runtime.verifier.values import (
     RECORD,
     STACK,
     VALUE,
-    Pointer,
+    PointerValue,
     Value,
     show,
 )
@@ -49,17 +49,17 @@ def map_of(state: State, signature: Signature) -> MapSpec | None:
     for position, kind in enumerate(signature.arguments):
         if kind == "map":
             value = state.frame.registers[position + 1]
-            if type(value) is Pointer and isinstance(value.target, MapSpec):
+            if type(value) is PointerValue and isinstance(value.target, MapSpec):
                 return value.target
     return None
 
 
 def _is_zero(value: Value) -> bool:
-    return type(value) is Scalar and value.umax == 0
+    return type(value) is ScalarValue and value.umax == 0
 
 
 def _context(_subject: Subject, _state: State, signature: Signature, value: Value) -> str | None:
-    if type(value) is not Pointer or value.kind != CONTEXT:
+    if type(value) is not PointerValue or value.kind != CONTEXT:
         return f"is {show(value)}, but bpf_{signature.name} takes the program's context"
     if value.offset or value.variable.mask or value.variable.value:
         return f"is {show(value)}, but bpf_{signature.name} takes the context's start"
@@ -68,7 +68,7 @@ def _context(_subject: Subject, _state: State, signature: Signature, value: Valu
 
 def _map(subject: Subject, _state: State, signature: Signature, value: Value) -> str | None:
     name = f"bpf_{signature.name}"
-    if type(value) is not Pointer or value.kind != MAP:
+    if type(value) is not PointerValue or value.kind != MAP:
         return f"is {show(value)}, but {name} takes a map"
     if value.maybe_null:
         return null_problem(subject, value, f"{name} takes it as a map")
@@ -101,7 +101,7 @@ def _of_map(
 def _bytes(
     subject: Subject, state: State, signature: Signature, value: Value, size: int, is_write: bool, doing: str
 ) -> str | None:
-    if type(value) is not Pointer:
+    if type(value) is not PointerValue:
         return f"is {show(value)}, not a pointer: {doing}"
     if value.maybe_null:
         return null_problem(subject, value, doing)
@@ -117,7 +117,7 @@ def _memory(subject: Subject, state: State, signature: Signature, position: int,
     kind, size_kind = signature.arguments[position], signature.arguments[position + 1]
     size = state.frame.registers[position + 2]
     name = f"bpf_{signature.name}"
-    if type(size) is not Scalar:
+    if type(size) is not ScalarValue:
         return None if size is None else f"has as its size r{position + 2} = {show(size)}, which is no number: {name}"
     if size.smin < 0:
         return (
@@ -145,13 +145,13 @@ _MEMORY = frozenset({"memory", "memory_or_null", "memory_out", "memory_out_or_nu
 
 
 def _size(_subject: Subject, _state: State, signature: Signature, value: Value) -> str | None:
-    if type(value) is not Scalar:
+    if type(value) is not ScalarValue:
         return f"is {show(value)}, but bpf_{signature.name} takes a size"
     return None
 
 
 def _constant(_subject: Subject, _state: State, signature: Signature, value: Value) -> str | None:
-    if type(value) is not Scalar or value.mask:
+    if type(value) is not ScalarValue or value.mask:
         return f"is {show(value)}, but bpf_{signature.name} takes a constant"
     if value.value > MAX32:
         return f"is {show(value)}, which is too large for bpf_{signature.name}"
@@ -159,14 +159,14 @@ def _constant(_subject: Subject, _state: State, signature: Signature, value: Val
 
 
 def _long(subject: Subject, state: State, signature: Signature, value: Value) -> str | None:
-    if type(value) is Pointer and value.kind == STACK and (value.offset & 7 or value.variable.mask & 7):
+    if type(value) is PointerValue and value.kind == STACK and (value.offset & 7 or value.variable.mask & 7):
         return f"is {show(value)}, but bpf_{signature.name} takes memory aligned to 8 bytes"
     return _bytes(subject, state, signature, value, 8, True, f"bpf_{signature.name} writes 8 bytes")
 
 
 def _string(_subject: Subject, _state: State, signature: Signature, value: Value) -> str | None:
     name = f"bpf_{signature.name}"
-    if type(value) is not Pointer or value.kind != VALUE or not isinstance(value.target, MapSpec):
+    if type(value) is not PointerValue or value.kind != VALUE or not isinstance(value.target, MapSpec):
         return f"is {show(value)}, but {name} takes a string in a frozen map"
     of = value.target
     if value.maybe_null or value.variable.mask or not of.frozen or not of.flags & maps.F_RDONLY_PROG:
@@ -180,7 +180,7 @@ def _string(_subject: Subject, _state: State, signature: Signature, value: Value
 
 def _record(subject: Subject, state: State, signature: Signature, value: Value) -> str | None:
     name = f"bpf_{signature.name}"
-    if type(value) is not Pointer or value.kind != RECORD:
+    if type(value) is not PointerValue or value.kind != RECORD:
         return f"is {show(value)}, but {name} takes a reserved record"
     if value.maybe_null:
         return null_problem(subject, value, f"{name} takes it")
@@ -192,7 +192,7 @@ def _record(subject: Subject, state: State, signature: Signature, value: Value) 
 
 
 def _task(subject: Subject, _state: State, signature: Signature, value: Value) -> str | None:
-    if type(value) is not Pointer or value.kind != OBJECT or value.target not in ("task_struct", ""):
+    if type(value) is not PointerValue or value.kind != OBJECT or value.target not in ("task_struct", ""):
         return f"is {show(value)}, but bpf_{signature.name} takes a task"
     if value.maybe_null:
         return null_problem(subject, value, f"bpf_{signature.name} takes it")
@@ -206,13 +206,13 @@ def _task_or_null(subject: Subject, state: State, signature: Signature, value: V
 
 
 def _callback(_subject: Subject, _state: State, signature: Signature, value: Value) -> str | None:
-    if type(value) is not Pointer or value.kind != FUNCTION:
+    if type(value) is not PointerValue or value.kind != FUNCTION:
         return f"is {show(value)}, but bpf_{signature.name} takes a function of the program"
     return None
 
 
 def _stack_or_null(_subject: Subject, _state: State, signature: Signature, value: Value) -> str | None:
-    if _is_zero(value) or (type(value) is Pointer and value.kind == STACK):
+    if _is_zero(value) or (type(value) is PointerValue and value.kind == STACK):
         return None
     return f"is {show(value)}, but bpf_{signature.name} takes a pointer into the stack, or 0"
 

@@ -18,7 +18,7 @@ from sonde.runtime.verifier.scalar import (
     MIN32,
     MIN64,
     UNKNOWN,
-    Scalar,
+    ScalarValue,
     bounded,
     constant,
     signed32,
@@ -32,7 +32,7 @@ Ranges: TypeAlias = tuple[int, int, int, int]
 
 
 @lru_cache(4096)
-def compute(operation: int, a: Scalar, b: Scalar, bits: int) -> Scalar:
+def compute(operation: int, a: ScalarValue, b: ScalarValue, bits: int) -> ScalarValue:
     """a `operation` b, both without ids, in 64 or 32 bits; the upper half of a 32-bit result is 0.
 
     Of a quotient nothing is known, nor of a number shifted by one that is not known, or too large.
@@ -51,7 +51,7 @@ def compute(operation: int, a: Scalar, b: Scalar, bits: int) -> Scalar:
 
 
 @lru_cache(4096)
-def low_word(a: Scalar) -> Scalar:
+def low_word(a: ScalarValue) -> ScalarValue:
     """The lower 32 bits, the upper ones 0."""
     if a.umax <= MASK32:
         return a._replace(id=0) if a.id else a
@@ -59,7 +59,7 @@ def low_word(a: Scalar) -> Scalar:
 
 
 @lru_cache(1024)
-def low_bytes(a: Scalar, size: int) -> Scalar:
+def low_bytes(a: ScalarValue, size: int) -> ScalarValue:
     """The lowest `size` bytes, zeros above them."""
     if size == 8:
         return a._replace(id=0) if a.id else a
@@ -72,7 +72,7 @@ def low_bytes(a: Scalar, size: int) -> Scalar:
 
 
 @lru_cache(1024)
-def sign_extended(a: Scalar, size: int, bits: int) -> Scalar:
+def sign_extended(a: ScalarValue, size: int, bits: int) -> ScalarValue:
     """The lowest `size` bytes with their sign in all the bits above, up to `bits`."""
     width = 8 * size
     low, high = -(1 << width - 1), (1 << width - 1) - 1
@@ -87,12 +87,12 @@ def sign_extended(a: Scalar, size: int, bits: int) -> Scalar:
     return low_word(result) if bits == 32 else result
 
 
-def negated(a: Scalar, bits: int) -> Scalar:
+def negated(a: ScalarValue, bits: int) -> ScalarValue:
     """-a in 64 or 32 bits; the upper half of a 32-bit result is 0."""
     return compute(i.SUB, constant(0), a, bits)
 
 
-def swapped(opcode: int, a: Scalar, bits: int) -> Scalar:
+def swapped(opcode: int, a: ScalarValue, bits: int) -> ScalarValue:
     """The byte swap of an END instruction with that opcode, as little-endian machines do it."""
     if opcode & 7 != i.ALU64 and not opcode & i.X:
         return low_bytes(a, bits // 8)
@@ -108,7 +108,7 @@ def _reversed(number: int, bits: int) -> int:
 _ANY32: Ranges = (0, MASK32, MIN32, MAX32)
 
 
-def _made(wide: tuple[int, ...], narrow: tuple[int, ...], value: int, mask: int) -> Scalar:
+def _made(wide: tuple[int, ...], narrow: tuple[int, ...], value: int, mask: int) -> ScalarValue:
     umin, umax, smin, smax = wide
     umin32, umax32, smin32, smax32 = narrow
     made = bounded(umin, umax, smin, smax, umin32, umax32, smin32, smax32, value, mask)
@@ -150,38 +150,38 @@ def _multiplied(a: tuple[int, ...], b: tuple[int, ...], sign: int) -> Ranges:
 
 def _by_ranges(
     ranges: Callable[[tuple[int, ...], tuple[int, ...], int], Ranges], bits: Callable[[int, int, int, int], tnum.Tnum]
-) -> Callable[[Scalar, Scalar], Scalar]:
-    def operate(a: Scalar, b: Scalar) -> Scalar:
+) -> Callable[[ScalarValue, ScalarValue], ScalarValue]:
+    def operate(a: ScalarValue, b: ScalarValue) -> ScalarValue:
         wide, narrow = ranges(a[:4], b[:4], 1 << 63), ranges(a[4:8], b[4:8], 1 << 31)
         return _made(wide, narrow, *bits(a.value, a.mask, b.value, b.mask))
 
     return operate
 
 
-def _and(a: Scalar, b: Scalar) -> Scalar:
+def _and(a: ScalarValue, b: ScalarValue) -> ScalarValue:
     value, mask = tnum.conjunction(a.value, a.mask, b.value, b.mask)
     wide = (0, min(a.umax, b.umax), MIN64, MAX64)
     return _made(wide, (0, min(a.umax32, b.umax32), MIN32, MAX32), value, mask)
 
 
-def _or(a: Scalar, b: Scalar) -> Scalar:
+def _or(a: ScalarValue, b: ScalarValue) -> ScalarValue:
     value, mask = tnum.disjunction(a.value, a.mask, b.value, b.mask)
     wide = (max(a.umin, b.umin), MASK64, MIN64, MAX64)
     return _made(wide, (max(a.umin32, b.umin32), MASK32, MIN32, MAX32), value, mask)
 
 
-def _xor(a: Scalar, b: Scalar) -> Scalar:
+def _xor(a: ScalarValue, b: ScalarValue) -> ScalarValue:
     value, mask = tnum.exclusive(a.value, a.mask, b.value, b.mask)
     return _made((0, MASK64, MIN64, MAX64), _ANY32, value, mask)
 
 
-_ABSTRACT: dict[int, Callable[[Scalar, Scalar], Scalar]] = {
+_ABSTRACT: dict[int, Callable[[ScalarValue, ScalarValue], ScalarValue]] = {
     i.ADD: _by_ranges(_added, tnum.add), i.SUB: _by_ranges(_subtracted, tnum.subtract),
     i.MUL: _by_ranges(_multiplied, tnum.multiply), i.AND: _and, i.OR: _or, i.XOR: _xor,
 }  # fmt: skip
 
 
-def _shift(operation: int, a: Scalar, by: int, bits: int) -> Scalar:
+def _shift(operation: int, a: ScalarValue, by: int, bits: int) -> ScalarValue:
     if operation == i.LSH:
         return _left(a, by)
     if operation == i.RSH:
@@ -189,7 +189,7 @@ def _shift(operation: int, a: Scalar, by: int, bits: int) -> Scalar:
     return _arithmetic_right(a, by, bits)
 
 
-def _left(a: Scalar, by: int) -> Scalar:
+def _left(a: ScalarValue, by: int) -> ScalarValue:
     wide = (a.umin << by, a.umax << by) if a.umax << by <= MASK64 else (0, MASK64)
     narrow = (a.umin32 << by, a.umax32 << by) if a.umax32 << by <= MASK32 else (0, MASK32)
     smin, smax = a.smin << by, a.smax << by
@@ -197,7 +197,7 @@ def _left(a: Scalar, by: int) -> Scalar:
     return _made((*wide, *signs), (*narrow, MIN32, MAX32), a.value << by & MASK64, a.mask << by & MASK64)
 
 
-def _arithmetic_right(a: Scalar, by: int, bits: int) -> Scalar:
+def _arithmetic_right(a: ScalarValue, by: int, bits: int) -> ScalarValue:
     if bits == 32:
         value, mask = signed32(a.value & MASK32) >> by & MASK32, signed32(a.mask & MASK32) >> by & MASK32
         narrow = (0, MASK32, a.smin32 >> by, a.smax32 >> by)
@@ -227,6 +227,6 @@ _CONCRETE: dict[int, Callable[[int, int, int], int]] = {
 }
 
 
-def loaded(size: int, is_signed: bool) -> Scalar:
+def loaded(size: int, is_signed: bool) -> ScalarValue:
     """What a load of so many bytes of unknown content gives."""
     return sign_extended(unsigned(8 * size), size, 64) if is_signed and size < 8 else unsigned(8 * size)

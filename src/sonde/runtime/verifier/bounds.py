@@ -8,7 +8,7 @@ from __future__ import annotations
 from sonde.bpf import maps, programs
 from sonde.model.spec import MapSpec
 from sonde.runtime.verifier import stack
-from sonde.runtime.verifier.contexts import Context, ContextError, find
+from sonde.runtime.verifier.contexts import ContextError, ContextTable, find
 from sonde.runtime.verifier.state import State
 from sonde.runtime.verifier.subject import Subject
 from sonde.runtime.verifier.values import (
@@ -21,7 +21,7 @@ from sonde.runtime.verifier.values import (
     RECORD,
     STACK,
     VALUE,
-    Pointer,
+    PointerValue,
     Value,
     show,
 )
@@ -40,7 +40,7 @@ def what(size: int, is_write: bool) -> str:
     return f"the {'write' if is_write else 'read'} of {size} byte{'s' if size != 1 else ''}"
 
 
-def null_problem(subject: Subject, pointer: Pointer, before: str) -> str:
+def null_problem(subject: Subject, pointer: PointerValue, before: str) -> str:
     """A pointer that may be NULL is used."""
     at = subject.identities.origins[pointer.id]
     return f"may be NULL: it comes from {subject.name_of(at)} at {at} and is not compared with 0 before {before}"
@@ -51,7 +51,7 @@ def direct(
     is_signed: bool,
 ) -> str | None:  # fmt: skip
     """A load, a store or an atomic operation on `size` bytes at `value` + `offset`."""
-    if type(value) is not Pointer:
+    if type(value) is not PointerValue:
         return f"is a number, not a pointer: {what(size, is_write)} at it is not possible"
     if value.maybe_null:
         return null_problem(subject, value, what(size, is_write))
@@ -75,7 +75,7 @@ def direct(
 
 
 def region(
-    subject: Subject, state: State, value: Pointer, offset: int, size: int, is_write: bool, doing: str
+    subject: Subject, state: State, value: PointerValue, offset: int, size: int, is_write: bool, doing: str
 ) -> str | None:
     """`size` bytes of plain memory, for a load, a store or a helper; by strict rules what is read of the stack has been
     written."""
@@ -102,7 +102,7 @@ def _flags(of: MapSpec, is_write: bool) -> str | None:
     return None
 
 
-def _inside(value: Pointer, offset: int, size: int, doing: str) -> str | None:
+def _inside(value: PointerValue, offset: int, size: int, doing: str) -> str | None:
     variable = value.variable
     start = value.offset + offset
     where = _NAMES[value.kind]
@@ -136,7 +136,7 @@ def _inside(value: Pointer, offset: int, size: int, doing: str) -> str | None:
 
 
 def _stack(
-    subject: Subject, state: State, value: Pointer, offset: int, size: int, is_write: bool, doing: str
+    subject: Subject, state: State, value: PointerValue, offset: int, size: int, is_write: bool, doing: str
 ) -> str | None:
     variable = value.variable
     if variable.smin <= -FARTHEST or variable.smax >= FARTHEST:
@@ -156,7 +156,7 @@ def _stack(
 
 
 def _context(
-    subject: Subject, value: Pointer, offset: int, size: int, is_write: bool, is_atomic: bool, is_signed: bool
+    subject: Subject, value: PointerValue, offset: int, size: int, is_write: bool, is_atomic: bool, is_signed: bool
 ) -> str | None:
     if is_atomic:
         return "points to the context, which has no atomic operations"
@@ -170,7 +170,7 @@ def _context(
     return None
 
 
-def whole_context(context: Context, value: Pointer, size: int, doing: str) -> str | None:
+def whole_context(context: ContextTable, value: PointerValue, size: int, doing: str) -> str | None:
     """The same for `size` bytes of a context that is plain memory."""
     low, high = value.offset + value.variable.smin, value.offset + value.variable.smax + size
     if low >= 0 and high <= context.size:
@@ -178,7 +178,7 @@ def whole_context(context: Context, value: Pointer, size: int, doing: str) -> st
     return f"leads to bytes {low} to {high} of the context, which has {context.size}: {doing}"
 
 
-def _object(subject: Subject, value: Pointer, offset: int, size: int, is_write: bool) -> str | None:
+def _object(subject: Subject, value: PointerValue, offset: int, size: int, is_write: bool) -> str | None:
     name = str(value.target) or "a structure of the kernel"
     if is_write:
         return f"points to {name}, which programs may not write"

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from sonde.bpf import instructions as i
 from sonde.runtime.verifier.comparison import INVERSE, not_taken, taken
 from sonde.runtime.verifier.relevance import FRAME_BITS, Effect, bit
-from sonde.runtime.verifier.scalar import Scalar, constant
+from sonde.runtime.verifier.scalar import ScalarValue, constant
 from sonde.runtime.verifier.state import READABLE, State
 from sonde.runtime.verifier.subject import Subject
-from sonde.runtime.verifier.values import OBJECT, PACKET, PACKET_END, PACKET_META, Pointer, Value
+from sonde.runtime.verifier.values import OBJECT, PACKET, PACKET_END, PACKET_META, PointerValue, Value
 from sonde.typed import TypeAlias
 
 Ways: TypeAlias = tuple[State | None, State | None, Effect]
@@ -30,11 +30,11 @@ def branch(subject: Subject, at: int) -> Callable[[State], Ways]:
     def run(state: State) -> Ways:
         left: Value = state.frame.registers[dst]
         right: Value = state.frame.registers[src] if src >= 0 else number
-        if type(left) is Scalar and type(right) is Scalar:
+        if type(left) is ScalarValue and type(right) is ScalarValue:
             return _numbers(state, condition, left, right, dst, src, bits, decided, undecided)
-        if type(left) is Pointer and type(right) is Scalar and right.umax == 0 and bits == 64:
+        if type(left) is PointerValue and type(right) is ScalarValue and right.umax == 0 and bits == 64:
             return _with_null(state, condition, left, decided if src >= 0 else undecided)
-        if type(left) is Pointer and type(right) is Pointer and bits == 64:
+        if type(left) is PointerValue and type(right) is PointerValue and bits == 64:
             _packets(other := state.copy(), condition, left, right)
             _packets(state, INVERSE.get(condition, condition), left, right)
             return other, state, undecided
@@ -44,7 +44,7 @@ def branch(subject: Subject, at: int) -> Callable[[State], Ways]:
 
 
 def _numbers(
-    state: State, condition: int, left: Scalar, right: Scalar, dst: int, src: int, bits: int, decided: Effect,
+    state: State, condition: int, left: ScalarValue, right: ScalarValue, dst: int, src: int, bits: int, decided: Effect,
     undecided: Effect,
 ) -> Ways:  # fmt: skip
     if src == dst:
@@ -65,7 +65,7 @@ def _numbers(
     return other, state, effect
 
 
-def _refine(state: State, register: int, before: Scalar, after: Scalar) -> None:
+def _refine(state: State, register: int, before: ScalarValue, after: ScalarValue) -> None:
     if after == before:
         return
     state.frame.registers[register] = after
@@ -73,7 +73,7 @@ def _refine(state: State, register: int, before: Scalar, after: Scalar) -> None:
         state.relate(after)
 
 
-def _refining(state: State, left: Scalar, right: Scalar, effect: Effect) -> Effect:
+def _refining(state: State, left: ScalarValue, right: ScalarValue, effect: Effect) -> Effect:
     """If the number in a register matters afterwards, so does each that it was compared with, or is a copy of."""
     related = effect.uses
     for value in (left, right):
@@ -89,15 +89,15 @@ def _copies(state: State, identity: int) -> int:
     for level, frame in enumerate(reversed(state.frames)):
         shift = level * FRAME_BITS
         for n, value in enumerate(frame.registers):
-            if type(value) is Scalar and value.id == identity:
+            if type(value) is ScalarValue and value.id == identity:
                 found |= 1 << n + shift
         for n, slot in frame.stack.items():
-            if type(slot.value) is Scalar and slot.value.id == identity:
+            if type(slot.value) is ScalarValue and slot.value.id == identity:
                 found |= 1 << n + READABLE + shift
     return found
 
 
-def _with_null(state: State, condition: int, pointer: Pointer, effect: Effect) -> Ways:
+def _with_null(state: State, condition: int, pointer: PointerValue, effect: Effect) -> Ways:
     """A pointer compared with 0. No pointer that is not NULL is 0."""
     if not pointer.maybe_null:
         if _is_word(pointer):
@@ -114,12 +114,12 @@ def _with_null(state: State, condition: int, pointer: Pointer, effect: Effect) -
     return other, state, effect
 
 
-def _is_word(pointer: Pointer) -> bool:
+def _is_word(pointer: PointerValue) -> bool:
     """Whether it may be 0 for all that is known: a word of the context, or a pointer that the kernel gave."""
     return pointer.kind == OBJECT and pointer.target != "task_struct" and pointer.target != "pt_regs"
 
 
-def _packets(state: State, condition: int, left: Pointer, right: Pointer) -> None:
+def _packets(state: State, condition: int, left: PointerValue, right: PointerValue) -> None:
     """`left` `condition` `right` holds: if that says how far the packet reaches, all pointers into it know."""
     if (right.kind == PACKET_END and left.kind == PACKET) or (left.kind == PACKET_META and _is_start(right)):
         inside, closed = left, condition
@@ -136,7 +136,7 @@ def _packets(state: State, condition: int, left: Pointer, right: Pointer) -> Non
 _MIRRORED = {i.JGT: i.JLT, i.JLT: i.JGT, i.JGE: i.JLE, i.JLE: i.JGE}
 
 
-def _is_start(pointer: Pointer) -> bool:
+def _is_start(pointer: PointerValue) -> bool:
     return pointer.kind == PACKET and not pointer.offset and not pointer.variable.mask and not pointer.variable.value
 
 
@@ -144,14 +144,14 @@ _FARTHEST = 0xFFFF
 """Into a packet, for which a comparison counts (MAX_PACKET_OFF)."""
 
 
-def _reaches(state: State, inside: Pointer, more: int) -> None:
+def _reaches(state: State, inside: PointerValue, more: int) -> None:
     """The packet has all the bytes before `inside`, and `more` behind it."""
     if inside.offset <= 0 or inside.variable.umax + inside.offset > _FARTHEST:
         return
     end = inside.offset + more
 
-    def known(held: Pointer | Scalar) -> Pointer | Scalar:
-        assert isinstance(held, Pointer)
+    def known(held: PointerValue | ScalarValue) -> PointerValue | ScalarValue:
+        assert isinstance(held, PointerValue)
         return held._replace(size=max(held.size, end))
 
-    state.replace(lambda held: type(held) is Pointer and held.kind == inside.kind and held.id == inside.id, known)
+    state.replace(lambda held: type(held) is PointerValue and held.kind == inside.kind and held.id == inside.id, known)

@@ -11,11 +11,11 @@ from sonde.runtime.verifier import stack
 from sonde.runtime.verifier.accesses import slots, use
 from sonde.runtime.verifier.arguments import is_output, map_of
 from sonde.runtime.verifier.relevance import Effect, bit
-from sonde.runtime.verifier.scalar import UNKNOWN, Scalar, between
+from sonde.runtime.verifier.scalar import UNKNOWN, ScalarValue, between
 from sonde.runtime.verifier.state import State
 from sonde.runtime.verifier.steps import Step
 from sonde.runtime.verifier.subject import Doubt, Subject
-from sonde.runtime.verifier.values import MAP, OBJECT, RECORD, STACK, VALUE, Pointer, Value
+from sonde.runtime.verifier.values import MAP, OBJECT, RECORD, STACK, VALUE, PointerValue, Value
 
 _MAX_CPUS = 8192
 
@@ -44,7 +44,7 @@ def call(subject: Subject, at: int) -> Step:
         for n, kind in enumerate(signature.arguments):
             if kind == "record":
                 record = state.frame.registers[n + 1]
-                assert type(record) is Pointer
+                assert type(record) is PointerValue
                 state.release(record.id)
         state.frame.registers[:6] = (result, None, None, None, None, None)
         if signature.moves_packet:
@@ -73,7 +73,7 @@ def _memory(subject: Subject, state: State, signature: Signature, at: int, effec
     kills, _, _, uses, demands = effect
     for n, kind in enumerate(signature.arguments):
         value = state.frame.registers[n + 1]
-        if type(value) is not Pointer or value.kind != STACK:
+        if type(value) is not PointerValue or value.kind != STACK:
             continue
         size = _size(state, signature, n, kind)
         if not size:
@@ -101,7 +101,7 @@ def _memory(subject: Subject, state: State, signature: Signature, at: int, effec
 def _doubt(subject: Subject, state: State, signature: Signature, at: int, n: int, low: int, high: int) -> None:
     """Remember that nothing was written on the way here of what the helper takes as its argument number `n`."""
     value = state.frame.registers[n + 1]
-    assert type(value) is Pointer
+    assert type(value) is PointerValue
     assert isinstance(value.target, int)
     function = state.frames[value.target].function
     place = at, n, function, high
@@ -130,7 +130,7 @@ def _size(state: State, signature: Signature, position: int, kind: str) -> int:
         return of.value_size if of else 0
     if kind in _MEMORY or is_output(kind):
         size = state.frame.registers[position + 2]
-        return size.umax if type(size) is Scalar else 0
+        return size.umax if type(size) is ScalarValue else 0
     return 0
 
 
@@ -139,13 +139,13 @@ def _least(state: State, position: int, kind: str, most: int) -> int:
     if kind in ("long_out", "value_out"):
         return most
     size = state.frame.registers[position + 2]
-    return size.umin if type(size) is Scalar else 0
+    return size.umin if type(size) is ScalarValue else 0
 
 
 def _constant_key(state: State, signature: Signature) -> int:
     """Where a lookup in an array cannot fail, its index being a constant: the bits of the slot that has the index."""
     of, key = map_of(state, signature), state.frame.registers[2]
-    if of is None or of.kind not in (ARRAY, PERCPU_ARRAY) or type(key) is not Pointer or key.kind != STACK:
+    if of is None or of.kind not in (ARRAY, PERCPU_ARRAY) or type(key) is not PointerValue or key.kind != STACK:
         return 0
     if key.variable.mask or key.variable.value:
         return 0
@@ -165,19 +165,19 @@ def _result(subject: Subject, state: State, signature: Signature, at: int, is_th
     if kind == "cpu":
         return between(0, _MAX_CPUS - 1)
     if kind == "task":
-        return Pointer(OBJECT, target="task_struct")
+        return PointerValue(OBJECT, target="task_struct")
     if kind == "registers":
-        return Pointer(OBJECT, target="pt_regs")
+        return PointerValue(OBJECT, target="pt_regs")
     if kind == "value_or_null":
         of = map_of(state, signature)
         assert isinstance(of, MapSpec)
         if is_there:
-            return Pointer(VALUE, size=of.value_size, target=of)
+            return PointerValue(VALUE, size=of.value_size, target=of)
         identity = subject.identities.give(at)
         if of.kind in MAPS_OF_MAPS:
             assert of.inner is not None
-            return Pointer(MAP, target=of.inner, maybe_null=True, id=identity)
-        return Pointer(VALUE, size=of.value_size, target=of, maybe_null=True, id=identity)
+            return PointerValue(MAP, target=of.inner, maybe_null=True, id=identity)
+        return PointerValue(VALUE, size=of.value_size, target=of, maybe_null=True, id=identity)
     if kind == "record_or_null":
         return _reserved(subject, state, signature, at)
     return UNKNOWN
@@ -187,14 +187,14 @@ def _largest(state: State, signature: Signature) -> int:
     for n, kind in enumerate(signature.arguments):
         if kind in ("size", "size_or_zero"):
             size = state.frame.registers[n + 1]
-            assert type(size) is Scalar
+            assert type(size) is ScalarValue
             return size.umax
     return (1 << 31) - 1
 
 
-def _reserved(subject: Subject, state: State, signature: Signature, at: int) -> Pointer:
+def _reserved(subject: Subject, state: State, signature: Signature, at: int) -> PointerValue:
     size = state.frame.registers[signature.arguments.index("constant") + 1]
-    assert type(size) is Scalar
+    assert type(size) is ScalarValue
     identity = subject.identities.give(at)
     state.references = (*state.references, identity)
-    return Pointer(RECORD, size=size.value, maybe_null=True, id=identity)
+    return PointerValue(RECORD, size=size.value, maybe_null=True, id=identity)

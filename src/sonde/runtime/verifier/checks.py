@@ -14,12 +14,13 @@ from sonde.runtime.verifier import addresses, arguments
 from sonde.runtime.verifier.bounds import FARTHEST, direct, null_problem
 from sonde.runtime.verifier.obligations import (
     Addable,
-    Argument,
     Balanced,
     Comparable,
+    HelperArgument,
     HoldsVariables,
     InBounds,
     Initialised,
+    InvalidInstruction,
     MayCall,
     NotOwnStack,
     Numeric,
@@ -27,12 +28,11 @@ from sonde.runtime.verifier.obligations import (
     Released,
     Returns,
     Storable,
-    Unsupported,
 )
-from sonde.runtime.verifier.scalar import MIN64, Scalar, constant
+from sonde.runtime.verifier.scalar import MIN64, ScalarValue, constant
 from sonde.runtime.verifier.state import State
 from sonde.runtime.verifier.subject import Subject
-from sonde.runtime.verifier.values import CONTEXT, FUNCTION, MAP, OBJECT, PACKET_END, STACK, Pointer, show
+from sonde.runtime.verifier.values import CONTEXT, FUNCTION, MAP, OBJECT, PACKET_END, STACK, PointerValue, show
 from sonde.typed import Any, NamedTuple, TypeAlias
 
 
@@ -67,20 +67,20 @@ def _addable(subject: Subject, state: State, o: Addable) -> Problem | None:
     registers = state.frame.registers
     left = registers[o.register]
     right = registers[o.other] if o.other >= 0 else constant(o.number)
-    if type(left) is Scalar and type(right) is Scalar:
+    if type(left) is ScalarValue and type(right) is ScalarValue:
         return None
     if _is_untyped(left) or _is_untyped(right):
         return None
-    if type(left) is Pointer and type(right) is Pointer:
+    if type(left) is PointerValue and type(right) is PointerValue:
         if o.operation == i.SUB:
             text = addresses.subtracted(subject, left, right)
             return Problem(f"r{o.register} {text}", o.register) if text else None
         return Problem(
             f"r{o.register} and r{o.other} are both pointers: {_operator(o)} of two has no meaning", o.register
         )
-    pointer, number, register = (left, right, o.register) if type(left) is Pointer else (right, left, o.other)
-    assert type(pointer) is Pointer
-    assert type(number) is Scalar
+    pointer, number, register = (left, right, o.register) if type(left) is PointerValue else (right, left, o.other)
+    assert type(pointer) is PointerValue
+    assert type(number) is ScalarValue
     if o.bits == 32:
         return (
             None
@@ -95,7 +95,7 @@ def _addable(subject: Subject, state: State, o: Addable) -> Problem | None:
     return Problem(f"r{register} {text}", register) if text else None
 
 
-def _moved(subject: Subject, pointer: Pointer, number: Scalar, o: Addable) -> str | None:
+def _moved(subject: Subject, pointer: PointerValue, number: ScalarValue, o: Addable) -> str | None:
     """What is wrong with moving the pointer by the number."""
     by_nothing = not number.mask and number.value == 0
     if pointer.maybe_null:
@@ -117,7 +117,7 @@ def _moved(subject: Subject, pointer: Pointer, number: Scalar, o: Addable) -> st
 
 def _is_untyped(value: object) -> bool:
     """A word of which is not known whether it is a pointer to a structure or a number: it is used as either."""
-    return type(value) is Pointer and value.kind == OBJECT and value.target == ""
+    return type(value) is PointerValue and value.kind == OBJECT and value.target == ""
 
 
 def _operator(o: Addable) -> str:
@@ -134,14 +134,14 @@ def _may_call(subject: Subject, _state: State, o: MayCall) -> Problem | None:
     return None
 
 
-def _argument(subject: Subject, state: State, o: Argument) -> Problem | None:
+def _argument(subject: Subject, state: State, o: HelperArgument) -> Problem | None:
     text = arguments.problem(subject, state, o.signature, o.position)
     return Problem(f"r{o.register} {text}", o.register) if text else None
 
 
 def _holds_variables(subject: Subject, state: State, o: HoldsVariables) -> Problem | None:
     value, needed = state.frame.registers[o.register], buffer_size(subject.program.variables)
-    assert type(value) is Scalar
+    assert type(value) is ScalarValue
     if value.umin >= needed:
         return None
     return Problem(
@@ -170,14 +170,14 @@ def _balanced(subject: Subject, state: State, o: Balanced) -> Problem | None:
 
 def _not_own_stack(_subject: Subject, state: State, o: NotOwnStack) -> Problem | None:
     value = state.frame.registers[o.register]
-    if type(value) is Pointer and value.kind == STACK:
+    if type(value) is PointerValue and value.kind == STACK:
         return Problem(f"r{o.register} is {show(value)}: a function cannot return a pointer into a stack", o.register)
     return None
 
 
 def _storable(_subject: Subject, state: State, o: Storable) -> Problem | None:
     value, base = state.frame.registers[o.register], state.frame.registers[o.base]
-    if type(value) is not Pointer or type(base) is not Pointer or base.kind != STACK:
+    if type(value) is not PointerValue or type(base) is not PointerValue or base.kind != STACK:
         return None
     text = ""
     if o.size < 8 and not base.variable.mask and not _is_untyped(value):
@@ -189,7 +189,7 @@ def _storable(_subject: Subject, state: State, o: Storable) -> Problem | None:
 
 def _returns(_subject: Subject, state: State, o: Returns) -> Problem | None:
     value = state.frame.registers[0]
-    if type(value) is Scalar and o.low <= value.smin and value.smax <= o.high:
+    if type(value) is ScalarValue and o.low <= value.smin and value.smax <= o.high:
         return None
     allowed = f"{o.low}" if o.low == o.high else f"{o.low} to {o.high}"
     return Problem(f"r0 is {show(value)}, but {o.whose} has to return {allowed}", 0)
@@ -203,7 +203,7 @@ def _numeric(subject: Subject, state: State, o: Numeric) -> Problem | None:
 def _comparable(subject: Subject, state: State, o: Comparable) -> Problem | None:
     registers = state.frame.registers
     left = registers[o.register]
-    if type(left) is Scalar and (o.other < 0 or type(registers[o.other]) is Scalar):
+    if type(left) is ScalarValue and (o.other < 0 or type(registers[o.other]) is ScalarValue):
         return None
     text = addresses.compared(
         subject, o.operation, left, registers[o.other] if o.other >= 0 else constant(o.number), o.bits
@@ -211,7 +211,7 @@ def _comparable(subject: Subject, state: State, o: Comparable) -> Problem | None
     return Problem(f"r{o.register} {text}", o.register) if text else None
 
 
-def _unsupported(_subject: Subject, _state: State, o: Unsupported) -> Problem | None:
+def _unsupported(_subject: Subject, _state: State, o: InvalidInstruction) -> Problem | None:
     return Problem(o.why)
 
 
@@ -223,11 +223,11 @@ _CHECKS: dict[type, Check] = {
     InBounds: _in_bounds,
     Storable: _storable,
     MayCall: _may_call,
-    Argument: _argument,
+    HelperArgument: _argument,
     HoldsVariables: _holds_variables,
     Released: _released,
     Balanced: _balanced,
     NotOwnStack: _not_own_stack,
     Returns: _returns,
-    Unsupported: _unsupported,
+    InvalidInstruction: _unsupported,
 }

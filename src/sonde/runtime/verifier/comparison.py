@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from sonde.bpf import instructions as i
-from sonde.runtime.verifier.scalar import MASK32, MASK64, Scalar, bounded
+from sonde.runtime.verifier.scalar import MASK32, MASK64, ScalarValue, bounded
 from sonde.typed import TypeAlias
 
 INVERSE = {
@@ -17,21 +17,21 @@ INVERSE = {
 _NO_BITS = -1
 """Stands for the condition that JSET does not hold."""
 
-Pair: TypeAlias = tuple[Scalar, Scalar]
+Pair: TypeAlias = tuple[ScalarValue, ScalarValue]
 
 
-def taken(condition: int, a: Scalar, b: Scalar, bits: int) -> Pair | None:
+def taken(condition: int, a: ScalarValue, b: ScalarValue, bits: int) -> Pair | None:
     """The two if `condition` holds between them, compared in 64 or 32 bits; None if it cannot."""
     return _refined(condition, a, b, bits)
 
 
-def not_taken(condition: int, a: Scalar, b: Scalar, bits: int) -> Pair | None:
+def not_taken(condition: int, a: ScalarValue, b: ScalarValue, bits: int) -> Pair | None:
     """The two if `condition` does not hold; None if it must."""
     return _refined(INVERSE.get(condition, _NO_BITS), a, b, bits)
 
 
 @lru_cache(4096)
-def _refined(condition: int, a: Scalar, b: Scalar, bits: int) -> Pair | None:
+def _refined(condition: int, a: ScalarValue, b: ScalarValue, bits: int) -> Pair | None:
     x, y = list(a), list(b)
     at = 0 if bits == 64 else 4
     if condition in (i.JGT, i.JGE, i.JSGT, i.JSGE):

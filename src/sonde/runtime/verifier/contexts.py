@@ -23,7 +23,7 @@ SCALAR, POINTER = "scalar", "pointer"
 _ANY = frozenset({1, 2, 4, 8})
 
 
-class Field(NamedTuple):
+class ContextField(NamedTuple):
     """Bytes `offset` to `offset + size` of the structure that programs see, kept at `at` in the engine's.
 
     `kind` tells what a read of it gives: SCALAR, a POINTER to a structure of type `type` (`task_struct`, `pt_regs`),
@@ -43,14 +43,14 @@ class Field(NamedTuple):
     width: int = 0
 
 
-class Context(NamedTuple):
+class ContextTable(NamedTuple):
     """The table of one program type: the name of what programs see, and the engine's structure, `size` bytes.
 
     `is_memory`: helpers take the context as plain memory too, and so the two structures are the same.
     """
 
     name: str
-    fields: tuple[Field, ...]
+    fields: tuple[ContextField, ...]
     size: int
     is_memory: bool = False
 
@@ -58,7 +58,7 @@ class Context(NamedTuple):
 class Access(NamedTuple):
     """An access as the engine makes it: `size` bytes at `at`; `field` tells what a read gives."""
 
-    field: Field
+    field: ContextField
     at: int
     size: int
 
@@ -67,7 +67,7 @@ class ContextError(Exception):
     """An access that the table does not allow; the text says why and what would be allowed."""
 
 
-def find(context: Context, offset: int, size: int, is_write: bool = False, is_signed: bool = False) -> Access:
+def find(context: ContextTable, offset: int, size: int, is_write: bool = False, is_signed: bool = False) -> Access:
     """The engine's access for one of `size` bytes at `offset` of what the program sees. Raises ContextError."""
     what = f"{'write' if is_write else 'read'} of {size} bytes at offset {offset} of {context.name}"
     for field in context.fields:
@@ -91,7 +91,7 @@ def _sizes(allowed: frozenset[int]) -> str:
     return " or ".join(str(size) for size in sorted(allowed))
 
 
-def field_named(context: Context, name: str) -> Field:
+def field_named(context: ContextTable, name: str) -> ContextField:
     """The field of that name, for whoever fills the engine's structure. Raises KeyError."""
     for field in context.fields:
         if field.name == name:
@@ -99,14 +99,14 @@ def field_named(context: Context, name: str) -> Field:
     raise KeyError(name)
 
 
-def tracing(arguments: Iterable[str]) -> Context:
+def tracing(arguments: Iterable[str]) -> ContextTable:
     """The context of a tp_btf program: for each argument the name of the structure it points to, "" for a number."""
     fields = []
     for number, name in enumerate(arguments):
         reads = frozenset({8}) if name else _ANY
         kind = POINTER if name else SCALAR
-        fields.append(Field(f"argument {number}", 8 * number, 8, 8 * number, kind, name, reads))
-    return Context("the tracepoint's arguments", tuple(fields), 8 * len(fields))
+        fields.append(ContextField(f"argument {number}", 8 * number, 8, 8 * number, kind, name, reads))
+    return ContextTable("the tracepoint's arguments", tuple(fields), 8 * len(fields))
 
 
 RAW_ARGUMENTS = 12
@@ -117,35 +117,39 @@ _RECORD_SIZE = 8192
 
 _SYSCALL_SIZE = 65535
 
-_RAW = Context("the raw tracepoint's arguments", (Field("arguments", 0, 8 * RAW_ARGUMENTS, 0),), 8 * RAW_ARGUMENTS)
+_RAW = ContextTable(
+    "the raw tracepoint's arguments", (ContextField("arguments", 0, 8 * RAW_ARGUMENTS, 0),), 8 * RAW_ARGUMENTS
+)
 
-_RECORD = Context("the tracepoint's record", (Field("fields", 8, _RECORD_SIZE - 8, 8),), _RECORD_SIZE)
+_RECORD = ContextTable("the tracepoint's record", (ContextField("fields", 8, _RECORD_SIZE - 8, 8),), _RECORD_SIZE)
 
-_REGISTERS = Context("struct pt_regs", (Field("registers", 0, registers.SIZE, 0),), registers.SIZE)
+_REGISTERS = ContextTable("struct pt_regs", (ContextField("registers", 0, registers.SIZE, 0),), registers.SIZE)
 
-_PERF_EVENT = Context(
+_PERF_EVENT = ContextTable(
     "struct bpf_perf_event_data",
     (
-        Field("regs", 0, registers.SIZE, 16, reads=frozenset({8})),
-        Field("sample_period", 168, 8, 0),
-        Field("addr", 176, 8, 8),
+        ContextField("regs", 0, registers.SIZE, 16, reads=frozenset({8})),
+        ContextField("sample_period", 168, 8, 0),
+        ContextField("addr", 176, 8, 8),
     ),
     16 + registers.SIZE,
 )
 
-_PROBE = Context(
+_PROBE = ContextTable(
     "the probe's context",
     (
-        Field("registers", probe_context.REGISTERS, registers.SIZE, 96, reads=frozenset({8})),
-        Field("arguments", probe_context.ARGUMENTS, 8 * probe_context.MAX_ARGUMENTS, 16, reads=frozenset({8})),
-        Field("cookie", probe_context.COOKIE, 8, 0),
-        Field("count", probe_context.COUNT, 4, 8),
-        Field("errno", probe_context.ERRNO, 4, 12),
+        ContextField("registers", probe_context.REGISTERS, registers.SIZE, 96, reads=frozenset({8})),
+        ContextField("arguments", probe_context.ARGUMENTS, 8 * probe_context.MAX_ARGUMENTS, 16, reads=frozenset({8})),
+        ContextField("cookie", probe_context.COOKIE, 8, 0),
+        ContextField("count", probe_context.COUNT, 4, 8),
+        ContextField("errno", probe_context.ERRNO, 4, 12),
     ),
     96 + registers.SIZE,
 )
 
-_SYSCALL = Context("the context", (Field("bytes", 0, _SYSCALL_SIZE, 0, writes=_ANY),), _SYSCALL_SIZE, is_memory=True)
+_SYSCALL = ContextTable(
+    "the context", (ContextField("bytes", 0, _SYSCALL_SIZE, 0, writes=_ANY),), _SYSCALL_SIZE, is_memory=True
+)
 
 _XDP_MD = """
 data 0 4 packet            data_end 4 4 packet_end    data_meta 8 4 packet_meta
@@ -182,7 +186,7 @@ def _declared(text: str) -> list[tuple[str, int, int, str]]:
     return fields
 
 
-def _packet(name: str, text: str, writes: frozenset[str], lacks: frozenset[str], narrow: bool) -> Context:
+def _packet(name: str, text: str, writes: frozenset[str], lacks: frozenset[str], narrow: bool) -> ContextTable:
     """The table for a packet: the engine's structure has packet pointers as addresses, and is laid out anew.
 
     Every field has a place, also in the table of a type that may not see it, so that one structure serves them all.
@@ -202,11 +206,13 @@ def _packet(name: str, text: str, writes: frozenset[str], lacks: frozenset[str],
         end = place + width
         if field not in lacks:
             writable = stores if field in writes else frozenset()
-            fields.append(Field(field, offset, size, place, kind, "", reads, writable, 0 if kind == SCALAR else 8))
-    return Context(name, tuple(sorted(fields, key=lambda field: field.offset)), -(-end // 8) * 8)
+            fields.append(
+                ContextField(field, offset, size, place, kind, "", reads, writable, 0 if kind == SCALAR else 8)
+            )
+    return ContextTable(name, tuple(sorted(fields, key=lambda field: field.offset)), -(-end // 8) * 8)
 
 
-CONTEXTS: dict[int, Context] = {
+CONTEXTS: dict[int, ContextTable] = {
     programs.RAW_TRACEPOINT: _RAW,
     programs.TRACEPOINT: _RECORD,
     programs.PERF_EVENT: _PERF_EVENT,

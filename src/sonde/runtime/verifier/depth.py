@@ -5,7 +5,7 @@ from __future__ import annotations
 from sonde.runtime.verifier import stack
 from sonde.runtime.verifier.checks import Problem
 from sonde.runtime.verifier.exploration import MOST_FRAMES, RefusedError
-from sonde.runtime.verifier.structure import MalformedError, Structure
+from sonde.runtime.verifier.structure import MalformedError, ProgramStructure
 from sonde.runtime.verifier.subject import Subject
 
 _STEP = 16
@@ -14,7 +14,7 @@ _STEP = 16
 _MOST_BEFORE_TAIL_CALL = 256
 
 
-def check_nesting(shape: Structure) -> None:
+def check_nesting(shape: ProgramStructure) -> None:
     """Raises MalformedError if a function calls itself, directly or through others."""
     called: dict[int, list[tuple[int, int]]] = {}
     for caller, function, at in shape.calls:
@@ -32,7 +32,7 @@ def check_nesting(shape: Structure) -> None:
     follow(0, (0,))
 
 
-def check_depth(subject: Subject, shape: Structure) -> None:
+def check_depth(subject: Subject, shape: ProgramStructure) -> None:
     """Raises RefusedError if functions that call one another need more stack than there is; none calls itself."""
     if shape.tail_callers - {0} and not subject.program.btf:
         raise MalformedError(min(shape.tail_callers - {0}), "only functions that BTF describes can have a tail call")
@@ -52,7 +52,7 @@ def check_used(subject: Subject) -> None:
 
 
 class _Depth:
-    def __init__(self, subject: Subject, shape: Structure) -> None:
+    def __init__(self, subject: Subject, shape: ProgramStructure) -> None:
         self._used = subject.depths
         self._tail_callers = shape.tail_callers
         self._called: dict[int, list[tuple[int, int]]] = {}

@@ -28,15 +28,15 @@ from sonde.runtime.verifier.frames import (
     resume,
     return_,
 )
-from sonde.runtime.verifier.liveness import Liveness
+from sonde.runtime.verifier.liveness import ProgramLiveness
 from sonde.runtime.verifier.meeting import EndlessError, Meeting
 from sonde.runtime.verifier.obligations import Obligation, Returns
-from sonde.runtime.verifier.relevance import Effect, Segment, into_call, into_callback, out_of_call, out_of_callback
-from sonde.runtime.verifier.state import Frame, State
+from sonde.runtime.verifier.relevance import Effect, PathSegment, into_call, into_callback, out_of_call, out_of_callback
+from sonde.runtime.verifier.state import Activation, State
 from sonde.runtime.verifier.steps import Step, step
-from sonde.runtime.verifier.structure import Structure
+from sonde.runtime.verifier.structure import ProgramStructure
 from sonde.runtime.verifier.subject import Subject
-from sonde.runtime.verifier.values import CONTEXT, Pointer
+from sonde.runtime.verifier.values import CONTEXT, PointerValue
 
 MOST_INSTRUCTIONS = 1_000_000
 """That one verification goes through (BPF_COMPLEXITY_LIMIT_INSNS)."""
@@ -65,19 +65,19 @@ class Exploration:
     """One verification of `subject`; `observe` is told of every instruction and the state before it,
     also where that state is covered and the path ends."""
 
-    def __init__(self, subject: Subject, structure: Structure, observe: Observer | None = None) -> None:
+    def __init__(self, subject: Subject, structure: ProgramStructure, observe: Observer | None = None) -> None:
         self.steps = 0
         self._subject = subject
         self._structure = structure
         self._observe = observe
         self._prepared: dict[int, tuple[list[Duty], Step | None]] = {}
         self._branches: dict[int, Callable[[State], Ways]] = {}
-        liveness = Liveness(subject.code, structure)
+        liveness = ProgramLiveness(subject.code, structure)
         self._known = {
             at: Meeting(at in structure.turns, subject.code[at].opcode == i.JMP | i.CALL, partial(liveness.of, at))
             for at in structure.meetings
         }
-        self._open: list[tuple[int, State, Segment]] = []
+        self._open: list[tuple[int, State, PathSegment]] = []
         program = subject.program
         at_exit = obligations.at_exit(program.kind, program.attach_type)
         self._at_exit = _duties(at_exit)
@@ -87,13 +87,13 @@ class Exploration:
 
     def run(self) -> None:
         """Follow every path from the program's first instruction. Raises RefusedError."""
-        frame = Frame(0, -1, 0)
-        frame.registers[1] = Pointer(CONTEXT)
-        self._open.append((0, State(frame), Segment()))
+        frame = Activation(0, -1, 0)
+        frame.registers[1] = PointerValue(CONTEXT)
+        self._open.append((0, State(frame), PathSegment()))
         while self._open:
             self._follow(*self._open.pop())
 
-    def _follow(self, at: int, state: State, segment: Segment) -> None:
+    def _follow(self, at: int, state: State, segment: PathSegment) -> None:
         """Follow one path until it ends."""
         subject, known, prepared = self._subject, self._known, self._prepared
         code, following = subject.code, self._structure.following
@@ -136,7 +136,7 @@ class Exploration:
         made = self._prepared[at] = _duties(obligations.of(x)), run
         return made
 
-    def _flow(self, at: int, x: Instruction, state: State, segment: Segment) -> tuple[int, Segment] | None:
+    def _flow(self, at: int, x: Instruction, state: State, segment: PathSegment) -> tuple[int, PathSegment] | None:
         """Carry out an instruction that jumps, calls or exits; None if the path ends."""
         operation = x.opcode & 0xF0
         if operation == i.JA:
@@ -149,7 +149,7 @@ class Exploration:
             return self._fork(at, state.copy(), state, segment)
         return self._branch(at, state, segment)
 
-    def _branch(self, at: int, state: State, segment: Segment) -> tuple[int, Segment] | None:
+    def _branch(self, at: int, state: State, segment: PathSegment) -> tuple[int, PathSegment] | None:
         run = self._branches.get(at)
         if run is None:
             run = self._branches[at] = branch(self._subject, at)
@@ -161,23 +161,23 @@ class Exploration:
             return at + 1, segment
         return self._fork(at, jumped, state, segment)
 
-    def _fork(self, at: int, jumped: State, state: State, segment: Segment) -> tuple[int, Segment]:
+    def _fork(self, at: int, jumped: State, state: State, segment: PathSegment) -> tuple[int, PathSegment]:
         """Keep the jump for later and go straight on."""
         if len(self._open) >= MOST_OPEN:
             raise RefusedError(
                 at, state, Problem(f"the program is too complex: {MOST_OPEN} ways are still to be followed")
             )
         segment.pending = 2
-        self._open.append((self._structure.targets[at], jumped, Segment(segment)))
-        return at + 1, Segment(segment)
+        self._open.append((self._structure.targets[at], jumped, PathSegment(segment)))
+        return at + 1, PathSegment(segment)
 
-    def _call(self, at: int, x: Instruction, state: State, segment: Segment) -> tuple[int, Segment]:
+    def _call(self, at: int, x: Instruction, state: State, segment: PathSegment) -> tuple[int, PathSegment]:
         if len(state.frames) == MOST_FRAMES:
             raise RefusedError(at, state, Problem(f"more than {MOST_FRAMES} functions are active in one another"))
         if x.src == i.CALL_LOCAL:
             target = self._structure.targets[at]
             enter_function(state, target, at)
-            return target, Segment(segment, into_call)
+            return target, PathSegment(segment, into_call)
         signature = SIGNATURES[x.imm]
         if signature.name == "tail_call":
             return self._tail_call(at, state, segment)
@@ -189,12 +189,12 @@ class Exploration:
         again = state.copy()
         function = enter_callback(again, signature, at)
         segment.pending = 2
-        self._open.append((function, again, Segment(segment, into_callback(inner, outer))))
-        after = Segment(segment)
+        self._open.append((function, again, PathSegment(segment, into_callback(inner, outer))))
+        after = PathSegment(segment)
         after.effects.append(call(self._subject, at)(state))
         return at + 1, after
 
-    def _tail_call(self, at: int, state: State, segment: Segment) -> tuple[int, Segment]:
+    def _tail_call(self, at: int, state: State, segment: PathSegment) -> tuple[int, PathSegment]:
         """The program goes on where it fails. Where it succeeds in a function, the other program's end is that of the
         function, with any result."""
         segment.effects.append(call(self._subject, at)(state))
@@ -203,13 +203,13 @@ class Exploration:
         other = state.copy()
         end_elsewhere(other)
         segment.pending = 2
-        following = self._exit(at, other, Segment(segment))
+        following = self._exit(at, other, PathSegment(segment))
         assert following is not None
         back, after = following
         self._open.append((back, other, after))
-        return at + 1, Segment(segment)
+        return at + 1, PathSegment(segment)
 
-    def _exit(self, at: int, state: State, segment: Segment) -> tuple[int, Segment] | None:
+    def _exit(self, at: int, state: State, segment: PathSegment) -> tuple[int, PathSegment] | None:
         frame = state.frame
         is_last = len(state.frames) == 1
         duties = self._at_exit if is_last else self._at_callback_exit if frame.callback else self._at_return
@@ -223,11 +223,11 @@ class Exploration:
         if frame.callback:
             segment.effects.append(Effect(uses=1, demands=1))
             resume(state)
-            back = Segment(segment, out_of_callback)
+            back = PathSegment(segment, out_of_callback)
             back.is_from_callback = True
             return frame.site, back
         return_(state)
-        return frame.site + 1, Segment(segment, out_of_call)
+        return frame.site + 1, PathSegment(segment, out_of_call)
 
 
 def _duties(found: list[Obligation]) -> list[Duty]:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from sonde.bpf.signatures import Signature
 from sonde.runtime.verifier.arguments import map_of
-from sonde.runtime.verifier.scalar import UNKNOWN, Scalar
-from sonde.runtime.verifier.state import Frame, State
-from sonde.runtime.verifier.values import KEY, MAP, MEMORY, VALUE, Pointer
+from sonde.runtime.verifier.scalar import UNKNOWN, ScalarValue
+from sonde.runtime.verifier.state import Activation, State
+from sonde.runtime.verifier.values import KEY, MAP, MEMORY, VALUE, PointerValue
 
 
 def enter_function(state: State, function: int, site: int) -> None:
     """The program calls one of its functions: r1 to r5 are its arguments."""
     caller = state.frame
-    frame = Frame(function, site, len(state.frames))
+    frame = Activation(function, site, len(state.frames))
     frame.registers[1:6] = caller.registers[1:6]
     state.enter(frame)
 
@@ -40,16 +40,16 @@ def callback_of(helper: str) -> tuple[int, int]:
 def never_calls_back(state: State, signature: Signature) -> bool:
     """Whether it is known that the helper has nothing to call back for."""
     times = state.frame.registers[1]
-    return signature.name == "loop" and type(times) is Scalar and times.umax == 0
+    return signature.name == "loop" and type(times) is ScalarValue and times.umax == 0
 
 
 def enter_callback(state: State, signature: Signature, site: int) -> int:
     """The helper calls back; returns the function that it calls."""
     caller = state.frame.registers
     pointer = caller[signature.arguments.index("callback") + 1]
-    assert type(pointer) is Pointer
+    assert type(pointer) is PointerValue
     assert isinstance(pointer.target, int)
-    frame = Frame(pointer.target, site, len(state.frames), callback=True)
+    frame = Activation(pointer.target, site, len(state.frames), callback=True)
     frame.held = state.references
     inner, outer = callback_of(signature.name)
     if signature.name == "loop":
@@ -57,9 +57,9 @@ def enter_callback(state: State, signature: Signature, site: int) -> int:
     else:
         of = map_of(state, signature)
         assert of is not None
-        frame.registers[1] = Pointer(MAP, target=of)
-        frame.registers[2] = Pointer(MEMORY, size=of.key_size, target=KEY)
-        frame.registers[3] = Pointer(VALUE, size=of.value_size, target=of)
+        frame.registers[1] = PointerValue(MAP, target=of)
+        frame.registers[2] = PointerValue(MEMORY, size=of.key_size, target=KEY)
+        frame.registers[3] = PointerValue(VALUE, size=of.value_size, target=of)
     frame.registers[inner] = caller[outer]
     state.enter(frame)
     return pointer.target

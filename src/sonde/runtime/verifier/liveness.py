@@ -7,7 +7,7 @@ from sonde.bpf import instructions as i
 from sonde.bpf.instructions import Instruction
 from sonde.runtime.verifier.relevance import FRAME_BITS, FRAME_MASK
 from sonde.runtime.verifier.state import READABLE, State
-from sonde.runtime.verifier.structure import Structure
+from sonde.runtime.verifier.structure import ProgramStructure
 
 _RESULT = 1
 _ARGUMENTS = 0b111110
@@ -17,10 +17,10 @@ _KEPT = 0b1111000000
 _SLOTS = FRAME_MASK & ~((1 << READABLE) - 1)
 
 
-class Liveness:
+class ProgramLiveness:
     """Of one program; looked into where a loop comes round, which most programs do not have."""
 
-    def __init__(self, code: list[Instruction], structure: Structure) -> None:
+    def __init__(self, code: list[Instruction], structure: ProgramStructure) -> None:
         self._code = code
         self._structure = structure
         self._registers: list[int] | None = None
@@ -42,7 +42,7 @@ class Liveness:
         return self._registers[self._structure.following[site]]
 
 
-def _registers(code: list[Instruction], structure: Structure) -> list[int]:
+def _registers(code: list[Instruction], structure: ProgramStructure) -> list[int]:
     """The registers that may be read from each instruction on, as bits."""
     live = [0] * (len(code) + 1)
     changed = True

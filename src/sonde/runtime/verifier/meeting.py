@@ -6,7 +6,7 @@ from collections.abc import Callable
 from itertools import takewhile
 
 from sonde.runtime.verifier.pruning import contains, covers, equals
-from sonde.runtime.verifier.relevance import Checkpoint, Segment
+from sonde.runtime.verifier.relevance import Checkpoint, PathSegment
 from sonde.runtime.verifier.state import State
 from sonde.runtime.verifier.widening import widen
 
@@ -47,7 +47,7 @@ class Meeting:
         self._compared = 0
         self._patience = 1
 
-    def meet(self, state: State, segment: Segment) -> Segment | None:
+    def meet(self, state: State, segment: PathSegment) -> PathSegment | None:
         """The segment to go on with, None if the state is covered and the path has ended. Raises EndlessError.
 
         At a turn the state may be widened.
@@ -73,7 +73,7 @@ class Meeting:
             self._anchor = made.checkpoint
         return made
 
-    def _turn(self, state: State, segment: Segment) -> Segment | None:
+    def _turn(self, state: State, segment: PathSegment) -> PathSegment | None:
         live = self._live(state)
         for checkpoint in reversed(self._under_way):
             if contains(checkpoint, state, live):
@@ -95,7 +95,7 @@ class Meeting:
         """How many turns the loop has made on this path since it was begun."""
         return sum(1 for _ in takewhile(lambda checkpoint: checkpoint.is_turn, reversed(self._under_way)))
 
-    def _look_back(self, state: State, segment: Segment) -> None:
+    def _look_back(self, state: State, segment: PathSegment) -> None:
         """Notice that the path was here before with this state, and nothing else bounds the loop."""
         anchor = self._anchor
         if anchor is not None and anchor.is_complete:
@@ -110,8 +110,8 @@ class Meeting:
             self._anchor = None
             self._compared, self._patience = 0, 2 * self._patience
 
-    def _checkpoint(self, state: State, segment: Segment) -> Segment:
-        made = Segment(segment)
+    def _checkpoint(self, state: State, segment: PathSegment) -> PathSegment:
+        made = PathSegment(segment)
         made.checkpoint = Checkpoint(state.copy(), made.turns)
         made.checkpoint.bounded = made
         self._under_way.append(made.checkpoint)

@@ -6,7 +6,7 @@ the others were not followed.
 
 from __future__ import annotations
 
-from sonde.runtime.verifier.scalar import Scalar
+from sonde.runtime.verifier.scalar import ScalarValue
 from sonde.runtime.verifier.state import State
 from sonde.runtime.verifier.values import Value, show
 from sonde.typed import TypeAlias
@@ -14,7 +14,7 @@ from sonde.typed import TypeAlias
 _SHOWN = 3
 """Different pointers named at one place; more are only counted."""
 
-Place: TypeAlias = tuple[int, int]
+StatePlace: TypeAlias = tuple[int, int]
 """Level of the frame, 0 the outermost, and register, or -8, -16 ... for a slot of its stack."""
 
 
@@ -22,7 +22,7 @@ class Merged:
     """Gathers states; `observe` is what `verify` takes."""
 
     def __init__(self) -> None:
-        self._values: dict[int, dict[Place, list[Value]]] = {}
+        self._values: dict[int, dict[StatePlace, list[Value]]] = {}
         self._visits: dict[int, int] = {}
 
     def observe(self, at: int, state: State) -> None:
@@ -50,8 +50,8 @@ class Merged:
         return {_name(place, innermost): _text(values) for place, values in sorted(places.items(), key=_order)}
 
 
-def _values(state: State) -> dict[Place, Value]:
-    found: dict[Place, Value] = {}
+def _values(state: State) -> dict[StatePlace, Value]:
+    found: dict[StatePlace, Value] = {}
     for level, frame in enumerate(state.frames):
         for register, value in enumerate(frame.registers[:10]):
             if value is not None:
@@ -67,27 +67,27 @@ def _add(values: list[Value], value: Value) -> None:
     for n, other in enumerate(values):
         if other == value:
             return
-        if type(other) is Scalar and type(value) is Scalar:
+        if type(other) is ScalarValue and type(value) is ScalarValue:
             values[n] = joined(other, value)
             return
     values.append(value)
 
 
-def joined(a: Scalar, b: Scalar) -> Scalar:
+def joined(a: ScalarValue, b: ScalarValue) -> ScalarValue:
     """What holds for a number that is one of two."""
     mask = a.mask | b.mask | a.value ^ b.value
     low, high = [min(a[n], b[n]) for n in range(0, 8, 2)], [max(a[n], b[n]) for n in range(1, 8, 2)]
-    return Scalar(
+    return ScalarValue(
         low[0], high[0], low[1], high[1], low[2], high[2], low[3], high[3], a.value & ~mask, mask
     )  # fmt: skip
 
 
-def _order(entry: tuple[Place, list[Value]]) -> tuple[int, bool, int]:
+def _order(entry: tuple[StatePlace, list[Value]]) -> tuple[int, bool, int]:
     (level, n), _ = entry
     return -level, n < 0, abs(n)
 
 
-def _name(place: Place, innermost: int) -> str:
+def _name(place: StatePlace, innermost: int) -> str:
     level, n = place
     prefix = "" if level == innermost else f"frame{level}."
     return f"{prefix}r{n}" if n >= 0 else f"{prefix}fp{n}"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from sonde.bpf import instructions as i
 from sonde.runtime.verifier.arithmetic import compute
-from sonde.runtime.verifier.scalar import UNKNOWN, Scalar, unsigned
+from sonde.runtime.verifier.scalar import UNKNOWN, ScalarValue, unsigned
 from sonde.runtime.verifier.subject import Subject
-from sonde.runtime.verifier.values import OBJECT, PACKET, PACKET_META, Pointer, Value
+from sonde.runtime.verifier.values import OBJECT, PACKET, PACKET_META, PointerValue, Value
 
 
-def moved(subject: Subject, at: int, pointer: Pointer, number: Scalar, operation: int, bits: int) -> Value:
+def moved(subject: Subject, at: int, pointer: PointerValue, number: ScalarValue, operation: int, bits: int) -> Value:
     """`pointer` `operation` `number` at an instruction; what is no sum is a number of which nothing is known."""
     if bits == 32:
         return unsigned(32)
@@ -17,7 +17,7 @@ def moved(subject: Subject, at: int, pointer: Pointer, number: Scalar, operation
         return UNKNOWN
     if not number.mask:
         by = number.smin if operation == i.ADD else -number.smin
-        return Pointer(pointer.kind, pointer.offset + by, *pointer[2:])
+        return PointerValue(pointer.kind, pointer.offset + by, *pointer[2:])
     if pointer.kind == OBJECT and not pointer.target:
         return UNKNOWN
     variable = compute(operation, pointer.variable, number, 64)

@@ -59,7 +59,7 @@ class MayCall(NamedTuple):
     signature: Signature | None
 
 
-class Argument(NamedTuple):
+class HelperArgument(NamedTuple):
     """The register is what the helper's signature says of its argument number `position`, from 0."""
 
     signature: Signature
@@ -106,7 +106,7 @@ class Returns(NamedTuple):
     whose: str
 
 
-class Unsupported(NamedTuple):
+class InvalidInstruction(NamedTuple):
     """Nothing can make this instruction valid here; `why` says so."""
 
     why: str
@@ -129,8 +129,8 @@ class Comparable(NamedTuple):
 
 
 Obligation: TypeAlias = (
-    Initialised | Numeric | Comparable | Addable | InBounds | Storable | MayCall | Argument | HoldsVariables | Released
-    | Balanced | NotOwnStack | Returns | Unsupported
+    Initialised | Numeric | Comparable | Addable | InBounds | Storable | MayCall | HelperArgument | HoldsVariables
+    | Released | Balanced | NotOwnStack | Returns | InvalidInstruction
 )  # fmt: skip
 
 _ZEROED = frozenset({programs.TRACE_FENTRY, programs.TRACE_FEXIT})
@@ -141,7 +141,7 @@ def of(instruction: Instruction) -> list[Obligation]:
     """What an instruction demands, but for the end of a function, in the order in which it is to be checked."""
     text = wrong(instruction)
     if text is not None:
-        return [Unsupported(text)]
+        return [InvalidInstruction(text)]
     group = instruction.opcode & 7
     if group in (i.ALU, i.ALU64):
         return _arithmetic(instruction, 64 if group == i.ALU64 else 32)
@@ -203,11 +203,11 @@ def _call(x: Instruction) -> list[Obligation]:
     if x.src == i.CALL_LOCAL:
         return []
     if x.src == i.CALL_KFUNC:
-        return [Unsupported("functions of the kernel (kfuncs) cannot be called: this engine has none")]
+        return [InvalidInstruction("functions of the kernel (kfuncs) cannot be called: this engine has none")]
     signature = SIGNATURES.get(x.imm)
     found: list[Obligation] = [MayCall(x.imm, signature)]
     if signature is not None:
-        found += [Argument(signature, position) for position in range(len(signature.arguments))]
+        found += [HelperArgument(signature, position) for position in range(len(signature.arguments))]
         if signature.number == FETCH_VARIABLES:
             found.append(HoldsVariables(1 + signature.arguments.index("size")))
         if signature.name == "tail_call":

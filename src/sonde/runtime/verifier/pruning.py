@@ -4,10 +4,10 @@ stacksafe() of kernel/bpf/verifier.c)."""
 from __future__ import annotations
 
 from sonde.runtime.verifier.relevance import Checkpoint, Needs, needs
-from sonde.runtime.verifier.scalar import UNKNOWN, ZERO, Scalar, within
-from sonde.runtime.verifier.stack import NOTHING, NULL, SPILL, Slot
+from sonde.runtime.verifier.scalar import UNKNOWN, ZERO, ScalarValue, within
+from sonde.runtime.verifier.stack import NOTHING, NULL, SPILL, StackSlot
 from sonde.runtime.verifier.state import State
-from sonde.runtime.verifier.values import PACKET, PACKET_META, Pointer, Value
+from sonde.runtime.verifier.values import PACKET, PACKET_META, PointerValue, Value
 
 
 class _Names:
@@ -116,8 +116,8 @@ def _same_references(old: State, new: State, names: _Names) -> bool:
 def _value(old: Value, new: Value, exact: bool, names: _Names) -> bool:
     if old is None:
         return True
-    if type(old) is Scalar:
-        if type(new) is not Scalar:
+    if type(old) is ScalarValue:
+        if type(new) is not ScalarValue:
             return False
         if not exact:
             return True
@@ -125,9 +125,9 @@ def _value(old: Value, new: Value, exact: bool, names: _Names) -> bool:
             return False
         # Copies that were told apart by no comparison in the old state must be copies in the new one.
         return not old.mask or names.match_number(old.id, new.id)
-    if type(new) is not Pointer:
+    if type(new) is not PointerValue:
         return False
-    assert isinstance(old, Pointer)
+    assert isinstance(old, PointerValue)
     if old.kind != new.kind or old.offset != new.offset or old.maybe_null != new.maybe_null:
         return False
     if old.target is not new.target and old.target != new.target:
@@ -145,7 +145,7 @@ def _value(old: Value, new: Value, exact: bool, names: _Names) -> bool:
 _FULL = SPILL * 8
 
 
-def _slot(old: Slot, new: Slot | None, exact: bool, names: _Names) -> bool:
+def _slot(old: StackSlot, new: StackSlot | None, exact: bool, names: _Names) -> bool:
     if new is None:
         return old.kinds == NOTHING * 8
     if old.kinds == _FULL:
@@ -153,11 +153,11 @@ def _slot(old: Slot, new: Slot | None, exact: bool, names: _Names) -> bool:
             return _value(old.value, new.value, exact, names)
         # Eight bytes of anything are a number of which nothing is known.
         return (
-            type(old.value) is Scalar
+            type(old.value) is ScalarValue
             and NOTHING not in new.kinds
             and (not exact or within(old.value, ZERO if new.kinds == NULL * 8 else UNKNOWN))
         )
-    if type(new.value) is Pointer:
+    if type(new.value) is PointerValue:
         return False
     if old.kinds == new.kinds and old.value is new.value and not (exact and old.value is not None and old.value.id):
         return True

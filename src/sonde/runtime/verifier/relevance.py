@@ -17,10 +17,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sonde.runtime.verifier.scalar import Scalar
-from sonde.runtime.verifier.stack import SLOTS, Slot
+from sonde.runtime.verifier.scalar import ScalarValue
+from sonde.runtime.verifier.stack import SLOTS, StackSlot
 from sonde.runtime.verifier.state import READABLE, State
-from sonde.runtime.verifier.values import Pointer
+from sonde.runtime.verifier.values import PointerValue
 from sonde.typed import NamedTuple, TypeAlias
 
 FRAME_BITS = READABLE + SLOTS
@@ -53,7 +53,9 @@ def slot_bits(level: int, first: int, last: int) -> int:
     return ((1 << last - first + 1) - 1) << first + READABLE + level * FRAME_BITS
 
 
-Needs: TypeAlias = tuple[list[tuple[int, int, bool, Scalar | Pointer]], list[tuple[int, int, bool, Slot]]]
+Needs: TypeAlias = tuple[
+    list[tuple[int, int, bool, ScalarValue | PointerValue]], list[tuple[int, int, bool, StackSlot]]
+]
 """Registers and slots to compare: the frame, which one, whether the exact number matters, and what is there."""
 
 
@@ -85,11 +87,11 @@ class Checkpoint:
         self.live = self.precise = EVERYTHING
         self.is_turn = self.is_met = False
         self.is_complete = False
-        self.bounded: Segment | None = None
+        self.bounded: PathSegment | None = None
         self.needs: Needs = ([], [])
         self.hits = self.misses = 0
 
-    def complete(self, live: int, precise: int, bounded: Segment | None = None) -> None:
+    def complete(self, live: int, precise: int, bounded: PathSegment | None = None) -> None:
         """All paths from here have ended: of the state, these registers and slots matter."""
         self.live, self.precise, self.is_complete = live, precise, True
         self.bounded = bounded
@@ -98,8 +100,8 @@ class Checkpoint:
 
 def needs(state: State, live: int, precise: int) -> Needs:
     """The places of a state that are in `live`, the innermost frame's first."""
-    registers: list[tuple[int, int, bool, Scalar | Pointer]] = []
-    slots: list[tuple[int, int, bool, Slot]] = []
+    registers: list[tuple[int, int, bool, ScalarValue | PointerValue]] = []
+    slots: list[tuple[int, int, bool, StackSlot]] = []
     index = len(state.frames)
     for frame in reversed(state.frames):
         index -= 1
@@ -122,7 +124,7 @@ def _same(bits: int) -> int:
     return bits
 
 
-class Segment:
+class PathSegment:
     """A stretch of a path without branches, in one frame; `parent` is the one before it.
 
     `turns` counts the times the path came to a place where something other than its state bounds a loop.
@@ -146,18 +148,18 @@ class Segment:
         "turns",
     )
 
-    def __init__(self, parent: Segment | None = None, lift: Lift = _same) -> None:
+    def __init__(self, parent: PathSegment | None = None, lift: Lift = _same) -> None:
         self.parent = parent
         self.turns: int = parent.turns if parent is not None else 0
         self.checkpoint: Checkpoint | None = None
         self.effects: list[Effect] = []
         self.pending = 1
         self.is_from_callback = False
-        self.owed: list[tuple[Lift, Segment]] = []
+        self.owed: list[tuple[Lift, PathSegment]] = []
         self._lift = lift
         self._live = self._precise = self._live_most = self._precise_most = 0
 
-    def end(self, live: int, precise: int, bounded: Segment | None = None, lift: Lift = _same) -> None:
+    def end(self, live: int, precise: int, bounded: PathSegment | None = None, lift: Lift = _same) -> None:
         """One way on from this segment has been explored: this is what matters at its end, or, of the beginning of a
         segment that is `bounded`, at most."""
         segment = self
@@ -180,7 +182,7 @@ class Segment:
             live, precise = lift(live), lift(precise)
             segment = parent
 
-    def _ended(self) -> tuple[int, int, Segment | None]:
+    def _ended(self) -> tuple[int, int, PathSegment | None]:
         """All ways on have been explored: what matters at the beginning, and this segment if that is a bound."""
         checkpoint = self.checkpoint
         if self.owed:
@@ -196,7 +198,7 @@ class Segment:
         self.settled(live, precise)
         return live, precise, None
 
-    def needing(self, known: dict[Segment, tuple[int, int]]) -> tuple[int, int]:
+    def needing(self, known: dict[PathSegment, tuple[int, int]]) -> tuple[int, int]:
         """What matters at the beginning, if at those of the segments that are owed it is as given."""
         live, precise = self._live, self._precise
         for lift, other in self.owed:
@@ -213,10 +215,10 @@ class Segment:
         self.owed = []
 
 
-def _owing(turn: Segment) -> list[Segment] | None:
+def _owing(turn: PathSegment) -> list[PathSegment] | None:
     """The segments on which the turn depends and which are bounded, those that others depend on first; None if one of
     them is a turn that is being explored itself."""
-    found: dict[Segment, None] = {}
+    found: dict[PathSegment, None] = {}
     open_ = [(turn, iter(turn.owed))]
     seen = {turn}
     while open_:
@@ -234,7 +236,7 @@ def _owing(turn: Segment) -> list[Segment] | None:
     return list(found)
 
 
-def _settle(owing: list[Segment]) -> dict[Segment, tuple[int, int]]:
+def _settle(owing: list[PathSegment]) -> dict[PathSegment, tuple[int, int]]:
     """The least that matters at the beginning of each, so that all of them agree."""
     known = dict.fromkeys(owing, (0, 0))
     changed = True

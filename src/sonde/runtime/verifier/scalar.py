@@ -1,6 +1,6 @@
 """Numbers in registers: their known bits and their ranges, as unsigned and signed 64- and 32-bit numbers.
 
-A `Scalar` is a value: it is never changed, so states share them. `bounded` is the one place where what is known in
+A `ScalarValue` is a value: it is never changed, so states share them. `bounded` is the one place where what is known in
 one form is carried over to the others.
 """
 
@@ -19,7 +19,7 @@ MAX64, MIN64 = SIGN64 - 1, -SIGN64
 MAX32, MIN32 = SIGN32 - 1, -SIGN32
 
 
-class Scalar(NamedTuple):
+class ScalarValue(NamedTuple):
     """Bounds are inclusive. `value` and `mask` are a tristate number. Scalars with the same `id`, other than 0, are
     copies of one number: a comparison of one tells of all."""
 
@@ -36,7 +36,7 @@ class Scalar(NamedTuple):
     id: int = 0
 
 
-UNKNOWN = Scalar(0, MASK64, MIN64, MAX64, 0, MASK32, MIN32, MAX32, 0, MASK64)
+UNKNOWN = ScalarValue(0, MASK64, MIN64, MAX64, 0, MASK32, MIN32, MAX32, 0, MASK64)
 
 
 def signed64(number: int) -> int:
@@ -50,12 +50,12 @@ def signed32(number: int) -> int:
 
 
 @lru_cache(4096)
-def constant(number: int) -> Scalar:
+def constant(number: int) -> ScalarValue:
     """The number, of which only the low 64 bits count."""
     number &= MASK64
     signed, low = signed64(number), number & MASK32
     signed_low = signed32(low)
-    return Scalar(number, number, signed, signed, low, low, signed_low, signed_low, number, 0)
+    return ScalarValue(number, number, signed, signed, low, low, signed_low, signed_low, number, 0)
 
 
 ZERO = constant(0)
@@ -64,7 +64,7 @@ ZERO = constant(0)
 def bounded(
     umin: int, umax: int, smin: int, smax: int, umin32: int, umax32: int, smin32: int, smax32: int,
     value: int, mask: int, identity: int = 0,
-) -> Scalar | None:  # fmt: skip
+) -> ScalarValue | None:  # fmt: skip
     """The scalar for which all that holds, each form as narrow as the others make it; None if there is no such number.
 
     The rules are those of reg_bounds_sync() in kernel/bpf/verifier.c. What one rule finds another may need, so they
@@ -107,7 +107,7 @@ def bounded(
             value, mask = known
         if before == (umin, umax, smin, smax, umin32, umax32, smin32, smax32, mask):
             break
-    return Scalar(umin, umax, smin, smax, umin32, umax32, smin32, smax32, value, mask, identity)
+    return ScalarValue(umin, umax, smin, smax, umin32, umax32, smin32, smax32, value, mask, identity)
 
 
 def _low_words(
@@ -162,12 +162,12 @@ def _cross(umin: int, umax: int, smin: int, smax: int, sign: int, ones: int) -> 
     return umin, umax, smin, smax
 
 
-def unsigned(bits: int) -> Scalar:
+def unsigned(bits: int) -> ScalarValue:
     """Any number of so many bits, the ones above them 0: what a load of so many bits gives."""
     return _UNSIGNED[bits]
 
 
-def _unsigned(bits: int) -> Scalar:
+def _unsigned(bits: int) -> ScalarValue:
     high = (1 << bits) - 1
     made = bounded(0, high, MIN64, MAX64, 0, MASK32, MIN32, MAX32, 0, high)
     assert made is not None
@@ -177,20 +177,20 @@ def _unsigned(bits: int) -> Scalar:
 _UNSIGNED = {bits: _unsigned(bits) for bits in (8, 16, 32, 64)}
 
 
-def signed(bits: int) -> Scalar:
+def signed(bits: int) -> ScalarValue:
     """Any number of so many bits, its sign in all the bits above."""
     return between(-(1 << bits - 1), (1 << bits - 1) - 1)
 
 
 @lru_cache(256)
-def between(low: int, high: int) -> Scalar:
+def between(low: int, high: int) -> ScalarValue:
     """Any number low ... high, as signed numbers."""
     made = bounded(0, MASK64, low, high, 0, MASK32, MIN32, MAX32, 0, MASK64)
     assert made is not None
     return made
 
 
-def within(old: Scalar, new: Scalar) -> bool:
+def within(old: ScalarValue, new: ScalarValue) -> bool:
     """Whether every number of `new` is one of `old`, as far as the bounds tell."""
     return (
         old.umin <= new.umin and new.umax <= old.umax and old.smin <= new.smin and new.smax <= old.smax
@@ -200,6 +200,6 @@ def within(old: Scalar, new: Scalar) -> bool:
     )  # fmt: skip
 
 
-def with_id(scalar: Scalar, identity: int) -> Scalar:
+def with_id(scalar: ScalarValue, identity: int) -> ScalarValue:
     """The same number, as one of the copies `identity`."""
-    return Scalar._make((*scalar[:10], identity))
+    return ScalarValue._make((*scalar[:10], identity))

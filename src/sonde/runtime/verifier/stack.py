@@ -7,8 +7,8 @@ dictionary of those that were written.
 from __future__ import annotations
 
 from sonde.runtime.verifier.arithmetic import low_bytes
-from sonde.runtime.verifier.scalar import ZERO, Scalar, unsigned
-from sonde.runtime.verifier.values import Pointer, Value
+from sonde.runtime.verifier.scalar import ZERO, ScalarValue, unsigned
+from sonde.runtime.verifier.values import PointerValue, Value
 from sonde.typed import NamedTuple, TypeAlias
 
 SIZE = 512
@@ -18,19 +18,19 @@ NOTHING, MISC, NULL, SPILL = b"\0", b"m", b"0", b"s"
 """What a byte of a slot is: never written, any number, zero, part of the spilled value."""
 
 
-class Slot(NamedTuple):
+class StackSlot(NamedTuple):
     """`kinds` has one byte for each, the lowest address first. A `value` was spilled to the lowest of them."""
 
     kinds: bytes
     value: Value = None
 
 
-Stack: TypeAlias = dict[int, Slot]
+Stack: TypeAlias = dict[int, StackSlot]
 
-NEVER_WRITTEN = Slot(NOTHING * 8)
-ANYTHING = Slot(MISC * 8)
+NEVER_WRITTEN = StackSlot(NOTHING * 8)
+ANYTHING = StackSlot(MISC * 8)
 _SPILLED = SPILL * 8
-ZEROS = Slot(_SPILLED, ZERO)
+ZEROS = StackSlot(_SPILLED, ZERO)
 
 
 def place(offset: int) -> tuple[int, int]:
@@ -43,20 +43,20 @@ def store(stack: Stack, offset: int, size: int, value: Value) -> None:
     """Write a register's low `size` bytes; the access is aligned, so it is within one slot."""
     slot, at = place(offset)
     if size == 8:
-        stack[slot] = Slot(_SPILLED, value)
+        stack[slot] = StackSlot(_SPILLED, value)
         return
     before = _without_spill(stack.get(slot, NEVER_WRITTEN))
-    if at == 0 and type(value) is Scalar:
+    if at == 0 and type(value) is ScalarValue:
         narrow = low_bytes(value, size)
         # The copy in the slot is one of the register only as long as both are the same number.
         kept = value if narrow[:10] == value[:10] else narrow
-        stack[slot] = Slot(SPILL * size + before[size:], kept)
+        stack[slot] = StackSlot(SPILL * size + before[size:], kept)
         return
-    kind = NULL if type(value) is Scalar and low_bytes(value, size).umax == 0 else MISC
-    stack[slot] = Slot(before[:at] + kind * size + before[at + size :])
+    kind = NULL if type(value) is ScalarValue and low_bytes(value, size).umax == 0 else MISC
+    stack[slot] = StackSlot(before[:at] + kind * size + before[at + size :])
 
 
-def _without_spill(slot: Slot) -> bytes:
+def _without_spill(slot: StackSlot) -> bytes:
     """The kinds of bytes when some are about to be overwritten: what is left of a spilled value is any number."""
     if SPILL not in slot.kinds:
         return slot.kinds
@@ -77,7 +77,7 @@ def load(stack: Stack, offset: int, size: int) -> Value:
     if NOTHING in read:
         return None
     value = found.value
-    if type(value) is Scalar:
+    if type(value) is ScalarValue:
         if at == 0 and read == SPILL * size:
             narrow = low_bytes(value, size)
             return value if narrow[:10] == value[:10] else narrow
@@ -98,7 +98,7 @@ def constant_at(stack: Stack, offset: int, size: int) -> int | None:
     if kinds.startswith(NULL * size):
         return 0
     value = found.value
-    if at or type(value) is not Scalar or kinds[:size] != SPILL * size or kinds[size:].startswith(SPILL):
+    if at or type(value) is not ScalarValue or kinds[:size] != SPILL * size or kinds[size:].startswith(SPILL):
         return None
     low = low_bytes(value, size)
     return None if low.mask else low.value
@@ -107,7 +107,7 @@ def constant_at(stack: Stack, offset: int, size: int) -> int | None:
 def holds_pointer(stack: Stack, offset: int) -> bool:
     """Whether the byte there is one of a spilled pointer."""
     slot = stack.get((-offset - 1) >> 3)
-    return slot is not None and type(slot.value) is Pointer
+    return slot is not None and type(slot.value) is PointerValue
 
 
 def clobber(stack: Stack, low: int, high: int) -> None:
@@ -119,7 +119,7 @@ def clobber(stack: Stack, low: int, high: int) -> None:
         else:
             kinds = _without_spill(stack.get(slot, NEVER_WRITTEN))
             first, last = max(low - offset, 0), min(high - offset, 8)
-            stack[slot] = Slot(kinds[:first] + MISC * (last - first) + kinds[last:])
+            stack[slot] = StackSlot(kinds[:first] + MISC * (last - first) + kinds[last:])
 
 
 def disturb(stack: Stack, low: int, high: int) -> None:
@@ -129,7 +129,7 @@ def disturb(stack: Stack, low: int, high: int) -> None:
         if slot in stack:
             kinds = _without_spill(stack[slot])
             first, last = max(low - offset, 0), min(high - offset, 8)
-            stack[slot] = Slot(kinds[:first] + kinds[first:last].replace(NULL, MISC) + kinds[last:])
+            stack[slot] = StackSlot(kinds[:first] + kinds[first:last].replace(NULL, MISC) + kinds[last:])
 
 
 def is_missing(stack: Stack, low: int, high: int) -> bool:

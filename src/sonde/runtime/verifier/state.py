@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sonde.runtime.verifier.scalar import UNKNOWN, ZERO, Scalar
-from sonde.runtime.verifier.stack import Slot, Stack
-from sonde.runtime.verifier.values import PACKETS, RECORD, STACK, Pointer, Value
+from sonde.runtime.verifier.scalar import UNKNOWN, ZERO, ScalarValue
+from sonde.runtime.verifier.stack import Stack, StackSlot
+from sonde.runtime.verifier.values import PACKETS, RECORD, STACK, PointerValue, Value
 
 READABLE = 11
 
 
-class Frame:
+class Activation:
     """A function's activation. `function` is its first instruction, `site` the call it comes from, -1 for the program
     itself; `callback` whether a helper called it there, and `held` the references that were held then."""
 
@@ -27,11 +27,11 @@ class Frame:
         self.callback = callback
         self.held: tuple[int, ...] = ()
         self.registers: list[Value] = [None] * READABLE
-        self.registers[10] = Pointer(STACK, target=depth)
+        self.registers[10] = PointerValue(STACK, target=depth)
         self.stack: Stack = {}
 
-    def copy(self) -> Frame:
-        made = Frame.__new__(Frame)
+    def copy(self) -> Activation:
+        made = Activation.__new__(Activation)
         made.function, made.site, made.callback, made.held = self.function, self.site, self.callback, self.held
         made.registers = self.registers.copy()
         made.stack = self.stack.copy()
@@ -45,7 +45,7 @@ class State:
 
     __slots__ = ("calls", "frame", "frames", "references")
 
-    def __init__(self, frame: Frame) -> None:
+    def __init__(self, frame: Activation) -> None:
         self.frames = [frame]
         self.frame = frame
         self.calls: tuple[int, ...] = ()
@@ -59,13 +59,13 @@ class State:
         made.references = self.references
         return made
 
-    def enter(self, frame: Frame) -> None:
+    def enter(self, frame: Activation) -> None:
         """A function begins."""
         self.frames.append(frame)
         self.frame = frame
         self.calls = (*self.calls, frame.site, frame.function, len(frame.held))
 
-    def leave(self) -> Frame:
+    def leave(self) -> Activation:
         """Take the last frame away and return it."""
         left = self.frames.pop()
         self.frame = self.frames[-1]
@@ -73,7 +73,9 @@ class State:
         return left
 
     def replace(
-        self, wanted: Callable[[Pointer | Scalar], bool], value: Callable[[Pointer | Scalar], Pointer | Scalar]
+        self,
+        wanted: Callable[[PointerValue | ScalarValue], bool],
+        value: Callable[[PointerValue | ScalarValue], PointerValue | ScalarValue],
     ) -> None:
         """Put something else in the place of every register and spilled value that is wanted."""
         for frame in self.frames:
@@ -83,21 +85,21 @@ class State:
                     registers[n] = value(held)
             for n, slot in frame.stack.items():
                 if slot.value is not None and wanted(slot.value):
-                    frame.stack[n] = Slot(slot.kinds, value(slot.value))
+                    frame.stack[n] = StackSlot(slot.kinds, value(slot.value))
 
-    def relate(self, known: Scalar) -> None:
+    def relate(self, known: ScalarValue) -> None:
         """All copies of a number are known as well as this one."""
         identity = known.id
-        self.replace(lambda held: type(held) is Scalar and held.id == identity, lambda _held: known)
+        self.replace(lambda held: type(held) is ScalarValue and held.id == identity, lambda _held: known)
 
     def decide(self, identity: int, is_null: bool) -> None:
         """The pointers with this id are 0, or they are not."""
 
-        def decided(held: Pointer | Scalar) -> Pointer | Scalar:
-            assert isinstance(held, Pointer)
+        def decided(held: PointerValue | ScalarValue) -> PointerValue | ScalarValue:
+            assert isinstance(held, PointerValue)
             return ZERO if is_null else held._replace(maybe_null=False, id=held.id if held.kind == RECORD else 0)
 
-        self.replace(lambda held: type(held) is Pointer and held.id == identity and held.maybe_null, decided)
+        self.replace(lambda held: type(held) is PointerValue and held.id == identity and held.maybe_null, decided)
         if is_null:
             self.references = tuple(each for each in self.references if each != identity)
 
@@ -105,12 +107,13 @@ class State:
         """A record is given back: the pointers into it are but numbers from here on."""
         self.references = tuple(each for each in self.references if each != identity)
         self.replace(
-            lambda held: type(held) is Pointer and held.kind == RECORD and held.id == identity, lambda _held: UNKNOWN
+            lambda held: type(held) is PointerValue and held.kind == RECORD and held.id == identity,
+            lambda _held: UNKNOWN,
         )
 
     def lose_packet(self) -> None:
         """The packet was moved or cut: the pointers into it are but numbers from here on."""
-        self.replace(lambda held: type(held) is Pointer and held.kind in PACKETS, lambda _held: UNKNOWN)
+        self.replace(lambda held: type(held) is PointerValue and held.kind in PACKETS, lambda _held: UNKNOWN)
 
 
 class Identities:

@@ -14,10 +14,10 @@ from sonde.runtime.verifier.accesses import load, modify, store
 from sonde.runtime.verifier.arithmetic import compute, low_word, negated, sign_extended, swapped
 from sonde.runtime.verifier.moving import moved
 from sonde.runtime.verifier.relevance import Effect, bit
-from sonde.runtime.verifier.scalar import MASK32, UNKNOWN, Scalar, constant, unsigned, with_id
+from sonde.runtime.verifier.scalar import MASK32, UNKNOWN, ScalarValue, constant, unsigned, with_id
 from sonde.runtime.verifier.state import State
 from sonde.runtime.verifier.subject import Subject
-from sonde.runtime.verifier.values import FUNCTION, MAP, OBJECT, VALUE, Pointer, Value
+from sonde.runtime.verifier.values import FUNCTION, MAP, OBJECT, VALUE, PointerValue, Value
 from sonde.typed import TypeAlias
 
 Step: TypeAlias = Callable[[State], Effect]
@@ -58,13 +58,13 @@ def _immediate(subject: Subject, at: int) -> Value:
     if x.src == i.PSEUDO_VALUE:
         return UNKNOWN if any(stamp.at == at for stamp in subject.program.stamps) else constant(number)
     if x.src == i.PSEUDO_FUNC:
-        return Pointer(FUNCTION, target=at + 1 + x.imm)
+        return PointerValue(FUNCTION, target=at + 1 + x.imm)
     if x.src == i.PSEUDO_BTF_ID:
-        return Pointer(OBJECT, target="a variable of the kernel")
+        return PointerValue(OBJECT, target="a variable of the kernel")
     of = subject.maps[at]
     if x.src in (i.PSEUDO_MAP_VALUE, i.PSEUDO_MAP_INDEX_VALUE):
-        return Pointer(VALUE, offset=subject.code[at + 1].imm, size=of.value_size, target=of)
-    return Pointer(MAP, target=of)
+        return PointerValue(VALUE, offset=subject.code[at + 1].imm, size=of.value_size, target=of)
+    return PointerValue(MAP, target=of)
 
 
 def _arithmetic(subject: Subject, at: int, x: Instruction, bits: int) -> Step:
@@ -80,23 +80,23 @@ def _arithmetic(subject: Subject, at: int, x: Instruction, bits: int) -> Step:
     return _by_constant(subject, at, operation, x, bits)
 
 
-def _moved_immediate(x: Instruction, bits: int) -> Scalar:
+def _moved_immediate(x: Instruction, bits: int) -> ScalarValue:
     return constant(x.imm if bits == 64 else x.imm & MASK32)
 
 
-def _unary(register: int, operate: Callable[[Scalar], Scalar], of_pointer: Scalar) -> Step:
+def _unary(register: int, operate: Callable[[ScalarValue], ScalarValue], of_pointer: ScalarValue) -> Step:
     effect = Effect(uses=bit(register))
 
     def run(state: State) -> Effect:
         registers = state.frame.registers
         value = registers[register]
-        registers[register] = operate(_anonymous(value)) if type(value) is Scalar else of_pointer
+        registers[register] = operate(_anonymous(value)) if type(value) is ScalarValue else of_pointer
         return effect
 
     return run
 
 
-def _anonymous(value: Scalar) -> Scalar:
+def _anonymous(value: ScalarValue) -> ScalarValue:
     return with_id(value, 0) if value.id else value
 
 
@@ -108,7 +108,7 @@ def _move(subject: Subject, at: int, x: Instruction, bits: int) -> Step:
     def run(state: State) -> Effect:
         registers = state.frame.registers
         value = registers[src]
-        if type(value) is not Scalar:
+        if type(value) is not ScalarValue:
             # Part of a pointer is a number.
             registers[dst] = value if bits == 64 and not extended else UNKNOWN if bits == 64 else unsigned(32)
             return effect
@@ -137,10 +137,10 @@ def _by_constant(subject: Subject, at: int, operation: int, x: Instruction, bits
     def run(state: State) -> Effect:
         registers = state.frame.registers
         value = registers[dst]
-        if type(value) is Scalar:
+        if type(value) is ScalarValue:
             registers[dst] = compute(operation, with_id(value, 0) if value.id else value, number, bits)
         else:
-            assert type(value) is Pointer
+            assert type(value) is PointerValue
             registers[dst] = moved(subject, at, value, number, operation, bits)
         return effect
 
@@ -157,13 +157,13 @@ def _binary(subject: Subject, at: int, operation: int, x: Instruction, bits: int
     def run(state: State) -> Effect:
         registers = state.frame.registers
         left, right = registers[dst], registers[src]
-        if type(left) is Scalar and type(right) is Scalar:
+        if type(left) is ScalarValue and type(right) is ScalarValue:
             registers[dst] = compute(operation, _anonymous(left), _anonymous(right), bits)
             return of_numbers
-        if type(left) is Pointer and type(right) is Scalar:
+        if type(left) is PointerValue and type(right) is ScalarValue:
             registers[dst] = moved(subject, at, left, _anonymous(right), operation, bits)
             return by_source
-        if type(left) is Scalar and type(right) is Pointer:
+        if type(left) is ScalarValue and type(right) is PointerValue:
             registers[dst] = moved(subject, at, right, _anonymous(left), operation, bits)
             return by_target
         registers[dst] = UNKNOWN

@@ -29,7 +29,7 @@ class MalformedError(Exception):
         self.text = text
 
 
-class Structure(NamedTuple):
+class ProgramStructure(NamedTuple):
     """`targets`: where each jump or local call goes; `following`: the instruction behind each; `meetings`: where paths
     meet; `turns`: those where a loop goes round that its states do not bound; `functions`: first instructions, in
     order; `calls`: the function that calls, the one that is called, and the call; `tail_callers`: functions with a tail
@@ -44,7 +44,7 @@ class Structure(NamedTuple):
     tail_callers: frozenset[int]
 
 
-def structure(code: list[Instruction], maps: Mapping[int, MapSpec]) -> Structure:
+def structure(code: list[Instruction], maps: Mapping[int, MapSpec]) -> ProgramStructure:
     """The structure of a program, of which `maps` are those that instructions refer to. Raises MalformedError."""
     if not code:
         raise MalformedError(0, "the program has no instructions")
@@ -66,7 +66,7 @@ def structure(code: list[Instruction], maps: Mapping[int, MapSpec]) -> Structure
         owners[at] for at, x in enumerate(code)
         if x.opcode == i.JMP | i.CALL and x.src == i.CALL_HELPER and x.imm == _TAIL_CALL and at not in seconds
     )  # fmt: skip
-    return Structure(targets, following, meetings, turns, functions, called, tail_callers)
+    return ProgramStructure(targets, following, meetings, turns, functions, called, tail_callers)
 
 
 def _seconds(code: list[Instruction]) -> set[int]:

@@ -8,7 +8,7 @@ from sonde.bpf import programs
 from sonde.bpf.instructions import Instruction, decode
 from sonde.bpf.signatures import SIGNATURES
 from sonde.model.spec import MapSpec, ProgramSpec
-from sonde.runtime.verifier.contexts import CONTEXTS, Context, tracing
+from sonde.runtime.verifier.contexts import CONTEXTS, ContextTable, tracing
 from sonde.runtime.verifier.rules import Rules
 from sonde.runtime.verifier.state import Identities, State
 from sonde.typed import NamedTuple
@@ -103,7 +103,7 @@ MOST_ARGUMENTS = 12
 """Of a tracepoint (MAX_BPF_FUNC_ARGS, include/linux/bpf.h)."""
 
 
-def _context(program: ProgramSpec, arguments: Sequence[str] | None) -> Context | None:
+def _context(program: ProgramSpec, arguments: Sequence[str] | None) -> ContextTable | None:
     if program.kind == programs.TRACING:
         return tracing(arguments if arguments is not None else ("",) * MOST_ARGUMENTS)
     return CONTEXTS.get(program.kind)

@@ -1,9 +1,9 @@
-"""What a register or a spilled slot can hold: a `Scalar`, a `Pointer`, or nothing that may be read (None)."""
+"""What a register or a spilled slot can hold: a `ScalarValue`, a `PointerValue`, or nothing that may be read (None)."""
 
 from __future__ import annotations
 
 from sonde.model.spec import MapSpec
-from sonde.runtime.verifier.scalar import MASK64, MAX64, MIN64, ZERO, Scalar
+from sonde.runtime.verifier.scalar import MASK64, MAX64, MIN64, ZERO, ScalarValue
 from sonde.typed import NamedTuple, TypeAlias
 
 CONTEXT, STACK, MAP, VALUE, RECORD = "context", "stack", "map", "value", "record"
@@ -13,7 +13,7 @@ KEY = "key"
 PACKETS = frozenset({PACKET, PACKET_META, PACKET_END})
 
 
-class Pointer(NamedTuple):
+class PointerValue(NamedTuple):
     """An address: `offset` + `variable` bytes from the start of what it points to.
 
     `kind` is
@@ -34,14 +34,14 @@ class Pointer(NamedTuple):
 
     kind: str
     offset: int = 0
-    variable: Scalar = ZERO
+    variable: ScalarValue = ZERO
     size: int = 0
     target: MapSpec | str | int = 0
     maybe_null: bool = False
     id: int = 0
 
 
-Value: TypeAlias = Scalar | Pointer | None
+Value: TypeAlias = ScalarValue | PointerValue | None
 
 _NAMES = {
     CONTEXT: "ctx", STACK: "fp", MAP: "map", VALUE: "map_value", RECORD: "ringbuf_mem", PACKET: "pkt",
@@ -53,9 +53,9 @@ def show(value: Value) -> str:
     """A value as the kernel's verifier log writes it, in short."""
     if value is None:
         return "uninitialised"
-    if type(value) is Scalar:
+    if type(value) is ScalarValue:
         return _scalar(value)
-    assert isinstance(value, Pointer)
+    assert isinstance(value, PointerValue)
     details = []
     if value.kind == STACK:
         text = f"fp{value.offset:+}" if value.offset else "fp"
@@ -76,7 +76,7 @@ def show(value: Value) -> str:
     return f"{text}({','.join(details)})" if details else text
 
 
-def _scalar(scalar: Scalar) -> str:
+def _scalar(scalar: ScalarValue) -> str:
     if not scalar.mask:
         return f"{scalar.smin}" if -4096 < scalar.smin < 1 << 32 else f"{scalar.value:#x}"
     details = [f"id={scalar.id}"] if scalar.id else []

@@ -3,8 +3,8 @@ few turns nothing does (widen_imprecise_scalars() of kernel/bpf/verifier.c)."""
 
 from __future__ import annotations
 
-from sonde.runtime.verifier.scalar import UNKNOWN, Scalar
-from sonde.runtime.verifier.stack import MISC, NULL, SPILL, Slot
+from sonde.runtime.verifier.scalar import UNKNOWN, ScalarValue
+from sonde.runtime.verifier.stack import MISC, NULL, SPILL, StackSlot
 from sonde.runtime.verifier.state import State
 from sonde.runtime.verifier.values import Value
 
@@ -21,10 +21,10 @@ def widen(before: State, state: State) -> None:
                 continue
             if was.kinds == held.kinds == SPILL * 8:
                 if _changed(was.value, held.value):
-                    new.stack[slot] = Slot(held.kinds, UNKNOWN)
-            elif type(held.value) is Scalar or held.value is None:
-                new.stack[slot] = Slot(held.kinds.replace(SPILL, MISC).replace(NULL, MISC))
+                    new.stack[slot] = StackSlot(held.kinds, UNKNOWN)
+            elif type(held.value) is ScalarValue or held.value is None:
+                new.stack[slot] = StackSlot(held.kinds.replace(SPILL, MISC).replace(NULL, MISC))
 
 
 def _changed(before: Value, after: Value) -> bool:
-    return type(before) is Scalar and type(after) is Scalar and before[:10] != after[:10]
+    return type(before) is ScalarValue and type(after) is ScalarValue and before[:10] != after[:10]

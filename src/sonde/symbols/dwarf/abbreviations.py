@@ -28,7 +28,7 @@ WANTED = frozenset((
 ))  # fmt: skip
 
 
-class Step(NamedTuple):
+class PassingStep(NamedTuple):
     """One thing to pass: `skip` bytes, then the value of an attribute, of `size` bytes (-1 if they differ).
 
     `attribute` is 0 where nobody asks for the value."""
@@ -49,7 +49,7 @@ class Abbreviation(NamedTuple):
 
     tag: int
     has_children: bool
-    steps: tuple[Step, ...]
+    steps: tuple[PassingStep, ...]
     rest: int
     gaps: tuple[tuple[int, int], ...]
     tail: int
@@ -88,7 +88,7 @@ def _read(data: Part, start: int, sizes: Sizes) -> tuple[Abbreviation, int]:
     """One declaration, and the offset behind it."""
     tag, at = uleb128(data, start)
     has_children, at = data[at] != 0, at + 1
-    steps: list[Step] = []
+    steps: list[PassingStep] = []
     gaps: list[tuple[int, int]] = []
     rest, tail, has_list = 0, 0, False
     while True:
@@ -101,7 +101,7 @@ def _read(data: Part, start: int, sizes: Sizes) -> tuple[Abbreviation, int]:
         has_list |= attribute == AT_LOCATION and form in _LISTS
         size = fixed_size(form, sizes)
         if attribute in WANTED or size is None:
-            steps.append(Step(rest, attribute if attribute in WANTED else 0, form, -1 if size is None else size))
+            steps.append(PassingStep(rest, attribute if attribute in WANTED else 0, form, -1 if size is None else size))
             rest = 0
         else:
             rest += size

@@ -7,7 +7,7 @@ from sonde.symbols.dwarf.lists import EVERYWHERE, Location
 from sonde.typed import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sonde.symbols.dwarf.source import Source
+    from sonde.symbols.dwarf.source import EntrySource
 
 _BLOCKS = ("DW_FORM_exprloc", "DW_FORM_block", "DW_FORM_block1", "DW_FORM_block2", "DW_FORM_block4")
 _LISTS = ("DW_FORM_sec_offset", "DW_FORM_loclistx", "DW_FORM_data4", "DW_FORM_data8")
@@ -17,9 +17,9 @@ _SHARED_REFERENCES = frozenset(("DW_FORM_GNU_ref_alt", "DW_FORM_ref_sup4", "DW_F
 _ORIGINS = ("DW_AT_abstract_origin", "DW_AT_specification")
 
 
-def source_of(entry: Any) -> Source:
+def source_of(entry: Any) -> EntrySource:
     """The file that an entry is of."""
-    source: Source = entry.dwarfinfo.sonde_source
+    source: EntrySource = entry.dwarfinfo.sonde_source
     return source
 
 

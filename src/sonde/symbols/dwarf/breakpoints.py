@@ -13,14 +13,14 @@ from sonde.arch import instructions
 from sonde.symbols.dwarf.attributes import ranges_of, source_of, text
 from sonde.symbols.dwarf.errors import DebugInfoError
 from sonde.symbols.dwarf.information import DebugInformation
-from sonde.symbols.dwarf.line_table import Row
+from sonde.symbols.dwarf.line_table import LineRow
 from sonde.symbols.dwarf.source_lines import FileLines
 from sonde.typed import Any, NamedTuple
 
 _NO_BLOCKS = ("DW_TAG_lexical_block", "DW_TAG_inlined_subroutine", "DW_TAG_call_site", "DW_TAG_GNU_call_site")
 
 
-class Stop(NamedTuple):
+class LineStop(NamedTuple):
     """A place of a line: the file and the line that are really there (the next one with code, if the one asked for has
     none), and the function."""
 
@@ -30,20 +30,20 @@ class Stop(NamedTuple):
     function: Any
 
 
-def stops(information: DebugInformation, file: str, line: int) -> tuple[Stop, ...]:
+def stops(information: DebugInformation, file: str, line: int) -> tuple[LineStop, ...]:
     """Where control reaches a line of a file, by address. Raises DebugInfoError if there is no such place."""
     with information.costs:
         return _stops(information, file, line)
 
 
-def _stops(information: DebugInformation, file: str, line: int) -> tuple[Stop, ...]:
+def _stops(information: DebugInformation, file: str, line: int) -> tuple[LineStop, ...]:
     tables = information.lines.of_file(file)
     if not tables:
         raise DebugInfoError(f"{information.path} has no source file {file}")
     actual = min((each for lines in tables for each in _first_with_code(information, lines, line)), default=0)
     if not actual:
         raise DebugInfoError(f"{information.path} has no code for line {line} of {file} or behind it")
-    found: dict[int, Stop] = {}
+    found: dict[int, LineStop] = {}
     for lines in tables:
         blocks = set()
         for row in lines.of(actual):
@@ -54,7 +54,7 @@ def _stops(information: DebugInformation, file: str, line: int) -> tuple[Stop, .
             if block not in blocks:
                 blocks.add(block)
                 address = _behind_prologue(information, function, row.address, lines.every)
-                found[address] = Stop(address, lines.table.files[row.file], actual, function)
+                found[address] = LineStop(address, lines.table.files[row.file], actual, function)
     return tuple(found[address] for address in sorted(found))
 
 
@@ -85,7 +85,7 @@ def _declares(entry: Any) -> bool:
     return any(each.tag not in _NO_BLOCKS for each in source_of(entry).children(entry))
 
 
-def _behind_prologue(information: DebugInformation, function: Any, address: int, rows: list[Row]) -> int:
+def _behind_prologue(information: DebugInformation, function: Any, address: int, rows: list[LineRow]) -> int:
     """The address, or the first one with a row behind the instructions that set up the function's frame."""
     if function is None:
         return address
@@ -111,7 +111,7 @@ def _follows_variables(function: Any) -> bool:
     return producer.startswith("GNU") and any(each.has_list for each in table.values())
 
 
-def _second_row(rows: list[Row], start: int, end: int) -> int:
+def _second_row(rows: list[LineRow], start: int, end: int) -> int:
     """Clang begins a function with a row for its head and one for its body."""
     inside = [row for row in rows if start <= row.address < end and row.line]
     marked = [row.address for row in inside if row.ends_prologue]

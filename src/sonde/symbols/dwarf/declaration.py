@@ -13,7 +13,7 @@ _INTEGERS = {1: "char", 2: "short", 4: "int", 8: "long"}
 _PLAIN_FLOATS = {4: "float", 8: "double"}
 
 
-class Field(NamedTuple):
+class DeclaredField(NamedTuple):
     """A variable: `fetches` are made for an offset of 0; `reason` says why there are none."""
 
     name: str
@@ -30,7 +30,7 @@ class DeclaredMember(NamedTuple):
     size: int
 
 
-class Declaration(NamedTuple):
+class StructureDeclaration(NamedTuple):
     """The declaration's text, the size of the structure in bytes, its members, and what fetches all of it."""
 
     text: str
@@ -39,7 +39,7 @@ class Declaration(NamedTuple):
     fetches: tuple[Fetch, ...]
 
 
-def declaration(name: str, fields: Sequence[Field]) -> Declaration:
+def declaration(name: str, fields: Sequence[DeclaredField]) -> StructureDeclaration:
     """The structure `name` of the variables that can be fetched; the others are named in comments."""
     lines: list[str] = []
     members: list[DeclaredMember] = []
@@ -61,7 +61,7 @@ def declaration(name: str, fields: Sequence[Field]) -> Declaration:
         at += size
     size = at + -at % alignment
     body = "".join(f"{line}\n" for line in lines)
-    return Declaration(f"struct {name} {{\n{body}}};\n", size, tuple(members), tuple(fetched))
+    return StructureDeclaration(f"struct {name} {{\n{body}}};\n", size, tuple(members), tuple(fetched))
 
 
 def _boundary(kind: Type) -> int:

@@ -15,9 +15,9 @@ from sonde.symbols.dwarf.errors import DebugInfoError
 from sonde.symbols.dwarf.information import DebugInformation
 from sonde.symbols.dwarf.names import scope_names
 from sonde.symbols.dwarf.scan import Scanned, reference
-from sonde.symbols.dwarf.source import Source
-from sonde.symbols.dwarf.spelling import Spelling
-from sonde.symbols.dwarf.units import Unit
+from sonde.symbols.dwarf.source import EntrySource
+from sonde.symbols.dwarf.spelling import NameSpelling
+from sonde.symbols.dwarf.units import DebugUnit
 from sonde.typed import Any
 
 Elsewhere = Callable[[], Iterable[DebugInformation]]
@@ -91,15 +91,17 @@ def _in_object(information: DebugInformation, wanted: _Wanted, near: Any) -> Any
         return found
 
 
-def _possible(information: DebugInformation, wanted: _Wanted, near: Any) -> Iterator[tuple[Source, Unit, list[int]]]:
+def _possible(
+    information: DebugInformation, wanted: _Wanted, near: Any
+) -> Iterator[tuple[EntrySource, DebugUnit, list[int]]]:
     """The units that may have a definition, and where; nothing where that is not known."""
     home = (source_of(near), source_of(near).unit_at(near.offset)) if near is not None else None
     found = [each for source in information.sources() for each in _in_source(source, wanted)]
     return iter(sorted(found, key=lambda each: (each[0], each[1]) != home))
 
 
-def _in_source(source: Source, wanted: _Wanted) -> Iterator[tuple[Source, Unit, list[int]]]:
-    spelling = Spelling(source, wanted.name.encode(), False)
+def _in_source(source: EntrySource, wanted: _Wanted) -> Iterator[tuple[EntrySource, DebugUnit, list[int]]]:
+    spelling = NameSpelling(source, wanted.name.encode(), False)
     for unit in map(source.unit_at, sorted(spelling.units(False))):
         source.costs.check()
         places = spelling.entries(unit, wanted.tags)
@@ -107,13 +109,13 @@ def _in_source(source: Source, wanted: _Wanted) -> Iterator[tuple[Source, Unit, 
             yield source, unit, places or []
 
 
-def _defined(source: Source, unit: Unit, wanted: _Wanted) -> Iterator[Any]:
+def _defined(source: EntrySource, unit: DebugUnit, wanted: _Wanted) -> Iterator[Any]:
     for each in source.types(unit):
         if each.tag in wanted.tags and at.AT_DECLARATION not in each.attributes and _is(source, unit, each, wanted):
             yield source.entry(each.offset)
 
 
-def _is(source: Source, unit: Unit, each: Scanned, wanted: _Wanted) -> bool:
+def _is(source: EntrySource, unit: DebugUnit, each: Scanned, wanted: _Wanted) -> bool:
     if source.string(unit, each.attributes, at.AT_NAME) != wanted.name.encode():
         return False
     # What completes a declaration in a namespace may stand outside of it.
@@ -122,7 +124,7 @@ def _is(source: Source, unit: Unit, each: Scanned, wanted: _Wanted) -> bool:
     return scope_names(source, unit, within.around) == wanted.scopes
 
 
-def _is_alike(source: Source, place: int, found: Any) -> bool:
+def _is_alike(source: EntrySource, place: int, found: Any) -> bool:
     """Whether what may be an entry says it is of the same lines and the same size as one that is known: most files
     take a structure from one header."""
     try:

@@ -21,18 +21,18 @@ from sonde.model.location import (
     IsValue,
     Load,
     Piece,
-    Place,
     Register,
     Unary,
     UnreadableError,
     Value,
+    VariablePlace,
     signed,
 )
 from sonde.model.types import Type
 from sonde.symbols.dwarf.attributes import inherited, number, referred, text
 from sonde.symbols.dwarf.expressions import UnsupportedError
 from sonde.symbols.dwarf.lists import EVERYWHERE
-from sonde.symbols.dwarf.scopes import Variable, frame_base
+from sonde.symbols.dwarf.scopes import DebugVariable, frame_base
 from sonde.typed import Any
 
 _CFA = b"\x9c"
@@ -51,8 +51,8 @@ _STRUCTURES = ("DW_TAG_structure_type", "DW_TAG_class_type", "DW_TAG_union_type"
 
 def entry_place(
     pieces: tuple[Piece, ...],
-    variable: Variable,
-    own: Sequence[Variable],
+    variable: DebugVariable,
+    own: Sequence[DebugVariable],
     returned: Type,
     function: Any,
     is_clone: bool = False,
@@ -75,13 +75,13 @@ def entry_place(
         if _is_rusts(function):
             return rust_convention.rust_parameters([each.type for each in own], returned, index)
         return classification.parameters(
-            [classification.Parameter(each.type, _is_by_reference(each)) for each in own], returned, index
+            [classification.TypedParameter(each.type, _is_by_reference(each)) for each in own], returned, index
         )
     except UnreadableError as error:
         raise UnsupportedError(str(error)) from None
 
 
-def is_everywhere(variable: Variable) -> bool:
+def is_everywhere(variable: DebugVariable) -> bool:
     """Whether its place is said once for all of the function, as of code that is not optimised, or of variables whose
     address is taken: that is where the function puts it."""
     return [(each.start, each.end) for each in variable.locations] == [EVERYWHERE]
@@ -99,7 +99,7 @@ def is_of_frame(pieces: tuple[Piece, ...]) -> bool:
     return any(_has_registers(each.place) for each in pieces)
 
 
-def _has_registers(place: Place) -> bool:
+def _has_registers(place: VariablePlace) -> bool:
     if isinstance(place, InRegister):
         return True
     value = place.address if isinstance(place, InMemory) else place.value if isinstance(place, IsValue) else None
@@ -134,7 +134,7 @@ def _is_above_frame(pieces: tuple[Piece, ...]) -> bool:
     return False
 
 
-def _is_by_reference(variable: Variable) -> bool:
+def _is_by_reference(variable: DebugVariable) -> bool:
     """Objects of C++ that are not trivial are passed by their address: their type says so, or the place leads through
     that address."""
     owner = inherited(variable.entry, "DW_AT_type")

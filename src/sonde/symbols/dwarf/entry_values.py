@@ -34,7 +34,7 @@ from sonde.symbols.dwarf.expressions import UnsupportedError, evaluate
 from sonde.symbols.dwarf.information import DebugInformation
 from sonde.symbols.dwarf.names import call_sites, functions_named
 from sonde.symbols.dwarf.places import Places
-from sonde.symbols.dwarf.source import Source
+from sonde.symbols.dwarf.source import EntrySource
 from sonde.typed import Any
 
 _MOST_CALLS, _MOST_CALLERS, _MOST_JUMPS = 64, 3, 64
@@ -139,10 +139,10 @@ class EntryValues:
             self._calls[key] = [] if self._calls_itself_last(function, origins) else calls
         return self._calls[key]
 
-    def _calls_itself_last(self, function: Any, origins: dict[Source, set[int]]) -> bool:
+    def _calls_itself_last(self, function: Any, origins: dict[EntrySource, set[int]]) -> bool:
         """Whether the function may be jumped to from itself, so that the return address does not tell of its entry."""
         waiting: list[Any] = [function]
-        seen: set[tuple[Source, int]] = set()
+        seen: set[tuple[EntrySource, int]] = set()
         while waiting:
             for site in _jumps(waiting.pop()):
                 target = referred(site, "DW_AT_call_origin") or referred(site, "DW_AT_abstract_origin")

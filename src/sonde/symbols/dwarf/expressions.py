@@ -19,12 +19,12 @@ from sonde.model.location import (
     Load,
     Nowhere,
     Piece,
-    Place,
     PointsInto,
     Register,
     ThreadLocal,
     ThreadPointer,
     Value,
+    VariablePlace,
     binary,
     extend,
     unary,
@@ -56,7 +56,7 @@ class BaseType(NamedTuple):
     is_float: bool = False
 
 
-class Surroundings(NamedTuple):
+class ExpressionSurroundings(NamedTuple):
     """What an expression may refer to; each raises DebugInfoError where it is not known.
 
     `frame_base` and `cfa` give addresses, `address` the one with an index in .debug_addr, `base_type` the type at an
@@ -80,7 +80,7 @@ class UnsupportedError(DebugInfoError):
     """The expression is sound, but it cannot be evaluated at a probe."""
 
 
-def evaluate(code: bytes, surroundings: Surroundings) -> tuple[Piece, ...]:
+def evaluate(code: bytes, surroundings: ExpressionSurroundings) -> tuple[Piece, ...]:
     """Where a variable is. Raises UnsupportedError or DebugInfoError."""
     try:
         return _Evaluation(code, surroundings).run()
@@ -89,12 +89,12 @@ def evaluate(code: bytes, surroundings: Surroundings) -> tuple[Piece, ...]:
 
 
 class _Evaluation:
-    def __init__(self, code: bytes, surroundings: Surroundings) -> None:
+    def __init__(self, code: bytes, surroundings: ExpressionSurroundings) -> None:
         self._code = code
         self._at = 0
         self._around = surroundings
         self._stack: list[_Typed] = []
-        self._place: Place | None = None
+        self._place: VariablePlace | None = None
         self._pieces: list[Piece] = []
 
     def run(self) -> tuple[Piece, ...]:
@@ -108,7 +108,7 @@ class _Evaluation:
             return tuple(self._pieces)
         return (Piece(self._result()),)
 
-    def _result(self) -> Place:
+    def _result(self) -> VariablePlace:
         if self._place is not None:
             return self._place
         if not self._code or not self._stack:

@@ -18,11 +18,11 @@ from sonde.model.location import (
     Load,
     Nowhere,
     Piece,
-    Place,
     PointsInto,
     Register,
     ThreadLocal,
     Value,
+    VariablePlace,
     signed,
 )
 from sonde.model.spec import Fetch, FetchStep
@@ -51,7 +51,7 @@ def fetches(pieces: tuple[Piece, ...], size: int, offset: int = 0, bias: int = 0
     return tuple(found)
 
 
-def _piece(place: Place, inside: int, size: int, offset: int, bias: int) -> list[Fetch]:
+def _piece(place: VariablePlace, inside: int, size: int, offset: int, bias: int) -> list[Fetch]:
     match place:
         case InMemory(address):
             return [Fetch(offset, size, "memory", (*steps(address, bias), *_moved(inside)))]

@@ -22,7 +22,7 @@ _LOOK = 64
 _PE_OMIT, _PE_PCREL, _PE_FORMATS = 0xFF, 0x10, {0: 8, 4: 8, 0xC: 8, 2: 2, 0xA: 2, 3: 4, 0xB: 4}
 
 
-class Rule(NamedTuple):
+class FrameAddress(NamedTuple):
     """The frame address is a register and an offset; or, with `expression`, what that gives."""
 
     register: int
@@ -34,7 +34,7 @@ class Rule(NamedTuple):
         return binary("plus", Register(self.register), Constant(self.offset & MASK))
 
 
-class Frames:
+class FrameDescriptions:
     """The frame descriptions of one section, `address` is where it is loaded (0 for .debug_frame)."""
 
     def __init__(
@@ -53,7 +53,7 @@ class Frames:
         self._table = table
         self._passed = _Passed()
 
-    def rule(self, address: int) -> Rule | None:
+    def rule(self, address: int) -> FrameAddress | None:
         """How the frame address is found at a link-time address; None if nothing describes it.
 
         Raises DebugInfoError where the section makes no sense.
@@ -70,12 +70,14 @@ class Frames:
         found = self._row(address)
         return None if found is None else found.saved
 
-    def descriptions(self) -> Iterator[Description]:
+    def descriptions(self) -> Iterator[FrameDescription]:
         """All there are, in the section's order. Raises DebugInfoError where the section makes no sense."""
         try:
             for at, end, common in self._descriptions():
                 start, length, at = self._range(at, common)
-                yield Description(start, length, (self._data, common.at, common.end), (self._data, at, end), common)
+                yield FrameDescription(
+                    start, length, (self._data, common.at, common.end), (self._data, at, end), common
+                )
         except IndexError:
             raise DebugInfoError("the frame descriptions are cut off") from None
 
@@ -197,7 +199,7 @@ class Frames:
         return start & MASK, length, at
 
     def _run(self, found: _Found, address: int) -> _Machine:
-        machine = _Machine(self._data, found.common, Rule(7, 8))
+        machine = _Machine(self._data, found.common, FrameAddress(7, 8))
         machine.run(found.common.at, found.common.end, found.start, address)
         machine.run(found.at, found.end, found.start, address)
         return machine
@@ -247,7 +249,7 @@ Code: TypeAlias = "tuple[Part, int, int]"
 """Instructions: the bytes that they are in, where they begin and where they end."""
 
 
-class Description(NamedTuple):
+class FrameDescription(NamedTuple):
     """What is said of `length` bytes of code from the link-time address `start` on, by the instructions of all
     descriptions like it and its own."""
 
@@ -272,13 +274,13 @@ _IN_ANOTHER_WAY = (0x07, 0x09, 0x10, 0x14, 0x15, 0x16)
 class _Machine:
     """Runs the instructions for the rule of the frame address, and for where other registers are kept."""
 
-    def __init__(self, data: Part, common: _Common, rule: Rule) -> None:
+    def __init__(self, data: Part, common: _Common, rule: FrameAddress) -> None:
         self._data = data
         self._factor = common.code
         self._data_factor = common.data
         self.rule = rule
         self.saved: dict[int, int | None] = {}
-        self._kept: list[tuple[Rule, dict[int, int | None]]] = []
+        self._kept: list[tuple[FrameAddress, dict[int, int | None]]] = []
 
     def run(self, at: int, end: int, location: int, address: int) -> None:
         """Up to the row that is for `address`."""
@@ -307,16 +309,16 @@ class _Machine:
         elif opcode == 0x0C:
             register, at = uleb128(self._data, at)
             offset, at = uleb128(self._data, at)
-            self.rule = Rule(register, offset)
+            self.rule = FrameAddress(register, offset)
         elif opcode == 0x0D:
             register, at = uleb128(self._data, at)
-            self.rule = Rule(register, self.rule.offset)
+            self.rule = FrameAddress(register, self.rule.offset)
         elif opcode == 0x0E:
             offset, at = uleb128(self._data, at)
-            self.rule = Rule(self.rule.register, offset)
+            self.rule = FrameAddress(self.rule.register, offset)
         elif opcode == 0x0F:
             size, at = uleb128(self._data, at)
-            self.rule = Rule(0, 0, self._data[at : at + size])
+            self.rule = FrameAddress(0, 0, self._data[at : at + size])
             at += size
         else:
             at = self._other(opcode, at)

@@ -7,21 +7,21 @@ from functools import cached_property
 
 from sonde.symbols.dwarf import abbreviations as at
 from sonde.symbols.dwarf.scan import Attributes
-from sonde.symbols.dwarf.units import Unit
+from sonde.symbols.dwarf.units import DebugUnit
 from sonde.typed import Protocol
 
 
-class Values(Protocol):
+class AttributeValues(Protocol):
     """Reads attributes; as source.Source does, whose bases are those of split units."""
 
     @property
     def bases(self) -> Mapping[str, int] | None: ...
 
-    def number(self, unit: Unit, attributes: Attributes, *kinds: int) -> int | None: ...
+    def number(self, unit: DebugUnit, attributes: Attributes, *kinds: int) -> int | None: ...
 
-    def address(self, unit: Unit, attributes: Attributes, attribute: int) -> int | None: ...
+    def address(self, unit: DebugUnit, attributes: Attributes, attribute: int) -> int | None: ...
 
-    def string(self, unit: Unit, attributes: Attributes, *kinds: int) -> bytes | None: ...
+    def string(self, unit: DebugUnit, attributes: Attributes, *kinds: int) -> bytes | None: ...
 
 
 class Head:
@@ -29,7 +29,7 @@ class Head:
 
     Split units do not say it themselves: their skeletons do, or it is implied."""
 
-    def __init__(self, source: Values, unit: Unit, tag: int, attributes: Attributes) -> None:
+    def __init__(self, source: AttributeValues, unit: DebugUnit, tag: int, attributes: Attributes) -> None:
         self._source, self._unit, self.attributes = source, unit, attributes
         self.tag = tag
         header = 8 if unit.sizes.offset == 4 else 16

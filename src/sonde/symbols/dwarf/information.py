@@ -13,11 +13,11 @@ from sonde.symbols.dwarf.errors import DebugInfoError
 from sonde.symbols.dwarf.gdb_index import SECTION as GDB_INDEX
 from sonde.symbols.dwarf.gdb_index import indexed_ranges
 from sonde.symbols.dwarf.names import copies, functions_named, variables_named
-from sonde.symbols.dwarf.source import Source
+from sonde.symbols.dwarf.source import EntrySource
 from sonde.symbols.dwarf.source_lines import SourceLines
 from sonde.symbols.dwarf.split import SplitUnits, is_skeleton
 from sonde.symbols.dwarf.unit_addresses import Range, UnitAddresses
-from sonde.symbols.dwarf.units import Unit
+from sonde.symbols.dwarf.units import DebugUnit
 from sonde.symbols.elf.costs import Costs
 from sonde.symbols.elf.debug_files import DIRECTORIES, find_debug_file
 from sonde.symbols.elf.file import ElfError, ElfFile
@@ -39,14 +39,16 @@ class DebugInformation:
     """`elf` is the object itself: its segments and frames, which files with debug information have without content;
     `files` are those, which may be the object."""
 
-    def __init__(self, path: str, elf: ElfFile, main: Source, split: SplitUnits, files: tuple[ElfFile, ...]) -> None:
+    def __init__(
+        self, path: str, elf: ElfFile, main: EntrySource, split: SplitUnits, files: tuple[ElfFile, ...]
+    ) -> None:
         self.path = path
         self.elf = elf
         self.main = main
         self.costs = elf.costs
         self.files = files
         self._split = split
-        self._content_of: dict[int, Source | None] = {}
+        self._content_of: dict[int, EntrySource | None] = {}
         self._missing: list[str] = []
         self.lines = SourceLines(main)
         self._told = UnitAddresses(self._told_ranges)
@@ -107,7 +109,7 @@ class DebugInformation:
         if self._missing:
             raise DebugInfoError(self._missing[0])
 
-    def function_at(self, address: int, likely: Unit | None = None) -> Any:
+    def function_at(self, address: int, likely: DebugUnit | None = None) -> Any:
         """The function that has code at a link-time address; None if there is none known. Raises DebugInfoError.
 
         `likely` is a unit that is looked at first.
@@ -137,7 +139,7 @@ class DebugInformation:
             yield from (each.offset for each in self.main.units_naming(address))
         yield from told or self._found.units(address)
 
-    def _function_at(self, address: int, likely: Unit | None) -> Any:
+    def _function_at(self, address: int, likely: DebugUnit | None) -> Any:
         for source, unit in self._content(likely) if likely is not None else ():
             found = source.function_at(unit, address)
             if found is not None:
@@ -148,7 +150,7 @@ class DebugInformation:
                 return found
         return None
 
-    def _units_at(self, address: int) -> Iterator[tuple[Source, Unit]]:
+    def _units_at(self, address: int) -> Iterator[tuple[EntrySource, DebugUnit]]:
         """The units that may have code at an address, the likely ones first, split ones in the place of their
         skeletons. Who has found what was looked for asks for no more of them."""
         return (each for unit in self._offsets_at(address) for each in self._content(self.main.unit_at(unit)))
@@ -173,18 +175,18 @@ class DebugInformation:
             for start, end in self.main.code_ranges(unit, self.main.head(unit).attributes):
                 yield start, end, unit.offset
 
-    def _sources(self) -> list[Source]:
+    def _sources(self) -> list[EntrySource]:
         split = (source for unit in self.main.units for source, _ in self._content(unit))
         return list(dict.fromkeys((self.main, *split)))
 
-    def sources(self) -> list[Source]:
+    def sources(self) -> list[EntrySource]:
         """All that may have types: the object's own file, what its skeletons stand for, units of types, and the file
         that dwz made for several objects."""
         found = self._sources()
         kinds = [each for source in found for each in source.type_units]
         return [*found, *kinds, *([self.main.shared] if self.main.shared else [])]
 
-    def _content(self, unit: Unit) -> list[tuple[Source, Unit]]:
+    def _content(self, unit: DebugUnit) -> list[tuple[EntrySource, DebugUnit]]:
         """A unit, or what a skeleton stands for: nothing if that is missing."""
         if not is_skeleton(self.main, unit):
             return [(self.main, unit)]
@@ -193,7 +195,7 @@ class DebugInformation:
         source = self._content_of[unit.offset]
         return [(source, each) for each in source.units] if source is not None else []
 
-    def _split_source(self, unit: Unit) -> Source | None:
+    def _split_source(self, unit: DebugUnit) -> EntrySource | None:
         try:
             return self._split.source(unit)
         except DebugInfoError as error:
@@ -233,8 +235,10 @@ def _opened(
     found, tried = find_debug_file(path, elf, root, debug_directories, cache)
     if found is None:
         raise DebugInfoError(_without(path, tried))
-    shared = Source(found.shared_path, debug_sections(found.shared, _is_debug), costs=costs) if found.shared else None
-    main = Source(found.path, debug_sections(found.elf, _is_debug), shared, costs=costs)
+    shared = (
+        EntrySource(found.shared_path, debug_sections(found.shared, _is_debug), costs=costs) if found.shared else None
+    )
+    main = EntrySource(found.path, debug_sections(found.elf, _is_debug), shared, costs=costs)
     # A symbolic link of another root directory leads elsewhere in ours.
     places = [path, found.path] if root else [path, os.path.realpath(path), os.path.realpath(found.path)]
     packages = tuple(dict.fromkeys(f"{each}.dwp" for each in places))

@@ -18,7 +18,7 @@ _PIECE = 1 << 12
 _STRINGS = {forms.STRP: ".debug_str", forms.LINE_STRP: ".debug_line_str"}
 
 
-class Row(NamedTuple):
+class LineRow(NamedTuple):
     """A row of the table; `file` is an index of LineTable.files."""
 
     address: int
@@ -145,16 +145,16 @@ class LineTable:
             found.append(_join(directories[number] if number < len(directories) else "", name))
         return tuple(found)
 
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[LineRow]:
         """All rows, in the order of the program: sequences of ascending addresses."""
         try:
             return self._run()
         except (IndexError, ValueError):
             raise DebugInfoError("section .debug_line is cut off") from None
 
-    def _run(self) -> list[Row]:
+    def _run(self) -> list[LineRow]:
         data, at = self._data, self._start
-        found: list[Row] = []
+        found: list[LineRow] = []
         address, file, line, is_statement, discriminator, prologue = 0, 1, 1, self._is_statement, 0, False
         new, append, base, span, unit = tuple.__new__, found.append, self._line_base, self._line_range, self._unit
         first, end = self._opcode_base, self._end
@@ -171,13 +171,13 @@ class LineTable:
                 opcode -= first
                 address += opcode // span * unit
                 line += base + opcode % span
-                append(new(Row, (address, file, line, is_statement, False, discriminator != 0, prologue)))
+                append(new(LineRow, (address, file, line, is_statement, False, discriminator != 0, prologue)))
                 discriminator, prologue = 0, False
             elif opcode == 0:
                 size, at = uleb128(data, at)
                 kind, following = data[at] if size else 0, at + size
                 if kind == 1:
-                    append(new(Row, (address, file, line, False, True, False, False)))
+                    append(new(LineRow, (address, file, line, False, True, False, False)))
                     address, file, line, is_statement, discriminator, prologue = 0, 1, 1, self._is_statement, 0, False
                 elif kind == 2:
                     address = self._number(at + 1, min(size - 1, 8))
@@ -185,7 +185,7 @@ class LineTable:
                     discriminator = uleb128(data, at + 1)[0]
                 at = following
             elif opcode == 1:
-                append(new(Row, (address, file, line, is_statement, False, discriminator != 0, prologue)))
+                append(new(LineRow, (address, file, line, is_statement, False, discriminator != 0, prologue)))
                 discriminator, prologue = 0, False
             elif opcode == 2:
                 operand, at = uleb128(data, at)

@@ -24,9 +24,9 @@ from sonde.symbols.dwarf.scan import (
     reference,
     scan,
 )
-from sonde.symbols.dwarf.source import Source
-from sonde.symbols.dwarf.spelling import MANY, Spelling, units_with
-from sonde.symbols.dwarf.units import Unit
+from sonde.symbols.dwarf.source import EntrySource
+from sonde.symbols.dwarf.spelling import MANY, NameSpelling, units_with
+from sonde.symbols.dwarf.units import DebugUnit
 
 _LINKAGE_NAMES = (at.AT_LINKAGE_NAME, at.AT_MIPS_LINKAGE_NAME)
 _CALL_SITES = {0x48: at.AT_CALL_ORIGIN, 0x4109: at.AT_ABSTRACT_ORIGIN}
@@ -36,7 +36,7 @@ _NONE: frozenset[int] = frozenset()
 _OPEN, _CLOSE = "<({[", ">)}]"
 _DEEPEST = 64
 
-Look = Callable[[Unit], list[Scanned]]
+Look = Callable[[DebugUnit], list[Scanned]]
 
 
 def components(name: str) -> list[str]:
@@ -55,7 +55,7 @@ def components(name: str) -> list[str]:
     return [each for each in (*found, name[start:]) if each]
 
 
-def functions_named(source: Source, name: str) -> set[int]:
+def functions_named(source: EntrySource, name: str) -> set[int]:
     """The entries of functions that have the name, and those that complete them or are their code.
 
     The name may be that of a template without its arguments, and may leave out namespaces on the left.
@@ -67,12 +67,12 @@ def functions_named(source: Source, name: str) -> set[int]:
     return found
 
 
-def variables_named(source: Source, name: str) -> set[int]:
+def variables_named(source: EntrySource, name: str) -> set[int]:
     """The entries of global and static variables that have the name, and those that complete them."""
     return _declared(source, name, source.variables)
 
 
-def copies(source: Source, origins: set[int]) -> list[int]:
+def copies(source: EntrySource, origins: set[int]) -> list[int]:
     """The inlined copies of functions, by the entries of these, which are in the units of their callers."""
     found: list[int] = []
     for unit in _referring_units(source, origins):
@@ -84,7 +84,7 @@ def copies(source: Source, origins: set[int]) -> list[int]:
     return found
 
 
-def call_sites(source: Source, origins: set[int]) -> list[int]:
+def call_sites(source: EntrySource, origins: set[int]) -> list[int]:
     """The entries of the calls of functions, by the entries of these, that compilers have told of."""
     found: list[int] = []
     for unit in _referring_units(source, origins):
@@ -97,11 +97,11 @@ def call_sites(source: Source, origins: set[int]) -> list[int]:
     return found
 
 
-def _everywhere(source: Source, unit: Unit, tag: int) -> list[Scanned]:
+def _everywhere(source: EntrySource, unit: DebugUnit, tag: int) -> list[Scanned]:
     return scan(source.info, unit, source.table(unit), frozenset((tag,)), _NONE, source.costs)
 
 
-def _declared(source: Source, name: str, look: Look) -> set[int]:
+def _declared(source: EntrySource, name: str, look: Look) -> set[int]:
     parts = components(name)
     if not parts:
         return set()
@@ -109,8 +109,8 @@ def _declared(source: Source, name: str, look: Look) -> set[int]:
     base, bracket, _ = parts[-1].partition("<")
     is_operator = base.startswith("operator")
     spellings = [
-        Spelling(source, name.encode(), False),
-        Spelling(source, (parts[-1] if is_operator else base).encode(), True),
+        NameSpelling(source, name.encode(), False),
+        NameSpelling(source, (parts[-1] if is_operator else base).encode(), True),
     ]
     # An index has no variables that are in no memory.
     is_indexed = look == source.functions
@@ -118,7 +118,7 @@ def _declared(source: Source, name: str, look: Look) -> set[int]:
     for scope in parts[:-1] if units and not source.has_type_units else ():
         # What a name is in stands in the same unit, but for classes that have units of their own.
         if scope != _ANONYMOUS:
-            units &= Spelling(source, scope.partition("<")[0].encode(), True).units(False)
+            units &= NameSpelling(source, scope.partition("<")[0].encode(), True).units(False)
     units |= spellings[0].units(is_indexed)
     for unit in map(source.unit_at, sorted(units)):
         is_whole, is_base = spellings[0].test(unit), spellings[1].test(unit)
@@ -141,7 +141,7 @@ def _declared(source: Source, name: str, look: Look) -> set[int]:
     return _referring(source, found, look)
 
 
-def _is_implementation(source: Source, unit: Unit, attributes: Attributes, parts: list[str]) -> bool:
+def _is_implementation(source: EntrySource, unit: DebugUnit, attributes: Attributes, parts: list[str]) -> bool:
     """Whether a function of Rust implements something for what the scopes name: debug information has it in a namespace
     `{impl#1}`, its symbol has the type."""
     symbol = (source.string(unit, attributes, *_LINKAGE_NAMES) or b"").decode(errors="replace")
@@ -155,7 +155,7 @@ def _is_implementation(source: Source, unit: Unit, attributes: Attributes, parts
     return any(each[-len(parts) :] == parts for each in of_implementation(scopes_of(demangle(symbol) or symbol)))
 
 
-def scope_names(source: Source, unit: Unit, around: Around) -> tuple[str, ...] | None:
+def scope_names(source: EntrySource, unit: DebugUnit, around: Around) -> tuple[str, ...] | None:
     """The names of the entries around, the innermost first; None where one has none that other units know."""
     found = []
     while around:
@@ -167,7 +167,7 @@ def scope_names(source: Source, unit: Unit, around: Around) -> tuple[str, ...] |
     return tuple(found)
 
 
-def _is_in(source: Source, unit: Unit, around: Around, scopes: list[str]) -> bool:
+def _is_in(source: EntrySource, unit: DebugUnit, around: Around, scopes: list[str]) -> bool:
     """Whether the innermost of the entries around have these names, the outermost first.
 
     Namespaces that are inline, and those without a name, may be left out.
@@ -186,7 +186,7 @@ def _is_in(source: Source, unit: Unit, around: Around, scopes: list[str]) -> boo
     return True
 
 
-def _scope_name(source: Source, unit: Unit, offset: int, attributes: Attributes) -> str | None:
+def _scope_name(source: EntrySource, unit: DebugUnit, offset: int, attributes: Attributes) -> str | None:
     """The name of what something is in; None for what has none and counts for nothing."""
     if offset == unit.entries:
         return None
@@ -198,7 +198,7 @@ def _scope_name(source: Source, unit: Unit, offset: int, attributes: Attributes)
     return _name(source, unit, attributes)
 
 
-def _name(source: Source, unit: Unit, attributes: Attributes) -> str:
+def _name(source: EntrySource, unit: DebugUnit, attributes: Attributes) -> str:
     return (source.string(unit, attributes, at.AT_NAME) or b"").decode(errors="replace")
 
 
@@ -221,7 +221,7 @@ def _plain(name: str) -> str:
     return " ".join(found)
 
 
-def _referring(source: Source, origins: set[int], look: Look) -> set[int]:
+def _referring(source: EntrySource, origins: set[int], look: Look) -> set[int]:
     """`origins` and the entries that complete them: a declaration's function, an abstract one's code."""
     known = {each for each in origins if each >= 0}
     waiting = origins
@@ -239,13 +239,13 @@ def _referring(source: Source, origins: set[int], look: Look) -> set[int]:
     return known
 
 
-def _origin(source: Source, unit: Unit, each: Scanned) -> int:
+def _origin(source: EntrySource, unit: DebugUnit, each: Scanned) -> int:
     """The entry that one completes or is a copy of; 0 if there is none."""
     found = reference(source.info, unit, each.attributes, at.AT_ABSTRACT_ORIGIN)
     return found or reference(source.info, unit, each.attributes, at.AT_SPECIFICATION)
 
 
-def _referring_units(source: Source, origins: set[int]) -> list[Unit]:
+def _referring_units(source: EntrySource, origins: set[int]) -> list[DebugUnit]:
     """Units that may refer to entries: their own, and those with the offset among their bytes."""
     found = {source.unit_at(each).offset for each in origins if each >= 0}
     if len(origins) > MANY:

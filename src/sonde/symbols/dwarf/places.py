@@ -9,11 +9,11 @@ from sonde.model.types import size_of
 from sonde.symbols.dwarf import frame_table
 from sonde.symbols.dwarf.attributes import number, source_of, text
 from sonde.symbols.dwarf.errors import DebugInfoError
-from sonde.symbols.dwarf.expressions import BaseType, Surroundings, evaluate
+from sonde.symbols.dwarf.expressions import BaseType, ExpressionSurroundings, evaluate
 from sonde.symbols.dwarf.frame_table import FrameTable
-from sonde.symbols.dwarf.frames import Frames
+from sonde.symbols.dwarf.frames import FrameDescriptions
 from sonde.symbols.dwarf.information import DebugInformation
-from sonde.symbols.dwarf.scopes import Variable, frame_base
+from sonde.symbols.dwarf.scopes import DebugVariable, frame_base
 from sonde.typed import Any
 
 _FLOATS = ("DW_ATE_float", 4, 3)
@@ -29,7 +29,7 @@ class Places:
     def __init__(self, information: DebugInformation) -> None:
         self._information = information
 
-    def of(self, variable: Variable, function: Any, address: int) -> tuple[Piece, ...]:
+    def of(self, variable: DebugVariable, function: Any, address: int) -> tuple[Piece, ...]:
         """The pieces of a variable at a link-time address. Raises DebugInfoError for what cannot be evaluated."""
         if variable.constant is not None:
             value = variable.constant
@@ -42,13 +42,13 @@ class Places:
             return (Piece(Nowhere()),)
         return evaluate(code, self.surroundings(variable.entry, function, address))
 
-    def surroundings(self, entry: Any, function: Any, address: int) -> Surroundings:
+    def surroundings(self, entry: Any, function: Any, address: int) -> ExpressionSurroundings:
         """What expressions of an entry refer to at an address of a function that is not inlined."""
         source = source_of(entry)
         unit = source.unit_at(entry.offset)
         if unit.sizes.address != 8:
             raise DebugInfoError("variables of 32-bit programs are not supported")
-        return Surroundings(
+        return ExpressionSurroundings(
             lambda: self._frame_base(entry, function, address),
             lambda: self.cfa(address),
             lambda index: source.indexed_address(unit, index),
@@ -97,16 +97,16 @@ class Places:
         return FrameTable(data, address) if data and address is not None else None
 
     @cached_property
-    def _frames(self) -> list[Frames]:
+    def _frames(self) -> list[FrameDescriptions]:
         found, elf = [], self._information.elf
         for section in elf.sections:
             if section.name == ".eh_frame":
                 data = elf.section(section.name, _LARGEST)
                 if data:
-                    found.append(Frames(data, section.address, True, self._frame_table, elf.costs))
+                    found.append(FrameDescriptions(data, section.address, True, self._frame_table, elf.costs))
         other = self._information.main.sections.get(".debug_frame")
         if other:
-            found.append(Frames(other, 0, False, costs=elf.costs))
+            found.append(FrameDescriptions(other, 0, False, costs=elf.costs))
         return found
 
 

@@ -16,13 +16,13 @@ from sonde.symbols.dwarf.errors import DebugInfoError
 from sonde.symbols.dwarf.fetching import fetches
 from sonde.symbols.dwarf.information import DebugInformation
 from sonde.symbols.dwarf.places import Places
-from sonde.symbols.dwarf.scopes import Scope, Variable, all_scopes, global_variable, nameable, scopes_at
+from sonde.symbols.dwarf.scopes import CodeScope, DebugVariable, all_scopes, global_variable, nameable, scopes_at
 from sonde.symbols.dwarf.source_lines import is_file
 from sonde.symbols.dwarf.types import Types
 from sonde.typed import Any, NamedTuple
 
 
-class Point(NamedTuple):
+class CodePoint(NamedTuple):
     """A link-time address in a function that is not inlined; `scopes` are those around it, that function's first.
 
     `what` is for people: the name of the function, or the line. `is_line` tells that a line was asked for."""
@@ -30,16 +30,16 @@ class Point(NamedTuple):
     what: str
     address: int
     function: Any
-    scopes: tuple[Scope, ...]
+    scopes: tuple[CodeScope, ...]
     is_line: bool = False
 
     @property
-    def nameable(self) -> tuple[Variable, ...]:
+    def nameable(self) -> tuple[DebugVariable, ...]:
         """The variables that a name finds there (scopes.nameable)."""
         return nameable(self.scopes, self.address if self.is_line else None)
 
 
-def is_first(point: Point) -> bool:
+def is_first(point: CodePoint) -> bool:
     """Whether it is the function's first instruction."""
     return bool(point.scopes and point.scopes[0].ranges) and point.address == point.scopes[0].ranges[0][0]
 
@@ -47,7 +47,7 @@ def is_first(point: Point) -> bool:
 class Named(NamedTuple):
     """A variable at a point; `fetches` are made for an offset of 0, `reason` says why there are none."""
 
-    variable: Variable
+    variable: DebugVariable
     fetches: tuple[Fetch, ...]
     reason: str
 
@@ -62,7 +62,7 @@ class Points:
         self._places = Places(information)
         self._entry_values = EntryValues(information, self._places)
 
-    def at_function(self, name: str) -> tuple[Point, ...]:
+    def at_function(self, name: str) -> tuple[CodePoint, ...]:
         """Its entries, those of inlined copies too. Raises DebugInfoError if there is none."""
         found = []
         for each in self._information.functions(name):
@@ -75,7 +75,7 @@ class Points:
             raise DebugInfoError(f"{self._information.path} has no function {name} that its debug information tells of")
         return tuple(found)
 
-    def at_line(self, file: str, line: int) -> tuple[Point, ...]:
+    def at_line(self, file: str, line: int) -> tuple[CodePoint, ...]:
         """Every place where control reaches the line. Raises DebugInfoError if there is none."""
         with self._information.costs:
             found = tuple(
@@ -87,7 +87,7 @@ class Points:
             raise DebugInfoError(f"{file}:{line} is in no function that {self._information.path} tells of")
         return found
 
-    def at_address(self, address: int, is_entry: bool = False, line: tuple[str, int] | None = None) -> Point | None:
+    def at_address(self, address: int, is_entry: bool = False, line: tuple[str, int] | None = None) -> CodePoint | None:
         """The point of an instruction by its link-time address; None where no function with debug information has it.
 
         Where a function is entered (`is_entry`) nothing of a block or an inlined copy has begun; `line` is what was
@@ -101,7 +101,7 @@ class Points:
             return self._calling(point, *line)
         return point._replace(scopes=point.scopes[:1]) if is_entry else point
 
-    def _calling(self, point: Point, file: str, line: int) -> Point:
+    def _calling(self, point: CodePoint, file: str, line: int) -> CodePoint:
         """The point without the inlined copies that begin there with a call on the line that was asked for: it is the
         caller's line, and the caller's names are meant."""
         point = point._replace(is_line=True)
@@ -132,7 +132,7 @@ class Points:
         for entry in self._information.variables(name):
             variable = global_variable(entry, self._types)
             if variable.locations or variable.constant is not None:
-                point = Point(name, 0, entry, ())
+                point = CodePoint(name, 0, entry, ())
                 known = variable.locations or variable.constant
                 found.setdefault(known, self._named(variable, point))
         return tuple(found.values())
@@ -142,12 +142,12 @@ class Points:
         """That of the object."""
         return self._information.path
 
-    def returned(self, point: Point) -> Type:
+    def returned(self, point: CodePoint) -> Type:
         """The type of what the function returns."""
         owner = inherited(point.function, "DW_AT_type")
         return VOID if owner is None else self._types.of(owner)
 
-    def lines(self, point: Point, low: int, high: int) -> str:
+    def lines(self, point: CodePoint, low: int, high: int) -> str:
         """Which lines the code from one link-time address up to another is of, `file.c:12-14`; "" if nothing tells."""
         unit = point.function.cu.get_top_DIE()
         offset = number(unit, "DW_AT_stmt_list")
@@ -163,7 +163,7 @@ class Points:
         name = os.path.basename(table.files[found[0].file])
         return f"{name}:{min(lines)}" + (f"-{max(lines)}" if max(lines) > min(lines) else "")
 
-    def pieces(self, variable: Variable, point: Point, is_clone: bool = False) -> tuple[Piece, ...]:
+    def pieces(self, variable: DebugVariable, point: CodePoint, is_clone: bool = False) -> tuple[Piece, ...]:
         """Where a variable is at a point; for `is_clone` see entry_place. Raises DebugInfoError."""
         pieces = self._places.of(variable, point.function, point.address)
         if not is_first(point):
@@ -171,15 +171,15 @@ class Points:
         own = [each for each in point.scopes[0].variables if each.is_parameter]
         return entry_place(pieces, variable, own, self.returned(point), point.function, is_clone)
 
-    def with_entry_values(self, pieces: tuple[Piece, ...], point: Point) -> tuple[Piece, ...]:
+    def with_entry_values(self, pieces: tuple[Piece, ...], point: CodePoint) -> tuple[Piece, ...]:
         """The pieces with what the callers tell in the place of registers at the entry. Raises DebugInfoError."""
         return self._entry_values.put_in(pieces, point.function, point.address)
 
-    def named(self, point: Point) -> tuple[Named, ...]:
+    def named(self, point: CodePoint) -> tuple[Named, ...]:
         """What can be named at a point."""
         return tuple(self._named(each, point) for each in point.nameable)
 
-    def elsewhere(self, point: Point) -> tuple[Variable, ...]:
+    def elsewhere(self, point: CodePoint) -> tuple[DebugVariable, ...]:
         """The other variables of a function, in blocks that are not around the point."""
         known = {each.entry.offset for each in point.nameable}
         inner = next((each for each in reversed(point.scopes) if each.name), None)
@@ -193,10 +193,10 @@ class Points:
             if variable.name and variable.entry.offset not in known
         )
 
-    def _point(self, what: str, address: int, function: Any) -> Point:
-        return Point(what, address, function, scopes_at(function, address, self._types))
+    def _point(self, what: str, address: int, function: Any) -> CodePoint:
+        return CodePoint(what, address, function, scopes_at(function, address, self._types))
 
-    def _copy(self, name: str, entry: Any) -> Point | None:
+    def _copy(self, name: str, entry: Any) -> CodePoint | None:
         """The point where an inlined copy begins."""
         starts = [start for start, _ in ranges_of(entry)]
         address = number(entry, "DW_AT_entry_pc")
@@ -212,9 +212,9 @@ class Points:
         if within is None:
             return None
         what = f"{name} inlined"
-        return Point(what, address, function, scopes[: within + 1])
+        return CodePoint(what, address, function, scopes[: within + 1])
 
-    def _named(self, variable: Variable, point: Point) -> Named:
+    def _named(self, variable: DebugVariable, point: CodePoint) -> Named:
         try:
             pieces = self.with_entry_values(self.pieces(variable, point), point)
             return Named(variable, fetches(pieces, size_of(variable.type)), "")
@@ -222,7 +222,7 @@ class Points:
             return Named(variable, (), str(error))
 
 
-def live_ranges(variable: Variable) -> tuple[tuple[int, int], ...]:
+def live_ranges(variable: DebugVariable) -> tuple[tuple[int, int], ...]:
     """The addresses where a variable is somewhere, neighbours put together."""
     if variable.constant is not None:
         return variable.ranges

@@ -11,7 +11,7 @@ from sonde.symbols.dwarf import abbreviations as at
 from sonde.symbols.dwarf import forms
 from sonde.symbols.dwarf.abbreviations import Abbreviation
 from sonde.symbols.dwarf.errors import DebugInfoError
-from sonde.symbols.dwarf.units import Unit
+from sonde.symbols.dwarf.units import DebugUnit
 from sonde.symbols.elf.costs import Costs
 from sonde.symbols.elf.file_bytes import Part
 from sonde.typed import NamedTuple, TypeAlias
@@ -34,7 +34,7 @@ Attributes = Mapping[int, tuple[int, int]]
 Around: TypeAlias = "tuple[()] | tuple[int, Around]"
 
 
-class Passed(NamedTuple):
+class PassedEntry(NamedTuple):
     """An entry that was passed: its tag (0 for the end of a list of children), depth below the unit's first entry,
     and the attributes of abbreviations.WANTED that it has."""
 
@@ -46,8 +46,12 @@ class Passed(NamedTuple):
 
 
 def pass_over(
-    info: Part, unit: Unit, table: Mapping[int, Abbreviation], start: int = 0, closed: frozenset[int] | None = _NONE
-) -> Iterator[Passed]:
+    info: Part,
+    unit: DebugUnit,
+    table: Mapping[int, Abbreviation],
+    start: int = 0,
+    closed: frozenset[int] | None = _NONE,
+) -> Iterator[PassedEntry]:
     """The entries of a unit from one on, and the ends of lists. Raises DebugInfoError where they make no sense.
 
     What is inside of entries with `closed` tags, or of all but the first (None), is left out where they say where it
@@ -60,7 +64,7 @@ def pass_over(
             code, position = forms.uleb128(info, position)
             if not code:
                 depth -= 1
-                yield Passed(offset, position, depth, None, {})
+                yield PassedEntry(offset, position, depth, None, {})
                 if depth <= 0:
                     return
                 continue
@@ -68,7 +72,7 @@ def pass_over(
             if kind is None:
                 raise DebugInfoError(f"the entry at {offset:#x} of .debug_info has no abbreviation")
             attributes, position = _attributes(info, unit, kind, position)
-            yield Passed(offset, position, depth, kind, attributes)
+            yield PassedEntry(offset, position, depth, kind, attributes)
             if kind.has_children:
                 is_closed = depth > 0 if closed is None else kind.tag in closed
                 sibling = reference(info, unit, attributes, at.AT_SIBLING) if is_closed else 0
@@ -86,7 +90,7 @@ def pass_over(
         raise DebugInfoError(f"the unit at {unit.offset:#x} of .debug_info is cut off")
 
 
-def reference(info: Part, unit: Unit, attributes: Attributes, attribute: int) -> int:
+def reference(info: Part, unit: DebugUnit, attributes: Attributes, attribute: int) -> int:
     """The offset in .debug_info an attribute refers to, 0 if it is missing; ~offset if it is one of dwz's file."""
     if attribute not in attributes:
         return 0
@@ -110,7 +114,7 @@ class Scanned(NamedTuple):
 
 def scan(
     info: Part,
-    unit: Unit,
+    unit: DebugUnit,
     table: Mapping[int, Abbreviation],
     tags: frozenset[int],
     closed: frozenset[int],
@@ -191,7 +195,7 @@ def _sizes(table: Mapping[int, Abbreviation], wanted: frozenset[int]) -> tuple[d
     return leaves, {code: kind.tail for code, kind in plain if kind.has_children}
 
 
-def _passed(info: Part, unit: Unit, kind: Abbreviation, position: int) -> int:
+def _passed(info: Part, unit: DebugUnit, kind: Abbreviation, position: int) -> int:
     """The offset behind an entry whose attributes begin there."""
     for size, form in kind.gaps:
         position += size
@@ -204,7 +208,7 @@ def _passed(info: Part, unit: Unit, kind: Abbreviation, position: int) -> int:
     return position + kind.tail
 
 
-def _attributes(info: Part, unit: Unit, kind: Abbreviation, position: int) -> tuple[Attributes, int]:
+def _attributes(info: Part, unit: DebugUnit, kind: Abbreviation, position: int) -> tuple[Attributes, int]:
     """The wanted attributes of an entry, and the offset behind it."""
     attributes: dict[int, tuple[int, int]] = {}
     for passed, attribute, form, size in kind.steps:
@@ -215,7 +219,7 @@ def _attributes(info: Part, unit: Unit, kind: Abbreviation, position: int) -> tu
     return attributes, position + kind.rest
 
 
-def attributes_at(info: Part, unit: Unit, table: Mapping[int, Abbreviation], offset: int) -> Attributes:
+def attributes_at(info: Part, unit: DebugUnit, table: Mapping[int, Abbreviation], offset: int) -> Attributes:
     """The wanted attributes of one entry. Raises DebugInfoError."""
     try:
         code, position = forms.uleb128(info, offset)

@@ -17,7 +17,7 @@ _BLOCKS = ("DW_FORM_exprloc", "DW_FORM_block", "DW_FORM_block1", "DW_FORM_block2
 _DEEPEST = 128
 
 
-class Variable(NamedTuple):
+class DebugVariable(NamedTuple):
     """A parameter or a variable; `ranges` are the addresses where the source can name it.
 
     `constant` is the value of one that is the same everywhere; without it and without `locations` the variable is
@@ -32,17 +32,17 @@ class Variable(NamedTuple):
     entry: Any
 
 
-class Scope(NamedTuple):
+class CodeScope(NamedTuple):
     """A function, an inlined copy of one, or a lexical block, around an address; `name` is "" for blocks."""
 
     name: str
     is_inlined: bool
     ranges: tuple[tuple[int, int], ...]
-    variables: tuple[Variable, ...]
+    variables: tuple[DebugVariable, ...]
     entry: Any
 
 
-def scopes_at(function: Any, address: int, types: Types) -> tuple[Scope, ...]:
+def scopes_at(function: Any, address: int, types: Types) -> tuple[CodeScope, ...]:
     """The scopes around a link-time address in a function, the function first. Raises DebugInfoError."""
     found = [_scope(function, types, False)]
     while len(found) < _DEEPEST:
@@ -53,16 +53,16 @@ def scopes_at(function: Any, address: int, types: Types) -> tuple[Scope, ...]:
     raise DebugInfoError(f"the scopes in the debug information of {source_of(function).path} are nested without end")
 
 
-def nameable(scopes: tuple[Scope, ...], begin: int | None = None) -> tuple[Variable, ...]:
+def nameable(scopes: tuple[CodeScope, ...], begin: int | None = None) -> tuple[DebugVariable, ...]:
     """The variables that a name finds there, those of the innermost scope first, one of each name.
 
     Those of a function that an inlined copy is in are not among them, since the source of the copy does not know them,
     unless the copy begins at the address `begin`: the line may be the caller's that goes on with the call. Of
     parameters of one name, which packs are, it is the last, as for gdb (block_lookup_symbol, gdb/block.c).
     """
-    found: dict[str, Variable] = {}
+    found: dict[str, DebugVariable] = {}
     for scope in reversed(scopes):
-        here: dict[str, Variable] = {}
+        here: dict[str, DebugVariable] = {}
         for each in scope.variables:
             if each.name and (each.name not in here or here[each.name].is_parameter):
                 here[each.name] = each
@@ -73,7 +73,7 @@ def nameable(scopes: tuple[Scope, ...], begin: int | None = None) -> tuple[Varia
     return tuple(found.values())
 
 
-def all_scopes(function: Any, types: Types) -> Iterator[Scope]:
+def all_scopes(function: Any, types: Types) -> Iterator[CodeScope]:
     """Every scope of a function, for lists; what is in an inlined copy counts as inlined."""
     waiting: list[tuple[Any, bool, tuple[tuple[int, int], ...], int]] = [(function, False, (EVERYWHERE,), 0)]
     while waiting:
@@ -96,13 +96,15 @@ def frame_base(function: Any) -> bytes:
     return bytes(attribute.value)
 
 
-def _scope(entry: Any, types: Types, is_inlined: bool, around: tuple[tuple[int, int], ...] = (EVERYWHERE,)) -> Scope:
+def _scope(
+    entry: Any, types: Types, is_inlined: bool, around: tuple[tuple[int, int], ...] = (EVERYWHERE,)
+) -> CodeScope:
     ranges = ranges_of(entry) or around
     children = [each for each in source_of(entry).children(entry) if each.tag in _VARIABLES]
     children += _abstract(entry, children)
     variables = tuple(_variable(each, types, ranges) for each in children)
     name = "" if entry.tag == _BLOCK else name_of(entry)
-    return Scope(name, is_inlined, ranges, variables, entry)
+    return CodeScope(name, is_inlined, ranges, variables, entry)
 
 
 def _abstract(entry: Any, children: list[Any]) -> list[Any]:
@@ -124,7 +126,7 @@ def _covers(ranges: tuple[tuple[int, int], ...], address: int) -> bool:
     return any(start <= address < end for start, end in ranges)
 
 
-def _variable(entry: Any, types: Types, ranges: tuple[tuple[int, int], ...]) -> Variable:
+def _variable(entry: Any, types: Types, ranges: tuple[tuple[int, int], ...]) -> DebugVariable:
     typed = inherited(entry, "DW_AT_type")
     kind = types.of(typed if typed is not None else entry)
     owner = inherited(entry, "DW_AT_const_value")
@@ -135,10 +137,12 @@ def _variable(entry: Any, types: Types, ranges: tuple[tuple[int, int], ...]) -> 
     locations = next((found for each in chain(entry) if (found := locations_of(each))), ())
     if not locations and "DW_AT_declaration" in entry.attributes:
         locations = _declared(entry)
-    return Variable(name_of(entry), kind, entry.tag == "DW_TAG_formal_parameter", ranges, locations, constant, entry)
+    return DebugVariable(
+        name_of(entry), kind, entry.tag == "DW_TAG_formal_parameter", ranges, locations, constant, entry
+    )
 
 
-def global_variable(entry: Any, types: Types) -> Variable:
+def global_variable(entry: Any, types: Types) -> DebugVariable:
     """A variable that is in no function. Raises DebugInfoError."""
     return _variable(entry, types, (EVERYWHERE,))
 

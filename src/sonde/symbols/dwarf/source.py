@@ -36,7 +36,7 @@ from sonde.symbols.dwarf.scan import (
     pass_over,
     scan,
 )
-from sonde.symbols.dwarf.units import UT_SPLIT_TYPE, UT_TYPE, Unit, read_units, unit_at
+from sonde.symbols.dwarf.units import UT_SPLIT_TYPE, UT_TYPE, DebugUnit, read_units, unit_at
 from sonde.symbols.elf.costs import Costs
 from sonde.symbols.elf.file_bytes import Part
 from sonde.typed import Any
@@ -55,7 +55,7 @@ _NOTHING: frozenset[int] = frozenset()
 _TYPES = frozenset((TAG_SUBPROGRAM, *TAGS_OF_TYPES))
 
 
-class Source:
+class EntrySource:
     """`bases` are those of split units, whose own entries do not say them (see decoder.give_bases). `are_types`: what
     is .debug_info here is .debug_types. `type_source` finds what has the unit of a type that is not here."""
 
@@ -63,10 +63,10 @@ class Source:
         self,
         path: str,
         sections: Mapping[str, Part],
-        shared: Source | None = None,
+        shared: EntrySource | None = None,
         bases: Mapping[str, int] | None = None,
         are_types: bool = False,
-        type_source: Callable[[int], Source | None] | None = None,
+        type_source: Callable[[int], EntrySource | None] | None = None,
         costs: Costs | None = None,
     ) -> None:
         self.costs = costs or Costs()
@@ -85,7 +85,7 @@ class Source:
         self._found: dict[tuple[int, tuple[int, ...], frozenset[int]], list[Scanned]] = {}
 
     @cached_property
-    def units(self) -> tuple[Unit, ...]:
+    def units(self) -> tuple[DebugUnit, ...]:
         """Raises DebugInfoError."""
         with self.costs:
             return read_units(self.info, self.costs, self._are_types)
@@ -99,7 +99,7 @@ class Source:
             dwarf.sonde_source = self
         return dwarf
 
-    def _decoder(self, unit: Unit) -> Any:
+    def _decoder(self, unit: DebugUnit) -> Any:
         """pyelftools' CompileUnit."""
         if unit.offset not in self._decoders:
             made = self.dwarf.get_CU_at(unit.offset)
@@ -110,7 +110,7 @@ class Source:
             self._decoders[unit.offset] = made
         return self._decoders[unit.offset]
 
-    def unit_at(self, offset: int) -> Unit:
+    def unit_at(self, offset: int) -> DebugUnit:
         unit = unit_at(self.units, offset)
         if unit is None:
             raise DebugInfoError(f"the debug information of {self.path} refers to {offset:#x}, where no unit is")
@@ -150,13 +150,15 @@ class Source:
         raise DebugInfoError(f"the debug information of {self.path} has no type {signature:#x}")
 
     @cached_property
-    def type_units(self) -> tuple[Source, ...]:
+    def type_units(self) -> tuple[EntrySource, ...]:
         """The units of types of DWARF 4, which have a section of their own; none if there is none."""
         data = self.sections.get(".debug_types")
         if not data or self._are_types:
             return ()
         return (
-            Source(self.path, {**self.sections, ".debug_info": data}, self.shared, self.bases, True, costs=self.costs),
+            EntrySource(
+                self.path, {**self.sections, ".debug_info": data}, self.shared, self.bases, True, costs=self.costs
+            ),
         )
 
     @property
@@ -166,7 +168,7 @@ class Source:
             self.type_units or self._type_source or any(unit.kind in (UT_TYPE, UT_SPLIT_TYPE) for unit in self.units)
         )
 
-    def first_entry(self, unit: Unit) -> Any:
+    def first_entry(self, unit: DebugUnit) -> Any:
         """The entry of the unit itself."""
         with damaged(self.path):
             return self._decoder(unit).get_top_DIE()
@@ -180,7 +182,7 @@ class Source:
             if each.depth == 1 and each.abbreviation is not None:
                 yield self.entry(each.offset)
 
-    def table(self, unit: Unit) -> dict[int, Abbreviation]:
+    def table(self, unit: DebugUnit) -> dict[int, Abbreviation]:
         """The abbreviations of a unit."""
         table = self._tables.get(unit.offset)
         if table is None:
@@ -191,21 +193,21 @@ class Source:
             self._tables[unit.offset] = table
         return table
 
-    def functions(self, unit: Unit) -> list[Scanned]:
+    def functions(self, unit: DebugUnit) -> list[Scanned]:
         """The functions of a unit, without those inside of functions."""
         return self._scanned(unit, (TAG_SUBPROGRAM,))
 
-    def variables(self, unit: Unit) -> list[Scanned]:
+    def variables(self, unit: DebugUnit) -> list[Scanned]:
         """The variables of a unit, without those inside of functions, and what declares them in classes."""
         # Before DWARF 5 a static member is declared as a member.
         found = self._scanned(unit, (TAG_VARIABLE,)), self._scanned(unit, (TAG_MEMBER,))
         return [each for some in found for each in some if some is found[0] or at.AT_DECLARATION in each.attributes]
 
-    def types(self, unit: Unit) -> list[Scanned]:
+    def types(self, unit: DebugUnit) -> list[Scanned]:
         """The classes, structures, unions and enumerations of a unit, without those inside of functions."""
         return self._scanned(unit, TAGS_OF_TYPES)
 
-    def _scanned(self, unit: Unit, tags: tuple[int, ...], closed: frozenset[int] = _BODIES) -> list[Scanned]:
+    def _scanned(self, unit: DebugUnit, tags: tuple[int, ...], closed: frozenset[int] = _BODIES) -> list[Scanned]:
         key = unit.offset, tags, closed
         if key not in self._found:
             table = self.table(unit)
@@ -215,7 +217,7 @@ class Source:
             self._found[key] = found
         return self._found[key]
 
-    def head(self, unit: Unit) -> Head:
+    def head(self, unit: DebugUnit) -> Head:
         """What the first entry of a unit says. Raises DebugInfoError."""
         if unit.offset not in self._heads:
             self.costs.check()
@@ -230,11 +232,11 @@ class Source:
             self._heads[unit.offset] = Head(self, unit, tag, attributes)
         return self._heads[unit.offset]
 
-    def tag_at(self, unit: Unit, offset: int) -> int:
+    def tag_at(self, unit: DebugUnit, offset: int) -> int:
         """The tag of the entry at an offset, which was read before."""
         return self.table(unit)[forms.uleb128(self.info, offset)[0]].tag
 
-    def number(self, unit: Unit, attributes: Attributes, *kinds: int) -> int | None:
+    def number(self, unit: DebugUnit, attributes: Attributes, *kinds: int) -> int | None:
         """The first of some attributes that is there, as a number. Raises DebugInfoError."""
         place = next((attributes[each] for each in kinds if each in attributes), None)
         if place is None:
@@ -243,14 +245,14 @@ class Source:
         with damaged(self.path):
             return forms.number(form, self.info, where, unit.sizes)
 
-    def address(self, unit: Unit, attributes: Attributes, attribute: int) -> int | None:
+    def address(self, unit: DebugUnit, attributes: Attributes, attribute: int) -> int | None:
         """An attribute that is an address, or the index of one. Raises DebugInfoError."""
         value = self.number(unit, attributes, attribute)
         if value is None or attributes[attribute][1] not in forms.ADDRESS_INDEXES:
             return value
         return self.indexed_address(unit, value)
 
-    def indexed_address(self, unit: Unit, index: int) -> int:
+    def indexed_address(self, unit: DebugUnit, index: int) -> int:
         """The address with an index in .debug_addr. Raises DebugInfoError."""
         where = self.head(unit).address_base + index * unit.sizes.address
         data = self.sections.get(".debug_addr", b"")
@@ -263,9 +265,9 @@ class Source:
         data = self.sections.get(NAME_INDEX, b"")
         return NameIndex(data) if data and self.bases is None and not self._are_types else None
 
-    def units_naming(self, address: int) -> list[Unit]:
+    def units_naming(self, address: int) -> list[DebugUnit]:
         """The units that have an address itself, as that of a function or of something else: a search for its bytes."""
-        found: list[Unit] = []
+        found: list[DebugUnit] = []
         pattern = address.to_bytes(8, "little")
         where = self.info.find(pattern)
         while where >= 0 and len(found) < _FEW:
@@ -279,8 +281,8 @@ class Source:
         return [each for each in dict.fromkeys(found) if each.sizes.address == 8]
 
     @cached_property
-    def _address_bases(self) -> dict[int, list[Unit]]:
-        found: dict[int, list[Unit]] = {}
+    def _address_bases(self) -> dict[int, list[DebugUnit]]:
+        found: dict[int, list[DebugUnit]] = {}
         for unit in self.units:
             found.setdefault(self.head(unit).address_base, []).append(unit)
         return found
@@ -300,7 +302,7 @@ class Source:
             found[unit.offset] = head.string_base, start + int.from_bytes(length, "little")
         return found
 
-    def string(self, unit: Unit, attributes: Attributes, *kinds: int) -> bytes | None:
+    def string(self, unit: DebugUnit, attributes: Attributes, *kinds: int) -> bytes | None:
         """The first of some attributes that is there, as text; None if it is missing, or in a file that is."""
         place = next((attributes[each] for each in kinds if each in attributes), None)
         if place is None:
@@ -315,7 +317,7 @@ class Source:
             return self.shared.text(".debug_str", value) if self.shared else None
         return self.text(".debug_line_str" if form == forms.LINE_STRP else ".debug_str", value)
 
-    def string_at_index(self, unit: Unit, index: int) -> int:
+    def string_at_index(self, unit: DebugUnit, index: int) -> int:
         """Where a string with an index is in .debug_str."""
         where, width = self.head(unit).string_base + index * unit.sizes.offset, unit.sizes.offset
         return int.from_bytes(self.sections.get(".debug_str_offsets", b"")[where : where + width], "little")
@@ -326,7 +328,7 @@ class Source:
         end = strings.find(b"\0", start)
         return strings[start:end] if end >= 0 else None
 
-    def function_at(self, unit: Unit, address: int) -> Any:
+    def function_at(self, unit: DebugUnit, address: int) -> Any:
         """The function of a unit that has code at a link-time address, None if there is none. Raises DebugInfoError."""
         # Classes have declarations of functions only, as a rule, and functions have none of their own within them: but
         # those of lambdas, of local classes and of GNU's nested functions are there.
@@ -340,7 +342,7 @@ class Source:
                     return self.entry(each.offset)
         return None
 
-    def _code_of(self, unit: Unit, closed: frozenset[int]) -> tuple[list[tuple[int, Scanned]], list[Scanned]]:
+    def _code_of(self, unit: DebugUnit, closed: frozenset[int]) -> tuple[list[tuple[int, Scanned]], list[Scanned]]:
         """The functions of a unit whose code is in one piece, by where that begins, and those in several pieces."""
         key = unit.offset, closed
         if key not in self._code:
@@ -354,13 +356,13 @@ class Source:
             self._code[key] = sorted(begins, key=itemgetter(0)), others
         return self._code[key]
 
-    def _low(self, unit: Unit, attributes: Attributes) -> int | None:
+    def _low(self, unit: DebugUnit, attributes: Attributes) -> int | None:
         where, form = attributes.get(at.AT_LOW_PC, (0, 0))
         if form == forms.ADDR:
             return int.from_bytes(self.info[where : where + unit.sizes.address], "little")
         return self.address(unit, attributes, at.AT_LOW_PC)
 
-    def code_ranges(self, unit: Unit, attributes: Attributes) -> tuple[tuple[int, int], ...]:
+    def code_ranges(self, unit: DebugUnit, attributes: Attributes) -> tuple[tuple[int, int], ...]:
         """The link-time addresses of an entry's code, as (start, end). Raises DebugInfoError."""
         if at.AT_RANGES in attributes:
             value = self.number(unit, attributes, at.AT_RANGES) or 0
@@ -378,7 +380,7 @@ class Source:
         unit = self.unit_at(offset)
         return self.code_ranges(unit, attributes_at(self.info, unit, self.table(unit), offset))
 
-    def ranges(self, unit: Unit, value: int, is_index: bool) -> tuple[tuple[int, int], ...]:
+    def ranges(self, unit: DebugUnit, value: int, is_index: bool) -> tuple[tuple[int, int], ...]:
         """A list of ranges, by its offset or its index. Raises DebugInfoError."""
         if unit.sizes.version >= 5:
             reader = self._reader(unit, ".debug_rnglists")
@@ -389,7 +391,7 @@ class Source:
         offset = self.bases.get("DW_AT_GNU_ranges_base", 0) if self.bases is not None else 0
         return old_ranges(self._reader(unit, ".debug_ranges"), offset + value)
 
-    def locations(self, unit: Unit, value: int, is_index: bool) -> Iterator[Location]:
+    def locations(self, unit: DebugUnit, value: int, is_index: bool) -> Iterator[Location]:
         """A list of locations, by its offset or its index. Raises DebugInfoError."""
         if unit.sizes.version >= 5:
             reader = self._reader(unit, ".debug_loclists")
@@ -399,7 +401,7 @@ class Source:
         read = old_locations if self.bases is None else split_locations
         return read(self._reader(unit, ".debug_loc"), value)
 
-    def _reader(self, unit: Unit, section: str) -> ListReader:
+    def _reader(self, unit: DebugUnit, section: str) -> ListReader:
         data = self.sections.get(section)
         if data is None:
             raise DebugInfoError(f"{self.path} has no section {section}, though entries refer to it")
@@ -407,5 +409,5 @@ class Source:
             data, section, unit.sizes.address, self.head(unit).low, lambda index: self.indexed_address(unit, index)
         )
 
-    def _listed(self, unit: Unit, reader: ListReader, base: int, index: int) -> int:
+    def _listed(self, unit: DebugUnit, reader: ListReader, base: int, index: int) -> int:
         return base + reader.number(base + index * unit.sizes.offset, unit.sizes.offset)

@@ -6,10 +6,10 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from operator import attrgetter
 
-from sonde.symbols.dwarf.line_table import LineTable, Row, tables_naming
+from sonde.symbols.dwarf.line_table import LineRow, LineTable, tables_naming
 from sonde.symbols.dwarf.scan import TAG_PARTIAL_UNIT
-from sonde.symbols.dwarf.source import Source
-from sonde.symbols.dwarf.units import Unit
+from sonde.symbols.dwarf.source import EntrySource
+from sonde.symbols.dwarf.units import DebugUnit
 
 _LONGEST_HEAD = 512
 """Bytes of a unit's first entry: its name and directory may stand in it."""
@@ -21,18 +21,18 @@ class FileLines:
     """The rows of one table for one of its files, of which `numbers` are those in the table; `every` are the rows of
     all files, by address."""
 
-    def __init__(self, unit: Unit, table: LineTable, numbers: frozenset[int], rows: list[Row]) -> None:
+    def __init__(self, unit: DebugUnit, table: LineTable, numbers: frozenset[int], rows: list[LineRow]) -> None:
         self.unit = unit
         self.table = table
         self.numbers = numbers
         self.every = rows
-        self._by_line: dict[int, list[Row]] = {}
+        self._by_line: dict[int, list[LineRow]] = {}
         for row in rows:
             if row.file in numbers and row.is_statement:
                 self._by_line.setdefault(row.line, []).append(row)
         self._lines = sorted(self._by_line)
 
-    def of(self, line: int) -> list[Row]:
+    def of(self, line: int) -> list[LineRow]:
         """The statements of a line."""
         return self._by_line.get(line, [])
 
@@ -44,12 +44,12 @@ class FileLines:
 class SourceLines:
     """Those of the files of one object."""
 
-    def __init__(self, main: Source) -> None:
+    def __init__(self, main: EntrySource) -> None:
         self._main = main
         self._shared = main.shared.sections if main.shared else {}
         self._files: dict[str, list[FileLines]] = {}
-        self._rows: dict[int, list[Row]] = {}
-        self._every: dict[int, tuple[list[int], list[Row]]] = {}
+        self._rows: dict[int, list[LineRow]] = {}
+        self._every: dict[int, tuple[list[int], list[LineRow]]] = {}
         self._tables: dict[tuple[int, int], LineTable] = {}
 
     def of_file(self, file: str) -> list[FileLines]:
@@ -59,7 +59,7 @@ class SourceLines:
             self._files[file] = found
         return self._files[file]
 
-    def tables(self, file: str) -> list[tuple[Unit, LineTable, frozenset[int]]]:
+    def tables(self, file: str) -> list[tuple[DebugUnit, LineTable, frozenset[int]]]:
         """The tables of units that have a file of that name, or whose path ends in it; and the numbers of such
         files."""
         main, found = self._main, []
@@ -79,14 +79,14 @@ class SourceLines:
                 found.append((unit, table, numbers))
         return found
 
-    def table(self, source: Source, offset: int, directory: str) -> LineTable:
+    def table(self, source: EntrySource, offset: int, directory: str) -> LineTable:
         """The table at an offset of a file's .debug_line."""
         key = id(source), offset
         if key not in self._tables:
             self._tables[key] = LineTable(source.sections, offset, directory, self._shared, source.costs)
         return self._tables[key]
 
-    def at(self, unit: Unit, address: int) -> tuple[str, int] | None:
+    def at(self, unit: DebugUnit, address: int) -> tuple[str, int] | None:
         """The file and line of a link-time address, if this unit of the main file has code there. Raises
         DebugInfoError."""
         head = self._main.head(unit)
@@ -98,7 +98,7 @@ class SourceLines:
         row = rows[place] if place >= 0 else None
         return (table.files[row.file], row.line) if row is not None and not row.ends and row.line else None
 
-    def _sequences(self, unit: Unit, table: LineTable) -> tuple[list[int], list[Row]]:
+    def _sequences(self, unit: DebugUnit, table: LineTable) -> tuple[list[int], list[LineRow]]:
         """All rows by address: where one sequence ends as another begins, the beginning counts."""
         if unit.offset not in self._every:
             rows = sorted(table.rows(), key=lambda row: (row.address, not row.ends))
@@ -107,7 +107,7 @@ class SourceLines:
             self._every[unit.offset] = [row.address for row in rows], rows
         return self._every[unit.offset]
 
-    def _recorded(self, unit: Unit, table: LineTable) -> list[Row]:
+    def _recorded(self, unit: DebugUnit, table: LineTable) -> list[LineRow]:
         if unit.offset not in self._rows:
             rows = sorted(recorded(table.rows()), key=attrgetter("address"))
             kept = sum(map(len, self._rows.values()))
@@ -125,12 +125,12 @@ def is_file(path: str, file: str) -> bool:
     return path == file or path.endswith(f"/{file}")
 
 
-def recorded(rows: list[Row]) -> list[Row]:
+def recorded(rows: list[LineRow]) -> list[LineRow]:
     """The rows a debugger keeps: a further row of the same line is none if only its discriminator tells it apart, one
     of another file is none if it is no statement and one was there; and lines that are left at the address they begin
     at have no code."""
-    kept: dict[int, list[Row]] = {}
-    previous: Row | None = None
+    kept: dict[int, list[LineRow]] = {}
+    previous: LineRow | None = None
     at, is_discriminated, statement_there = -1, False, False
     for row in rows:
         if row.address != at:
@@ -153,8 +153,8 @@ def recorded(rows: list[Row]) -> list[Row]:
     return [row for rows in kept.values() for row in rows]
 
 
-def _finish(rows: list[Row], end: Row) -> None:
+def _finish(rows: list[LineRow], end: LineRow) -> None:
     """Lines of one file end at an address, where those of another begin."""
     while rows and rows[-1].address == end.address:
         rows.pop()
-    rows.append(Row(end.address, end.file, 0, True, end.ends, end.has_discriminator, end.ends_prologue))
+    rows.append(LineRow(end.address, end.file, 0, True, end.ends, end.has_discriminator, end.ends_prologue))

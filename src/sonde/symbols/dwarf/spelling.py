@@ -7,15 +7,15 @@ from collections.abc import Callable, Iterator
 from sonde.symbols.dwarf import abbreviations as at
 from sonde.symbols.dwarf import forms
 from sonde.symbols.dwarf.abbreviations import Abbreviation
-from sonde.symbols.dwarf.source import Source
-from sonde.symbols.dwarf.units import Unit
+from sonde.symbols.dwarf.source import EntrySource
+from sonde.symbols.dwarf.units import DebugUnit
 
 MANY = 64
 """Places among the strings from which on every unit is looked through: each costs a search through all entries."""
 _INDEX_SIZES = {forms.STRX1: 1, forms.STRX2: 2, forms.STRX3: 3, forms.STRX4: 4}
 
 
-def units_with(source: Source, pattern: bytes) -> set[int]:
+def units_with(source: EntrySource, pattern: bytes) -> set[int]:
     """Where the units start that have these bytes somewhere: a search at the speed of memory."""
     found = set()
     where = source.info.find(pattern)
@@ -27,16 +27,16 @@ def units_with(source: Source, pattern: bytes) -> set[int]:
     return found
 
 
-class Spelling:
+class NameSpelling:
     """A name, or with `is_template` also that name and what begins with `<`, and where it is among the strings."""
 
-    def __init__(self, source: Source, name: bytes, is_template: bool) -> None:
+    def __init__(self, source: EntrySource, name: bytes, is_template: bool) -> None:
         self._source, self._name, self._is_template = source, name, is_template
         self._own = self._places(source, ".debug_str")
         self._lines = self._places(source, ".debug_line_str")
         self._shared = self._places(source.shared, ".debug_str") if source.shared else set()
 
-    def _places(self, source: Source, section: str) -> set[int]:
+    def _places(self, source: EntrySource, section: str) -> set[int]:
         strings, found = source.sections.get(section, b""), set()
         for pattern in self._patterns():
             where = strings.find(pattern)
@@ -74,7 +74,7 @@ class Spelling:
         """The units whose tables of strings have the name; and those which have such a table somewhere else."""
         return {unit.offset for unit in self._source.units if unit.offset not in known and self._has_indexes(unit)}
 
-    def _has_indexes(self, unit: Unit) -> bool:
+    def _has_indexes(self, unit: DebugUnit) -> bool:
         indexes = self._indexes(unit)
         if indexes is not None:
             return bool(indexes)
@@ -83,7 +83,7 @@ class Spelling:
         table = self._source.table(unit).values()
         return any(step.form in forms.STRING_INDEXES for each in table for step in each.steps)
 
-    def entries(self, unit: Unit, tags: frozenset[int]) -> list[int] | None:
+    def entries(self, unit: DebugUnit, tags: frozenset[int]) -> list[int] | None:
         """Where definitions of the tags and of the name may begin in a unit; None where their bytes do not tell."""
         found: set[int] = set()
         for code, kind in self._source.table(unit).items():
@@ -101,7 +101,7 @@ class Spelling:
                 found.update(self._behind(unit, value, skip + len(head), head))
         return sorted(found)
 
-    def _behind(self, unit: Unit, value: bytes, back: int, head: bytes) -> Iterator[int]:
+    def _behind(self, unit: DebugUnit, value: bytes, back: int, head: bytes) -> Iterator[int]:
         """Where a value is in a unit with the code of an abbreviation so many bytes before it."""
         info = self._source.info
         where = info.find(value, unit.entries, unit.end)
@@ -110,7 +110,7 @@ class Spelling:
                 yield where - back
             where = info.find(value, where + 1, unit.end)
 
-    def _values(self, unit: Unit, form: int) -> list[bytes] | None:
+    def _values(self, unit: DebugUnit, form: int) -> list[bytes] | None:
         """What an attribute of a form that is the name looks like in a unit; None if nobody knows."""
         if form == forms.STRING:
             return [self._name + b"\0"]
@@ -124,7 +124,7 @@ class Spelling:
         places = {forms.STRP: self._own, forms.LINE_STRP: self._lines}.get(form, self._shared)
         return [each.to_bytes(8, "little")[: unit.sizes.offset] for each in places]
 
-    def test(self, unit: Unit) -> Callable[[int, int], bool]:
+    def test(self, unit: DebugUnit) -> Callable[[int, int], bool]:
         """What tells whether an attribute, by where it is and by its form, is the name. There are many of them."""
         info, width = self._source.info, unit.sizes.offset
         packed = frozenset(place.to_bytes(8, "little")[:width] for place in self._own)
@@ -139,7 +139,7 @@ class Spelling:
 
         return is_it
 
-    def _indexes(self, unit: Unit) -> frozenset[int] | None:
+    def _indexes(self, unit: DebugUnit) -> frozenset[int] | None:
         """The numbers of the name in the unit's own table of strings, None if they are not known."""
         table = self._source.string_tables.get(unit.offset)
         if table is None or len(self._own) > MANY:
@@ -155,7 +155,7 @@ class Spelling:
                 where = offsets.find(pattern, where + 1, end)
         return frozenset(found)
 
-    def _is(self, unit: Unit, where: int, form: int) -> bool:
+    def _is(self, unit: DebugUnit, where: int, form: int) -> bool:
         if form == forms.STRING:
             return any(self._source.info.startswith(pattern, where) for pattern in self._patterns())
         value = self._value(unit, where, form)
@@ -163,7 +163,7 @@ class Spelling:
             return self._source.string_at_index(unit, value) in self._own
         return value in (self._lines if form == forms.LINE_STRP else self._shared)
 
-    def _value(self, unit: Unit, where: int, form: int) -> int:
+    def _value(self, unit: DebugUnit, where: int, form: int) -> int:
         return forms.number(form, self._source.info, where, unit.sizes)
 
 

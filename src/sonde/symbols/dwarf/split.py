@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Mapping
 
 from sonde.symbols.dwarf.compression import debug_sections
 from sonde.symbols.dwarf.errors import DebugInfoError
-from sonde.symbols.dwarf.source import Source
-from sonde.symbols.dwarf.units import UT_SKELETON, Unit
+from sonde.symbols.dwarf.source import EntrySource
+from sonde.symbols.dwarf.units import UT_SKELETON, DebugUnit
 from sonde.symbols.elf.costs import Costs
 from sonde.symbols.elf.debug_files import open_regular
 from sonde.symbols.elf.file_bytes import Part
@@ -29,7 +29,7 @@ _UNITS, _TYPES = ".debug_cu_index", ".debug_tu_index"
 _MOST_COLUMNS = 16
 
 
-def is_skeleton(main: Source, unit: Unit) -> bool:
+def is_skeleton(main: EntrySource, unit: DebugUnit) -> bool:
     """Whether a unit only says where its content is."""
     if unit.sizes.version >= 5:
         return unit.kind == UT_SKELETON
@@ -39,7 +39,7 @@ def is_skeleton(main: Source, unit: Unit) -> bool:
 class SplitUnits:
     """The content of skeletons; each file is read once."""
 
-    def __init__(self, main: Source, directories: tuple[str, ...], root: str, packages: tuple[str, ...]) -> None:
+    def __init__(self, main: EntrySource, directories: tuple[str, ...], root: str, packages: tuple[str, ...]) -> None:
         """`directories` are where files are looked for whose own directory is not there, `packages` the .dwp files that
         there may be."""
         self._main = main
@@ -48,7 +48,7 @@ class SplitUnits:
         self._packages = packages
         self._opened: dict[str, dict[str, Part]] = {}
 
-    def source(self, unit: Unit) -> Source:
+    def source(self, unit: DebugUnit) -> EntrySource:
         """Raises DebugInfoError where there is nothing or what does not belong to the skeleton."""
         head = self._main.head(unit)
         for path in self._packages:
@@ -69,7 +69,7 @@ class SplitUnits:
             raise DebugInfoError(f"{path} is not of the same build as {self._main.path}")
         return source
 
-    def _made(self, unit: Unit, path: str, sections: Mapping[str, Part]) -> Source:
+    def _made(self, unit: DebugUnit, path: str, sections: Mapping[str, Part]) -> EntrySource:
         head, main = self._main.head(unit), self._main
         own = main.number(unit, head.attributes, 0x2132)
         header = _LISTS_HEADERS[unit.sizes.offset]
@@ -82,15 +82,15 @@ class SplitUnits:
             "DW_AT_rnglists_base": header,
         }
         shared = {each: main.sections[each] for each in _OF_MAIN if each in main.sections}
-        return Source(
+        return EntrySource(
             path, {**sections, **shared}, main.shared, bases, type_source=self._types_of(path, bases), costs=main.costs
         )
 
-    def _types_of(self, path: str, bases: Mapping[str, int]) -> Callable[[int], Source | None]:
+    def _types_of(self, path: str, bases: Mapping[str, int]) -> Callable[[int], EntrySource | None]:
         """What finds the unit of a type in a package, where each has abbreviations of its own."""
-        opened: dict[int, Source | None] = {}
+        opened: dict[int, EntrySource | None] = {}
 
-        def find(signature: int) -> Source | None:
+        def find(signature: int) -> EntrySource | None:
             if signature not in opened:
                 parts = package_parts(self._sections(path), _TYPES, signature)
                 opened[signature] = None if parts is None else _of_type(path, parts, bases, find, self._main.costs)
@@ -113,13 +113,13 @@ def _of_type(
     path: str,
     parts: dict[str, Part],
     bases: Mapping[str, int],
-    others: Callable[[int], Source | None],
+    others: Callable[[int], EntrySource | None],
     costs: Costs,
-) -> Source:
+) -> EntrySource:
     are_old = ".debug_types" in parts
     if are_old:
         parts[".debug_info"] = parts[".debug_types"]
-    return Source(path, parts, None, bases, are_old, others, costs)
+    return EntrySource(path, parts, None, bases, are_old, others, costs)
 
 
 def _is_split(name: str) -> bool:

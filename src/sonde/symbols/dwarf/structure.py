@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sonde.symbols.dwarf.declaration import Declaration, Field, declaration
+from sonde.symbols.dwarf.declaration import DeclaredField, StructureDeclaration, declaration
 from sonde.symbols.dwarf.points import Named
 
 
-def structure(named: Sequence[Named], name: str) -> Declaration:
+def structure(named: Sequence[Named], name: str) -> StructureDeclaration:
     """The structure `name` of the variables that can be fetched; the others are named in comments."""
-    fields = [Field(each.variable.name, each.variable.type, each.fetches, each.reason) for each in named]
+    fields = [DeclaredField(each.variable.name, each.variable.type, each.fetches, each.reason) for each in named]
     return declaration(name, fields)

@@ -18,7 +18,7 @@ _UNIT_SIZE = 400
 """Bytes of memory that a unit takes, about."""
 
 
-class Unit(NamedTuple):
+class DebugUnit(NamedTuple):
     """A unit: where it begins, its first entry and its end in .debug_info, where its abbreviations are, its type
     (UT_*; compile for all before DWARF 5), and the id by which others name it: a skeleton its split unit, a reference a
     unit of a type (0 if none). `type_offset` is where that type is in such a unit."""
@@ -33,7 +33,7 @@ class Unit(NamedTuple):
     type_offset: int = 0
 
 
-def read_units(info: Part, costs: Costs, are_types: bool = False) -> tuple[Unit, ...]:
+def read_units(info: Part, costs: Costs, are_types: bool = False) -> tuple[DebugUnit, ...]:
     """The units of .debug_info, or with `are_types` those of .debug_types (DWARF 4, section 7.5.1.2).
 
     Raises DebugInfoError where a header makes no sense.
@@ -48,13 +48,13 @@ def read_units(info: Part, costs: Costs, are_types: bool = False) -> tuple[Unit,
     return tuple(found)
 
 
-def unit_at(units: Sequence[Unit], offset: int) -> Unit | None:
+def unit_at(units: Sequence[DebugUnit], offset: int) -> DebugUnit | None:
     """The unit with an offset of .debug_info in it."""
     index = bisect_right(units, offset, key=lambda unit: unit.offset) - 1
     return units[index] if index >= 0 and offset < units[index].end else None
 
 
-def _unit(info: Part, start: int, is_type: bool) -> Unit:
+def _unit(info: Part, start: int, is_type: bool) -> DebugUnit:
     width = 4
     length = _number(info, start, 4)
     at = start + 4
@@ -80,7 +80,7 @@ def _unit(info: Part, start: int, is_type: bool) -> Unit:
             at += 8 + width
     if address not in (4, 8) or at > end:
         raise DebugInfoError(f"the unit at {start:#x} of .debug_info makes no sense (addresses of {address} bytes)")
-    return Unit(start, at, end, abbreviations, Sizes(address, width, version), kind, dwo_id, type_offset)
+    return DebugUnit(start, at, end, abbreviations, Sizes(address, width, version), kind, dwo_id, type_offset)
 
 
 def _number(data: Part, at: int, width: int) -> int:

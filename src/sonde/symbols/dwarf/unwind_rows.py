@@ -14,7 +14,7 @@ from collections.abc import Generator
 from sonde.arch import object_files
 from sonde.symbols.dwarf.errors import DebugInfoError
 from sonde.symbols.dwarf.frame_rules import BEGINNING, NOT_KNOWN, NOTHING, SIGNAL, Rule, State, rule, run
-from sonde.symbols.dwarf.frames import Description, Frames
+from sonde.symbols.dwarf.frames import FrameDescription, FrameDescriptions
 from sonde.symbols.elf.errors import CostError
 from sonde.symbols.elf.file import ElfFile, Segment
 from sonde.typed import NamedTuple
@@ -45,7 +45,7 @@ _STEP, _ROW_STEP = 200, 20_000
 """Descriptions and rows after which others have their turn."""
 
 
-class Rows(NamedTuple):
+class UnwindRows(NamedTuple):
     """`blocks`: for each block a u32, which row is its first one, and one more, how many rows there are. `rules`: by
     number, as RULE has them; 0 is that nothing is described."""
 
@@ -54,21 +54,21 @@ class Rows(NamedTuple):
     rules: bytes
 
 
-NO_ROWS = Rows(b"", b"", b"")
+NO_ROWS = UnwindRows(b"", b"", b"")
 
 
-def unwind_rows(file: ElfFile) -> Rows:
+def unwind_rows(file: ElfFile) -> UnwindRows:
     """The table of an object, NO_ROWS if it has none; what cannot be read is left out. Raises ElfError."""
     making = make_rows(file)
     while True:
         try:
             next(making)
         except StopIteration as end:
-            found: Rows = end.value
+            found: UnwindRows = end.value
             return found
 
 
-def make_rows(file: ElfFile) -> Generator[None, None, Rows]:
+def make_rows(file: ElfFile) -> Generator[None, None, UnwindRows]:
     """The same, some milliseconds at a time."""
     section = next((each for each in file.sections if each.name == SECTION and each.kind != _NOBITS), None)
     if section is None or file.machine != object_files.MACHINE or not file.is_64_bit:
@@ -77,7 +77,7 @@ def make_rows(file: ElfFile) -> Generator[None, None, Rows]:
     file.costs.allow(len(data) * _WORTH)
     table = _Table(file.segments)
     try:
-        for number, description in enumerate(Frames(data, section.address, True).descriptions()):
+        for number, description in enumerate(FrameDescriptions(data, section.address, True).descriptions()):
             if not number % _STEP:
                 file.costs.check()
                 file.costs.take(_ROW_SIZE * table.grown())
@@ -113,7 +113,7 @@ class _Table:
         self.noted += more
         return more
 
-    def add(self, description: Description) -> None:
+    def add(self, description: FrameDescription) -> None:
         start, length, _, (data, at, end), common = description
         segment = self._segment
         if segment is None or not segment.address <= start < segment.address + segment.file_size:
@@ -136,7 +136,7 @@ class _Table:
     def _found(self, address: int) -> Segment | None:
         return next((e for e in self._segments if e.address <= address < e.address + e.file_size), None)
 
-    def _made(self, description: Description, code: bytes) -> list[tuple[int, int]]:
+    def _made(self, description: FrameDescription, code: bytes) -> list[tuple[int, int]]:
         common = description.common
         if common.is_signal:
             return [(0, self._number(Rule(SIGNAL)))]
@@ -164,7 +164,7 @@ class _Table:
         # Of more rules than there are numbers the rest is not described.
         return self._rules.setdefault(wanted, len(self._rules)) if len(self._rules) < _MOST_RULES else 0
 
-    def laid_out(self) -> Generator[None, None, Rows]:
+    def laid_out(self) -> Generator[None, None, UnwindRows]:
         """One row for each change; where one function's code ends and another's begins the latter counts."""
         self._rows.sort()
         yield
@@ -188,7 +188,7 @@ class _Table:
             return NO_ROWS
         blocks.append(len(rows))
         rules = b"".join(map(_packed, self._rules))
-        return Rows(blocks.tobytes(), rows.tobytes(), rules)
+        return UnwindRows(blocks.tobytes(), rows.tobytes(), rules)
 
 
 def _packed(found: Rule) -> bytes:

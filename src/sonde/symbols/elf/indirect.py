@@ -25,7 +25,7 @@ class Loaded(NamedTuple):
     bias: int
 
 
-class Slots:
+class FunctionSlots:
     """The words of a process that hold addresses of functions, by what they were made for."""
 
     def __init__(self, everywhere: Iterable[Loaded]) -> None:
@@ -48,7 +48,7 @@ class Slots:
             yield from self._by_name.get(name, ())
 
 
-def chosen(home: Loaded, resolver: int, names: Iterable[str], slots: Slots, read: ReadWord) -> int | None:
+def chosen(home: Loaded, resolver: int, names: Iterable[str], slots: FunctionSlots, read: ReadWord) -> int | None:
     """The linked address, in the file that has the resolver, of what it has chosen; None if nothing tells.
 
     `resolver` is the linked address of the symbol, `names` are those it has.

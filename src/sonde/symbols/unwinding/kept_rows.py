@@ -14,7 +14,7 @@ import struct
 import zlib
 from collections.abc import Generator
 
-from sonde.symbols.dwarf.unwind_rows import LARGEST, SECTION, Rows, make_rows
+from sonde.symbols.dwarf.unwind_rows import LARGEST, SECTION, UnwindRows, make_rows
 from sonde.symbols.elf.file import ElfFile
 from sonde.typed import NamedTuple
 from sonde.untrusted import open_file
@@ -39,7 +39,7 @@ _SIZES = struct.Struct("<III")
 class KeptRows(NamedTuple):
     """An object's rows if they were kept, and what they are kept by, "" if they are not worth it."""
 
-    rows: Rows | None
+    rows: UnwindRows | None
     path: str
 
 
@@ -58,7 +58,7 @@ def kept_rows(file: ElfFile, directory: str | None = None) -> KeptRows:
     return KeptRows(_read(path), path)
 
 
-def made_rows(file: ElfFile, path: str) -> Generator[None, None, Rows]:
+def made_rows(file: ElfFile, path: str) -> Generator[None, None, UnwindRows]:
     """As make_rows; from then on they are kept. Raises ElfError."""
     found = yield from make_rows(file)
     if path and len(found.rows) >= _FEW:
@@ -73,7 +73,7 @@ def _directory() -> str:
     return os.path.join(base, "sonde", "unwind")
 
 
-def _read(path: str) -> Rows | None:
+def _read(path: str) -> UnwindRows | None:
     """None for what is not there, is not whole, or could be somebody else's."""
     try:
         with open_file(path, _LARGEST, os.O_NOFOLLOW) as file:
@@ -90,10 +90,10 @@ def _read(path: str) -> Rows | None:
     if _SIZES.size + blocks + rows + rules != len(data):
         return None
     first, second = _SIZES.size + blocks, _SIZES.size + blocks + rows
-    return Rows(data[_SIZES.size : first], data[first:second], data[second:])
+    return UnwindRows(data[_SIZES.size : first], data[first:second], data[second:])
 
 
-def _write(directory: str, path: str, rows: Rows) -> None:
+def _write(directory: str, path: str, rows: UnwindRows) -> None:
     """Whole or not at all. Raises OSError."""
     os.makedirs(directory, 0o700, exist_ok=True)
     if not _is_ours(os.lstat(directory)):

@@ -11,7 +11,7 @@ from sonde.model.spec import UNWIND_BLOCKS, UNWIND_OBJECT, UNWIND_OBJECTS, UNWIN
 from sonde.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from sonde.symbols.dwarf.unwind_rows import Rows
+    from sonde.symbols.dwarf.unwind_rows import UnwindRows
     from sonde.symbols.elf.file import ElfFile
 
 Write = Callable[[str, bytes, bytes], None]
@@ -148,7 +148,7 @@ class UnwindObjects:
         pairs = start // _PAIR, len(found.pairs) // _PAIR
         return self._new(0, 0, 0, 0, *pairs, found.address, data + found.base, signals, outermost)
 
-    def _put(self, rows: Rows) -> int:
+    def _put(self, rows: UnwindRows) -> int:
         """The number of an object by its rows, NONE if there is no room."""
         from sonde.symbols.dwarf.unwind_rows import RULE  # as above
 
@@ -166,13 +166,13 @@ class UnwindObjects:
         return number
 
 
-def _timed(file: ElfFile, making: Generator[None, None, Rows], early: int) -> Generator[int, None, Rows]:
+def _timed(file: ElfFile, making: Generator[None, None, UnwindRows], early: int) -> Generator[int, None, UnwindRows]:
     """The same, where the time between two steps is not what reading the file takes; `early` is what is yielded."""
     while True:
         try:
             with file.costs:
                 next(making)
         except StopIteration as end:
-            found: Rows = end.value
+            found: UnwindRows = end.value
             return found
         yield early

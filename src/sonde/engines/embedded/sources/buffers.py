@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sonde.runtime.kernel_types import layout
-from sonde.runtime.machine.memory import Memory
+from sonde.runtime.machine.memory import MachineMemory
 from sonde.runtime.verifier.contexts import RAW_ARGUMENTS
 
 _INFORMATION_SIZE = 128
@@ -14,7 +14,7 @@ class Buffers:
     """Buffers and their addresses: a raw tracepoint's `arguments`, struct pt_regs of the thread (`registers`), a
     signal's `information`."""
 
-    def __init__(self, memory: Memory) -> None:
+    def __init__(self, memory: MachineMemory) -> None:
         self.arguments = bytearray(8 * RAW_ARGUMENTS)
         self.registers = bytearray(layout("struct pt_regs").size)
         self.information = bytearray(_INFORMATION_SIZE)

@@ -9,9 +9,9 @@ from sonde.engines.embedded.sources.firings import Clock
 from sonde.formats.perf_events import MISC_USER, SAMPLE_PERIOD
 from sonde.runtime.environment import Environment
 from sonde.runtime.perf.attributes import Attributes
-from sonde.runtime.perf.events import PerfEvent
+from sonde.runtime.perf.events import OpenPerfEvent
 from sonde.runtime.perf.sample import Sample
-from sonde.runtime.programs.loaded import LoadedProgram
+from sonde.runtime.programs.loaded import RunnableProgram
 from sonde.runtime.programs.overflow import Overflows
 from sonde.typed import TYPE_CHECKING
 
@@ -38,11 +38,11 @@ class ClockEvents:
         values = {"period": period} if self._ring is None else self._ring.values(period, registers)
         self._overflows.overflow(event, Sample(values, misc=MISC_USER, registers=registers))
 
-    def _event(self, clock: Clock, environment: Environment) -> PerfEvent:
+    def _event(self, clock: Clock, environment: Environment) -> OpenPerfEvent:
         attributes = Attributes(config=clock.config, sample_period=clock.period, sample_type=SAMPLE_PERIOD)
         if self._ring is not None and clock.program.spec.samples:
             event = self._ring.open(clock.name, attributes)
         else:
-            event = PerfEvent(attributes)
-        event.attach(LoadedProgram(environment, clock.program.spec.kind, clock.program), clock.cookie)
+            event = OpenPerfEvent(attributes)
+        event.attach(RunnableProgram(environment, clock.program.spec.kind, clock.program), clock.cookie)
         return event

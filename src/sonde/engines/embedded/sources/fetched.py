@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from errno import EFAULT
 
 from sonde.engines.embedded.tracer import plan, stops
-from sonde.engines.embedded.tracer.plan import Fetch
+from sonde.engines.embedded.tracer.plan import EntryFetch
 from sonde.runtime.machine.memory import AccessError
 from sonde.typed import TypeAlias
 
@@ -22,7 +22,7 @@ class FetchedMemory:
     any, `read` (thread, address, size) is asked."""
 
     def __init__(
-        self, read: Callable[[int, int, int], bytes], places: memoryview, fetches: Mapping[int, Sequence[Fetch]]
+        self, read: Callable[[int, int, int], bytes], places: memoryview, fetches: Mapping[int, Sequence[EntryFetch]]
     ) -> None:  # fmt: skip
         self.pieces: Sequence[Piece] = ()
         self._read = read

@@ -7,12 +7,12 @@ from collections.abc import Callable, Sequence
 
 from sonde.arch import call_numbers
 from sonde.engines.embedded.sources.stops import Handler, Record
-from sonde.engines.embedded.sources.task import Task
+from sonde.engines.embedded.sources.task import TracedTask
 from sonde.engines.embedded.tracer import stops
-from sonde.engines.embedded.tracer.plan import ENTRY, HOLD_ENTRY, Plan
+from sonde.engines.embedded.tracer.plan import ENTRY, HOLD_ENTRY, StopPlan
 from sonde.symbols.images import mark_in
 from sonde.symbols.mappings import parse_maps
-from sonde.symbols.process_events import ProcessEvent, Snapshot
+from sonde.symbols.process_events import MappingsSnapshot, ProcessEvent
 from sonde.untrusted import kernel_text
 
 _EXEC = call_numbers.native("execve", "execveat")
@@ -20,7 +20,7 @@ _EXEC = call_numbers.native("execve", "execveat")
 Walk = Callable[[int, int], Sequence[int]]
 
 
-def with_images(plan: Plan) -> Plan:
+def with_images(plan: StopPlan) -> StopPlan:
     """The plan, with what has to be held so that mappings can be read."""
     calls = dict(plan.calls)
     for number in _EXEC:
@@ -33,7 +33,7 @@ class ImageEvents:
 
     descriptors: tuple[int, ...] = ()
 
-    def __init__(self, task: Callable[[int], Task | None]) -> None:
+    def __init__(self, task: Callable[[int], TracedTask | None]) -> None:
         self.lost = 0
         self._task = task
         self._events: list[ProcessEvent] = []
@@ -89,4 +89,4 @@ class ImageEvents:
         if text and seen != self._last.get(pid):
             self._last[pid] = seen
             mappings = parse_maps(text)
-            self._events.append(Snapshot(0, pid, mark_in(mappings), mappings))
+            self._events.append(MappingsSnapshot(0, pid, mark_in(mappings), mappings))

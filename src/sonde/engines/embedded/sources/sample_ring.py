@@ -13,7 +13,7 @@ from sonde.formats.perf_ring import PerfRingReader
 from sonde.model.samples import SAMPLE_TYPE, SampledEvent, Take
 from sonde.runtime.environment import Environment
 from sonde.runtime.perf.attributes import Attributes
-from sonde.runtime.perf.events import PerfEvent
+from sonde.runtime.perf.events import OpenPerfEvent
 from sonde.runtime.perf.layout import Fields
 from sonde.runtime.perf.sample import Sample
 
@@ -30,16 +30,16 @@ class SampleRing:
     def __init__(self, environment: Environment, size: int) -> None:
         self.events: list[SampledEvent] = []
         self._environment = environment
-        self._owner = PerfEvent(Attributes(sample_type=SAMPLE_TYPE, sample_id_all=True), _OWNER)
+        self._owner = OpenPerfEvent(Attributes(sample_type=SAMPLE_TYPE, sample_id_all=True), _OWNER)
         self._reader = PerfRingReader(self._owner.map(max(size // pages.PAGE, 1)))
         self._size = size
-        self._sampled: list[PerfEvent] = []
+        self._sampled: list[OpenPerfEvent] = []
         self._told: dict[int, bytes] = {}
 
-    def open(self, name: str, attributes: Attributes) -> PerfEvent:
+    def open(self, name: str, attributes: Attributes) -> OpenPerfEvent:
         """An event whose samples are of the probe `name`."""
         wanted = attributes._replace(sample_type=attributes.sample_type | SAMPLE_TYPE, sample_id_all=True)
-        event = PerfEvent(wanted, _OWNER + 1 + len(self._sampled), _CPU)
+        event = OpenPerfEvent(wanted, _OWNER + 1 + len(self._sampled), _CPU)
         event.redirect(self._owner)
         event.original = lambda sample: self._write(event, sample)
         self._sampled.append(event)
@@ -55,7 +55,7 @@ class SampleRing:
         time = self._environment.now or clock_gettime_ns(CLOCK_MONOTONIC)
         return {"period": period, "ip": ip, "pid": task.pid, "tid": task.tid, "time": time}
 
-    def _write(self, event: PerfEvent, sample: Sample) -> int:
+    def _write(self, event: OpenPerfEvent, sample: Sample) -> int:
         """The event's own handler: 0, or -errno where the ring is full."""
         self._tell_name(sample.values)
         return event.output(sample)

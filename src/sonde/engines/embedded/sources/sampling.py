@@ -18,8 +18,8 @@ from sonde.engines.embedded.sources.inherited_events import why_not
 from sonde.engines.embedded.sources.interleaving import Interleaving
 from sonde.engines.embedded.sources.registers import samples_registers
 from sonde.engines.embedded.sources.stops import SAMPLED, Record
-from sonde.engines.embedded.sources.task import Task
-from sonde.engines.embedded.sources.task_events import ClockSample, TaskEvents, Wanted
+from sonde.engines.embedded.sources.task import TracedTask
+from sonde.engines.embedded.sources.task_events import ClockSample, TaskEvents, WantedClocks
 from sonde.engines.embedded.sources.timers import TimerSource
 from sonde.engines.embedded.sources.wishes import STACK, USER
 from sonde.machine.facts import facts
@@ -92,7 +92,7 @@ def open_events(clocks: Sequence[Clock], tids: Callable[[], Iterable[int]], is_r
         require_running(clock.name, clock.program.spec)
     stack = bool(helpers & (USER | STACK))
     registers = stack or is_recorded or any(map(samples_registers, programs))
-    wanted = Wanted(tuple((clock.period, clock.in_kernel) for clock in sampled), registers, stack)
+    wanted = WantedClocks(tuple((clock.period, clock.in_kernel) for clock in sampled), registers, stack)
     try:
         return TaskEvents(wanted, tids())
     except OSError as error:
@@ -110,7 +110,7 @@ class Sampling:
 
     def __init__(
         self, events: TaskEvents, memory: SampledMemory, environment: Environment, buffers: Buffers,
-        timers: TimerSource, task: Callable[[int], Task | None],
+        timers: TimerSource, task: Callable[[int], TracedTask | None],
     ) -> None:  # fmt: skip
         self.events = events
         self.next = 0

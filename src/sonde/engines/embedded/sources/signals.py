@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 from sonde.arch import system_calls
 from sonde.engines.embedded.sources.buffers import Buffers
-from sonde.engines.embedded.sources.task import Task
+from sonde.engines.embedded.sources.task import TracedTask
 from sonde.engines.embedded.sources.threads import Threads
 from sonde.machine.facts import is_signal_ignored, is_told_of_children
 
@@ -45,7 +45,7 @@ _REMEMBERED = 64
 class _Sent:
     """A signal that a traced thread sends to a process or thread; `told`: its probe has fired."""
 
-    def __init__(self, task: Task, call: int, target: int, number: int, when: int) -> None:
+    def __init__(self, task: TracedTask, call: int, target: int, number: int, when: int) -> None:
         self.task = task
         self.call = call
         self.target = target
@@ -68,7 +68,7 @@ class SignalSource:
         self._ends_told: deque[int] = deque(maxlen=_REMEMBERED)
         """Processes whose ends have sent SIGCHLD, which may not have been delivered yet."""
 
-    def delivered(self, record: Sequence[int], task: Task) -> None:
+    def delivered(self, record: Sequence[int], task: TracedTask) -> None:
         when, number, code = record[3:6]
         _INFORMATION.pack_into(self._buffers.information, 0, *record[7:])
         information = self._buffers.information_at
@@ -81,7 +81,7 @@ class SignalSource:
         if not ignored:
             self._fire("signal_deliver", task, when, number, information)
 
-    def sends(self, task: Task, call: int, first: int, second: int, third: int, when: int) -> None:
+    def sends(self, task: TracedTask, call: int, first: int, second: int, third: int, when: int) -> None:
         """The thread asks for a signal to be sent; whether that succeeds is told by the call's return."""
         is_thread = call in (system_calls.TGKILL, system_calls.TGSIGQUEUE)
         target, number = _signed(second if is_thread else first), third if is_thread else second
@@ -90,7 +90,7 @@ class SignalSource:
         else:
             self._sending.pop(task.tid, None)
 
-    def sent(self, task: Task, result: int) -> None:
+    def sent(self, task: TracedTask, result: int) -> None:
         """The call has returned."""
         sent = self._sending.pop(task.tid, None)
         if sent is None:
@@ -100,7 +100,7 @@ class SignalSource:
         if not result:
             self._recent.append(sent)
 
-    def _is_told(self, sender: Task, receiver: Task, number: int, code: int, when: int) -> bool:
+    def _is_told(self, sender: TracedTask, receiver: TracedTask, number: int, code: int, when: int) -> bool:
         """Whether the signal now delivered was told of when it was sent; where that is still under way it is told."""
         if number == _SIGCHLD and code in _ENDS:
             return sender.pid in self._ends_told
@@ -127,7 +127,7 @@ class SignalSource:
             int(not by_thread), result,
         )  # fmt: skip
 
-    def parent_told(self, task: Task, when: int, status: int) -> None:
+    def parent_told(self, task: TracedTask, when: int, status: int) -> None:
         """The last thread of a process ends: its parent gets SIGCHLD. That is not left to the delivery: a parent that
         is not traced does not tell, and one that has such a signal pending gets no second one."""
         parent = task.process.parent

@@ -14,7 +14,7 @@ from sonde.engines.embedded.sources.buffers import Buffers
 from sonde.engines.embedded.sources.fetched import FetchedMemory
 from sonde.engines.embedded.sources.firings import Shot, Shots
 from sonde.engines.embedded.sources.signals import SignalSource
-from sonde.engines.embedded.sources.task import Task
+from sonde.engines.embedded.sources.task import TracedTask
 from sonde.engines.embedded.sources.threads import Threads
 from sonde.engines.embedded.sources.wishes import SENDING, SET_IDENTITY
 from sonde.engines.embedded.tracer import stops
@@ -41,7 +41,7 @@ SWITCHED = -1
 """Another such kind: a CPU was given to a thread or taken from it (switching.py). a: which of those that came."""
 
 Record = tuple[int, ...]
-"""A record's fields in the order of stops.Stop."""
+"""A record's fields in the order of stops.StopRecord."""
 
 Handler = Callable[[Record], None]
 
@@ -84,7 +84,7 @@ class StopSource:
             stops.GROUP_STOP: lambda record: None,
         }
 
-    def fire(self, name: str, task: Task, when: int, *arguments: int) -> None:
+    def fire(self, name: str, task: TracedTask, when: int, *arguments: int) -> None:
         """Run the programs of a tracepoint."""
         shots = self._shots.tracepoints.get(name, ())
         if not shots:
@@ -92,14 +92,14 @@ class StopSource:
         struct.pack_into(f"={len(arguments)}Q", self._buffers.arguments, 0, *(each & _U64 for each in arguments))
         self._run(shots, task, when)
 
-    def _run(self, shots: Sequence[Shot], task: Task, when: int) -> None:
+    def _run(self, shots: Sequence[Shot], task: TracedTask, when: int) -> None:
         environment, context = self._environment, self._buffers.arguments_at
         environment.task, environment.now = task, when
         for run, cookie in shots:
             environment.cookie = cookie
             run(context)
 
-    def task(self, tid: int) -> Task | None:
+    def task(self, tid: int) -> TracedTask | None:
         """The thread of that number; None if it has gone before anything of it was known."""
         return self._threads.by_tid.get(tid) or self._threads.adopt(tid)
 
@@ -193,7 +193,7 @@ class StopSource:
         self._buffers.registers[:] = found[: registers.SIZE]
         return True
 
-    def _with_registers(self, handler: Callable[[Record, Task], None]) -> Handler:
+    def _with_registers(self, handler: Callable[[Record, TracedTask], None]) -> Handler:
         def handle(record: Record) -> None:
             task = self.task(record[2])
             if task is not None:
@@ -203,7 +203,7 @@ class StopSource:
 
         return handle
 
-    def _follow_name(self, task: Task, address: int) -> None:
+    def _follow_name(self, task: TracedTask, address: int) -> None:
         """The thread, which is held, gives itself a name (prctl(2))."""
         for size in (_NAME_SIZE, 1):
             # A short name may lie at the very end of what can be read.
@@ -243,7 +243,7 @@ class StopSource:
             # It was there before, or its maker's stop comes behind its own.
             self._early[tid] = record
 
-    def _returned_as_child(self, task: Task, record: Record) -> None:
+    def _returned_as_child(self, task: TracedTask, record: Record) -> None:
         _, flags, _, when, _, _, number, *_ = record
         if not self._copy_registers(flags):
             call_registers.begin(self._buffers.registers, number if number >= 0 else system_calls.CLONE)

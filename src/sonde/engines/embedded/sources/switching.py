@@ -16,7 +16,7 @@ from sonde.engines.embedded.sources.interleaving import Interleaving
 from sonde.engines.embedded.sources.registers import may_load_state
 from sonde.engines.embedded.sources.stops import SWITCHED, Handler, Record
 from sonde.engines.embedded.sources.switch_events import Switch, SwitchEvents
-from sonde.engines.embedded.sources.task import Task
+from sonde.engines.embedded.sources.task import TracedTask
 from sonde.engines.embedded.sources.wishes import USER
 from sonde.engines.embedded.tracer import stops
 from sonde.model.errors import EngineError
@@ -76,7 +76,7 @@ class Switching:
 
     kind = SWITCHED
 
-    def __init__(self, events: SwitchEvents, known: Mapping[int, Task], fire: Fire) -> None:
+    def __init__(self, events: SwitchEvents, known: Mapping[int, TracedTask], fire: Fire) -> None:
         """`known` are the threads that are traced, by number."""
         self.events = events
         self.next = 0

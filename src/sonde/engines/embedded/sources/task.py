@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from sonde.typed import NamedTuple
 
 
-class Access(NamedTuple):
+class ThreadAccess(NamedTuple):
     """How the memory and stack of a thread are reached: `read` (thread, address, size), `write` (thread, address,
     bytes), both raise OSError; `stack` (thread, depth)."""
 
@@ -16,7 +16,7 @@ class Access(NamedTuple):
     stack: Callable[[int, int], Sequence[int]]
 
 
-class Process:
+class TracedProcess:
     """What the threads of a process share. `shared` is the address of that in Memory, `threads` are those that are
     traced, by number, `live` how many of them have not begun to end; `leader` is the first thread, or what stands for
     it in a process that is not traced."""
@@ -27,14 +27,14 @@ class Process:
         self.pid = pid
         self.shared = shared
         self.uid = self.gid = 0
-        self.threads: dict[int, Task] = {}
+        self.threads: dict[int, TracedTask] = {}
         self.live = 0
-        self.leader: Task | None = None
-        self.parent: Process | None = None
-        self.children: set[Process] = set()
+        self.leader: TracedTask | None = None
+        self.parent: TracedProcess | None = None
+        self.children: set[TracedProcess] = set()
 
 
-class Task:
+class TracedTask:
     """A thread. `address` is that of its task_struct in Memory, `registers` that of its struct pt_regs; `is_compat`
     tells whether its last system call was of the 32-bit table; `cpu_before` is the CPU time in ns that it had used when
     tracing of it began, where that is looked at."""
@@ -52,7 +52,9 @@ class Task:
         "tid",
     )
 
-    def __init__(self, tid: int, process: Process, comm: bytes, address: int, registers: int, access: Access) -> None:
+    def __init__(
+        self, tid: int, process: TracedProcess, comm: bytes, address: int, registers: int, access: ThreadAccess
+    ) -> None:
         self.tid = tid
         self.pid = process.pid
         self.process = process

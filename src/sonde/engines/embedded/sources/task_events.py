@@ -54,7 +54,7 @@ class ClockSample(NamedTuple):
     stack: bytes
 
 
-class Wanted(NamedTuple):
+class WantedClocks(NamedTuple):
     """Clocks, each with its period in ns and whether time in the kernel counts, and what their samples shall have."""
 
     clocks: tuple[tuple[int, bool], ...]
@@ -66,7 +66,7 @@ class TaskEvents:
     """`descriptors` are readable when a ring has filled in part. `lost` counts the ticks that found it full, or that
     the kernel left out since they came too fast. `sees_kernel`: whether time in the kernel is sampled."""
 
-    def __init__(self, wanted: Wanted, tids: Iterable[int]) -> None:
+    def __init__(self, wanted: WantedClocks, tids: Iterable[int]) -> None:
         """Events of these threads and of all that they make, not yet enabled. Raises OSError."""
         self.sees_kernel = True
         self._wanted = wanted

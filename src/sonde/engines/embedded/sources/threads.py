@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 
-from sonde.engines.embedded.sources.task import Access, Process, Task
+from sonde.engines.embedded.sources.task import ThreadAccess, TracedProcess, TracedTask
 from sonde.machine import facts as proc
 from sonde.machine.facts import Facts
 from sonde.runtime.structures import Structures
@@ -29,19 +29,19 @@ class Threads:
     """`by_tid` are the threads that are traced. `registers` is the address of the struct pt_regs that they all have, as
     only that of the thread that fires a program is looked at."""
 
-    def __init__(self, structures: Structures, registers: int, access: Access) -> None:
-        self.by_tid: dict[int, Task] = {}
+    def __init__(self, structures: Structures, registers: int, access: ThreadAccess) -> None:
+        self.by_tid: dict[int, TracedTask] = {}
         self.cpu_used: Callable[[int], int] = _not_looked_at
         """The CPU time of a thread that was there before it was traced."""
         self._structures = structures
         self._registers = registers
         self._access = access
-        self._processes: dict[int, Process] = {}
+        self._processes: dict[int, TracedProcess] = {}
         """Traced ones, and the others that traced ones descend from."""
-        self._gone: deque[Process] = deque()
+        self._gone: deque[TracedProcess] = deque()
         """The last ones that have ended, whose structures are still there."""
 
-    def adopt(self, tid: int) -> Task | None:
+    def adopt(self, tid: int) -> TracedTask | None:
         """A thread whose making was not seen; None if it is gone already."""
         known = self.by_tid.get(tid)
         found = None if known else proc.facts(tid)
@@ -51,12 +51,12 @@ class Threads:
         task.cpu_before = self.cpu_used(tid)
         return task
 
-    def outsider(self, pid: int) -> Task | None:
+    def outsider(self, pid: int) -> TracedTask | None:
         """What stands for a process that is not traced: sonde's own, or one that sends a signal."""
         found = proc.facts(pid)
         return self._process(found).leader if found else None
 
-    def made(self, tid: int, maker: Task, is_thread: bool) -> Task:
+    def made(self, tid: int, maker: TracedTask, is_thread: bool) -> TracedTask:
         """A thread that `maker` has just made, of its own process or as the first one of another."""
         known = self.by_tid.get(tid)
         if known is not None:
@@ -69,7 +69,7 @@ class Threads:
         self._set_parent(process, maker.process)
         return self._add(tid, process, maker.comm)
 
-    def executed(self, tid: int, former: int, is_held: bool = True) -> Task | None:
+    def executed(self, tid: int, former: int, is_held: bool = True) -> TracedTask | None:
         """The thread `former` has become the only one of its process by exec, with the process's number. If it is not
         held nobody asks for the name and the like that it has got."""
         task = self.by_tid.get(tid) or self.adopt(tid)
@@ -89,17 +89,17 @@ class Threads:
             self._describe(task.process, found)
         return task
 
-    def rename(self, task: Task, comm: bytes) -> None:
+    def rename(self, task: TracedTask, comm: bytes) -> None:
         task.comm = comm[:15].partition(b"\0")[0]
         self._structures.set_name(task.address, task.comm)
 
-    def look_again(self, task: Task) -> None:
+    def look_again(self, task: TracedTask) -> None:
         """Something of the process has changed that /proc tells: whom it is of, its group."""
         found = proc.facts(task.tid)
         if found is not None:
             self._describe(task.process, found)
 
-    def ending(self, task: Task, status: int) -> bool:
+    def ending(self, task: TracedTask, status: int) -> bool:
         """The thread begins to end; whether it is the last one of its process."""
         if not task.is_ending:
             task.is_ending = True
@@ -116,12 +116,12 @@ class Threads:
                 task.process.live -= 1
             self._remove(task)
 
-    def sender(self, pid: int) -> Task | None:
+    def sender(self, pid: int) -> TracedTask | None:
         """The process that has sent a signal, perhaps at its end; None if nothing is known of it."""
         process = self._processes.get(pid) or next((p for p in reversed(self._gone) if p.pid == pid), None)
         return process.leader if process is not None else self.outsider(pid)
 
-    def _add(self, tid: int, process: Process, comm: bytes) -> Task:
+    def _add(self, tid: int, process: TracedProcess, comm: bytes) -> TracedTask:
         leader = process.leader
         if leader is not None and leader.tid == tid and tid not in process.threads:
             # It stood there already for those that descend from it.
@@ -136,13 +136,13 @@ class Threads:
         self._link(process)
         return task
 
-    def _new_task(self, tid: int, process: Process, comm: bytes) -> Task:
+    def _new_task(self, tid: int, process: TracedProcess, comm: bytes) -> TracedTask:
         address = self._structures.add_task(tid, process.pid, process.shared)
-        task = Task(tid, process, comm, address, self._registers, self._access)
+        task = TracedTask(tid, process, comm, address, self._registers, self._access)
         self.rename(task, comm)
         return task
 
-    def _remove(self, task: Task) -> None:
+    def _remove(self, task: TracedTask) -> None:
         process = task.process
         self.by_tid.pop(task.tid, None)
         process.threads.pop(task.tid, None)
@@ -156,12 +156,12 @@ class Threads:
             if len(self._gone) > _REMEMBERED:
                 self._free(self._gone.popleft())
 
-    def _free(self, process: Process) -> None:
+    def _free(self, process: TracedProcess) -> None:
         if process.leader is not None:
             self._structures.remove_task(process.leader.address)
         self._structures.remove_process(process.shared)
 
-    def _forget(self, process: Process) -> None:
+    def _forget(self, process: TracedProcess) -> None:
         """The process is gone: its children are another's, as /proc tells."""
         self._processes.pop(process.pid, None)
         if process.parent is not None:
@@ -171,7 +171,7 @@ class Threads:
             parent = proc.facts(found.ppid) if found and found.ppid != process.pid else None
             self._set_parent(child, self._process(parent) if parent else None)
 
-    def _process(self, found: Facts) -> Process:
+    def _process(self, found: Facts) -> TracedProcess:
         """The process of a thread, made known with its ancestors if it is not known yet."""
         known = self._processes.get(found.pid)
         if known is not None:
@@ -184,18 +184,18 @@ class Threads:
         self._set_parent(process, self._process(parent) if parent else None)
         return process
 
-    def _new_process(self, pid: int) -> Process:
-        process = self._processes[pid] = Process(pid, self._structures.add_process())
+    def _new_process(self, pid: int) -> TracedProcess:
+        process = self._processes[pid] = TracedProcess(pid, self._structures.add_process())
         return process
 
-    def _describe(self, process: Process, found: Facts) -> None:
+    def _describe(self, process: TracedProcess, found: Facts) -> None:
         process.uid, process.gid = found.uid, found.gid
         structures = self._structures
         structures.set_identity(process.shared, found.uid, found.gid, found.euid, found.egid)
         structures.set_groups(process.shared, found.pid, found.group, found.session)
         structures.set_mapping(process.shared, found.arguments, found.environment, found.stack, found.vdso)
 
-    def _set_parent(self, process: Process, parent: Process | None) -> None:
+    def _set_parent(self, process: TracedProcess, parent: TracedProcess | None) -> None:
         if process.parent is not None:
             process.parent.children.discard(process)
         process.parent = parent
@@ -203,7 +203,7 @@ class Threads:
             parent.children.add(process)
         self._link(process)
 
-    def _link(self, process: Process) -> None:
+    def _link(self, process: TracedProcess) -> None:
         """Tell the structures of a process's threads who is their parent and who leads them."""
         leader = process.leader
         parent = process.parent.leader if process.parent is not None else None

@@ -18,7 +18,7 @@ from sonde.engines.embedded.sources.registers import needs_all_registers, needs_
 from sonde.engines.embedded.sources.task_reads import looks_at_task
 from sonde.engines.embedded.tracer import plan as plans
 from sonde.engines.embedded.tracer import stops
-from sonde.engines.embedded.tracer.plan import ENTRY, HOLD_ENTRY, HOLD_RETURN, RETURN, Fetch, Plan
+from sonde.engines.embedded.tracer.plan import ENTRY, HOLD_ENTRY, HOLD_RETURN, RETURN, EntryFetch, StopPlan
 from sonde.model.probe import Internal, Probe, RawTracepoint, Syscall, Timer
 from sonde.model.spec import ProgramSpec, TracingSpec
 from sonde.runtime.programs.ready import called_helpers
@@ -59,7 +59,7 @@ _EVENTS = {
 }  # fmt: skip
 
 
-def plan_of(spec: TracingSpec, seccomp: bool) -> Plan:
+def plan_of(spec: TracingSpec, seccomp: bool) -> StopPlan:
     """The plan that lets the spec's programs fire."""
     programs = spec.programs
     calls: dict[int, int] = {}
@@ -92,7 +92,7 @@ def plan_of(spec: TracingSpec, seccomp: bool) -> Plan:
     _add_own(programs, calls, looks)
     notify = not any(map(needs_stack_pointer, programs))
     fetches = _fetches(pointers, calls)
-    return Plan(
+    return StopPlan(
         calls, frozenset(events), frozenset(held), registers, seccomp, fetches, notify, refusals=refusals
     )  # fmt: skip
 
@@ -102,11 +102,13 @@ def _merge(pointers: dict[tuple[int, int], int], reads: dict[tuple[int, int], in
         pointers[pointer] = max(pointers.get(pointer, 0), size)
 
 
-def _fetches(pointers: dict[int, dict[tuple[int, int], int]], calls: dict[int, int]) -> dict[int, tuple[Fetch, ...]]:
+def _fetches(
+    pointers: dict[int, dict[tuple[int, int], int]], calls: dict[int, int]
+) -> dict[int, tuple[EntryFetch, ...]]:
     """What is fetched, by system call; a call is held where that is too much."""
     found = {}
     for number, reads in pointers.items():
-        fetches = tuple(Fetch(argument, size, offset) for (argument, offset), size in sorted(reads.items()))
+        fetches = tuple(EntryFetch(argument, size, offset) for (argument, offset), size in sorted(reads.items()))
         if not plans.can_fetch(fetches):
             calls[number] |= HOLD_ENTRY
         elif not calls[number] & HOLD_ENTRY:

@@ -8,13 +8,13 @@ import time
 from contextlib import suppress
 
 from sonde.engines.embedded.tracer import commands, interruptions, orphans, ptrace, stepping, stops, unbegun
-from sonde.engines.embedded.tracer.threads import Threads
+from sonde.engines.embedded.tracer.threads import TracedThreads
 
 GROUP_STOPS = (signal.SIGSTOP, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU)
 FORKS = (ptrace.EVENT_FORK, ptrace.EVENT_VFORK, ptrace.EVENT_CLONE)
 
 
-def handle(threads: Threads, tid: int, status: int) -> None:
+def handle(threads: TracedThreads, tid: int, status: int) -> None:
     """One status of wait(2). A thread that turns out to be gone is left to the report of its end."""
     if threads.notifications.has_changed(tid, status):
         return
@@ -33,7 +33,7 @@ def handle(threads: Threads, tid: int, status: int) -> None:
         return
 
 
-def _event(threads: Threads, tid: int, event: int) -> None:
+def _event(threads: TracedThreads, tid: int, event: int) -> None:
     message = ptrace.event_message(tid)
     if event in FORKS:
         _made(threads, tid, message, event)
@@ -45,7 +45,7 @@ def _event(threads: Threads, tid: int, event: int) -> None:
         threads.proceed(tid)
 
 
-def _tell(threads: Threads, tid: int, kind: int, a: int, b: int = 0, c: int = 0, deliver: int = 0) -> None:
+def _tell(threads: TracedThreads, tid: int, kind: int, a: int, b: int = 0, c: int = 0, deliver: int = 0) -> None:
     """Tell of what the plan may want, and let the thread go on."""
     if threads.tracing and kind in threads.plan.events:
         if kind != stops.SIGNAL:
@@ -55,7 +55,7 @@ def _tell(threads: Threads, tid: int, kind: int, a: int, b: int = 0, c: int = 0,
         threads.proceed(tid, deliver)
 
 
-def _made(threads: Threads, tid: int, made: int, event: int) -> None:
+def _made(threads: TracedThreads, tid: int, made: int, event: int) -> None:
     """The maker's stop; the child's own may have come first."""
     is_thread = event == ptrace.EVENT_CLONE and os.path.exists(f"/proc/{tid}/task/{made}")
     if not is_thread and event != ptrace.EVENT_VFORK:
@@ -71,7 +71,7 @@ def _made(threads: Threads, tid: int, made: int, event: int) -> None:
         threads.early.pop(made)
 
 
-def _stop(threads: Threads, tid: int, number: int) -> None:
+def _stop(threads: TracedThreads, tid: int, number: int) -> None:
     """PTRACE_EVENT_STOP: group-stop, a child's first stop, or what PTRACE_INTERRUPT leads to."""
     if tid not in threads.requests:
         threads.early[tid] = time.monotonic_ns()
@@ -97,14 +97,14 @@ def _stop(threads: Threads, tid: int, number: int) -> None:
         threads.proceed(tid)
 
 
-def _note_repetition(threads: Threads, tid: int) -> None:
+def _note_repetition(threads: TracedThreads, tid: int) -> None:
     """A call that was left for this stop begins once more: that is no call of its own."""
     number = interruptions.begin_again(threads, tid)
     if number >= 0 and number not in threads.notifications.numbers:
         threads.repeating[tid] = number
 
 
-def _exec(threads: Threads, tid: int, former: int) -> None:
+def _exec(threads: TracedThreads, tid: int, former: int) -> None:
     """All other threads are gone, some without a word: the old leader has given its number to the caller."""
     threads.forget_hold(tid)
     # A library's constructor has called exec: the command begins here, short of its entry.
@@ -126,7 +126,7 @@ def _exec(threads: Threads, tid: int, former: int) -> None:
         threads.executed(tid, former)
 
 
-def wait_for_go(threads: Threads, tid: int) -> None:
+def wait_for_go(threads: TracedThreads, tid: int) -> None:
     """A command has come to where it waits until all may go on."""
     if threads.tracing:
         threads.proceed(tid)
@@ -135,7 +135,7 @@ def wait_for_go(threads: Threads, tid: int) -> None:
     threads.answer(commands.STOPPED, tid, 0)
 
 
-def _signal(threads: Threads, tid: int, number: int) -> None:
+def _signal(threads: TracedThreads, tid: int, number: int) -> None:
     """A signal is about to be delivered, if it is not the breakpoint at the command's entry."""
     if number == signal.SIGTRAP and tid in threads.breakpoints:
         address = threads.breakpoints[tid][0]
@@ -153,14 +153,14 @@ def _signal(threads: Threads, tid: int, number: int) -> None:
     _tell(threads, tid, stops.SIGNAL, number, code, sender, deliver=number)
 
 
-def remove_breakpoint(threads: Threads, tid: int) -> bool:
+def remove_breakpoint(threads: TracedThreads, tid: int) -> bool:
     """Put back what was at the entry of the stopped thread; whether it had come there. Raises OSError."""
     address, word = threads.breakpoints.pop(tid)
     ptrace.call(ptrace.POKEDATA, tid, address, word)
     return ptrace.step_back_to(tid, address)
 
 
-def remove_copy(threads: Threads, tid: int, made: int) -> None:
+def remove_copy(threads: TracedThreads, tid: int, made: int) -> None:
     """Take a breakpoint of the stopped maker out of the memory of its child, which has not run yet.
 
     The child may not have stopped yet either, so it is not for ptrace to do; and it may be gone.
@@ -172,7 +172,7 @@ def remove_copy(threads: Threads, tid: int, made: int) -> None:
             memory.write(word.to_bytes(8, "little"))
 
 
-def _ended(threads: Threads, tid: int, status: int) -> None:
+def _ended(threads: TracedThreads, tid: int, status: int) -> None:
     """The thread has been reaped: its number may be another's from here on."""
     if tid in threads.starting or tid in threads.breakpoints:
         threads.answer(commands.ENDED, tid, status)

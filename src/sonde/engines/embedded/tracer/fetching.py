@@ -15,7 +15,7 @@ from mmap import mmap
 from sonde.arch import address_space, pages
 from sonde.engines.embedded.tracer import plan, stops
 from sonde.engines.embedded.tracer.memory import ProcessMemory
-from sonde.engines.embedded.tracer.plan import Fetch
+from sonde.engines.embedded.tracer.plan import EntryFetch
 from sonde.typed import Any
 
 _ONE, _TWO = struct.Struct("=4Q"), struct.Struct("=6Q")
@@ -35,7 +35,7 @@ _Transfer = Callable[[int, int, int], int]
 class Fetcher:
     """What the plan wants read, by system call; `words`: struct ptrace_syscall_info of the thread that has stopped."""
 
-    def __init__(self, memory: mmap, words: memoryview, fetches: dict[int, tuple[Fetch, ...]]) -> None:
+    def __init__(self, memory: mmap, words: memoryview, fetches: dict[int, tuple[EntryFetch, ...]]) -> None:
         self._words = words
         # A fetch, which is a page at most, may begin just below the end of what a process can have.
         self._end = address_space.own_address_space().user_end + _PAGE
@@ -62,7 +62,7 @@ class Fetcher:
             shift += 16
         return lengths
 
-    def _prepared(self, fetches: tuple[Fetch, ...]) -> tuple[tuple[int, int, int, _Transfer], ...]:
+    def _prepared(self, fetches: tuple[EntryFetch, ...]) -> tuple[tuple[int, int, int, _Transfer], ...]:
         return tuple(
             (_FIRST_ARGUMENT + fetch.argument, fetch.offset, offset, self._transfer(fetch.size))
             for fetch, offset in zip(fetches, plan.offsets(fetches), strict=False)

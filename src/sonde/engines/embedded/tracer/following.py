@@ -9,7 +9,7 @@ import signal
 from sonde.engines.embedded.tracer import commands, events, obeying, orphans, ptrace, stops
 from sonde.engines.embedded.tracer.placement import WAIT, Placement
 from sonde.engines.embedded.tracer.quick import Quick
-from sonde.engines.embedded.tracer.threads import Threads
+from sonde.engines.embedded.tracer.threads import TracedThreads
 
 _PATIENCE = 2
 """Milliseconds in which threads that stop may have to wait because another is held."""
@@ -18,7 +18,7 @@ _PATIENCE = 2
 class Follower:
     """The loop and the commands that reach it. `threads` and `quick` are set before anything else is done."""
 
-    threads: Threads
+    threads: TracedThreads
     quick: Quick
 
     def __init__(self, pipe: int, watcher: int) -> None:

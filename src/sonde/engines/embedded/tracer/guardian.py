@@ -19,7 +19,7 @@ from sonde.engines.embedded.tracer import notifier, quick, slices, watch
 from sonde.engines.embedded.tracer.following import Follower
 from sonde.engines.embedded.tracer.notifications import Notifications
 from sonde.engines.embedded.tracer.outliving import outlive
-from sonde.engines.embedded.tracer.threads import Threads
+from sonde.engines.embedded.tracer.threads import TracedThreads
 from sonde.typed import NamedTuple
 
 _HEEDED = {
@@ -74,7 +74,7 @@ def _guard(memory: mmap, notes: mmap, ends: Ends) -> None:
         return _fork_notifier(notes, listener, ends)
 
     notifications = Notifications(fork_notifier)
-    threads = follower.threads = Threads(memory, ends.bell, ends.answers, follower.listen, notifications)
+    threads = follower.threads = TracedThreads(memory, ends.bell, ends.answers, follower.listen, notifications)
     threads.notes = memoryview(notes).cast("Q")
     follower.quick = quick.prepared(threads, memory)
     left = follower.follow()

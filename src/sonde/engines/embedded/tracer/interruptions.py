@@ -14,13 +14,13 @@ from contextlib import suppress
 
 from sonde.arch import registers, system_calls
 from sonde.engines.embedded.tracer import ptrace
-from sonde.engines.embedded.tracer.threads import Threads
+from sonde.engines.embedded.tracer.threads import TracedThreads
 from sonde.machine import proc
 
 _RESTARTNOHAND = 514
 
 
-def begin_again(threads: Threads, tid: int) -> int:
+def begin_again(threads: TracedThreads, tid: int) -> int:
     """The thread stopped because the guardian asked for it. The number of the call that it will make again, -1 if there
     is none. Raises OSError."""
     number = ptrace.interrupted(tid)
@@ -36,7 +36,7 @@ def begin_again(threads: Threads, tid: int) -> int:
     return number
 
 
-def signalled(threads: Threads, tid: int) -> None:
+def signalled(threads: TracedThreads, tid: int) -> None:
     """A signal is about to be delivered to a thread whose call was to begin again: to be called before its delivery."""
     threads.renewed.discard(tid)
     with suppress(OSError):
@@ -51,7 +51,7 @@ def _has_signal(tid: int) -> bool:
     return bool(waiting & ~int(found["SigBlk"], 16))
 
 
-def is_to_be_repeated(threads: Threads, tid: int, result: int) -> bool:
+def is_to_be_repeated(threads: TracedThreads, tid: int, result: int) -> bool:
     """Whether a call that leaves with this result does so for a stop that the guardian asked for alone: it has not
     returned then."""
     if tid not in threads.standing and tid not in threads.turning:
@@ -64,7 +64,7 @@ def is_failing(tid: int) -> bool:
     return ptrace.result(tid) == -errno.EINTR and ptrace.called(tid) in system_calls.FAILING
 
 
-def ask_again(threads: Threads, tid: int) -> None:
+def ask_again(threads: TracedThreads, tid: int) -> None:
     """The kernel forgets that a thread is to stop where it stops for another reason before, at its call's exit."""
     threads.standing.add(tid)
     threads.ptrace(ptrace.INTERRUPT, tid, 0, 0)

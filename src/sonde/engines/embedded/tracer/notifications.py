@@ -18,7 +18,7 @@ from functools import cache
 
 from sonde.arch import registers, system_calls
 from sonde.engines.embedded.tracer import notifier, ptrace, seccomp
-from sonde.engines.embedded.tracer.plan import ENTRY, Plan
+from sonde.engines.embedded.tracer.plan import ENTRY, StopPlan
 from sonde.typed import Any
 
 _RELEASE = (6, 17)
@@ -28,7 +28,7 @@ race before), and the threads' end ends the wait for a notification."""
 _RESTARTSYS, _RESTARTNOINTR = 512, 513
 
 
-def notified(plan: Plan) -> frozenset[int]:
+def notified(plan: StopPlan) -> frozenset[int]:
     """The calls of the plan that can be told so: told at entry only, nothing held or fetched, where the kernel can."""
     if not plan.notify or not plan.seccomp:
         return frozenset()

@@ -9,12 +9,12 @@ from functools import cache
 from sonde.engines.embedded.tracer import commands, plan, ptrace, stops
 from sonde.engines.embedded.tracer.events import wait_for_go
 from sonde.engines.embedded.tracer.memory import ProcessMemory
-from sonde.engines.embedded.tracer.threads import Threads
+from sonde.engines.embedded.tracer.threads import TracedThreads
 
 _FOLLOW = ptrace.O_SYSGOOD | ptrace.O_FORK | ptrace.O_VFORK | ptrace.O_CLONE | ptrace.O_EXEC
 
 
-def obey(threads: Threads, asked: int, tid: int, argument: int, payload: bytes) -> None:
+def obey(threads: TracedThreads, asked: int, tid: int, argument: int, payload: bytes) -> None:
     """One command (commands.py)."""
     if asked == commands.RESUME:
         threads.release(tid, argument)
@@ -36,7 +36,7 @@ def obey(threads: Threads, asked: int, tid: int, argument: int, payload: bytes) 
         _write(threads, tid, payload)
 
 
-def _seize(threads: Threads, tid: int, options: int, request: int) -> int:
+def _seize(threads: TracedThreads, tid: int, options: int, request: int) -> int:
     """0 or an errno."""
     try:
         ptrace.call(ptrace.SEIZE, tid, 0, options)
@@ -46,7 +46,7 @@ def _seize(threads: Threads, tid: int, options: int, request: int) -> int:
     return 0
 
 
-def _seize_command(threads: Threads, tid: int) -> int:
+def _seize_command(threads: TracedThreads, tid: int) -> int:
     """The thread runs on, to where it calls exec. With a filter it ends if the guardian does: its calls would fail."""
     options = _FOLLOW
     if stops.EXIT in threads.plan.events:
@@ -65,7 +65,7 @@ def _seize_command(threads: Threads, tid: int) -> int:
     return problem
 
 
-def _seize_process(threads: Threads, pid: int) -> int:
+def _seize_process(threads: TracedThreads, pid: int) -> int:
     """All its threads, which run on; those that they make meanwhile are either found here or traced by themselves."""
     tried: set[int] = set()
     problem, found = errno.ESRCH, False
@@ -90,7 +90,7 @@ def _tasks(pid: int) -> set[int]:
         return set()
 
 
-def _run_to(threads: Threads, tid: int, address: int) -> None:
+def _run_to(threads: TracedThreads, tid: int, address: int) -> None:
     """Put a breakpoint there. A command that cannot have one waits where it is."""
     threads.waiting.discard(tid)
     try:
@@ -102,14 +102,14 @@ def _run_to(threads: Threads, tid: int, address: int) -> None:
     threads.proceed(tid)
 
 
-def _stand(threads: Threads) -> None:
+def _stand(threads: TracedThreads) -> None:
     for tid, request in threads.requests.items():
         if request == ptrace.SYSCALL and tid not in threads.waiting:
             threads.standing.add(tid)
             threads.ptrace(ptrace.INTERRUPT, tid, 0, 0)
 
 
-def _go(threads: Threads) -> None:
+def _go(threads: TracedThreads) -> None:
     """Those that no filter stops are stopped once, so that their system calls do from then on."""
     threads.tracing = True
     threads.notes[stops.TELLING] = 1
@@ -128,7 +128,7 @@ def _memory() -> ProcessMemory:
     return ProcessMemory()
 
 
-def _read(threads: Threads, tid: int, payload: bytes) -> None:
+def _read(threads: TracedThreads, tid: int, payload: bytes) -> None:
     """The tracer may read what sonde, which is only an ancestor or not even that, may not (Yama's ptrace_scope 1)."""
     address, size = commands.TRANSFER.unpack(payload)
     try:
@@ -139,7 +139,7 @@ def _read(threads: Threads, tid: int, payload: bytes) -> None:
     threads.answer(commands.DATA, tid, len(data), data)
 
 
-def _write(threads: Threads, tid: int, payload: bytes) -> None:
+def _write(threads: TracedThreads, tid: int, payload: bytes) -> None:
     address, size = commands.TRANSFER.unpack_from(payload)
     try:
         _memory().write(tid, address, payload[commands.TRANSFER.size :])

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 
 from sonde.engines.embedded.tracer import ptrace, stepping
-from sonde.engines.embedded.tracer.threads import Threads
+from sonde.engines.embedded.tracer.threads import TracedThreads
 from sonde.machine import proc
 from sonde.model.units import SECOND
 
@@ -20,7 +20,7 @@ _LONGEST = SECOND
 """Nanoseconds in which a maker tells on all but the busiest machine. One that tells later does no harm."""
 
 
-def wait(threads: Threads) -> None:
+def wait(threads: TracedThreads) -> None:
     """Nothing has stopped: give makers time, and adopt what they will not tell of."""
     now = time.monotonic_ns()
     age = now - min(threads.early.values())
@@ -28,7 +28,7 @@ def wait(threads: Threads) -> None:
     adopt(threads, 0, now - _LONGEST)
 
 
-def adopt(threads: Threads, gone: int, before: int = 0) -> None:
+def adopt(threads: TracedThreads, gone: int, before: int = 0) -> None:
     """Start what process `gone` has made, or one that is not traced, or what came before that time (monotonic, ns)."""
     for tid, came in sorted(threads.early.items()):
         try:

@@ -14,10 +14,10 @@ from contextlib import suppress
 
 from sonde.engines.embedded.tracer import events, interruptions, own_filters, ptrace, seccomp, unbegun
 from sonde.engines.embedded.tracer.placement import Placement
-from sonde.engines.embedded.tracer.threads import Threads
+from sonde.engines.embedded.tracer.threads import TracedThreads
 
 
-def outlive(threads: Threads, tid: int, status: int) -> None:
+def outlive(threads: TracedThreads, tid: int, status: int) -> None:
     """Until no thread is left to look after. `tid` stopped with `status` and is not yet continued; 0: none is."""
     waiting = dict.fromkeys((*threads.waiting, *threads.early), 0)
     waiting.update((held, how.signal) for held, how in threads.held.items())
@@ -44,7 +44,7 @@ def outlive(threads: Threads, tid: int, status: int) -> None:
             threads.requests.pop(tid, None)
 
 
-def _passing(threads: Threads) -> Callable[[int], bool]:
+def _passing(threads: TracedThreads) -> Callable[[int], bool]:
     """A function that lets a thread go on which sonde's filter has stopped at a call, with the fewest steps; False if
     there is more to be done: another filter has stopped it, or it installs one."""
     ask, mark, more = threads.ptrace, threads.plan.mark, seccomp.MARKS | seccomp.INSTALLS
@@ -60,7 +60,7 @@ def _passing(threads: Threads) -> Callable[[int], bool]:
     return goes_on
 
 
-def _stopped(threads: Threads, tid: int, status: int) -> None:
+def _stopped(threads: TracedThreads, tid: int, status: int) -> None:
     event, number = status >> 16, status >> 8 & 0xFF
     if event == ptrace.EVENT_SECCOMP:
         own_filters.data_of_stop(threads, tid)
@@ -109,7 +109,7 @@ def _fails_by_a_stop(tid: int) -> bool:
         return False
 
 
-def _made(threads: Threads, tid: int, made: int) -> None:
+def _made(threads: TracedThreads, tid: int, made: int) -> None:
     """A child is traced as its maker is."""
     is_free = threads.is_free(tid)
     threads.requests[made] = ptrace.SYSCALL if is_free else ptrace.CONT
@@ -117,7 +117,7 @@ def _made(threads: Threads, tid: int, made: int) -> None:
         threads.ptrace(ptrace.INTERRUPT, made, 0, 0)
 
 
-def _let_go(threads: Threads, tid: int, deliver: int) -> None:
+def _let_go(threads: TracedThreads, tid: int, deliver: int) -> None:
     """The stopped thread runs on: for good if there is no filter."""
     if tid == threads.notifications.awaited or tid in threads.installing:
         # It may have got its filter, and wait for ever if nobody reads the listener.

@@ -18,7 +18,7 @@ from contextlib import suppress
 
 from sonde.arch import registers
 from sonde.engines.embedded.tracer import ptrace, seccomp, stepping
-from sonde.engines.embedded.tracer.threads import Threads
+from sonde.engines.embedded.tracer.threads import TracedThreads
 from sonde.machine import proc
 
 _NUMBER, _DATA = 3, 10
@@ -55,7 +55,7 @@ def _filters(process: int) -> int:
     return int(found.get("Seccomp_filters") or int(found.get("Seccomp", "0") == "2"))
 
 
-def data_of_stop(threads: Threads, tid: int) -> int | None:
+def data_of_stop(threads: TracedThreads, tid: int) -> int | None:
     """What sonde's filter says of the call that it stopped the thread at: its 5 lower bits. None if there is nothing
     for sonde in it: the thread is gone, or another filter has said so, and the call will fail."""
     if threads.ptrace(ptrace.GET_SYSCALL_INFO, tid, ptrace.INFO_SIZE, threads.info) < 0:
@@ -72,7 +72,7 @@ def data_of_stop(threads: Threads, tid: int) -> int | None:
     return data
 
 
-def _amended(threads: Threads, tid: int) -> list[tuple[int, int]]:
+def _amended(threads: TracedThreads, tid: int) -> list[tuple[int, int]]:
     """Change what the thread is about to install, until it has: the places, and the words that were there. What cannot
     be read is for the kernel to refuse."""
     address = threads.writer.info_words[_NUMBER + _PROGRAM]
@@ -88,7 +88,7 @@ def _amended(threads: Threads, tid: int) -> list[tuple[int, int]]:
     return changed
 
 
-def installed(threads: Threads, tid: int) -> None:
+def installed(threads: TracedThreads, tid: int) -> None:
     """The thread leaves the call that it was in: its filter's program is again what it was."""
     found = threads.installing.pop(tid)
     for place, word in found.changed:

@@ -20,7 +20,7 @@ _NOTIFIED = 16
 _FETCH = struct.Struct("=HHIi")
 
 
-class Fetch(NamedTuple):
+class EntryFetch(NamedTuple):
     """Memory at a system call's argument (its place from 0) and so many bytes behind: as much of `size` bytes as can be
     read."""
 
@@ -33,7 +33,7 @@ MOST_FETCHES = 3
 """For one system call."""
 
 
-def offsets(fetches: Sequence[Fetch]) -> list[int]:
+def offsets(fetches: Sequence[EntryFetch]) -> list[int]:
     """Where each lies in a record's place, and where they all end."""
     found = [0]
     for fetch in fetches:
@@ -41,12 +41,12 @@ def offsets(fetches: Sequence[Fetch]) -> list[int]:
     return found
 
 
-def can_fetch(fetches: Sequence[Fetch]) -> bool:
+def can_fetch(fetches: Sequence[EntryFetch]) -> bool:
     """Whether there is room for all of them in a record's place."""
     return len(fetches) <= MOST_FETCHES and offsets(fetches)[-1] <= stops.PLACE
 
 
-class Plan(NamedTuple):
+class StopPlan(NamedTuple):
     """`calls`: system call number -> ENTRY ... HOLD_RETURN; `events`: the kinds of stops.py wanted besides, of which
     `held` are held. START, EXEC and END are always told. `registers`: held stops come with the thread's registers.
     `seccomp`: for a command, stop at the wanted system calls only, by a filter. `fetches`: by system call, what is read
@@ -60,14 +60,14 @@ class Plan(NamedTuple):
     held: frozenset[int] = frozenset()
     registers: bool = False
     seccomp: bool = True
-    fetches: dict[int, tuple[Fetch, ...]] = {}
+    fetches: dict[int, tuple[EntryFetch, ...]] = {}
     notify: bool = True
     notified: frozenset[int] = frozenset()
     mark: int = 0
     refusals: bool = True
 
 
-def to_bytes(plan: Plan) -> bytes:
+def to_bytes(plan: StopPlan) -> bytes:
     calls = bytearray(NUMBERS)
     for number, wanted in plan.calls.items():
         calls[number] = wanted | (number in plan.notified) * _NOTIFIED
@@ -78,16 +78,18 @@ def to_bytes(plan: Plan) -> bytes:
     )
 
 
-def from_bytes(data: bytes) -> Plan:
+def from_bytes(data: bytes) -> StopPlan:
     registers, seccomp, events, held, notify, mark = _LAYOUT.unpack_from(data)
     end = _LAYOUT.size + NUMBERS
     table = data[_LAYOUT.size : end]
     calls = {number: wanted & ~_NOTIFIED for number, wanted in enumerate(table) if wanted}
     notified = frozenset(number for number, wanted in enumerate(table) if wanted & _NOTIFIED)
-    fetches: dict[int, tuple[Fetch, ...]] = {}
+    fetches: dict[int, tuple[EntryFetch, ...]] = {}
     for number, *fetch in _FETCH.iter_unpack(data[end:]):
-        fetches[number] = (*fetches.get(number, ()), Fetch(*fetch))
-    return Plan(calls, _set(events), _set(held), bool(registers), bool(seccomp), fetches, bool(notify), notified, mark)
+        fetches[number] = (*fetches.get(number, ()), EntryFetch(*fetch))
+    return StopPlan(
+        calls, _set(events), _set(held), bool(registers), bool(seccomp), fetches, bool(notify), notified, mark
+    )
 
 
 def _bits(kinds: frozenset[int]) -> int:

@@ -14,9 +14,9 @@ from collections.abc import Callable
 from mmap import mmap
 
 from sonde.arch import system_calls
-from sonde.engines.embedded.tracer import calls, ptrace, seccomp, stops
+from sonde.engines.embedded.tracer import call_stops, ptrace, seccomp, stops
 from sonde.engines.embedded.tracer.plan import ENTRY, HOLD_ENTRY, HOLD_RETURN, RETURN
-from sonde.engines.embedded.tracer.threads import Threads
+from sonde.engines.embedded.tracer.threads import TracedThreads
 from sonde.typed import NamedTuple
 
 _HEADER_WORDS = stops.INFO_OFFSET // 8
@@ -31,13 +31,13 @@ class Quick(NamedTuple):
     called: Callable[[int], None]
 
 
-def prepared(threads: Threads, memory: mmap) -> Quick:
+def prepared(threads: TracedThreads, memory: mmap) -> Quick:
     """Handlers for these threads; `memory` is where their ring is."""
     look, tell = _looker(threads, memory), _teller(threads, memory)
     return Quick(_filtered(threads, look, tell), _called(threads, look, tell))
 
 
-def _looker(threads: Threads, memory: mmap) -> Callable[[int], int]:
+def _looker(threads: TracedThreads, memory: mmap) -> Callable[[int], int]:
     """A function that has the kernel write what it knows of a thread's system call into the next record: the place of
     that among the words of the memory. 0 if there is more to be asked than that, or if the thread is gone."""
     ask, writer, slots = threads.ptrace, threads.writer, threads.writer.slots
@@ -57,7 +57,7 @@ def _looker(threads: Threads, memory: mmap) -> Callable[[int], int]:
     return look
 
 
-def _teller(threads: Threads, memory: mmap) -> Callable[[int, int, int, int, int], None]:
+def _teller(threads: TracedThreads, memory: mmap) -> Callable[[int, int, int, int, int], None]:
     """A function that completes a thread's record and lets it go on: first this, as the thread may run on another CPU
     while that is done, unless the notifier could tell of what it does next before the record is there (merging.py)."""
     ask, writer, clock, notifications = threads.ptrace, threads.writer, time.monotonic_ns, threads.notifications
@@ -83,7 +83,7 @@ def _teller(threads: Threads, memory: mmap) -> Callable[[int, int, int, int, int
 
 
 def _filtered(
-    threads: Threads, look: Callable[[int], int], tell: Callable[[int, int, int, int, int], None]
+    threads: TracedThreads, look: Callable[[int], int], tell: Callable[[int, int, int, int, int], None]
 ) -> Callable[[int], None]:
     ask, words, inside = threads.ptrace, threads.writer.words, threads.inside
     turning, stepping = threads.turning, threads.stepping
@@ -94,11 +94,11 @@ def _filtered(
         # Another filter's data has not the mark, which leaves more bits than those of what is wanted.
         wanted = words[at + _DATA] & 0xFFFF ^ threads.plan.mark if at else HOLD_ENTRY
         if tid in stepping or tid in turning:
-            calls.filtered(threads, tid)
+            call_stops.filtered(threads, tid)
         elif wanted == ENTRY:
             tell(tid, at, entry, 0, go)
         elif wanted & HOLD_ENTRY or wanted > seccomp.WANTED:
-            calls.filtered(threads, tid)
+            call_stops.filtered(threads, tid)
         else:
             inside[tid] = words[at + _NUMBER] << 4 | wanted
             if wanted & ENTRY:
@@ -111,7 +111,7 @@ def _filtered(
 
 
 def _called(
-    threads: Threads, look: Callable[[int], int], tell: Callable[[int, int, int, int, int], None]
+    threads: TracedThreads, look: Callable[[int], int], tell: Callable[[int, int, int, int, int], None]
 ) -> Callable[[int], None]:
     ask, words, inside, requests = threads.ptrace, threads.writer.words, threads.inside, threads.requests
     installing, turning = threads.installing, threads.turning
@@ -121,7 +121,7 @@ def _called(
     def called(tid: int) -> None:
         wanted = inside.get(tid, -1)
         if tid in installing or tid in turning:
-            calls.called(threads, tid)
+            call_stops.called(threads, tid)
             return
         if wanted == 0 and threads.tracing:
             del inside[tid]
@@ -130,20 +130,20 @@ def _called(
             return
         at = look(tid) if wanted < 0 or not wanted & HOLD_RETURN else 0
         if not at:
-            calls.called(threads, tid)
+            call_stops.called(threads, tid)
         elif wanted >= 0 and words[at] & 0xFF == leaving:
             del inside[tid]
             tell(tid, at, back, wanted >> 4, requests.get(tid, go))
         elif wanted < 0 and words[at] & 0xFF == entering and words[at] >> 32 == native:
             enters(tid, at)
         else:
-            calls.called(threads, tid)
+            call_stops.called(threads, tid)
 
     def enters(tid: int, at: int) -> None:
         number = words[at + _NUMBER]
         wanted = threads.plan.calls.get(number, 0)
         if wanted & HOLD_ENTRY:
-            calls.called(threads, tid)
+            call_stops.called(threads, tid)
             return
         inside[tid] = number << 4 | wanted if wanted & RETURN else 0
         if wanted & ENTRY:

@@ -15,14 +15,14 @@ from contextlib import suppress
 
 from sonde.arch import registers, system_calls
 from sonde.engines.embedded.tracer import ptrace, seccomp
-from sonde.engines.embedded.tracer.threads import Installation, Threads
+from sonde.engines.embedded.tracer.threads import Installation, TracedThreads
 from sonde.machine import proc
 
 _NUMBER = 3
 """The word of struct ptrace_syscall_info with a call's number, before its arguments."""
 
 
-def installation(threads: Threads) -> Installation | None:
+def installation(threads: TracedThreads) -> Installation | None:
     """What the thread that stopped by sonde's filter is about to install; None if it only asks."""
     number, operation, flags = threads.writer.info_words[_NUMBER : _NUMBER + 3]
     if number == system_calls.SECCOMP:
@@ -30,7 +30,7 @@ def installation(threads: Threads) -> Installation | None:
     return Installation() if flags == seccomp.MODE_FILTER else None
 
 
-def installed(threads: Threads, tid: int, of: Installation) -> None:
+def installed(threads: TracedThreads, tid: int, of: Installation) -> None:
     """The thread leaves the call; it may have failed. A positive result is a listener, or another thread's number."""
     with suppress(OSError):
         if ptrace.call(ptrace.PEEKUSER, tid, registers.CALL_RESULT) < 0 or threads.is_free(tid):
@@ -40,7 +40,7 @@ def installed(threads: Threads, tid: int, of: Installation) -> None:
             _turn_others(threads, tid)
 
 
-def _turn_others(threads: Threads, tid: int) -> None:
+def _turn_others(threads: TracedThreads, tid: int) -> None:
     """The process's other threads have the filter as well, wherever they are."""
     with suppress(FileNotFoundError, ProcessLookupError):
         for other in proc.threads(int(proc.status(tid)["Tgid"])):
@@ -50,14 +50,14 @@ def _turn_others(threads: Threads, tid: int) -> None:
                     threads.ptrace(ptrace.INTERRUPT, other, 0, 0)
 
 
-def inherit(threads: Threads, maker: int, made: int) -> None:
+def inherit(threads: TracedThreads, maker: int, made: int) -> None:
     """What a thread makes has its filters."""
     if maker in threads.turning or maker in threads.stepping:
         threads.requests[made] = ptrace.CONT
         threads.turning.add(made)
 
 
-def rename(threads: Threads, former: int, tid: int) -> None:
+def rename(threads: TracedThreads, former: int, tid: int) -> None:
     """The thread `former` has got another number by exec (ptrace(2))."""
     had = threads.forget_filters(former)
     if threads.forget_filters(tid) or had:

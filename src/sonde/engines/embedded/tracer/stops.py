@@ -96,7 +96,7 @@ PLACE = 2048
 """Bytes. What is fetched for one record begins at multiples of 8."""
 
 
-class Stop(NamedTuple):
+class StopRecord(NamedTuple):
     """A record's fields in their order (RECORD.iter_unpack gives them as tuples)."""
 
     kind: int

@@ -12,7 +12,7 @@ from sonde.engines.embedded.tracer import commands, ptrace, stops
 from sonde.engines.embedded.tracer.executables import Executables
 from sonde.engines.embedded.tracer.fetching import Fetcher
 from sonde.engines.embedded.tracer.notifications import Notifications
-from sonde.engines.embedded.tracer.plan import Plan
+from sonde.engines.embedded.tracer.plan import StopPlan
 from sonde.engines.embedded.tracer.ring import RecordWriter
 from sonde.typed import NamedTuple
 
@@ -20,7 +20,7 @@ _NUMBER = 3
 """The word of struct ptrace_syscall_info with a call's number."""
 
 
-class Held(NamedTuple):
+class HeldThread(NamedTuple):
     """Why a thread is held: the number of its record, the signal it will get, its slot of registers from 1, or 0."""
 
     record: int
@@ -36,7 +36,7 @@ class Installation(NamedTuple):
     changed: tuple[tuple[int, int], ...] = ()
 
 
-class Threads:
+class TracedThreads:
     """What is known of the threads traced.
 
     `requests`: how each goes on, PTRACE_CONT where a filter stops it, PTRACE_SYSCALL where each of its calls does.
@@ -58,14 +58,14 @@ class Threads:
         self.writer = RecordWriter(memory, bell, listen)
         self.notifications = notifications
         self.notes: memoryview
-        self.plan = Plan()
+        self.plan = StopPlan()
         self.fetcher: Fetcher | None = None
         self._memory = memory
         self.tracing = False
         self.stopped = 0
         self.requests: dict[int, int] = {}
         self.inside: dict[int, int] = {}
-        self.held: dict[int, Held] = {}
+        self.held: dict[int, HeldThread] = {}
         self.announced: dict[int, tuple[int, int, int]] = {}
         self.early: dict[int, int] = {}
         self.filters = False
@@ -86,7 +86,7 @@ class Threads:
         start = ctypes.addressof((ctypes.c_char * len(memory)).from_buffer(memory)) + stops.REGISTERS
         self._slots = [ctypes.c_void_p(start + (n - 1) * stops.REGISTER_SLOT) for n in range(stops.REGISTER_SLOTS + 1)]
 
-    def adopt_plan(self, plan: Plan) -> None:
+    def adopt_plan(self, plan: StopPlan) -> None:
         self.plan = plan
         if plan.fetches:
             self.fetcher = Fetcher(self._memory, self.writer.info_words, plan.fetches)
@@ -108,7 +108,7 @@ class Threads:
             slot = self._registers(tid)
             if writer.head >= writer.full:
                 writer.wait_for_room()
-            self.held[tid] = Held(writer.head, deliver, slot)
+            self.held[tid] = HeldThread(writer.head, deliver, slot)
             writer.write(kind, stops.HELD | slot << stops.REGISTERS_SHIFT, tid, time.monotonic_ns(), a, b, c)
             writer.ring()
             return

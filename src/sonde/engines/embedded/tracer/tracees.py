@@ -24,7 +24,7 @@ from sonde.engines.embedded.tracer import (
 )
 from sonde.engines.embedded.tracer.held_command import HeldCommand
 from sonde.engines.embedded.tracer.memory import ProcessMemory
-from sonde.engines.embedded.tracer.plan import Plan
+from sonde.engines.embedded.tracer.plan import StopPlan
 from sonde.engines.embedded.tracer.ring import RecordReader
 from sonde.launch import CommandError, GuardianError
 from sonde.machine import proc
@@ -105,7 +105,7 @@ class Tracees:
         self._seized(pid, f"failed to grab pid {pid}")
         self._grabbed.append(pid)
 
-    def ready(self, wanted: Plan) -> None:
+    def ready(self, wanted: StopPlan) -> None:
         """Let the commands exec. begin() waits for the end of that, which takes them and the guardian some
         milliseconds. Raises CommandError."""
         if wanted.seccomp and not _may_filter(wanted):
@@ -126,7 +126,7 @@ class Tracees:
             command.exec(filter_, notifying)
         self._is_ready = True
 
-    def begin(self, wanted: Plan, evaluation: str = "exec") -> None:
+    def begin(self, wanted: StopPlan, evaluation: str = "exec") -> None:
         """Bring the commands to where they wait for go(), exec or else their entry points. Raises CommandError."""
         if not self._is_ready:
             self.ready(wanted)
@@ -157,7 +157,7 @@ class Tracees:
         self._send(commands.GO)
 
     def take(self, most: int = 1024) -> tuple[int, Sequence[tuple[int, ...]]]:
-        """Up to so many records, whose fields are those of stops.Stop, and the number of the first.
+        """Up to so many records, whose fields are those of stops.StopRecord, and the number of the first.
 
         What was fetched for them stays where it is until the next call of this or rest().
         """
@@ -327,7 +327,7 @@ class Tracees:
         return GuardianError("the guardian, which traces the processes, was killed: what it traced may have failed")
 
 
-def _may_filter(wanted: Plan) -> bool:
+def _may_filter(wanted: StopPlan) -> bool:
     """Whether a command can have a filter that sees all that is wanted."""
     if own_filters.are_any() if wanted.refusals else own_filters.are_inherited():
         return False

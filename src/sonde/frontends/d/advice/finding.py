@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sonde.frontends.d.advice.layout import Item, Layout
+from sonde.frontends.d.advice.layout import Item, ProgramLayout
 from sonde.frontends.d.advice.words import Span, Word
 from sonde.frontends.d.errors import DError
 from sonde.typed import NamedTuple
@@ -63,7 +63,7 @@ class Case(NamedTuple):
     all), None at the end; `part` the statement, predicate or description."""
 
     error: DError
-    layout: Layout
+    layout: ProgramLayout
     offset: int
     number: int
     word: Word | None

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 from sonde.frontends.d.advice.finding import Case, Edit, Finding, Trial
-from sonde.frontends.d.advice.layout import Layout
+from sonde.frontends.d.advice.layout import ProgramLayout
 from sonde.frontends.d.advice.rules import advice, remedies
 from sonde.frontends.d.advice.spans import control_line, span_of
 from sonde.frontends.d.advice.trials import Tried, first_that_helps, is_invented
@@ -87,7 +87,7 @@ def findings(first: DError, text: str, trial: Trial) -> Findings:
     for _ in range(_ROUNDS):
         if error is None or len(found) == MOST or not _can_be_placed(error):
             break
-        case = case_of(error, Layout(draft.text))
+        case = case_of(error, ProgramLayout(draft.text))
         if found and _is_consequence(case, draft.missing):
             _take_out(draft, case)
         else:
@@ -112,7 +112,7 @@ def _is_alike(first: Finding, other: Finding) -> bool:
     return same and (first.error.tag.startswith(_OF_NAMES) or first.span == other.span)
 
 
-def case_of(error: DError, layout: Layout) -> Case:
+def case_of(error: DError, layout: ProgramLayout) -> Case:
     assert error.position is not None
     offset = layout.offset(error.position)
     index = layout.index(offset)

@@ -31,7 +31,7 @@ class Item(NamedTuple):
     body: Span | None
 
 
-class Layout:
+class ProgramLayout:
     """One text and its parts; positions are those of the parser."""
 
     def __init__(self, text: str) -> None:

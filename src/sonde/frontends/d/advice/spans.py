@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from sonde.frontends.d.advice.layout import Layout
+from sonde.frontends.d.advice.layout import ProgramLayout
 from sonde.frontends.d.advice.words import NAME, Span
 from sonde.frontends.d.errors import DError
 from sonde.frontends.d.expressions import PRECEDENCE
@@ -35,7 +35,7 @@ _ASSIGNING = frozenset({"=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^="})
 _CLOSEST = 99
 
 
-def span_of(error: DError, layout: Layout) -> Span:
+def span_of(error: DError, layout: ProgramLayout) -> Span:
     """The part of the text that the mistake is about."""
     assert error.position is not None
     offset = layout.offset(error.position)
@@ -70,7 +70,7 @@ def span_of(error: DError, layout: Layout) -> Span:
     return Span(word.start, word.end)
 
 
-def control_line(layout: Layout, offset: int) -> Span | None:
+def control_line(layout: ProgramLayout, offset: int) -> Span | None:
     """The line around an offset if it is one that begins with #."""
     start = layout.text.rfind("\n", 0, offset) + 1
     end = layout.text.find("\n", offset)
@@ -78,7 +78,7 @@ def control_line(layout: Layout, offset: int) -> Span | None:
     return line if layout.of(line).lstrip().startswith("#") else None
 
 
-def _in_control_line(error: DError, layout: Layout, line: Span) -> Span:
+def _in_control_line(error: DError, layout: ProgramLayout, line: Span) -> Span:
     """The word of a control line that a message names, or its directive."""
     text = layout.of(line)
     named = re.search(r"'([^']+)'|#(\w+)|pragma (\w+)$", error.text)
@@ -92,7 +92,7 @@ def _in_control_line(error: DError, layout: Layout, line: Span) -> Span:
     return Span(line.start + len(text) - len(text.lstrip()), line.start + len(text.rstrip()))
 
 
-def call(layout: Layout, index: int) -> Span:
+def call(layout: ProgramLayout, index: int) -> Span:
     """A function's name with its arguments."""
     word = layout.words[index]
     partner = layout.brackets.partner.get(index + 1)
@@ -100,7 +100,7 @@ def call(layout: Layout, index: int) -> Span:
     return Span(word.start, layout.words[partner].end if partner is not None and follows else word.end)
 
 
-def arguments(layout: Layout, index: int) -> list[Span]:
+def arguments(layout: ProgramLayout, index: int) -> list[Span]:
     """What stands between the commas of the call, or the subscripts, whose bracket follows the word."""
     partner = layout.brackets.partner.get(index + 1)
     if partner is None or layout.words[index + 1].text not in ("(", "["):
@@ -114,7 +114,7 @@ def arguments(layout: Layout, index: int) -> list[Span]:
     return found
 
 
-def separators(layout: Layout, opening: int, partner: int) -> list[int]:
+def separators(layout: ProgramLayout, opening: int, partner: int) -> list[int]:
     """The commas between two brackets, but not within inner ones, and the closing bracket."""
     found, each = [], opening + 1
     while each < partner:
@@ -124,12 +124,12 @@ def separators(layout: Layout, opening: int, partner: int) -> list[int]:
     return [*found, partner]
 
 
-def operation(layout: Layout, index: int) -> Span:
+def operation(layout: ProgramLayout, index: int) -> Span:
     """The operator with both of its operands."""
     return Span(left_operand(layout, index).start, right_operand(layout, index).end)
 
 
-def left_operand(layout: Layout, index: int) -> Span:
+def left_operand(layout: ProgramLayout, index: int) -> Span:
     """What stands before an operator, back to a bracket or an operator that binds less."""
     first = index
     while first > 0 and _belongs(layout, first - 1, ")]", layout.words[index].text):
@@ -137,14 +137,14 @@ def left_operand(layout: Layout, index: int) -> Span:
     return Span(layout.words[first].start, layout.words[max(index - 1, first)].end)
 
 
-def right_operand(layout: Layout, index: int) -> Span:
+def right_operand(layout: ProgramLayout, index: int) -> Span:
     last = index
     while last + 1 < len(layout.words) and _belongs(layout, last + 1, "([", layout.words[index].text):
         last = max(last + 1, layout.brackets.partner.get(last + 1, last + 1))
     return Span(layout.words[min(index + 1, last)].start, layout.words[last].end)
 
 
-def _belongs(layout: Layout, index: int, passable: str, operator: str) -> bool:
+def _belongs(layout: ProgramLayout, index: int, passable: str, operator: str) -> bool:
     """Whether a word is part of an operand; a bracket is if its pair is."""
     word = layout.words[index]
     if word.text in passable:

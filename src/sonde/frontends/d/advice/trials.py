@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 from sonde.frontends.d.advice.finding import Case, Remedy, Trial, replaced
-from sonde.frontends.d.advice.layout import Layout
+from sonde.frontends.d.advice.layout import ProgramLayout
 from sonde.frontends.d.advice.spans import control_line
 from sonde.frontends.d.advice.words import MACRO, Span
 from sonde.frontends.d.errors import DError
@@ -62,7 +62,7 @@ def _lacks_structure(error: DError | None) -> bool:
 def _is_elsewhere(case: Case, remedy: Remedy, text: str, left: DError) -> bool:
     if left.position is None or left.position.line_directive:
         return left.text != case.error.text
-    layout = Layout(text)
+    layout = ProgramLayout(text)
     offset = layout.offset(left.position)
     if control_line(case.layout, case.offset):
         return control_line(layout, offset) is None or left.text != case.error.text
@@ -75,14 +75,14 @@ def _is_elsewhere(case: Case, remedy: Remedy, text: str, left: DError) -> bool:
     return not start <= offset < end
 
 
-def _is_description(case: Case, layout: Layout, offset: int) -> bool:
+def _is_description(case: Case, layout: ProgramLayout, offset: int) -> bool:
     """Whether a description that matches nothing is one that the user wrote as such."""
     written = {case.layout.of(span) for item in case.layout.items for span in item.descriptions}
     item = layout.item(offset)
     return item is not None and any(layout.of(span) in written for span in item.descriptions if offset in range(*span))
 
 
-def _changed(case: Case, remedy: Remedy, layout: Layout) -> Span:
+def _changed(case: Case, remedy: Remedy, layout: ProgramLayout) -> Span:
     """The statements of the changed text that changes are in."""
     parts = [layout.statement(max(_moved(each.span.start, remedy), 0)) for each in remedy.edits]
     parts.append(layout.statement(_moved(case.offset, remedy)))
@@ -105,7 +105,7 @@ def _was_hidden(case: Case, remedy: Remedy, text: str, left: DError) -> bool:
     is_read = not left.tag.startswith(_WHILE_READING)
     if case.error.tag.startswith(_WHILE_READING):
         return is_read or remedy.is_certain
-    layout = Layout(text)
+    layout = ProgramLayout(text)
     offset = layout.offset(left.position)
     of_probes = ("D_PDESC_", "D_PROC_")
     if case.error.tag.startswith(of_probes) and left.tag.startswith(of_probes):
@@ -125,7 +125,7 @@ def _name_of(error: DError) -> str:
     return named[1] or named[2] if named else ""
 
 
-def is_invented(error: DError, layout: Layout, written: str) -> bool:
+def is_invented(error: DError, layout: ProgramLayout, written: str) -> bool:
     """Whether a mistake is about a name that the user has not written: a change has brought it."""
     name = _name_of(error)
     if not name or re.search(rf"(?<!\w){re.escape(name)}(?!\w)", written):

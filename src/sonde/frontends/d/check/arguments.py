@@ -11,7 +11,7 @@ from sonde.frontends.d.check.operands import Operand
 from sonde.frontends.d.check.scope import Enabling, Scope
 from sonde.frontends.d.check.translators import find_translator, translate
 from sonde.frontends.d.errors import DError
-from sonde.model.catalog import ProbeArgument
+from sonde.model.catalog import TypedArgument
 from sonde.model.errors import Position
 from sonde.model.kinds import compatible, is_string, spell
 from sonde.model.program import Argument, Builtin, Const, Expr, Index
@@ -65,7 +65,7 @@ def typed_argument(number: int, scope: Scope, position: Position) -> Operand:
     return translate(translator, native, shown, position)
 
 
-def _native(found: ProbeArgument, enabling: Enabling, scope: Scope, position: Position) -> Expr:
+def _native(found: TypedArgument, enabling: Enabling, scope: Scope, position: Position) -> Expr:
     if enabling.derivation is not None:
         return derived.argument(found.source, found.native, enabling.derivation, scope, position)
     return Argument(found.native, position, found.source)
@@ -82,9 +82,9 @@ def _in_scope(kind: Type, scope: Scope) -> Type:
     return kind
 
 
-def _common_argument(number: int, scope: Scope, enabling: Enabling, position: Position) -> ProbeArgument:
+def _common_argument(number: int, scope: Scope, enabling: Enabling, position: Position) -> TypedArgument:
     """The argument that all probes of the clause have in common."""
-    common: ProbeArgument | None = None
+    common: TypedArgument | None = None
     for probe in enabling.probes:
         arguments = scope.catalog.arguments(probe) or ()
         if not 0 <= number < len(arguments):
@@ -100,7 +100,7 @@ def _common_argument(number: int, scope: Scope, enabling: Enabling, position: Po
     return common
 
 
-def _same(left: ProbeArgument, right: ProbeArgument, shown_alone: bool) -> bool:
+def _same(left: TypedArgument, right: TypedArgument, shown_alone: bool) -> bool:
     """Derived probes have a clause each: what they are made from may differ as long as they show the same, by name."""
     if shown_alone:
         return spell(left.shown) == spell(right.shown)

@@ -19,13 +19,13 @@ from sonde.frontends.d.check.pragmas import Pragmas, is_satisfied
 from sonde.frontends.d.check.probes import matching_probes, numbered_probe, require_stability
 from sonde.frontends.d.check.prototypes import NAMES as FUNCTIONS
 from sonde.frontends.d.check.scope import Enabling, ProbePrototype, Scope
-from sonde.frontends.d.check.stability import Attributes
+from sonde.frontends.d.check.stability import StabilityAttributes
 from sonde.frontends.d.check.statements import OF_ACTIONS, statements
 from sonde.frontends.d.check.translators import declare_translator
 from sonde.frontends.d.check.undefined import UNDEFINED, is_assigned
 from sonde.frontends.d.errors import DError
 from sonde.frontends.d.parser import NO_MACROS, Parser
-from sonde.frontends.d.source import Macros, Source, check_arguments_used
+from sonde.frontends.d.source import Macros, ProgramSource, check_arguments_used
 from sonde.frontends.d.warnings.warning import Warning
 from sonde.model.catalog import Catalog
 from sonde.model.errors import Position
@@ -51,7 +51,7 @@ class Checker:
         self._hidden_count = 0
         self._options: list[tuple[str, str | None]] = []
 
-    def add_text(self, source: Source, macros: Macros = NO_MACROS) -> None:
+    def add_text(self, source: ProgramSource, macros: Macros = NO_MACROS) -> None:
         """Parse and check one source, which must hold a program and use the arguments it was given."""
         parser = Parser(source, macros, self.is_type_name, self.is_known)
         try:
@@ -66,7 +66,7 @@ class Checker:
         if not count and not self._scope.options.empty:
             raise DError("D_EMPTY", "empty D program translation unit", parser.position)
 
-    def use_libraries(self, find: Callable[[], Sequence[Source]]) -> None:
+    def use_libraries(self, find: Callable[[], Sequence[ProgramSource]]) -> None:
         """Libraries to be found when a name is first asked for, and parsed when a name of theirs is used."""
         self._libraries = Libraries(find, self._add_library_text, BUILTINS)
         self._scope.provide = self._libraries.provide
@@ -76,7 +76,7 @@ class Checker:
         DError."""
         self._libraries.provide_all(directories)
 
-    def _add_library_text(self, source: Source) -> None:
+    def _add_library_text(self, source: ProgramSource) -> None:
         self._scope.library_files.add(source.file)
         self.add_library(Parser(source, NO_MACROS, self.is_type_name).items())
 
@@ -90,7 +90,7 @@ class Checker:
         return has_meaning or ("global", name) in scope.variables or scope.find_inline(name) is not None
 
     @property
-    def attributes(self) -> Mapping[str, Attributes]:
+    def attributes(self) -> Mapping[str, StabilityAttributes]:
         """How stable names are, as far as pragmas have said so."""
         return self._scope.attributes
 
@@ -194,7 +194,7 @@ class Checker:
                 self._add_for(enabling, own, node, spec)
 
     def _add_for(
-        self, enabling: Enabling, own: tuple[Probe, ...], node: syntax.ProbeClause, spec: syntax.ProbeSpec
+        self, enabling: Enabling, own: tuple[Probe, ...], node: syntax.ProbeClause, spec: syntax.ProbeDescription
     ) -> None:
         """A clause for probes of one description: one clause, or one for each group of them that have a variable
         elsewhere, or of another type, than the others."""
@@ -213,7 +213,7 @@ class Checker:
 
     def _add_group(
         self, divided: Divided, probes: tuple[Probe, ...], own: tuple[Probe, ...], node: syntax.ProbeClause,
-        spec: syntax.ProbeSpec,
+        spec: syntax.ProbeDescription,
     ) -> None:  # fmt: skip
         """The clause for a group alone; what is wrong there may be that the types differ."""
         enabling = Enabling(probes, ":".join(spec.fields))
@@ -228,7 +228,7 @@ class Checker:
             return
         found = self._hidden[text] = []
         with derived.aside(self._scope):
-            source = Source(text, derived.HIDDEN)
+            source = ProgramSource(text, derived.HIDDEN)
             for item in Parser(source, _OF_HIDDEN, self.is_type_name).items():
                 if isinstance(item, syntax.ProbeClause):
                     found += self._hidden_clauses(item)
@@ -305,11 +305,11 @@ def check(
 
 
 def compile_sources(
-    sources: Sequence[Source],
+    sources: Sequence[ProgramSource],
     catalog: Catalog,
     options: CheckOptions = DEFAULTS,
     macros: Macros = NO_MACROS,
-    libraries: Sequence[Source] = (),
+    libraries: Sequence[ProgramSource] = (),
 ) -> Program:
     """Parse and check: text -> program. Libraries are parsed only as far as the sources use them."""
     checker = Checker(catalog, options)

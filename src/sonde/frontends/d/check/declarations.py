@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sonde.frontends.d import syntax
-from sonde.frontends.d.check.layout import Field, lay_out, object_size
+from sonde.frontends.d.check.layout import UnplacedMember, lay_out, object_size
 from sonde.frontends.d.check.scope import Scope
 from sonde.frontends.d.errors import DError
 from sonde.model.errors import Position
@@ -198,8 +198,8 @@ def _check_void_parameter(what: str, node: syntax.Parameter, number: int) -> Non
 
 def base_type(specifiers: syntax.Specifiers, scope: Scope) -> Type:
     """The type that the words name. Qualifiers mean nothing to D and are dropped."""
-    words = [w for w in specifiers.types if isinstance(w, syntax.Word)]
-    others = [w for w in specifiers.types if not isinstance(w, syntax.Word)]
+    words = [w for w in specifiers.types if isinstance(w, syntax.TypeWord)]
+    others = [w for w in specifiers.types if not isinstance(w, syntax.TypeWord)]
     _check_combination(words, others, specifiers.position)
     if not others:
         return _named_by_words(words, specifiers.position)
@@ -212,7 +212,7 @@ def base_type(specifiers: syntax.Specifiers, scope: Scope) -> Type:
 
 
 def _check_combination(
-    words: list[syntax.Word],
+    words: list[syntax.TypeWord],
     others: list[syntax.TypedefName | syntax.EnumSpecifier | syntax.StructSpecifier],
     position: Position,
 ) -> None:
@@ -238,7 +238,7 @@ def _check_combination(
         raise DError("D_DECL_LONGINT", text, position)
 
 
-def _named_by_words(words: list[syntax.Word], position: Position) -> Type:
+def _named_by_words(words: list[syntax.TypeWord], position: Position) -> Type:
     texts = [w.text for w in words]
     attributed = any(t in ("short", "long", "unsigned", "signed") for t in texts)
     key = [t for t in texts if not (t == "int" and attributed) and not (t == "signed" and "char" not in texts)]
@@ -250,7 +250,7 @@ def _named_by_words(words: list[syntax.Word], position: Position) -> Type:
     return kind
 
 
-def _typedef(node: syntax.TypedefName, words: list[syntax.Word], scope: Scope) -> Type:
+def _typedef(node: syntax.TypedefName, words: list[syntax.TypeWord], scope: Scope) -> Type:
     kind = scope.find_type(node.name, node.module)
     if kind is None:
         name = node.name if node.module is None else f"{node.module}`{node.name}"
@@ -287,8 +287,8 @@ def _declare_struct(node: syntax.StructSpecifier, scope: Scope) -> Struct:
     return own
 
 
-def _fields(node: syntax.StructSpecifier, scope: Scope) -> tuple[Field, ...]:
-    fields: list[Field] = []
+def _fields(node: syntax.StructSpecifier, scope: Scope) -> tuple[UnplacedMember, ...]:
+    fields: list[UnplacedMember] = []
     names: set[str] = set()
     for declaration in node.members or ():
         if declaration.specifiers.storage:
@@ -303,15 +303,15 @@ def _fields(node: syntax.StructSpecifier, scope: Scope) -> tuple[Field, ...]:
     return tuple(fields)
 
 
-def _anonymous(kind: Type, position: Position) -> Field:
+def _anonymous(kind: Type, position: Position) -> UnplacedMember:
     base = resolve(kind)
     if not isinstance(base, Struct):
         raise DError("D_DECL_MNAME", "member declaration requires a name", position)
     _require_complete(kind, "", position)
-    return Field("", kind)
+    return UnplacedMember("", kind)
 
 
-def _field(base: Type, declarator: syntax.Declarator, bits: syntax.Expr | None, scope: Scope) -> Field:
+def _field(base: Type, declarator: syntax.Declarator, bits: syntax.Expr | None, scope: Scope) -> UnplacedMember:
     name = declarator.name or ""
     if "`" in name:
         text = f"D scoping operator may not be used in a declaration name ({name})"
@@ -320,13 +320,13 @@ def _field(base: Type, declarator: syntax.Declarator, bits: syntax.Expr | None, 
     if keys is not None:
         raise DError("D_DECL_DYNOBJ", f"cannot have dynamic member: {name}", declarator.position)
     if bits is not None:
-        return Field(name, kind, _bit_width(kind, name, bits, scope))
+        return UnplacedMember(name, kind, _bit_width(kind, name, bits, scope))
     if not name:
         raise DError("D_DECL_MNAME", "member declaration requires a name", declarator.position)
     _require_complete(kind, name, declarator.position)
     if object_size(kind, scope.strsize) == 0 and not _is_open_array(kind) and not isinstance(resolve(kind), Struct):
         raise DError("D_DECL_VOIDOBJ", f"cannot have void member: {name}", declarator.position)
-    return Field(name, kind)
+    return UnplacedMember(name, kind)
 
 
 def _is_open_array(kind: Type) -> bool:

@@ -45,7 +45,7 @@ from sonde.typed import Any, TypeAlias
 PROBE_SCOPES = ("args", "locals", "globals")
 """Behind `->` these are followed by the names of the probed program's variables."""
 
-Place: TypeAlias = tuple[str, str]
+NamedPlace: TypeAlias = tuple[str, str]
 """Where a variable is looked for: `global`, `self` or `this`, and its name."""
 
 
@@ -199,7 +199,7 @@ def _member(node: syntax.Member, scope: Scope) -> Operand:
     return access.member(operand, node.name, node.arrow, node.position)
 
 
-def _place(node: syntax.Expr, scope: Scope) -> Place | None:
+def _place(node: syntax.Expr, scope: Scope) -> NamedPlace | None:
     """Where the variable that `node` names belongs; None if it cannot be the name of a variable."""
     if isinstance(node, syntax.ScopedVariable):
         return node.scope, node.name
@@ -246,7 +246,9 @@ def _no_array(node: syntax.Expr, position: Position, scope: Scope) -> DError:
     return undefined(name, position, scope, where.replace("global", ""), is_array=True)
 
 
-def _named_element(place: Place, subscripts: tuple[Operand, ...], scope: Scope, position: Position) -> Operand | None:
+def _named_element(
+    place: NamedPlace, subscripts: tuple[Operand, ...], scope: Scope, position: Position
+) -> Operand | None:
     """An element of a D array, built-in array or inline array; None if the name means something else."""
     variable = scope.variables.get(place)
     if variable is not None:
@@ -346,7 +348,7 @@ def _refuse_array(node: syntax.Expr, assigned: Operand, scope: Scope) -> None:
             raise DError("D_OP_INCOMPAT", text, node.position)
 
 
-def _new_place(node: syntax.Expr, scope: Scope) -> Place | None:
+def _new_place(node: syntax.Expr, scope: Scope) -> NamedPlace | None:
     """The place of a variable that does not exist yet; None where `node` is anything else."""
     place = _place(node, scope)
     if place is None or place in scope.variables or (place[0] == "global" and _is_taken(place[1], scope)):

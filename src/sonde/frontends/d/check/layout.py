@@ -11,7 +11,7 @@ from sonde.model.types import Member, String, Type, align_of, resolve, size_of
 from sonde.typed import NamedTuple
 
 
-class Field(NamedTuple):
+class UnplacedMember(NamedTuple):
     """A member before it has a place; `bits` is None unless it is a bit-field."""
 
     name: str
@@ -43,7 +43,7 @@ def _place_in_c(used_bits: int, bits: int, unit: int, packed: bool) -> int:
 
 
 def lay_out(
-    keyword: str, fields: tuple[Field, ...], strsize: int, packed: bool = False, as_in_c: bool = False
+    keyword: str, fields: tuple[UnplacedMember, ...], strsize: int, packed: bool = False, as_in_c: bool = False
 ) -> tuple[int, tuple[Member, ...]]:
     """The size in bytes and the members with their offsets in bits; a D string takes `strsize` bytes. `as_in_c` says
     whose bit-fields they are."""

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Callable, Sequence, Set
 
-from sonde.frontends.d.source import Source
+from sonde.frontends.d.source import ProgramSource
 
 _DECLARED = r"""(?x)
       \binline\b [^=;\[]*? \b(?P<inline>\w+) \s* (?:\[[^\]]*\])* \s* =
@@ -32,10 +32,13 @@ class Libraries:
     are names that none declares: the language has them."""
 
     def __init__(
-        self, find: Callable[[], Sequence[Source]], add: Callable[[Source], None], taken: Set[str] = frozenset()
+        self,
+        find: Callable[[], Sequence[ProgramSource]],
+        add: Callable[[ProgramSource], None],
+        taken: Set[str] = frozenset(),
     ) -> None:
         self._find = find
-        self._sources: Sequence[Source] = ()
+        self._sources: Sequence[ProgramSource] = ()
         self._add = add
         self._taken = taken
         self._index: dict[str, list[int]] | None = None

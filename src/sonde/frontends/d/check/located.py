@@ -17,7 +17,7 @@ from sonde.model.types import Type
 from sonde.typed import NamedTuple
 
 
-class Group(NamedTuple):
+class AlikeProbes(NamedTuple):
     """Probes that have a variable alike; `type` is its type at them."""
 
     probes: tuple[Probe, ...]
@@ -27,7 +27,7 @@ class Group(NamedTuple):
 class Divided(Exception):  # noqa: N818 - it is no error: the clause is checked again
     """The clause being checked must be checked for each of these groups of its probes on its own."""
 
-    def __init__(self, name: str, groups: tuple[Group, ...]) -> None:
+    def __init__(self, name: str, groups: tuple[AlikeProbes, ...]) -> None:
         super().__init__(name)
         self.name = name
         self.groups = groups
@@ -60,9 +60,9 @@ def located(where: str, name: str | int, scope: Scope, position: Position) -> Ex
 def require_alike(name: str, found: Sequence[Hashable], kinds: Sequence[Type], scope: Scope) -> None:
     """Raises Divided where what was found is not the same for all probes."""
     assert scope.enabling is not None
-    groups: dict[Hashable, Group] = {}
+    groups: dict[Hashable, AlikeProbes] = {}
     for probe, each, kind in zip(scope.enabling.probes, found, kinds, strict=True):
-        known = groups.get(each, Group((), kind))
+        known = groups.get(each, AlikeProbes((), kind))
         groups[each] = known._replace(probes=(*known.probes, probe))
     if len(groups) > 1:
         raise Divided(name, tuple(groups.values()))

@@ -60,11 +60,11 @@ class TranslatorValue(NamedTuple):
     type: Type
     position: Position
     output: Struct
-    translator: Translator
+    translator: DeclaredTranslator
     input: Operand
 
 
-class Translator(NamedTuple):
+class DeclaredTranslator(NamedTuple):
     """A translator as declared; `members` are checked anew each time one is used, `parameter` bound to the input."""
 
     output: Struct

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sonde.frontends.d.check.operands import ActionCall, AggregationUse, Operand
-from sonde.frontends.d.check.printf import Arguments, format_of
+from sonde.frontends.d.check.printf import FormatArguments, format_of
 from sonde.frontends.d.check.prototypes import AGGREGATING
 from sonde.frontends.d.check.scope import Scope
 from sonde.frontends.d.errors import DError
@@ -49,7 +49,7 @@ def _check_keys(conversions: tuple[Conversion, ...], first: Aggregation, positio
     """The conversions without `@` print the keys; there may be more keys than those."""
     samples = tuple(Deref(kind, position, Const(Pointer(kind), position, 0)) for kind in first.keys)
     shown = BUILTIN_TYPEDEFS[AGGREGATING[first.function].result]
-    Arguments("printa", samples, position).match(conversions, shown)
+    FormatArguments("printa", samples, position).match(conversions, shown)
 
 
 def _count(keys: tuple[Type, ...]) -> str:

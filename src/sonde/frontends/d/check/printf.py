@@ -121,7 +121,7 @@ def format_of(name: str, argument: Operand, position: Position) -> tuple[Convers
     return parse_format(argument.value, name, position)
 
 
-class Arguments:
+class FormatArguments:
     """Hands the arguments of `name` to the conversions one after another."""
 
     def __init__(self, name: str, arguments: tuple[Operand, ...], position: Position) -> None:
@@ -195,7 +195,7 @@ def match_format(
     if any("@" in c.flags for c in conversions):
         text = f"%@ conversion requires an aggregation and is not for use with {name}( )"
         raise DError("D_PRINTF_AGG_CONV", text, position)
-    matched = Arguments(name, arguments[1:], position)
+    matched = FormatArguments(name, arguments[1:], position)
     matched.match(conversions)
     matched.require_end()
     return conversions, tuple(matched.values)

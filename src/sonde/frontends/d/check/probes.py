@@ -5,7 +5,7 @@ from __future__ import annotations
 from sonde.frontends.d.check.scope import Scope
 from sonde.frontends.d.check.stability import description_attributes, require_attributes
 from sonde.frontends.d.errors import DError, in_d
-from sonde.frontends.d.syntax import ProbeSpec
+from sonde.frontends.d.syntax import ProbeDescription
 from sonde.model.errors import Position, SourceError
 from sonde.model.probe import Probe, StaticProbe
 
@@ -13,7 +13,7 @@ _NOT_THERE = ("D_PROC_FUNC", "D_PROC_LINE", "D_PROC_OFF")
 """What a process does not have, which may be so where the options allow it."""
 
 
-def matching_probes(spec: ProbeSpec, scope: Scope) -> tuple[Probe, ...]:
+def matching_probes(spec: ProbeDescription, scope: Scope) -> tuple[Probe, ...]:
     """All probes of one description; none is an error unless the options allow it."""
     if spec.identifier is not None:
         return (numbered_probe(spec, scope),)
@@ -37,7 +37,7 @@ def matching_probes(spec: ProbeSpec, scope: Scope) -> tuple[Probe, ...]:
     return _with_awaited(found, spec, scope) if found or scope.options.zero_probes else found
 
 
-def numbered_probe(spec: ProbeSpec, scope: Scope) -> Probe:
+def numbered_probe(spec: ProbeDescription, scope: Scope) -> Probe:
     """The probe of a description that is a number."""
     assert spec.identifier is not None
     probe = scope.catalog.by_id(spec.identifier)
@@ -47,7 +47,7 @@ def numbered_probe(spec: ProbeSpec, scope: Scope) -> Probe:
     return probe
 
 
-def _with_awaited(found: tuple[Probe, ...], spec: ProbeSpec, scope: Scope) -> tuple[Probe, ...]:
+def _with_awaited(found: tuple[Probe, ...], spec: ProbeDescription, scope: Scope) -> tuple[Probe, ...]:
     """With one probe for the static probes of all processes, whether they run or will, in the place of those that there
     are by now; or for those that a process may come to have, where it has none. Where a description without a provider
     matches a probe of the kernel, it means no others."""
@@ -61,6 +61,6 @@ def _with_awaited(found: tuple[Probe, ...], spec: ProbeSpec, scope: Scope) -> tu
     return (*(each for each in found if not scope.catalog.is_awaited(each, *spec.fields)), awaited)
 
 
-def require_stability(spec: ProbeSpec, matched: int, scope: Scope, position: Position) -> None:
+def require_stability(spec: ProbeDescription, matched: int, scope: Scope, position: Position) -> None:
     """Refuse a description less stable than the option amin wants."""
     require_attributes("clause", description_attributes(spec.fields, matched), scope.amin, position)

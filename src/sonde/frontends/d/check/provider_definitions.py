@@ -86,7 +86,7 @@ def _sources(inputs: syntax.FunctionPart, outputs: syntax.FunctionPart) -> tuple
 
 def _is_void(parameter: syntax.Parameter) -> bool:
     types = parameter.specifiers.types
-    is_word = len(types) == 1 and isinstance(types[0], syntax.Word) and types[0].text == "void"
+    is_word = len(types) == 1 and isinstance(types[0], syntax.TypeWord) and types[0].text == "void"
     return is_word and not parameter.declarator.parts
 
 

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from sonde.frontends.d import syntax
 from sonde.frontends.d.check.expansion import Expansions
 from sonde.frontends.d.check.folding import constant_value
-from sonde.frontends.d.check.operands import Operand, Translator
+from sonde.frontends.d.check.operands import DeclaredTranslator, Operand
 from sonde.frontends.d.check.options import CheckOptions
-from sonde.frontends.d.check.stability import Attributes, parse_attributes
+from sonde.frontends.d.check.stability import StabilityAttributes, parse_attributes
 from sonde.frontends.d.errors import DError
 from sonde.frontends.d.warnings.warning import Warning
 from sonde.model.catalog import Catalog, Derivation
@@ -81,7 +81,7 @@ class Scope:
         self.strsize = options.strsize
         self.scratchsize = options.scratchsize
         self.amin = parse_attributes(options.amin or "")
-        self.attributes: dict[str, Attributes] = {}
+        self.attributes: dict[str, StabilityAttributes] = {}
         """What pragmas have said of names."""
         self.variables: dict[tuple[str, str], Variable] = {}
         self.aggregations: dict[str, AggregationEntry] = {}
@@ -92,7 +92,7 @@ class Scope:
         self.enumerators: dict[str, tuple[Type, int]] = {}
         self.inlines: dict[str, Inline] = {}
         self.functions: dict[str, Type] = {}
-        self.translators: list[Translator] = []
+        self.translators: list[DeclaredTranslator] = []
         self.providers: dict[str, dict[str, ProbePrototype]] = {}
         self.bindings: Mapping[str, Operand] = {}
         self.enabling: Enabling | None = None

@@ -12,7 +12,7 @@ STABILITIES = ("Internal", "Private", "Obsolete", "External", "Unstable", "Evolv
 CLASSES = ("Unknown", "CPU", "Platform", "Group", "ISA", "Common")
 
 
-class Attributes(NamedTuple):
+class StabilityAttributes(NamedTuple):
     """Indexes into `STABILITIES` (twice) and `CLASSES`; greater is more stable."""
 
     name: int
@@ -22,31 +22,33 @@ class Attributes(NamedTuple):
     def __str__(self) -> str:
         return f"{STABILITIES[self.name]}/{STABILITIES[self.data]}/{CLASSES[self.dependency]}"
 
-    def at_least(self, other: Attributes) -> bool:
+    def at_least(self, other: StabilityAttributes) -> bool:
         return self.name >= other.name and self.data >= other.data and self.dependency >= other.dependency
 
 
-def parse_attributes(text: str) -> Attributes | None:
+def parse_attributes(text: str) -> StabilityAttributes | None:
     """`Stable/Evolving/Common`; None if it is not of that form."""
     words = text.split("/")
     if len(words) != 3 or words[0] not in STABILITIES or words[1] not in STABILITIES or words[2] not in CLASSES:
         return None
-    return Attributes(STABILITIES.index(words[0]), STABILITIES.index(words[1]), CLASSES.index(words[2]))
+    return StabilityAttributes(STABILITIES.index(words[0]), STABILITIES.index(words[1]), CLASSES.index(words[2]))
 
 
-def require_attributes(what: str, attributes: Attributes, least: Attributes | None, position: Position) -> None:
+def require_attributes(
+    what: str, attributes: StabilityAttributes, least: StabilityAttributes | None, position: Position
+) -> None:
     """Refuse what is less stable than the option amin wants."""
     if least is not None and not attributes.at_least(least):
         text = f"attributes for {what} ({attributes}) are less than predefined minimum"
         raise DError("D_ATTR_MIN", text, position)
 
 
-def least(found: Iterable[Attributes]) -> Attributes:
+def least(found: Iterable[StabilityAttributes]) -> StabilityAttributes:
     """The least of each column."""
-    return Attributes(*map(min, zip(*found, strict=True)))
+    return StabilityAttributes(*map(min, zip(*found, strict=True)))
 
 
-def _attributes(text: str) -> Attributes:
+def _attributes(text: str) -> StabilityAttributes:
     parsed = parse_attributes(text)
     assert parsed is not None
     return parsed
@@ -55,11 +57,11 @@ def _attributes(text: str) -> Attributes:
 class Stability(NamedTuple):
     """Of a provider's name, and of its modules, functions, names and arguments."""
 
-    provider: Attributes
-    module: Attributes
-    function: Attributes
-    name: Attributes
-    arguments: Attributes
+    provider: StabilityAttributes
+    module: StabilityAttributes
+    function: StabilityAttributes
+    name: StabilityAttributes
+    arguments: StabilityAttributes
 
 
 def _stability(*texts: str) -> Stability:
@@ -97,7 +99,7 @@ def provider_stability(provider: str) -> Stability:
     return _OPEN if _is_open(provider) else PROVIDERS.get(provider, _USER)
 
 
-def description_attributes(fields: Sequence[str], matched: int = 1) -> Attributes:
+def description_attributes(fields: Sequence[str], matched: int = 1) -> StabilityAttributes:
     """How stable a description of so many probes is: as its least stable field. One that matches none, or several by a
     field in which the provider's probes differ, is not stable at all."""
     found = provider_stability(fields[0])

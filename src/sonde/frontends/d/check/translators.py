@@ -14,8 +14,8 @@ from sonde.frontends.d.check.declarations import declared, type_name
 from sonde.frontends.d.check.operands import (
     TRANSLATED,
     TRANSLATED_POINTER,
+    DeclaredTranslator,
     Operand,
-    Translator,
     TranslatorValue,
     value_of,
 )
@@ -44,13 +44,13 @@ def declare_translator(node: syntax.Translator, scope: Scope, trusted: bool, end
         raise DError("D_XLATE_REDECL", text, end)
     parameter = node.input.declarator.name or ""
     members = {m.name: m for m in node.members}
-    translator = Translator(output, spell(kind), source, parameter, members)
+    translator = DeclaredTranslator(output, spell(kind), source, parameter, members)
     if not trusted:
         _check_members(node, translator, scope)
     scope.translators.append(translator)
 
 
-def _check_members(node: syntax.Translator, translator: Translator, scope: Scope) -> None:
+def _check_members(node: syntax.Translator, translator: DeclaredTranslator, scope: Scope) -> None:
     sample = TranslatorValue(
         TRANSLATED, node.position, translator.output, translator, _sample(translator, node.position)
     )
@@ -61,13 +61,13 @@ def _check_members(node: syntax.Translator, translator: Translator, scope: Scope
         _expand(sample, member, scope, sample.position)
 
 
-def _sample(translator: Translator, position: Position) -> Operand:
+def _sample(translator: DeclaredTranslator, position: Position) -> Operand:
     """Something of the input's type to check the members with before there is an input."""
     pointer = Const(Pointer(translator.input), position, 0)
     return Deref(translator.input, position, pointer)
 
 
-def find_translator(output: Type, operand: Operand, scope: Scope) -> Translator | None:
+def find_translator(output: Type, operand: Operand, scope: Scope) -> DeclaredTranslator | None:
     """The translator to `output` (or what it points to) that takes `operand`; one of its very type goes first."""
     target = resolve(output)
     if isinstance(target, Pointer):
@@ -79,7 +79,7 @@ def find_translator(output: Type, operand: Operand, scope: Scope) -> Translator 
     return next((c for c in candidates if accepts(c.input, operand)), None)
 
 
-def translate(translator: Translator, operand: Operand, output: Type, position: Position) -> TranslatorValue:
+def translate(translator: DeclaredTranslator, operand: Operand, output: Type, position: Position) -> TranslatorValue:
     """The operand translated; a pointer to that if `output` is a pointer."""
     if is_integer(translator.input):
         operand = convert(value_of(operand), translator.input)

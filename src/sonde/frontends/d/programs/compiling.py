@@ -13,7 +13,7 @@ from sonde.frontends.d.lexer import SLASHES
 from sonde.frontends.d.programs.attributes import check_attributes
 from sonde.frontends.d.programs.mistakes import SCRIPT, compile_error, library_error
 from sonde.frontends.d.programs.preprocess import INPUT, PreprocessorError, preprocess
-from sonde.frontends.d.source import Macros, Source, command_line_source
+from sonde.frontends.d.source import Macros, ProgramSource, command_line_source
 from sonde.model.catalog import Catalog
 from sonde.model.errors import Position, ProgramError, SourceError
 from sonde.model.known_options import BAD_VALUE, NEWEST_VERSION
@@ -33,7 +33,7 @@ class Given(NamedTuple):
     """One program as given: `name` is its file or, of a program on the command line, its whole text."""
 
     name: str
-    source: Source
+    source: ProgramSource
     original: str
 
     @property
@@ -56,7 +56,7 @@ class Given(NamedTuple):
         return f"{SCRIPT}{self.name}" if self.is_script else f"invalid probe specifier {self.name}"
 
 
-class Compiled(NamedTuple):
+class CheckedPrograms(NamedTuple):
     """All programs checked, as one, and the clauses of each."""
 
     program: Program
@@ -87,7 +87,7 @@ def read(kind: str, text: str, options: OptionTable) -> Given:
         given = Given(text, command_line_source(text, _spec_kind(kind)), text)
     else:
         content = _content(text)
-        given = Given(text, Source(content, text, pspec=options.on("pspec")), content)
+        given = Given(text, ProgramSource(content, text, pspec=options.on("pspec")), content)
     if not options.on("cpp"):
         return given
     try:
@@ -144,7 +144,7 @@ def check_options(options: OptionTable, target: int | None = 0) -> CheckOptions:
     )
 
 
-def _libraries(options: OptionTable) -> list[Source]:
+def _libraries(options: OptionTable) -> list[ProgramSource]:
     """Those of -L are looked at in any case, as mistakes in them are the user's; our own when a name is not known."""
     # Most programs need none.
     from sonde.frontends.d.programs.libraries import libraries
@@ -203,7 +203,7 @@ def _read_libraries(checker: Checker, options: OptionTable, failure: str) -> Non
 
 def compile_programs(
     given: Sequence[Given], options: OptionTable, registry: Catalog, variables: Macros, program_name: str
-) -> Compiled:
+) -> CheckedPrograms:
     """Check them in their order. Raises ProgramError with the first mistake."""
     checker = _checker(options, registry, variables.target)
     clauses: list[tuple[Clause, ...]] = []
@@ -222,4 +222,4 @@ def compile_programs(
         now = checker.clauses
         clauses.append(now[seen:])
         seen = len(now)
-    return Compiled(checker.program(), tuple(given), tuple(clauses), checker)
+    return CheckedPrograms(checker.program(), tuple(given), tuple(clauses), checker)

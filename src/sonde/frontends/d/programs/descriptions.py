@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from sonde.frontends.d.parser import Parser
-from sonde.frontends.d.programs.compiling import Compiled, macros
-from sonde.frontends.d.syntax import ProbeClause, ProbeSpec
+from sonde.frontends.d.programs.compiling import CheckedPrograms, macros
+from sonde.frontends.d.syntax import ProbeClause, ProbeDescription
 from sonde.model.options import OptionTable
 
 
 def descriptions(
-    compiled: Compiled, options: OptionTable, arguments: Sequence[str], target: int | None
-) -> Iterator[ProbeSpec]:
+    compiled: CheckedPrograms, options: OptionTable, arguments: Sequence[str], target: int | None
+) -> Iterator[ProbeDescription]:
     """Those of all programs. `arguments` are $1, $2 ..., `target` the process that $target means."""
     variables = macros(arguments, 0, options)._replace(target=target)
     for given in compiled.given:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from sonde.frontends.d.errors import DError, in_d
-from sonde.frontends.d.programs.compiling import Compiled, Given, compile_programs, macros, read
+from sonde.frontends.d.programs.compiling import CheckedPrograms, Given, compile_programs, macros, read
 from sonde.frontends.d.programs.destructive import is_destructive
 from sonde.frontends.d.programs.mistakes import compile_error
 from sonde.frontends.languages import Checked, Part, Remark
@@ -19,7 +19,7 @@ def check(
     target: int | None, name: str,
 ) -> Checked:  # fmt: skip
     """See `FrontEnd.check`. The probe descriptions of a whole text have a body, as in a file: a lone description is a
-    mistake. Its `own` is a `Compiled`."""
+    mistake. Its `own` is a `CheckedPrograms`."""
     given = [_read(kind, text, options) for kind, text in programs]
     variables = macros(arguments, 0, options)._replace(target=target)
     compiled = compile_programs(given, options, catalog, variables, name)
@@ -54,7 +54,7 @@ def _read(kind: str, text: str, options: OptionTable) -> Given:
     return given._replace(source=given.source._replace(bodiless=False, pspec=options.on("pspec")))
 
 
-def _warnings(compiled: Compiled, has_processes: bool) -> Iterator[Remark]:
+def _warnings(compiled: CheckedPrograms, has_processes: bool) -> Iterator[Remark]:
     for each in compiled.checker.warnings():
         from sonde.frontends.d.programs.excerpts import placed
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 
 from sonde import arch, resources
-from sonde.frontends.d.source import Source
+from sonde.frontends.d.source import ProgramSource
 from sonde.model.errors import ProgramError
 from sonde.model.options import OptionTable
 from sonde.untrusted import read_regular, text_of
@@ -19,15 +19,15 @@ _OWN = ("frontends", "d", "library")
 """The directory of the package; what is true of one processor is in one of its own."""
 
 
-def libraries(options: OptionTable) -> list[Source]:
+def libraries(options: OptionTable) -> list[ProgramSource]:
     """The libraries, to be parsed as far as they are used. Raises ProgramError."""
     if options.on("nolibs"):
         return []
-    found: dict[str, Source] = {}
+    found: dict[str, ProgramSource] = {}
     places = _OWN, ("arch", arch.folder(), "library")
     own = {name: place for place in places for name in filter(_is_library, resources.names(*place))}
     for name, directory in sorted(own.items()):
-        found[name] = Source(resources.text(*directory, name), os.path.join(resources.PLACE, *directory, name))
+        found[name] = ProgramSource(resources.text(*directory, name), os.path.join(resources.PLACE, *directory, name))
     for path in options.texts("libdir"):
         for name in _names(path):
             found[name] = _read(os.path.join(path, name))
@@ -49,9 +49,9 @@ def _names(directory: str) -> list[str]:
         raise ProgramError(f"failed to read library directory {directory}: {error.strerror}") from None
 
 
-def _read(path: str) -> Source:
+def _read(path: str) -> ProgramSource:
     try:
-        return Source(text_of(read_regular(path, _LARGEST)), path)
+        return ProgramSource(text_of(read_regular(path, _LARGEST)), path)
     except OSError as error:
         raise ProgramError(f"failed to open {path}: {error.strerror}") from None
 

@@ -24,10 +24,10 @@ def characters(given: Sequence[Given]) -> Iterator[Remark]:
 
 def _characters(given: Given) -> Iterator[Remark]:
     # Most programs have no single quotes.
-    from sonde.frontends.d.advice.layout import Layout
+    from sonde.frontends.d.advice.layout import ProgramLayout
     from sonde.frontends.d.advice.words import CHARACTER
 
-    layout = Layout(given.original)
+    layout = ProgramLayout(given.original)
     for word in layout.words:
         inner = word.text[1:-1]
         if word.kind == CHARACTER and len(inner) > 1 and "\\" not in inner:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from sonde.consume.events import Row, Table
+from sonde.consume.events import Table, TableRow
 from sonde.consume.generated import code, constant, function
 from sonde.consume.options import Options
 from sonde.frontends.d.report.histogram import histogram
@@ -16,7 +16,7 @@ from sonde.model.aggregation_words import Words
 from sonde.model.conversions import Conversion
 from sonde.model.spec import AggregationSpec
 from sonde.report.escaping import Escaping
-from sonde.report.piece import Argument, Piece, environment, field_argument, formatting
+from sonde.report.piece import ConversionArgument, FormatPiece, environment, field_argument, formatting
 from sonde.report.stack import Addresses
 from sonde.typed import Any
 
@@ -51,7 +51,7 @@ class AggregateText:
         identity = specs, conversions, escaping
         formatter = self._formatters.get(identity)
         if formatter is None:
-            pieces: Iterable[Piece]
+            pieces: Iterable[FormatPiece]
             if conversions is None:
                 pieces = _default_pieces(specs, escaping)
             else:
@@ -61,7 +61,7 @@ class AggregateText:
         return formatter
 
 
-def _bare_values(table: Table, is_zoomed: bool) -> Callable[[Row], list[Any]]:
+def _bare_values(table: Table, is_zoomed: bool) -> Callable[[TableRow], list[Any]]:
     """What makes of a row what each aggregation has come to: a number, or a finished chart."""
     each = [(spec, zero_words(spec), factor) for spec, factor in zip(table.aggregations, table.factors, strict=True)]
     if len(each) == 1:
@@ -73,11 +73,11 @@ def _bare_values(table: Table, is_zoomed: bool) -> Callable[[Row], list[Any]]:
     ]
 
 
-def _shown_values(table: Table, is_zoomed: bool) -> Callable[[Row], list[Any]]:
+def _shown_values(table: Table, is_zoomed: bool) -> Callable[[TableRow], list[Any]]:
     """The values for the default layout: text, with those of each CPU below."""
     bare_values = _bare_values(table, is_zoomed)
 
-    def shown_values(row: Row) -> list[Any]:
+    def shown_values(row: TableRow) -> list[Any]:
         shown = [_shown(value) for value in bare_values(row)]
         for place, cpus in enumerate(row.cpus):
             spec, factor = table.aggregations[place], table.factors[place]
@@ -97,22 +97,24 @@ def _shown(value: int | bytes) -> bytes:
     return value if isinstance(value, bytes) else b" %16d" % value
 
 
-def _default_pieces(specs: tuple[AggregationSpec, ...], escaping: Escaping) -> Iterator[Piece]:
+def _default_pieces(specs: tuple[AggregationSpec, ...], escaping: Escaping) -> Iterator[FormatPiece]:
     for place, field in enumerate(specs[0].keys):
         yield key_piece(field, code("keys[{}]", constant(place)), escaping)
     for place in range(len(specs)):
-        yield Piece(b"%s", (code("values[{}]", constant(place)),))
-    yield Piece(b"\n")
+        yield FormatPiece(b"%s", (code("values[{}]", constant(place)),))
+    yield FormatPiece(b"\n")
 
 
 def _format_pieces(
     specs: tuple[AggregationSpec, ...], conversions: tuple[Conversion, ...], escaping: Escaping
-) -> list[Piece]:
+) -> list[FormatPiece]:
     """A format takes the key's parts in order; each conversion with @ the next aggregation, the last one repeatedly."""
     keys = iter([field_argument(field, code("keys[{}]", constant(place))) for place, field in enumerate(specs[0].keys)])
     functions = enumerate(FUNCTIONS[spec.function] for spec in specs)
     results = [
-        Argument(code("values[{}]", constant(place)), "text" if each.number is None else "number", 8, each.is_signed)
+        ConversionArgument(
+            code("values[{}]", constant(place)), "text" if each.number is None else "number", 8, each.is_signed
+        )
         for place, each in functions
     ]
     following = iter(results)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from sonde.model.aggregating import buckets_of
 from sonde.model.aggregation_words import counts
-from sonde.model.buckets import Bucket
+from sonde.model.buckets import BucketRange
 from sonde.model.spec import AggregationSpec
 from sonde.typed import NamedTuple
 
@@ -68,15 +68,15 @@ class Chart(NamedTuple):
     """What belongs to one function: the labels of the buckets shown, and the bucket around which a chart without any
     count is, by how many buckets there are."""
 
-    labels: Callable[[Sequence[Bucket]], list[bytes]]
+    labels: Callable[[Sequence[BucketRange]], list[bytes]]
     middle: Callable[[int], int] = lambda buckets: buckets // 2
 
 
-def _powers(shown: Sequence[Bucket]) -> list[bytes]:
+def _powers(shown: Sequence[BucketRange]) -> list[bytes]:
     return [b"%d" % bucket.value for bucket in shown]
 
 
-def _levels(shown: Sequence[Bucket]) -> list[bytes]:
+def _levels(shown: Sequence[BucketRange]) -> list[bytes]:
     return [_level(*bucket) for bucket in shown]
 
 
@@ -86,7 +86,7 @@ def _level(low: int | None, high: int | None, value: int) -> bytes:
     return b">= %d" % low if high is None else b"%d" % value
 
 
-def _magnitudes(shown: Sequence[Bucket]) -> list[bytes]:
+def _magnitudes(shown: Sequence[BucketRange]) -> list[bytes]:
     # Where no negative bucket is in sight the sign need not be spoken of.
     about_zero = b"abs() < %d" if shown[0].value < 0 else b"< %d"
     return [_magnitude(*bucket, about_zero) for bucket in shown]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 
-from sonde.consume.events import Row, Table
+from sonde.consume.events import Table, TableRow
 from sonde.consume.options import Options
 from sonde.frontends.d.report.histogram import bar, labels_of, range_of
 from sonde.model.aggregating import HISTOGRAMS, number_of, zero_words
@@ -46,7 +46,7 @@ def lines(table: Table, options: Options, keys: Callable[[tuple[Any, ...]], byte
 
 
 def _bars(
-    spec: AggregationSpec, factor: int, rows: Sequence[Row], names: Sequence[bytes], width: int, is_zoomed: bool
+    spec: AggregationSpec, factor: int, rows: Sequence[TableRow], names: Sequence[bytes], width: int, is_zoomed: bool
 ) -> Iterator[bytes]:
     """Values as bars: parts of their sum or, zoomed, of the largest."""
     values = [number_of(spec.function, row.words[0] or zero_words(spec), factor) for row in rows]
@@ -59,7 +59,7 @@ def _bars(
 
 
 def _packed(
-    spec: AggregationSpec, factor: int, rows: Sequence[Row], names: Sequence[bytes], width: int, is_zoomed: bool
+    spec: AggregationSpec, factor: int, rows: Sequence[TableRow], names: Sequence[bytes], width: int, is_zoomed: bool
 ) -> Iterator[bytes]:
     """Distributions as signs: a column for each bucket that any of them uses, the higher the larger its part."""
     each = [counts(tuple(row.words[0] or zero_words(spec))) for row in rows]

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from sonde.consume.generated import Code, code, constant
+from sonde.consume.generated import GeneratedExpression, code, constant
 from sonde.model.conversions import Conversion
 from sonde.report.escaping import Escaping
-from sonde.report.piece import Argument, Piece, is_dynamic, literal, shown_value
+from sonde.report.piece import ConversionArgument, FormatPiece, is_dynamic, literal, shown_value
 
 _MASKS = {1: 0xFF, 2: 0xFFFF, 4: 0xFFFFFFFF, 8: 0xFFFFFFFFFFFFFFFF, 16: (1 << 128) - 1}
 _POINTER_WIDTH = 16
@@ -19,18 +19,18 @@ _NAMES = ("symbol", "user_symbol")
 _UNLIMITED = 1 << 30
 """Stands for no precision where a dynamic one turns out to be none."""
 
-Take = Callable[[], Argument]
+Take = Callable[[], ConversionArgument]
 
 
 def printf_pieces(
     conversions: Iterable[Conversion],
-    arguments: Iterator[Argument],
+    arguments: Iterator[ConversionArgument],
     escaping: Escaping,
     aggregated: Take | None = None,
-) -> list[Piece]:
+) -> list[FormatPiece]:
     """The pieces of a whole format. `aggregated` gives the next aggregation's value, for conversions with flag @."""
 
-    def next_argument() -> Argument:
+    def next_argument() -> ConversionArgument:
         return next(arguments)
 
     pieces = []
@@ -57,47 +57,47 @@ class _Size:
             self.precision = 0
 
     @staticmethod
-    def _static(value: int | str | None, take: Take) -> int | Code:
+    def _static(value: int | str | None, take: Take) -> int | GeneratedExpression:
         if value == "*":
             # What is traced may have chosen it.
             return code("columns({})", _number(take()))
         return int(value or 0)
 
-    def apply(self, flags: str, letter: str, source: Code, absent: int) -> Piece:
+    def apply(self, flags: str, letter: str, source: GeneratedExpression, absent: int) -> FormatPiece:
         """The piece %<flags><width>.<precision><letter>; `absent` is the precision that changes nothing."""
         arguments = []
         text = "%" + flags
-        if isinstance(self.width, Code):
+        if isinstance(self.width, GeneratedExpression):
             text += "*"
             arguments.append(self.width)
         elif self.width:
             text += str(self.width)
-        if isinstance(self.precision, Code):
+        if isinstance(self.precision, GeneratedExpression):
             text += ".*"
             arguments.append(code("({} if {} > 0 else {})", self.precision, self.precision, constant(absent)))
         elif self.precision:
             text += f".{self.precision}"
-        return Piece((text + letter).encode(), (*arguments, source))
+        return FormatPiece((text + letter).encode(), (*arguments, source))
 
-    def cut(self, source: Code) -> Code:
+    def cut(self, source: GeneratedExpression) -> GeneratedExpression:
         """As many of the characters `source` as the precision lets through: it counts them as they are, not escaped."""
-        if isinstance(self.precision, Code):
+        if isinstance(self.precision, GeneratedExpression):
             return code("{}[:{} if {} > 0 else None]", source, self.precision, self.precision)
         return code("{}[:{}]", source, constant(self.precision)) if self.precision else source
 
-    def only_width(self, flags: str, source: Code) -> Piece:
+    def only_width(self, flags: str, source: GeneratedExpression) -> FormatPiece:
         """The piece %<flags><width>s."""
-        width = "" if not self.width else "*" if isinstance(self.width, Code) else str(self.width)
-        arguments = (self.width,) if isinstance(self.width, Code) else ()
-        return Piece(f"%{flags}{width}s".encode(), (*arguments, source))
+        width = "" if not self.width else "*" if isinstance(self.width, GeneratedExpression) else str(self.width)
+        arguments = (self.width,) if isinstance(self.width, GeneratedExpression) else ()
+        return FormatPiece(f"%{flags}{width}s".encode(), (*arguments, source))
 
 
-def _convert(conversion: Conversion, next_argument: Take, take: Take, escaping: Escaping) -> Piece:
+def _convert(conversion: Conversion, next_argument: Take, take: Take, escaping: Escaping) -> FormatPiece:
     """One conversion; width and precision come from the arguments before its own."""
     size = _Size(conversion, next_argument)
     argument = take()
     if argument.kind == "text":
-        return Piece(b"%s", (argument.source,))
+        return FormatPiece(b"%s", (argument.source,))
     letter = conversion.letters[-1]
     if conversion.letters == "k":
         return _stack(size, argument)
@@ -118,7 +118,7 @@ def _kept(flags: str, wanted: str) -> str:
     return "".join(flag for flag in wanted if flag in flags)
 
 
-def _number(argument: Argument) -> Code:
+def _number(argument: ConversionArgument) -> GeneratedExpression:
     """The expression of an argument as an integer."""
     match argument.kind:
         case "user_symbol":
@@ -129,7 +129,7 @@ def _number(argument: Argument) -> Code:
             return argument.source
 
 
-def _integer(conversion: Conversion, size: _Size, argument: Argument, letter: str) -> Piece:
+def _integer(conversion: Conversion, size: _Size, argument: ConversionArgument, letter: str) -> FormatPiece:
     source, flags = _number(argument), conversion.flags
     letter = "x" if letter == "p" else "d" if letter == "i" else letter
     if letter == "d" and not argument.signed:
@@ -139,24 +139,24 @@ def _integer(conversion: Conversion, size: _Size, argument: Argument, letter: st
     differs = ("#" in flags and letter in "oxX") or "'" in flags or ("0" in flags and is_dynamic(conversion))
     if differs:
         form = constant(letter), constant(flags), _expression(size.width), _expression(size.precision)
-        return Piece(b"%s", (code("c_integer({}, {}, {}, {}, {})", source, *form),))
+        return FormatPiece(b"%s", (code("c_integer({}, {}, {}, {}, {})", source, *form),))
     wanted = "-+ " if letter == "d" else "-"
     if not size.precision and "-" not in flags:
         wanted += "0"
     return size.apply(_kept(flags, wanted), "d" if letter == "u" else letter, source, 1)
 
 
-def _expression(size: int | Code) -> Code:
-    return size if isinstance(size, Code) else constant(size)
+def _expression(size: int | GeneratedExpression) -> GeneratedExpression:
+    return size if isinstance(size, GeneratedExpression) else constant(size)
 
 
-def _real(argument: Argument) -> Code:
+def _real(argument: ConversionArgument) -> GeneratedExpression:
     if argument.kind == "number":
         return code("float({})", argument.source)
     return code("as_real({}, {})", argument.source, constant(argument.size))
 
 
-def _text(letters: str, argument: Argument) -> Code:
+def _text(letters: str, argument: ConversionArgument) -> GeneratedExpression:
     """The expression of the bytes that a conversion to text shows."""
     match letters:
         case "a" | "A":
@@ -177,7 +177,7 @@ def _text(letters: str, argument: Argument) -> Code:
             return _string(argument)
 
 
-def _address(letters: str, argument: Argument) -> Code:
+def _address(letters: str, argument: ConversionArgument) -> GeneratedExpression:
     """%a and %A; a bare user address says nothing of its process. A symbol has the parts that its function gives: a
     row of an aggregation stands for all addresses in it."""
     if argument.kind in ("user_symbol", "symbol"):
@@ -187,7 +187,7 @@ def _address(letters: str, argument: Argument) -> Code:
     return code("kernel({})", _number(argument))
 
 
-def _string(argument: Argument) -> Code:
+def _string(argument: ConversionArgument) -> GeneratedExpression:
     match argument.kind:
         case "bytes":
             return code("{}.partition(b'\\0')[0]", argument.source)
@@ -201,10 +201,10 @@ def _string(argument: Argument) -> Code:
             return argument.source
 
 
-def _stack(size: _Size, argument: Argument) -> Piece:
+def _stack(size: _Size, argument: ConversionArgument) -> FormatPiece:
     """%k: a stack; the width is its indentation."""
     indent = code("abs({})", _expression(size.width)) if size.width else constant(None)
     if argument.kind == "ustack":
-        return Piece(b"%s", (code("user_stack({}, {})", argument.source, indent),))
+        return FormatPiece(b"%s", (code("user_stack({}, {})", argument.source, indent),))
     most = constant(int(argument.detail or 0) or None)
-    return Piece(b"%s", (code("kernel_stack({}, {}, {})", argument.source, most, indent),))
+    return FormatPiece(b"%s", (code("kernel_stack({}, {}, {})", argument.source, most, indent),))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from sonde.consume.decode import Columns, columns, compile_comprehension
+from sonde.consume.decode import RecordColumns, columns, compile_comprehension
 from sonde.consume.generated import code, constant
 from sonde.formats.bpf_ring import RING_HEADER
 from sonde.frontends.d.report.printf import printf_pieces
@@ -27,7 +27,7 @@ from sonde.model.spec import (
     TracememAction,
 )
 from sonde.report.escaping import Escaping, escaping_for
-from sonde.report.piece import Piece, field_argument, formatting
+from sonde.report.piece import FormatPiece, field_argument, formatting
 from sonde.typed import Any, NamedTuple
 
 Formatter = Callable[[memoryview], list[bytes]]
@@ -63,7 +63,7 @@ def _action_fields(action: Action, style: Style) -> tuple[Field, ...]:
             return ()
 
 
-def _action_pieces(action: Action, layout: Columns, style: Style) -> Iterable[Piece]:
+def _action_pieces(action: Action, layout: RecordColumns, style: Style) -> Iterable[FormatPiece]:
     sources = layout.expressions
     match action:
         case TraceAction(field):
@@ -71,14 +71,14 @@ def _action_pieces(action: Action, layout: Columns, style: Style) -> Iterable[Pi
             return (trace_piece(shown, sources[shown], style.escaping, style.quiet, style.string_memory),)
         case PrintAction(number, shown, address):
             where = constant(None) if address is None else sources[address]
-            return (Piece(b"%s", (code("typed({}, {}, {})", constant(number), sources[shown], where),)),)
+            return (FormatPiece(b"%s", (code("typed({}, {}, {})", constant(number), sources[shown], where),)),)
         case CaptureAction():
-            return (Piece(b"%s", (code("dump({})", sources[action.data]),)),)
+            return (FormatPiece(b"%s", (code("dump({})", sources[action.data]),)),)
         case TracememAction(_, dynamic):
             memory = sources[_action_fields(action, style)[0]]
             if dynamic is None:
-                return (Piece(b"%s", (code("dump({})", memory),)),)
-            return (Piece(b"%s", (code("limited({}, {})", memory, sources[dynamic]),)),)
+                return (FormatPiece(b"%s", (code("dump({})", memory),)),)
+            return (FormatPiece(b"%s", (code("limited({}, {})", memory, sources[dynamic]),)),)
         case PrintfAction(conversions, fields) | CommandAction(_, conversions, fields):
             arguments = iter([field_argument(field, sources[field]) for field in fields])
             # What a command or a path is made of is not shown.
@@ -94,7 +94,7 @@ def compile_actions(
     strings: Sequence[bytes],
     style: Style,
     environment: dict[str, Any],
-    around: tuple[Piece, Piece] | None = None,
+    around: tuple[FormatPiece, FormatPiece] | None = None,
     sets_apart: bool = False,
 ) -> Formatter:
     """The function that formats these actions of records of `stride` bytes each; one bytes object a record.
@@ -117,8 +117,8 @@ def widest(actions: Sequence[Action]) -> int:
     return sum(MOST_COLUMNS if isinstance(size, str) else abs(size) for size in sizes) or 1
 
 
-def _pieces(actions: Sequence[Action], layout: Columns, style: Style, sets_apart: bool) -> Iterator[Piece]:
+def _pieces(actions: Sequence[Action], layout: RecordColumns, style: Style, sets_apart: bool) -> Iterator[FormatPiece]:
     for number, action in enumerate(actions):
         if sets_apart and number and any(isinstance(one, TraceAction) for one in actions[number - 1 : number + 1]):
-            yield Piece(b" ")
+            yield FormatPiece(b" ")
         yield from _action_pieces(action, layout, style)

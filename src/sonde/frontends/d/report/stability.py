@@ -8,7 +8,7 @@ from sonde.frontends.d.check.checker import Checker
 from sonde.frontends.d.check.stability import (
     CLASSES,
     STABILITIES,
-    Attributes,
+    StabilityAttributes,
     description_attributes,
     is_ambiguous,
     least,
@@ -17,16 +17,16 @@ from sonde.frontends.d.check.stability import (
 from sonde.frontends.d.parser import Parser
 from sonde.frontends.d.programs.compiling import Given
 from sonde.frontends.d.source import Macros
-from sonde.frontends.d.syntax import Identifier, ProbeClause, ProbeSpec, ScopedVariable
+from sonde.frontends.d.syntax import Identifier, ProbeClause, ProbeDescription, ScopedVariable
 from sonde.model.catalog import Catalog
 from sonde.model.kinds import spell
 from sonde.model.probe import Probe
 from sonde.model.walk import below
 from sonde.visible import single_line
 
-_STABLE = Attributes(STABILITIES.index("Stable"), STABILITIES.index("Stable"), CLASSES.index("Common"))
-_PRIVATE = Attributes(STABILITIES.index("Private"), STABILITIES.index("Private"), CLASSES.index("Unknown"))
-_CURTHREAD = Attributes(STABILITIES.index("Stable"), STABILITIES.index("Private"), CLASSES.index("Common"))
+_STABLE = StabilityAttributes(STABILITIES.index("Stable"), STABILITIES.index("Stable"), CLASSES.index("Common"))
+_PRIVATE = StabilityAttributes(STABILITIES.index("Private"), STABILITIES.index("Private"), CLASSES.index("Unknown"))
+_CURTHREAD = StabilityAttributes(STABILITIES.index("Stable"), STABILITIES.index("Private"), CLASSES.index("Common"))
 _OF_PROBE = {"probeprov": 0, "probemod": 1, "probefunc": 2, "probename": 3, "args": 4}
 """Variables that are as stable as their provider says, by the place in its Stability."""
 
@@ -49,7 +49,7 @@ def report(given: Given, checker: Checker, catalog: Catalog, with_arguments: boo
     )
 
 
-def _of_statements(item: ProbeClause, checker: Checker, catalog: Catalog) -> Iterator[Attributes]:
+def _of_statements(item: ProbeClause, checker: Checker, catalog: Catalog) -> Iterator[StabilityAttributes]:
     """Of what a clause names: its own declarations, the kernel's data, and what its probe's provider has."""
     providers = [provider_stability(_fields(spec, catalog)[0]) for spec in item.specs]
     for node in below(item):
@@ -65,7 +65,7 @@ def _of_statements(item: ProbeClause, checker: Checker, catalog: Catalog) -> Ite
             yield from (each[_OF_PROBE[node.name]] for each in providers)
 
 
-def _fields(spec: ProbeSpec, catalog: Catalog) -> tuple[str, str, str, str]:
+def _fields(spec: ProbeDescription, catalog: Catalog) -> tuple[str, str, str, str]:
     probe = None if spec.identifier is None else catalog.by_id(spec.identifier)
     return spec.fields if probe is None else (probe.provider, probe.module, probe.function, probe.name)
 
@@ -92,7 +92,7 @@ def arguments_report(probe: Probe, catalog: Catalog, is_named: bool = False) -> 
 
 
 def _probe_block(
-    own: Attributes, of_arguments: Attributes, probe: Probe, catalog: Catalog, is_named: bool = False
+    own: StabilityAttributes, of_arguments: StabilityAttributes, probe: Probe, catalog: Catalog, is_named: bool = False
 ) -> str:
     arguments = catalog.arguments(probe)
     if arguments:
@@ -110,7 +110,7 @@ def _probe_block(
     )
 
 
-def _block(title: str, attributes: Attributes) -> str:
+def _block(title: str, attributes: StabilityAttributes) -> str:
     return (
         f"\n\t{title}\n"
         f"\t\tIdentifier Names: {STABILITIES[attributes.name]}\n"
@@ -119,5 +119,5 @@ def _block(title: str, attributes: Attributes) -> str:
     )
 
 
-def _least(found: Sequence[Attributes]) -> Attributes:
+def _least(found: Sequence[StabilityAttributes]) -> StabilityAttributes:
     return least(found or (_STABLE,))

@@ -14,7 +14,7 @@ from sonde.model.probe import Probe
 from sonde.model.spec import Action, CommandAction, OtherAction, PacketAction, RecordLayout, TracingSpec
 from sonde.report.escaping import Escaping, escaping_for
 from sonde.report.output import Output
-from sonde.report.piece import Piece, environment
+from sonde.report.piece import FormatPiece, environment
 from sonde.report.stack import Addresses
 from sonde.report.symbolizer import NoNames, Symbolizer
 from sonde.typed import TYPE_CHECKING, Any, BinaryIO
@@ -23,8 +23,8 @@ from sonde.visible import single_line, single_line_bytes, visible, visible_bytes
 if TYPE_CHECKING:
     from sonde.frontends.d.report.aggregate import AggregateText
     from sonde.frontends.d.report.flow import Escape, Flow
-    from sonde.report.commands import Act
-    from sonde.report.packets import Packets
+    from sonde.report.commands import Performer
+    from sonde.report.pcap import Packets
     from sonde.report.samples import SampleLines
 
 
@@ -72,7 +72,7 @@ class TextReport:
         errors: BinaryIO | None = None,
         symbolizer: Symbolizer | None = None,
         program: str = "sonde",
-        act: Act | None = None,
+        act: Performer | None = None,
         is_recorded: bool = False,
         take: Callable[[bytes], None] | None = None,
     ) -> None:
@@ -152,9 +152,11 @@ class TextReport:
         """The formatter of whole records; None where nothing is shown of them."""
         if self._options.quiet:
             return self._compile(layout.actions, stride) if layout.actions else None
-        return self._compile(layout.actions, stride, (self._record_head(layout), Piece(b"\n")))
+        return self._compile(layout.actions, stride, (self._record_head(layout), FormatPiece(b"\n")))
 
-    def _compile(self, actions: Sequence[Action], stride: int, around: tuple[Piece, Piece] | None = None) -> Formatter:
+    def _compile(
+        self, actions: Sequence[Action], stride: int, around: tuple[FormatPiece, FormatPiece] | None = None
+    ) -> Formatter:
         options = self._options
         style = Style(options.quiet, options.strsize + 1 if options.rawbytes else 0, self._escaping())
         return compile_actions(actions, stride, self._strings, style, self._environment, around)
@@ -170,15 +172,15 @@ class TextReport:
         style = Style(True, 0, escaping_for(True, self._options.rawbytes, self._is_recorded))
         return compile_actions(actions, stride, self._strings, style, self._environment, None, True)
 
-    def _record_head(self, layout: RecordLayout) -> Piece:
+    def _record_head(self, layout: RecordLayout) -> FormatPiece:
         """What stands before a record's data."""
         testing = self._options.testing
         if self._options.flowindent:
             clause, is_first = constant(layout.clause), constant(layout.number == layout.clause)
             line = code("flow_line(cpu, probe, {}, {})", clause, is_first)
-            return Piece(b"%s ", (line,)) if testing else Piece(b"%3d %s ", (code("cpu"), line))
+            return FormatPiece(b"%s ", (line,)) if testing else FormatPiece(b"%3d %s ", (code("cpu"), line))
         title = code("titles[probe]")
-        return Piece(b"%s", (title,)) if testing else Piece(b"%3d %s", (code("cpu"), title))
+        return FormatPiece(b"%s", (title,)) if testing else FormatPiece(b"%3d %s", (code("cpu"), title))
 
     def _typed(self, number: int, data: bytes, address: int | None) -> bytes:
         """What print() shows."""
@@ -217,7 +219,7 @@ class TextReport:
         identity = "begin", record.layout.number, len(record.data), self._options.flowindent, terminal
         formatter = self._formatters.get(identity)
         if formatter is None:
-            formatter = self._compile((), len(record.data), (self._record_head(record.layout), Piece(b"")))
+            formatter = self._compile((), len(record.data), (self._record_head(record.layout), FormatPiece(b"")))
             self._formatters[identity] = formatter
         self._output.write(formatter(record.data)[0])
 
@@ -257,7 +259,7 @@ class TextReport:
 
     def _packet(self, record: Record, action: PacketAction) -> None:
         if self._packets is None:
-            from sonde.report.packets import Packets
+            from sonde.report.pcap import Packets
 
             self._packets = Packets(self._output)
         reason = self._packets.show(action, record.data)

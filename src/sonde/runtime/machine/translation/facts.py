@@ -7,19 +7,19 @@ from collections.abc import Mapping
 from sonde.bpf import instructions as i
 from sonde.bpf.instructions import Instruction
 from sonde.runtime.machine.translation import values
-from sonde.runtime.machine.translation.values import M64, Value, masked, variable
+from sonde.runtime.machine.translation.values import M64, RangedExpression, masked, variable
 from sonde.typed import NamedTuple
 
 _LOWEST_FRAME, _HIGHEST_FRAME = 0xFFFF_8000_0000_0000, 0xFFFF_FFFE_FFFF_FFFF
 
-FRAME = Value("r10", 0, _LOWEST_FRAME, _HIGHEST_FRAME, frozenset(("r10",)), frame=True)
+FRAME = RangedExpression("r10", 0, _LOWEST_FRAME, _HIGHEST_FRAME, frozenset(("r10",)), frame=True)
 """The frame pointer: where regions are, so that what is near it is no smaller and no larger than a register."""
 
-Facts = Mapping[int, Value]
+Facts = Mapping[int, RangedExpression]
 """What is known of r0 to r9 where a block begins: a number, a place in the frame, or the register's own variable."""
 
 
-def as_known(register: int, value: Value | None) -> Value:
+def as_known(register: int, value: RangedExpression | None) -> RangedExpression:
     """What the blocks behind may know of a register that has this value."""
     if value is None:
         return variable(f"r{register}")
@@ -29,7 +29,7 @@ def as_known(register: int, value: Value | None) -> Value:
     return variable(f"r{register}", value.lo, value.hi)
 
 
-def join(register: int, known: list[Value]) -> Value:
+def join(register: int, known: list[RangedExpression]) -> RangedExpression:
     """What is known of a register where several ways meet."""
     first = known[0]
     if all(other == first for other in known):

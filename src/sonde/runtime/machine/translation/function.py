@@ -14,12 +14,12 @@ from sonde.runtime.machine.translation.liveness import Liveness, writes
 from sonde.runtime.machine.translation.stack_slots import StackSlots
 from sonde.runtime.machine.translation.straight import translate_block
 from sonde.runtime.machine.translation.unit import Unit
-from sonde.runtime.machine.translation.values import Value, constant, variable
+from sonde.runtime.machine.translation.values import RangedExpression, constant, variable
 
 _SPEND = ("fuel[0] -= 1", "if fuel[0] < 0: raise BudgetError")
 
 
-class Function:
+class TranslatedFunction:
     """The function in the slots from `begin` to before `end`, with what its callers have to know of it."""
 
     def __init__(self, unit: Unit, begin: int, end: int) -> None:
@@ -50,11 +50,11 @@ class Function:
             ]  # fmt: skip
         return "\n".join([f"def f{self.begin}({', '.join(parameters)}):", *_indented(enclosed)])
 
-    def _body(self, blocks: tuple[structuring.Straight, ...], spend: tuple[str, ...]) -> list[str]:
+    def _body(self, blocks: tuple[structuring.StraightBlock, ...], spend: tuple[str, ...]) -> list[str]:
         if not self._graph.is_reducible:
             return structuring.dispatched(self._graph, blocks, spend)
         try:
-            return structuring.Structure(self._graph, blocks, spend).lines()
+            return structuring.Structuring(self._graph, blocks, spend).lines()
         except structuring.TooDeepError:
             return structuring.dispatched(self._graph, blocks, spend)
 
@@ -66,19 +66,19 @@ class Function:
             lines.append(f"loops = {MAXIMUM_LOOPS}")
         return lines
 
-    def _blocks(self, stack: StackSlots) -> tuple[structuring.Straight, ...]:
+    def _blocks(self, stack: StackSlots) -> tuple[structuring.StraightBlock, ...]:
         """Each block, with what the blocks before it tell of the registers."""
         behind: list[list[Facts]] = []
-        made: list[structuring.Straight] = []
+        made: list[structuring.StraightBlock] = []
         for number, block in enumerate(self._graph.blocks):
             known, live_out = self._known(number, behind), self._liveness.live_out[number]
             straight = translate_block(self._unit, block.slots, known, live_out, stack)
-            made.append(structuring.Straight(tuple(straight.lines), straight.condition))
+            made.append(structuring.StraightBlock(tuple(straight.lines), straight.condition))
             facts = straight.facts()
             behind.append([self._refined(block.slots[-1], facts, place == 0) for place in range(len(block.successors))])
         return tuple(made)
 
-    def _refined(self, slot: int, facts: dict[int, Value], is_taken: bool) -> Facts:
+    def _refined(self, slot: int, facts: dict[int, RangedExpression], is_taken: bool) -> Facts:
         """The facts on one of the ways that a jump goes."""
         bounds = refine(self._unit.code[slot], facts, is_taken)
         if bounds is None:

@@ -17,7 +17,7 @@ _SMALL_END = 3
 """A block of at most so many instructions that leaves the function is repeated wherever it is jumped to."""
 
 
-class Block(NamedTuple):
+class BasicBlock(NamedTuple):
     """The slots of one basic block, and where it leads: nowhere, to one block, or, at a condition, to the block of the
     jump taken and to that of the jump not taken. Blocks are called by their place in reverse postorder."""
 
@@ -29,7 +29,7 @@ class Graph(NamedTuple):
     """`blocks` in reverse postorder; `dominators` the immediate dominator of each; `loops` the blocks of each loop by
     its header; `is_reducible` tells whether every loop is entered through its header alone."""
 
-    blocks: tuple[Block, ...]
+    blocks: tuple[BasicBlock, ...]
     predecessors: tuple[tuple[int, ...], ...]
     dominators: tuple[int, ...]
     loops: dict[int, frozenset[int]]
@@ -42,7 +42,7 @@ def build(code: Sequence[Instruction], begin: int, end: int) -> Graph:
     order = _reverse_postorder(blocks, begin)
     number = {name: place for place, name in enumerate(order)}
     numbered = tuple(
-        Block(blocks[name].slots, tuple(number[after] for after in blocks[name].successors)) for name in order
+        BasicBlock(blocks[name].slots, tuple(number[after] for after in blocks[name].successors)) for name in order
     )
     predecessors: list[list[int]] = [[] for _ in numbered]
     for place, block in enumerate(numbered):
@@ -54,20 +54,20 @@ def build(code: Sequence[Instruction], begin: int, end: int) -> Graph:
     return Graph(numbered, before, dominators, loops, is_reducible)
 
 
-def _blocks(code: Sequence[Instruction], begin: int, end: int) -> dict[int, Block]:
+def _blocks(code: Sequence[Instruction], begin: int, end: int) -> dict[int, BasicBlock]:
     """Blocks by their first slot, whether they are reached or not."""
     seconds = structure.second_slots(code)
     slots = [slot for slot in range(begin, end) if slot not in seconds]
     jumps = {slot: _jump_targets(slot, code[slot]) for slot in slots if _ends_block(code[slot])}
     begins = {begin} | {target for targets in jumps.values() for target in targets}
     begins |= {slot + 1 for slot in jumps if slot + 1 < end}
-    found: dict[int, Block] = {}
+    found: dict[int, BasicBlock] = {}
     current: list[int] = []
     for position, slot in enumerate(slots):
         current.append(slot)
         following = slots[position + 1] if position + 1 < len(slots) else end
         if slot in jumps or following in begins or following == end:
-            found[current[0]] = Block(tuple(current), jumps.get(slot, (following,)))
+            found[current[0]] = BasicBlock(tuple(current), jumps.get(slot, (following,)))
             current = []
     return found
 
@@ -81,7 +81,7 @@ def _jump_targets(slot: int, x: Instruction) -> tuple[int, ...]:
     return (*targets, slot + 1) if structure.falls_through(x) else targets
 
 
-def _with_own_ends(blocks: dict[int, Block]) -> dict[int, Block]:
+def _with_own_ends(blocks: dict[int, BasicBlock]) -> dict[int, BasicBlock]:
     """Every jump to a small block that ends the function gets a copy of it, so that it need not be gone to."""
     ends = {name for name, block in blocks.items() if not block.successors and len(block.slots) <= _SMALL_END}
     made = dict(blocks)
@@ -93,11 +93,11 @@ def _with_own_ends(blocks: dict[int, Block]) -> dict[int, Block]:
                 made[copies] = blocks[after]
                 successors[place] = copies
                 copies -= 1
-        made[name] = Block(block.slots, tuple(successors))
+        made[name] = BasicBlock(block.slots, tuple(successors))
     return made
 
 
-def _reverse_postorder(blocks: dict[int, Block], root: int) -> list[int]:
+def _reverse_postorder(blocks: dict[int, BasicBlock], root: int) -> list[int]:
     order: list[int] = []
     seen = {root}
     stack = [(root, iter(blocks[root].successors))]
@@ -134,7 +134,7 @@ def _dominators(predecessors: Sequence[Sequence[int]]) -> tuple[int, ...]:
 
 
 def _loops(
-    blocks: Sequence[Block], predecessors: Sequence[Sequence[int]], dominators: Sequence[int]
+    blocks: Sequence[BasicBlock], predecessors: Sequence[Sequence[int]], dominators: Sequence[int]
 ) -> tuple[dict[int, frozenset[int]], bool]:
     """The natural loops by header, those of one header together."""
     bodies: dict[int, set[int]] = {}

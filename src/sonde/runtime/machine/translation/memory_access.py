@@ -16,7 +16,7 @@ from sonde.runtime.machine.translation.stack_slots import slot_name
 from sonde.runtime.machine.translation.statements import Statements
 from sonde.runtime.machine.translation.values import (
     M64,
-    Value,
+    RangedExpression,
     calculate,
     constant,
     make,
@@ -30,13 +30,13 @@ from sonde.runtime.machine.translation.values import (
 from sonde.typed import NamedTuple
 
 
-class Place(NamedTuple):
+class BufferPlace(NamedTuple):
     """The expressions for a buffer and an offset in it, which never is negative; the second evaluated after the first.
     `parts` is what they are made of."""
 
     buffer: str
     offset: str
-    parts: tuple[Value, ...] = ()
+    parts: tuple[RangedExpression, ...] = ()
 
 
 _NEAR = 1 << OFFSET_BITS
@@ -55,7 +55,7 @@ def load(block: Statements, slot: int, x: Instruction) -> None:
     block.define(slot, x.dst, value if is_signed else value._replace(source=address))
 
 
-def store(block: Statements, x: Instruction, value: Value, address: Value | None = None) -> None:
+def store(block: Statements, x: Instruction, value: RangedExpression, address: RangedExpression | None = None) -> None:
     """ST and STX."""
     size = i.BYTES_OF_SIZE[x.opcode & 0x18]
     value = masked(value, 8 * size)
@@ -127,27 +127,27 @@ def packet(block: Statements, slot: int, x: Instruction) -> None:
         block.define(slot, register, constant(0))
 
 
-def _address(base: Value, offset: int) -> Value:
+def _address(base: RangedExpression, offset: int) -> RangedExpression:
     address = calculate(i.ADD, base, constant(offset & M64), 64)
     return masked(address) if address.lo < -_NEAR or address.hi > M64 + _NEAR else address
 
 
-def _place(block: Statements, base: Value, offset: int, size: int) -> Place:
+def _place(block: Statements, base: RangedExpression, offset: int, size: int) -> BufferPlace:
     return _place_at(block, _address(base, offset), size)
 
 
-def _place_at(block: Statements, address: Value, size: int) -> Place:
+def _place_at(block: Statements, address: RangedExpression, size: int) -> BufferPlace:
     if address.frame and 0 <= FRAME_SIZE + address.addend <= FRAME_SIZE - size:
-        return Place("stack", number(FRAME_SIZE + address.addend))
+        return BufferPlace("stack", number(FRAME_SIZE + address.addend))
     found = None if address.lo < 0 else block.unit.region(address.lo, address.hi, size)
     if found is not None:
         name, begins = found
         inside = address._replace(addend=address.addend - begins, lo=address.lo - begins, hi=address.hi - begins)
         if inside.constant is not None and _is_within(block.unit.fixed[begins >> OFFSET_BITS], inside.addend, size):
-            return Place(name, text(inside))
-        return Place(name, f"(a := {text(inside)})", (inside,))
+            return BufferPlace(name, text(inside))
+        return BufferPlace(name, f"(a := {text(inside)})", (inside,))
     buffer = f"regions[(a := {text(address)}) >> {OFFSET_BITS}]"
-    return Place(buffer, f"a & {OFFSET_MASK:#x}", (address,))
+    return BufferPlace(buffer, f"a & {OFFSET_MASK:#x}", (address,))
 
 
 def _is_within(buffer: Buffer, offset: int, size: int) -> bool:
@@ -156,7 +156,7 @@ def _is_within(buffer: Buffer, offset: int, size: int) -> bool:
     return offset + size <= len(buffer) and not is_read_only
 
 
-def _fixed(block: Statements, place: Place) -> Place:
+def _fixed(block: Statements, place: BufferPlace) -> BufferPlace:
     """The same place to be accessed twice."""
     if not place.parts:
         return place
@@ -165,10 +165,10 @@ def _fixed(block: Statements, place: Place) -> Place:
         buffer = block.unit.temporary()
         block.emit(f"{buffer} = {place.buffer}")
     block.emit(f"{offset} = {place.offset}")
-    return Place(buffer, offset)
+    return BufferPlace(buffer, offset)
 
 
-def _loaded(block: Statements, place: Place, size: int, is_signed: bool) -> Value:
+def _loaded(block: Statements, place: BufferPlace, size: int, is_signed: bool) -> RangedExpression:
     bits = 8 * size
     lo, hi = (-1 << bits - 1, (1 << bits - 1) - 1) if is_signed else (0, (1 << bits) - 1)
     if size == 1 and not is_signed:
@@ -178,7 +178,7 @@ def _loaded(block: Statements, place: Place, size: int, is_signed: bool) -> Valu
     return make(expression, lo, hi, *place.parts, closed=True)._replace(loads=True)
 
 
-def _stored(block: Statements, place: Place, size: int, value: Value) -> str:
+def _stored(block: Statements, place: BufferPlace, size: int, value: RangedExpression) -> str:
     if size == 1 and place.buffer == "stack":
         return f"{place.buffer}[{place.offset}] = {text(value)}"
     return f"{block.unit.store(size)}({place.buffer}, {place.offset}, {text(value)})"

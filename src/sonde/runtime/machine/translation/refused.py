@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sonde.runtime.machine.faults import AccessError
-from sonde.runtime.machine.memory import OFFSET_BITS, Buffer, Memory
+from sonde.runtime.machine.memory import OFFSET_BITS, Buffer, MachineMemory
 from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ _ACCESS = r"\b(?:(set|[ui])(8|16|32|64)\()?(regions|m\d+|t\d+)\b"
 class Refusals:
     """Of one program's source. `fixed` are the buffers that its Python names directly, by their region's number."""
 
-    def __init__(self, source: str, memory: Memory, fixed: Mapping[int, Buffer]) -> None:
+    def __init__(self, source: str, memory: MachineMemory, fixed: Mapping[int, Buffer]) -> None:
         self._lines = source.split("\n")
         self._memory = memory
         self._bases = {f"m{number & 0x7FFF}": number << OFFSET_BITS for number in fixed}

@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from sonde.runtime.machine.frames import FRAME_SIZE
-from sonde.runtime.machine.memory import OFFSET_BITS, OFFSET_MASK, Buffer, Memory
+from sonde.runtime.machine.memory import OFFSET_BITS, OFFSET_MASK, Buffer, MachineMemory
 from sonde.runtime.machine.translation.unit import Unit
-from sonde.runtime.machine.translation.values import M64, Value, text
+from sonde.runtime.machine.translation.values import M64, RangedExpression, text
 
 
-class Run:
+class RunOfStores:
     """Stores of `size` bytes each, the last of which is the last of the block's lines."""
 
-    def __init__(self, unit: Unit, line: int, target: Value, size: int, value: Value) -> None:
+    def __init__(self, unit: Unit, line: int, target: RangedExpression, size: int, value: RangedExpression) -> None:
         self._unit = unit
         self._name = ""
         self._line = line
@@ -27,7 +27,7 @@ class Run:
         self._data = b"" if value.constant is None else value.constant.to_bytes(size, "little")
         self._length = size
 
-    def goes_on(self, lines: list[str], target: Value, value: Value, size: int) -> bool:
+    def goes_on(self, lines: list[str], target: RangedExpression, value: RangedExpression, size: int) -> bool:
         """Whether this store continues the run; if so, it is made part of it."""
         if size != self._size or self._line != len(lines) - 1 or not _follows(self._target, target, self._length):
             return False
@@ -62,7 +62,9 @@ class Run:
         return self._name
 
 
-def begin(unit: Unit, lines: list[str], target: Value, value: Value, size: int) -> Run | None:
+def begin(
+    unit: Unit, lines: list[str], target: RangedExpression, value: RangedExpression, size: int
+) -> RunOfStores | None:
     """The run that the store just emitted may be the first of."""
     if target.frame:
         if not 0 <= FRAME_SIZE + target.addend <= FRAME_SIZE - size:
@@ -71,10 +73,10 @@ def begin(unit: Unit, lines: list[str], target: Value, value: Value, size: int) 
         return None
     if value.constant is None and not _is_copy(value, size):
         return None
-    return Run(unit, len(lines) - 1, target, size, value)
+    return RunOfStores(unit, len(lines) - 1, target, size, value)
 
 
-def _is_copy(value: Value, size: int) -> bool:
+def _is_copy(value: RangedExpression, size: int) -> bool:
     """Whether the value is `size` bytes of memory as they are."""
     source = value.source
     if source is None or value.addend or value.hi != (1 << 8 * size) - 1:
@@ -82,7 +84,7 @@ def _is_copy(value: Value, size: int) -> bool:
     return not source.term or source.term.isidentifier()
 
 
-def _follows(first: Value, other: Value, length: int) -> bool:
+def _follows(first: RangedExpression, other: RangedExpression, length: int) -> bool:
     """Whether `other` is the address `length` bytes behind `first`."""
     return first.term == other.term and first.addend + length == other.addend
 
@@ -96,7 +98,7 @@ def _is_read_only(buffer: Buffer) -> bool:
     return isinstance(buffer, memoryview) and buffer.readonly
 
 
-def filler(memory: Memory) -> Callable[[int, bytes, int], None]:
+def filler(memory: MachineMemory) -> Callable[[int, bytes, int], None]:
     """(address, bytes, size): store the bytes in pieces of that size."""
     regions = memory.regions
 
@@ -111,7 +113,7 @@ def filler(memory: Memory) -> Callable[[int, bytes, int], None]:
     return fill
 
 
-def copier(memory: Memory) -> Callable[[int, int, int, int], None]:
+def copier(memory: MachineMemory) -> Callable[[int, int, int, int], None]:
     """(address, address to copy from, length, size): load and store the bytes in pieces of that size."""
     regions = memory.regions
 

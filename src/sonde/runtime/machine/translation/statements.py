@@ -9,10 +9,10 @@ from __future__ import annotations
 from sonde.bpf import instructions as i
 from sonde.runtime.machine.translation import liveness
 from sonde.runtime.machine.translation.facts import FRAME, Facts, as_known
-from sonde.runtime.machine.translation.runs import Run
+from sonde.runtime.machine.translation.runs import RunOfStores
 from sonde.runtime.machine.translation.stack_slots import StackSlots
 from sonde.runtime.machine.translation.unit import Unit
-from sonde.runtime.machine.translation.values import Value, constant, masked, text, variable
+from sonde.runtime.machine.translation.values import RangedExpression, constant, masked, text, variable
 
 _DEEPEST = 12
 """How deeply an expression may be nested."""
@@ -28,7 +28,7 @@ class Statements:
         self.unit = unit
         self.stack = stack
         self.lines: list[str] = []
-        self.run: Run | None = None
+        self.run: RunOfStores | None = None
         self.condition: tuple[str, str] | None = None
         self._slots = slots
         self._live_out = live_out
@@ -36,11 +36,11 @@ class Statements:
         self._left = self._count()
         self._values = dict(facts)
 
-    def facts(self) -> dict[int, Value]:
+    def facts(self) -> dict[int, RangedExpression]:
         """What is known of the registers behind the block."""
         return {register: as_known(register, self._values.get(register)) for register in range(10)}
 
-    def read(self, register: int) -> Value:
+    def read(self, register: int) -> RangedExpression:
         """The register's value, for one of the times that the instruction reads it."""
         if register == i.R10:
             return FRAME
@@ -48,7 +48,7 @@ class Statements:
         self._left[register] -= 1
         return value
 
-    def simple(self, value: Value) -> Value:
+    def simple(self, value: RangedExpression) -> RangedExpression:
         """The same as a number or a variable."""
         if value.is_simple:
             return value
@@ -64,12 +64,12 @@ class Statements:
         """Make what is loaded but not yet read a variable, before memory changes."""
         self._settle([register for register in self._values if self._values[register].loads])
 
-    def assign(self, name: str, value: Value) -> None:
+    def assign(self, name: str, value: RangedExpression) -> None:
         """Give a variable that other values may be made of its value."""
         self._settle([register for register, other in self._values.items() if name in other.reads])
         self.emit(f"{name} = {text(value)}")
 
-    def define(self, slot: int, register: int, value: Value, is_pure: bool = True) -> None:
+    def define(self, slot: int, register: int, value: RangedExpression, is_pure: bool = True) -> None:
         """The instruction at `slot` gives the register this value; what is not pure has to be evaluated here."""
         count, needed = self._uses[slot, register]
         self._left[register] = 0

@@ -6,13 +6,13 @@ from sonde.bpf import instructions as i
 from sonde.bpf.instructions import Instruction
 from sonde.runtime.machine.arithmetic import MASKS
 from sonde.runtime.machine.translation import values
-from sonde.runtime.machine.translation.calls import call
 from sonde.runtime.machine.translation.facts import Facts
+from sonde.runtime.machine.translation.helper_calls import call
 from sonde.runtime.machine.translation.memory_access import atomic, load, packet, store
 from sonde.runtime.machine.translation.stack_slots import StackSlots
 from sonde.runtime.machine.translation.statements import Statements
 from sonde.runtime.machine.translation.unit import Unit
-from sonde.runtime.machine.translation.values import M64, Value, constant, masked, text
+from sonde.runtime.machine.translation.values import M64, RangedExpression, constant, masked, text
 
 
 def translate_block(
@@ -48,7 +48,7 @@ def _instruction(block: Statements, slot: int, x: Instruction) -> None:
             _flow(block, slot, x)
 
 
-def _arithmetic(block: Statements, x: Instruction) -> Value:
+def _arithmetic(block: Statements, x: Instruction) -> RangedExpression:
     bits, operation = 64 if x.opcode & 7 == i.ALU64 else 32, x.opcode & 0xF0
     if operation == i.END:
         value = block.read(x.dst)

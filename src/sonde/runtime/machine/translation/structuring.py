@@ -19,7 +19,7 @@ _MOST_LOOPS = 15
 """How deeply loops may be nested; Python ends at 20 nested blocks."""
 
 
-class Straight(NamedTuple):
+class StraightBlock(NamedTuple):
     """A block's statements, and the condition of the jump taken with its negation."""
 
     lines: tuple[str, ...]
@@ -51,10 +51,10 @@ class _Follower:
         return f"to != {beyond[0]}" if len(beyond) == 1 else f"to not in {tuple(beyond)}"
 
 
-class Structure:
+class Structuring:
     """One function being written. `at_header` are statements for the top of every loop."""
 
-    def __init__(self, graph: Graph, blocks: tuple[Straight, ...], at_header: tuple[str, ...] = ()) -> None:
+    def __init__(self, graph: Graph, blocks: tuple[StraightBlock, ...], at_header: tuple[str, ...] = ()) -> None:
         self._graph = graph
         self._blocks = blocks
         self._at_header = at_header
@@ -226,13 +226,13 @@ def _places(graph: Graph) -> tuple[frozenset[int], dict[int, list[int]], dict[in
     return frozenset(inline), behind, behind_loop
 
 
-def dispatched(graph: Graph, blocks: tuple[Straight, ...], at_header: tuple[str, ...] = ()) -> list[str]:
+def dispatched(graph: Graph, blocks: tuple[StraightBlock, ...], at_header: tuple[str, ...] = ()) -> list[str]:
     """Any graph as a loop around a choice of the block to run: what structured statements cannot say."""
     lines = ["block = 0", "while True:", *_indented(list(at_header))] if at_header else ["block = 0", "while True:"]
     return lines + _indented(_choice(graph, blocks, 0, len(blocks)))
 
 
-def _choice(graph: Graph, blocks: tuple[Straight, ...], begin: int, end: int) -> list[str]:
+def _choice(graph: Graph, blocks: tuple[StraightBlock, ...], begin: int, end: int) -> list[str]:
     if end - begin > 1:
         middle = (begin + end) // 2
         return [

@@ -9,10 +9,10 @@ from sonde.bpf import instructions as i
 from sonde.runtime.machine import arithmetic, structure
 from sonde.runtime.machine.execution import Helpers, ReadPacket, arity
 from sonde.runtime.machine.faults import MAXIMUM_FRAMES, BudgetError, CallError, DepthError
-from sonde.runtime.machine.frames import ZEROS, Frames
+from sonde.runtime.machine.frames import ZEROS, StackFrames
 from sonde.runtime.machine.linking import Functions, LinkedProgram, immediate
-from sonde.runtime.machine.memory import OFFSET_BITS, Memory
-from sonde.runtime.machine.translation.function import Function
+from sonde.runtime.machine.memory import OFFSET_BITS, MachineMemory
+from sonde.runtime.machine.translation.function import TranslatedFunction
 from sonde.runtime.machine.translation.refused import Refusals
 from sonde.runtime.machine.translation.runs import copier, filler
 from sonde.runtime.machine.translation.unit import ByMap, Unit
@@ -27,7 +27,7 @@ _REFUSED = (KeyError, IndexError, StructError, TypeError)
 class Translation:
     """A translated program. `run` is its Python function, `source` the text of all of them."""
 
-    def __init__(self, source: str, run: Callable[..., int], frames: Frames) -> None:
+    def __init__(self, source: str, run: Callable[..., int], frames: StackFrames) -> None:
         self.source = source
         self.run = run
         self._frames = frames
@@ -38,7 +38,7 @@ class Translation:
 
 
 def translate(
-    linked: LinkedProgram, memory: Memory, helpers: Helpers, functions: Functions,
+    linked: LinkedProgram, memory: MachineMemory, helpers: Helpers, functions: Functions,
     read_packet: ReadPacket | None = None, budget: int | None = None, by_map: ByMap = _NO_MAPS,
 ) -> Translation:  # fmt: skip
     """An execution of `linked` that does the same as `Interpreter`, with results and arguments that are u64.
@@ -46,7 +46,7 @@ def translate(
     `budget` bounds how often loops go round and functions begin in one run, so that any program ends. `by_map` is what
     to call instead of a helper where the map is known.
     """
-    frames = Frames(memory)
+    frames = StackFrames(memory)
     names = _names(memory, helpers, functions, frames, read_packet)
     regions = {immediate(linked.code, slot) >> OFFSET_BITS for slot in linked.values}
     unit = Unit(linked.code, helpers, by_map, {number: memory.regions[number] for number in regions}, names)
@@ -60,7 +60,7 @@ def translate(
 
 
 def _names(
-    memory: Memory, helpers: Helpers, functions: Functions, frames: Frames, read_packet: ReadPacket | None
+    memory: MachineMemory, helpers: Helpers, functions: Functions, frames: StackFrames, read_packet: ReadPacket | None
 ) -> dict[str, Any]:
     def call_number(number: int, *arguments: int) -> int:
         function = helpers.get(number) or functions.get(number)
@@ -87,7 +87,7 @@ def _source(linked: LinkedProgram, unit: Unit, is_budgeted: bool) -> str:
     order, unit.counts_depth = _callees_first(begins, calls)
     made = []
     for begin in order:
-        function = Function(unit, begin, ends[begin])
+        function = TranslatedFunction(unit, begin, ends[begin])
         if not unit.counts_depth:
             unit.parameters[begin] = function.parameters
         made.append(function)

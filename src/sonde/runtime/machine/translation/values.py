@@ -16,7 +16,7 @@ _WIDEST = 1 << 130
 """Beyond this, arithmetic on an unreduced number costs more than reducing it."""
 
 
-class Value(NamedTuple):
+class RangedExpression(NamedTuple):
     """The expression `term` + `addend` (a number alone where the term is empty) between `lo` and `hi`, both included.
 
     `reads` are the local variables in it; `loads` whether it reads memory; `depth` how deeply it is nested; `closed`
@@ -33,7 +33,7 @@ class Value(NamedTuple):
     depth: int = 0
     closed: bool = True
     frame: bool = False
-    source: Value | None = None
+    source: RangedExpression | None = None
 
     @property
     def constant(self) -> int | None:
@@ -45,16 +45,16 @@ class Value(NamedTuple):
         return not self.term or (not self.addend and self.term.isidentifier())
 
 
-def constant(number: int) -> Value:
-    return Value("", number, number, number)
+def constant(number: int) -> RangedExpression:
+    return RangedExpression("", number, number, number)
 
 
-def variable(name: str, lo: int = 0, hi: int = M64) -> Value:
+def variable(name: str, lo: int = 0, hi: int = M64) -> RangedExpression:
     """A local variable; a number if its range leaves only one."""
-    return constant(lo) if lo == hi else Value(name, 0, lo, hi, frozenset((name,)))
+    return constant(lo) if lo == hi else RangedExpression(name, 0, lo, hi, frozenset((name,)))
 
 
-def text(value: Value) -> str:
+def text(value: RangedExpression) -> str:
     """As Python; what stands beside it must not bind closer than `+`, or it must be `closed`."""
     if not value.term:
         return number(value.addend)
@@ -68,21 +68,21 @@ def number(value: int) -> str:
     return str(value) if abs(value) < 1 << 16 else hex(value)
 
 
-def operand(value: Value) -> str:
+def operand(value: RangedExpression) -> str:
     """As Python, in parentheses where it needs them."""
     plain = (value.closed and not value.addend) or (not value.term and value.addend >= 0)
     return text(value) if plain else f"({text(value)})"
 
 
-def make(expression: str, lo: int, hi: int, *parts: Value, closed: bool = False) -> Value:
+def make(expression: str, lo: int, hi: int, *parts: RangedExpression, closed: bool = False) -> RangedExpression:
     """A value of that expression, which is made of `parts`."""
-    return Value(
+    return RangedExpression(
         expression, 0, lo, hi, _NOTHING.union(*[part.reads for part in parts]),
         any(part.loads for part in parts), 1 + max((part.depth for part in parts), default=0), closed,
     )  # fmt: skip
 
 
-def masked(value: Value, bits: int = 64) -> Value:
+def masked(value: RangedExpression, bits: int = 64) -> RangedExpression:
     """Its low `bits` as an unsigned number."""
     mask = arithmetic.MASKS.get(bits) or (1 << bits) - 1
     if value.lo >= 0 and value.hi <= mask:
@@ -92,7 +92,7 @@ def masked(value: Value, bits: int = 64) -> Value:
     return make(f"{operand(value)} & {hex(mask)}", 0, mask, value)
 
 
-def signed(value: Value, bits: int) -> Value:
+def signed(value: RangedExpression, bits: int) -> RangedExpression:
     """Its low `bits` as a two's complement number."""
     value, half = masked(value, bits), 1 << bits - 1
     if value.hi < half:
@@ -102,7 +102,9 @@ def signed(value: Value, bits: int) -> Value:
     return make(f"({operand(value)} ^ {hex(half)}) - {hex(half)}", -half, half - 1, value)
 
 
-def calculate(operation: int, left: Value, right: Value, bits: int, is_signed: bool = False) -> Value:
+def calculate(
+    operation: int, left: RangedExpression, right: RangedExpression, bits: int, is_signed: bool = False
+) -> RangedExpression:
     """As `arithmetic.calculate`; the left one may be read twice if the operation is a division by a variable, so both
     have to be simple then."""
     if operation in (i.DIV, i.MOD):
@@ -123,7 +125,7 @@ def calculate(operation: int, left: Value, right: Value, bits: int, is_signed: b
     return made
 
 
-def _shifted(value: Value, by: int) -> Value:
+def _shifted(value: RangedExpression, by: int) -> RangedExpression:
     return value._replace(addend=value.addend + by, lo=value.lo + by, hi=value.hi + by)
 
 
@@ -132,7 +134,7 @@ def _near(value: int) -> int:
     return arithmetic.signed(value, 64)
 
 
-def _add(left: Value, right: Value) -> Value:
+def _add(left: RangedExpression, right: RangedExpression) -> RangedExpression:
     if not right.term:
         return _shifted(left, _addend(left, right.addend))
     if not left.term:
@@ -142,12 +144,12 @@ def _add(left: Value, right: Value) -> Value:
     return made._replace(addend=left.addend + right.addend)
 
 
-def _addend(value: Value, by: int) -> int:
+def _addend(value: RangedExpression, by: int) -> int:
     """`by`, or its negative kin where that keeps the sum in range or both leave it."""
     return by if value.lo + by >= 0 and value.hi + by <= M64 else _near(by)
 
 
-def _subtract(left: Value, right: Value) -> Value:
+def _subtract(left: RangedExpression, right: RangedExpression) -> RangedExpression:
     if not right.term:
         return _add(left, constant(-right.addend))
     one = _term(left) if left.term else number(left.addend)
@@ -155,31 +157,31 @@ def _subtract(left: Value, right: Value) -> Value:
     return made._replace(addend=(left.addend if left.term else 0) - right.addend)
 
 
-def _term(value: Value) -> str:
+def _term(value: RangedExpression) -> str:
     return value.term if value.closed else f"({value.term})"
 
 
-def _multiply(left: Value, right: Value) -> Value:
+def _multiply(left: RangedExpression, right: RangedExpression) -> RangedExpression:
     corners = [one * other for one in (left.lo, left.hi) for other in (right.lo, right.hi)]
     return make(f"{operand(left)} * {operand(right)}", min(corners), max(corners), left, right)
 
 
-def _and(left: Value, right: Value) -> Value:
+def _and(left: RangedExpression, right: RangedExpression) -> RangedExpression:
     if left.lo < 0 and right.lo < 0:
         right = masked(right)
     hi = min(value.hi for value in (left, right) if value.lo >= 0)
     return make(f"{operand(left)} & {operand(right)}", 0, hi, left, right)
 
 
-def _or(left: Value, right: Value) -> Value:
+def _or(left: RangedExpression, right: RangedExpression) -> RangedExpression:
     return _bitwise("|", left, right)
 
 
-def _xor(left: Value, right: Value) -> Value:
+def _xor(left: RangedExpression, right: RangedExpression) -> RangedExpression:
     return _bitwise("^", left, right)
 
 
-def _bitwise(sign: str, left: Value, right: Value) -> Value:
+def _bitwise(sign: str, left: RangedExpression, right: RangedExpression) -> RangedExpression:
     left, right = masked(left), masked(right)
     hi = (1 << max(left.hi, right.hi).bit_length()) - 1
     return make(f"{operand(left)} {sign} {operand(right)}", 0, hi, left, right)
@@ -188,7 +190,7 @@ def _bitwise(sign: str, left: Value, right: Value) -> Value:
 _OPERATIONS = {i.ADD: _add, i.SUB: _subtract, i.MUL: _multiply, i.AND: _and, i.OR: _or, i.XOR: _xor}
 
 
-def _shift(operation: int, left: Value, right: Value, bits: int) -> Value:
+def _shift(operation: int, left: RangedExpression, right: RangedExpression, bits: int) -> RangedExpression:
     if right.constant is not None:
         count = constant(right.addend & bits - 1)
     elif right.lo >= 0 and right.hi < bits:
@@ -204,7 +206,9 @@ def _shift(operation: int, left: Value, right: Value, bits: int) -> Value:
     return make(f"{operand(left)} >> {operand(count)}", min(corners), max(corners), left, count)
 
 
-def _divided(operation: int, left: Value, right: Value, bits: int, is_signed: bool) -> Value:
+def _divided(
+    operation: int, left: RangedExpression, right: RangedExpression, bits: int, is_signed: bool
+) -> RangedExpression:
     if is_signed:
         return make(f"calculate({operation}, {text(left)}, {text(right)}, {bits}, True)", 0,
                     arithmetic.MASKS[bits], left, right, closed=True)  # fmt: skip
@@ -219,13 +223,13 @@ def _divided(operation: int, left: Value, right: Value, bits: int, is_signed: bo
     return make(f"({quotient} if {operand(right)} else {otherwise})", 0, hi, left, right, closed=True)
 
 
-def extended(value: Value, width: int, bits: int) -> Value:
+def extended(value: RangedExpression, width: int, bits: int) -> RangedExpression:
     """The low `width` bits sign-extended to `bits`."""
     made = signed(value, width)
     return masked(made, bits) if bits == 32 else made
 
 
-def swapped(value: Value, width: int) -> Value:
+def swapped(value: RangedExpression, width: int) -> RangedExpression:
     """The low `width` bits with their bytes in the other order."""
     value = masked(value, width)
     if value.constant is not None:
@@ -240,7 +244,7 @@ _SIGNS = {
 SIGNED_CONDITIONS = frozenset({i.JSGT, i.JSGE, i.JSLT, i.JSLE})
 
 
-def condition(operation: int, left: Value, right: Value, bits: int) -> tuple[str, str]:
+def condition(operation: int, left: RangedExpression, right: RangedExpression, bits: int) -> tuple[str, str]:
     """The condition as Python, and its negation."""
     if operation == i.JSET:
         both = masked(_and(left, right), bits)

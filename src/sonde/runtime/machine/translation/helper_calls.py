@@ -7,7 +7,7 @@ from sonde.bpf import instructions as i
 from sonde.bpf.instructions import Instruction
 from sonde.runtime.machine.execution import NO_TAIL_CALL, TAIL_CALL
 from sonde.runtime.machine.translation.statements import Statements
-from sonde.runtime.machine.translation.values import M64, Value, constant, masked, text
+from sonde.runtime.machine.translation.values import M64, RangedExpression, constant, masked, text
 
 _LOOKUP = bpf.NUMBERS["map_lookup_elem"]
 
@@ -32,18 +32,20 @@ def call(block: Statements, slot: int, x: Instruction) -> None:
         block.define(slot, register, constant(0))
 
 
-def _result(block: Statements, slot: int, expression: str, arguments: list[Value], is_register: bool) -> None:
+def _result(
+    block: Statements, slot: int, expression: str, arguments: list[RangedExpression], is_register: bool
+) -> None:
     """r0; `is_register` if the result needs no reducing to 64 bits."""
     reads = frozenset[str]().union(*[argument.reads for argument in arguments])
     lo, hi = (0, M64) if is_register else (-1 << 65, 1 << 65)
-    block.define(slot, i.R0, Value(expression, 0, lo, hi, reads), is_pure=False)
+    block.define(slot, i.R0, RangedExpression(expression, 0, lo, hi, reads), is_pure=False)
 
 
-def _listed(arguments: list[Value]) -> str:
+def _listed(arguments: list[RangedExpression]) -> str:
     return ", ".join(map(text, arguments))
 
 
-def _helper(block: Statements, slot: int, number: int, arguments: list[Value]) -> None:
+def _helper(block: Statements, slot: int, number: int, arguments: list[RangedExpression]) -> None:
     unit = block.unit
     function, is_register = unit.helpers[number], False
     name = bpf.name_of(number).replace("#", "_")
@@ -56,18 +58,18 @@ def _helper(block: Statements, slot: int, number: int, arguments: list[Value]) -
     _result(block, slot, f"{unit.bind(name, function)}({_listed(arguments)})", arguments, is_register)
 
 
-def _local(block: Statements, slot: int, target: int, arguments: list[Value]) -> None:
+def _local(block: Statements, slot: int, target: int, arguments: list[RangedExpression]) -> None:
     depth = ["depth=depth + 1"] if block.unit.counts_depth else []
     _result(block, slot, f"f{target}({', '.join([*map(text, arguments), *depth])})", arguments, True)
 
 
-def _through_register(block: Statements, slot: int, x: Instruction, arguments: list[Value]) -> None:
+def _through_register(block: Statements, slot: int, x: Instruction, arguments: list[RangedExpression]) -> None:
     """The number of a helper or the handle of a function."""
     number = arguments.pop() if x.dst != i.R10 else masked(block.read(i.R10))
     _result(block, slot, f"call_number({_listed([number, *arguments])})", [number, *arguments], True)
 
 
-def _tail(block: Statements, slot: int, arguments: list[Value]) -> None:
+def _tail(block: Statements, slot: int, arguments: list[RangedExpression]) -> None:
     rest = block.unit.temporary()
     name = block.unit.bind("bpf_tail_call", block.unit.helpers[TAIL_CALL])
     block.emit(f"{rest} = {name}({_listed(arguments)})")

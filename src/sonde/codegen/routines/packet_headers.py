@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from sonde.bpf.helpers import NUMBERS
 from sonde.codegen.intermediate.builder import Builder
-from sonde.codegen.intermediate.ir import Function, Imm, Operand, Reg, SlotAddress
+from sonde.codegen.intermediate.ir import BpfFunction, Imm, Operand, Reg, SlotAddress
 
 SKB, FRAGMENTS, LINEAR = "skb", "xdp", "linear"
 
@@ -65,7 +65,7 @@ def _function(name: str, kind: str, parameters: int) -> Builder:
     return b
 
 
-def number(name: str, kind: str, size: int) -> Function:
+def number(name: str, kind: str, size: int) -> BpfFunction:
     """(context, offset): the unsigned number of `size` bytes (1, 2, 4, 8), the most significant first, at an offset in
     the packet; 0 where the packet ends before."""
     b = _function(name, kind, 2)
@@ -82,7 +82,7 @@ def _number(b: Builder, kind: str, context: Reg, offset: Operand, size: int) -> 
     return value if size == 1 else b.swap(value, size)
 
 
-def tag(name: str, kind: str) -> Function:
+def tag(name: str, kind: str) -> BpfFunction:
     """(context): the number of the VLAN that the packet is in, 0 if it is in none."""
     b = _function(name, kind, 1)
     (context,) = b.function.parameters
@@ -99,7 +99,7 @@ def tag(name: str, kind: str) -> Function:
     return b.function
 
 
-def headers(name: str, kind: str, link: str) -> Function:
+def headers(name: str, kind: str, link: str) -> BpfFunction:
     """(context): where the packet's headers are, in one word. `link` is what it begins with: `ethernet`, `ip`."""
     b = _function(name, kind, 1)
     (context,) = b.function.parameters

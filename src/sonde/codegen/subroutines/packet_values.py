@@ -1,8 +1,8 @@
 """Hidden subroutines that the library packet.d is made of: what stands where in the packet that is passing.
 
-`__packet_headers()` is a word of `routines/packets.headers`, `__packet_tag()` the VLAN, `__packet_number(offset, size)`
-an unsigned number in network order, `__packet_text(kind, offset)` an address as text, `kind` being a constant: 4 or 6
-for the versions of IP, 1 for Ethernet. What is behind the end of the packet is zeros.
+`__packet_headers()` is a word of `routines/packet_headers.headers`, `__packet_tag()` the VLAN,
+`__packet_number(offset, size)` an unsigned number in network order, `__packet_text(kind, offset)` an address as text,
+`kind` being a constant: 4 or 6 for the versions of IP, 1 for Ethernet. What is behind the end of the packet is zeros.
 """
 
 from __future__ import annotations

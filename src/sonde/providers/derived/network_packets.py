@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sonde.providers.derived.definition import Definition, Shown, Value
+from sonde.providers.derived.definition import Definition, NativeArgument, ShownArgument
 
 SENT, RECEIVED = "net_dev_queue", "netif_receive_skb"
 """The tracepoints that have every packet: as it is queued to a device (also one without a queue), and as the protocols
@@ -14,7 +14,7 @@ _HEADER = {SENT: "packet_ip[args->skb]", RECEIVED: "packet_ip_arriving[args->skb
 _SOCKET = {SENT: "args->skb->sk", RECEIVED: "(struct sock *)NULL"}
 _WAY = {SENT: "packet_sent_t *", RECEIVED: "packet_received_t *"}
 
-COMMON = (Shown("pktinfo_t *", 0), Shown("csinfo_t *", 1), Shown("ipinfo_t *", 2))
+COMMON = (ShownArgument("pktinfo_t *", 0), ShownArgument("csinfo_t *", 1), ShownArgument("ipinfo_t *", 2))
 
 
 def header(tracepoint: str) -> str:
@@ -27,17 +27,19 @@ def is_ours(tracepoint: str) -> str:
     return _IS_OURS[tracepoint]
 
 
-def packet(tracepoint: str, condition: str, values: tuple[Value, ...], shown: tuple[Shown, ...]) -> Definition:
+def packet(
+    tracepoint: str, condition: str, values: tuple[NativeArgument, ...], shown: tuple[ShownArgument, ...]
+) -> Definition:
     """A probe on the packets of IP that meet a further condition; `values` follow packet, socket and IP header."""
     common = (
-        Value("struct sk_buff *", "args->skb"),
-        Value("struct sock *", _SOCKET[tracepoint]),
-        Value("struct iphdr *", header(tracepoint)),
+        NativeArgument("struct sk_buff *", "args->skb"),
+        NativeArgument("struct sock *", _SOCKET[tracepoint]),
+        NativeArgument("struct iphdr *", header(tracepoint)),
     )
     whole = " && ".join(filter(None, (_IS_OURS[tracepoint], condition)))
     return Definition(tracepoint, whole, common + values, COMMON + shown)
 
 
-def way(tracepoint: str) -> Value:
+def way(tracepoint: str) -> NativeArgument:
     """The packet as one that is sent or received."""
-    return Value(_WAY[tracepoint], f"({_WAY[tracepoint]})args->skb")
+    return NativeArgument(_WAY[tracepoint], f"({_WAY[tracepoint]})args->skb")

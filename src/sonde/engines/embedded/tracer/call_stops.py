@@ -6,7 +6,7 @@ from sonde.arch import system_calls
 from sonde.bpf.helpers import MAX_ERRNO
 from sonde.engines.embedded.tracer import interruptions, own_filters, ptrace, seccomp, stops
 from sonde.engines.embedded.tracer.plan import ENTRY, HOLD_ENTRY, HOLD_RETURN, RETURN
-from sonde.engines.embedded.tracer.threads import Threads
+from sonde.engines.embedded.tracer.threads import TracedThreads
 
 _OPERATION, _NUMBER = 0, 3
 """Words of struct ptrace_syscall_info: operation and, 32 bits up, architecture; a call's number."""
@@ -15,7 +15,7 @@ _OPERATION, _NUMBER = 0, 3
 """restart_syscall(2), by which the kernel goes on with a call that has to know how long it has waited."""
 
 
-def filtered(threads: Threads, tid: int) -> None:
+def filtered(threads: TracedThreads, tid: int) -> None:
     """A filter stopped the thread at a system call: the filter's data says what is wanted of it."""
     data = own_filters.data_of_stop(threads, tid)
     if data is None or not threads.tracing or tid in threads.stepping:
@@ -34,7 +34,7 @@ def filtered(threads: Threads, tid: int) -> None:
         threads.proceed(tid)
 
 
-def called(threads: Threads, tid: int) -> None:
+def called(threads: TracedThreads, tid: int) -> None:
     """The thread enters or leaves a system call."""
     if tid == threads.notifications.awaited:
         threads.notifications.look(tid, threads.plan.notified)
@@ -53,7 +53,7 @@ def called(threads: Threads, tid: int) -> None:
         _leaves(threads, tid, wanted)
 
 
-def _enters(threads: Threads, tid: int) -> None:
+def _enters(threads: TracedThreads, tid: int) -> None:
     """The plan says what is wanted, for calls of this architecture."""
     words = threads.writer.info_words
     number = words[_NUMBER]
@@ -69,7 +69,7 @@ def _enters(threads: Threads, tid: int) -> None:
         threads.proceed(tid)
 
 
-def _leaves(threads: Threads, tid: int, wanted: int | None) -> None:
+def _leaves(threads: TracedThreads, tid: int, wanted: int | None) -> None:
     """`wanted` is None where the thread was in the call when tracing began."""
     if wanted is None and threads.writer.info_words[_OPERATION] >> 32 == system_calls.AUDIT_ARCHITECTURE:
         number = ptrace.called(tid)

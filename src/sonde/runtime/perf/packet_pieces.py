@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from sonde.typed import NamedTuple, Protocol
 
 
-class Packet(Protocol):
+class PacketBytes(Protocol):
     """What output needs of a packet. Bytes are counted over all pieces."""
 
     @property
@@ -80,7 +80,7 @@ def _gather(destination: memoryview, offset: int, pieces: Iterable[memoryview]) 
     return len(destination) - at, offset
 
 
-def flat(packet: Packet) -> bytes:
+def flat(packet: PacketBytes) -> bytes:
     """All of the packet's bytes in a row."""
     whole = bytearray(packet.length)
     packet.copy(memoryview(whole), 0, len(whole))
