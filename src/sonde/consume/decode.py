@@ -15,19 +15,26 @@ from sonde.consume.generated import GeneratedExpression, code, constant, functio
 from sonde.consume.stacks import stack_value, user_stack_value
 from sonde.formats.bpf_ring import RING_HEADER
 from sonde.model.spec import Field
+from sonde.model.units import MIB
 from sonde.typed import Any, NamedTuple
 
 INTEGERS = {1: "b", 2: "h", 4: "i", 8: "q"}
-CACHED_STRINGS = 65536
-"""Different strings remembered before the cache starts again, which bounds its memory to some megabytes."""
+CACHED_STRINGS, CACHED_BYTES = 65536, 16 * MIB
+"""Different strings, and their bytes, that are remembered before the cache starts again."""
 
 
 class Strings(dict[bytes, bytes]):
     """Maps the bytes of a string slot to the characters before the NUL, remembering the answers."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._bytes = 0
+
     def __missing__(self, slot: bytes) -> bytes:
-        if len(self) >= CACHED_STRINGS:
+        self._bytes += len(slot)
+        if len(self) >= CACHED_STRINGS or self._bytes > CACHED_BYTES:
             self.clear()
+            self._bytes = len(slot)
         text = self[slot] = slot.partition(b"\0")[0]
         return text
 
@@ -54,7 +61,8 @@ class RecordColumns(NamedTuple):
 class _Builder:
     """Collects struct codes in the order of the offsets."""
 
-    def __init__(self, strings: Sequence[bytes], start: int) -> None:
+    def __init__(self, strings: Sequence[bytes], start: int, size: int) -> None:
+        self._size = size
         self.codes = "<"
         self.end = 0
         self.start = start
@@ -95,11 +103,13 @@ class _Builder:
             self.expressions[field] = _value_of(field, self.take(offset, field.size, f"{field.size}s"))
 
     def add_long(self, field: Field) -> None:
-        """A value behind the fixed part: its words say where it begins and how long it is."""
+        """A value behind the fixed part: its words say where it begins and how long it is; it ends where the item does,
+        whatever they say."""
         offset = self.start + field.offset
         self.at_base = True
         begin = code("base + {} + {}", constant(self.start), self._word(offset))
-        data = code("view[{}:{} + {}].tobytes()", begin, begin, self._word(offset + 4))
+        end = code("min({} + {}, base + {})", begin, self._word(offset + 4), constant(self._size))
+        data = code("view[{}:{}].tobytes()", begin, end)
         self.expressions[field] = code("{}.partition(b'\\0')[0]", data) if field.kind == "long_string" else data
 
     def _word(self, offset: int) -> GeneratedExpression:
@@ -145,7 +155,7 @@ def columns(
 
     `header` are u32 words wanted besides: their offset in the item and the variable for each.
     """
-    builder = _Builder(strings, start)
+    builder = _Builder(strings, start, size)
     for offset, name in header:
         builder.take(offset, 4, "I", name)
     for field in sorted(dict.fromkeys(fields), key=lambda field: (field.offset, -field.size)):

@@ -25,6 +25,11 @@ _DAMAGE = ArithmeticError, AttributeError, LookupError, RecursionError, TypeErro
 """What comes of JSON that is not as it should be."""
 
 
+_LEAST_PARTS, _BYTES_OF_PART = 1 << 16, 8
+"""Objects and lists in a text of JSON, which take 60 to 200 bytes of memory each: so many, and one for so many bytes of
+the text. Descriptions have one for 25 and more."""
+
+
 class RawFileError(Exception):
     """The file is not a raw file of this format, or it is damaged."""
 
@@ -106,6 +111,8 @@ def found_probes(payload: bytes) -> FoundProbes:
 
 
 def _read(kind: type, payload: bytes, otherwise: str) -> Any:
+    if payload.count(b"{") + payload.count(b"[") > _LEAST_PARTS + len(payload) // _BYTES_OF_PART:
+        raise RawFileError(f"{otherwise}: nothing but brackets")
     try:
         data = json.loads(payload)
         if isinstance(data, list):

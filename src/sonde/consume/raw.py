@@ -19,6 +19,7 @@ import struct
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 
+from sonde.consume.allowance import TOO_LARGE, allowance
 from sonde.consume.description import RawFileError, describe, describe_found, described, found_probes
 from sonde.consume.options import Options
 from sonde.engines.base import ProcessEvents, Ring, SiteOfFile, Tracing
@@ -166,6 +167,7 @@ class RawBlocks:
             raise RawFileError("not a raw file of sonde")
         self._file = file
         self._size = file.seek(0, os.SEEK_END)
+        self._allowance = allowance(file, self._size)
         self.cut = ""
 
     def __iter__(self) -> Iterator[Block]:
@@ -182,6 +184,8 @@ class RawBlocks:
             if kind not in _LARGEST or length > _LARGEST[kind]:
                 what = f"a block of {length} bytes" if kind in _LARGEST else f"a block of the unknown kind {kind}"
                 raise RawFileError(f"it is damaged at byte {position}: {what}")
+            if length > self._allowance:
+                raise RawFileError(TOO_LARGE)
             yield kind, self._file.read(length)
             position += _BLOCK.size + length
 
@@ -301,10 +305,8 @@ class Replay:
         if not self.has_map(name):
             return []
         self._counters_left -= name == "counters"
-        parts = list(_sized(self._take()[1].partition(b"\n")[2]))
-        if not all(parts[1::2]):
-            raise RawFileError("it is damaged: an element of a map without a value")
-        return list(zip(parts[::2], parts[1::2], strict=True))
+        parts = _sized(self._take()[1].partition(b"\n")[2])
+        return list(zip(parts, parts, strict=True))
 
     replace_map = read_map
 
@@ -364,9 +366,13 @@ def _is_map(block: Block, name: str) -> bool:
 
 
 def _sized(data: bytes) -> Iterator[bytes]:
-    position = 0
+    """Keys and values, in turn. Raises RawFileError where a value is empty."""
+    position, is_key = 0, True
     while position < len(data):
         (size,) = _SIZE.unpack_from(data, position)
         position += _SIZE.size
+        if not size and not is_key:
+            raise RawFileError("it is damaged: an element of a map without a value")
+        is_key = not is_key
         yield data[position : position + size]
         position += size

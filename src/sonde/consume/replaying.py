@@ -9,6 +9,7 @@ import struct
 from collections.abc import Callable
 from contextlib import suppress
 
+from sonde.consume.allowance import TOO_LARGE
 from sonde.consume.consumer import Consumer
 from sonde.consume.description import RawFileError
 from sonde.consume.raw import Replay
@@ -61,6 +62,6 @@ def cause_of(error: Exception) -> str:
     if isinstance(error, RawFileError):
         return str(error)
     if isinstance(error, MemoryError):
-        return "it takes more memory than a file of its size may take"
+        return TOO_LARGE
     detail = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     return f"it is damaged: what stands there is not as it is described ({detail})"

@@ -20,6 +20,9 @@ from sonde.typed import NamedTuple
 
 Key = tuple[Value, ...]
 
+_MOST_CPUS = 8192
+"""That a kernel is made for (NR_CPUS)."""
+
 _AT_ONCE = 4096
 """Keys that are decoded in one go."""
 
@@ -81,6 +84,8 @@ class AggregationStore:
         contents = self._tracing.replace_map(self.spec.map) if is_final else self._tracing.read_map(self.spec.map)
         if self._per_cpu and contents and not self._each:
             cpus = len(contents[0][1]) // (8 * self._width)
+            if cpus > _MOST_CPUS:
+                raise ValueError(f"values of {cpus} CPUs")
             self._each = [AggregationStore(self.spec, self._strings, self._tracing, False, cpu) for cpu in range(cpus)]
         each = tuple([store.absorb(contents, is_final) for store in self._each])
         return self.absorb(contents, is_final)._replace(cpus=each)

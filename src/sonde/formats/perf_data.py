@@ -32,7 +32,8 @@ LEAST_ATTRIBUTES = 64
 """PERF_ATTR_SIZE_VER0."""
 _ATTRIBUTES_SIZE = 4
 """Offset of attr.size."""
-_MOST_EVENTS = 4096
+_MOST_EVENTS, _MOST_IDS = 4096, 1 << 22
+"""Events, and the identifiers of all together: one for each CPU."""
 
 
 class PerfDataError(Exception):
@@ -169,7 +170,13 @@ def parse_events(header: Header, data: bytes) -> tuple[Event, ...]:
         raise PerfDataError("its list of events is damaged")
     if header.events.offset + header.events.size > len(data):
         raise PerfDataError("it is cut off within its list of events")
-    return tuple(_event(data, header.events.offset + number * header.entry_size) for number in range(count))
+    found, ids = [], 0
+    for number in range(count):
+        found.append(_event(data, header.events.offset + number * header.entry_size))
+        ids += len(found[-1].ids)
+        if ids > _MOST_IDS:
+            raise PerfDataError("its list of events is damaged: too many identifiers")
+    return tuple(found)
 
 
 def _event(data: bytes, at: int) -> Event:
@@ -178,7 +185,7 @@ def _event(data: bytes, at: int) -> Event:
     if size < LEAST_ATTRIBUTES or at + size + SECTION.size > len(data):
         raise PerfDataError("its list of events is damaged")
     offset, length = SECTION.unpack_from(data, at + size)
-    if length & 7 or offset + length > len(data):
+    if length & 7 or length >> 3 > _MOST_IDS or offset + length > len(data):
         raise PerfDataError("its list of events is damaged: identifiers that are not in the file")
     return Event(bytes(data[at : at + size]), struct.unpack_from(f"={length >> 3}Q", data, offset))
 

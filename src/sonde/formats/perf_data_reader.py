@@ -12,7 +12,8 @@ from sonde.formats.perf_data import Event, PerfDataError
 from sonde.typed import BinaryIO, NamedTuple
 
 _CHUNK = 1 << 20
-_MOST_BEFORE_DATA = 1 << 28
+_MOST_BEFORE_DATA = 80 << 20
+"""Bytes: the most that a description has, and the events."""
 _MOST_OF_FEATURE = 1 << 26
 _RECORD, _RECORD_SIZE = perf.HEADER, struct.Struct("=6xH")
 

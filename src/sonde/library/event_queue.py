@@ -19,7 +19,9 @@ class EventQueue:
     """Lists of events, in order. `turn` is called while there is no room, `is_ending` ends the wait for it: what comes
     last is kept, however much."""
 
-    def __init__(self, turn: Callable[[], None], is_ending: Callable[[], bool]) -> None:
+    def __init__(self, turn: Callable[[], None], is_ending: Callable[[], bool], most: int = _MOST) -> None:
+        """`most` events wait at most, or one list."""
+        self._most = most
         self._turn = turn
         self._is_ending = is_ending
         self._lists: deque[list[Event]] = deque()
@@ -34,7 +36,7 @@ class EventQueue:
             with self._changed:
                 if self._is_unwanted:
                     return
-                if self._count < _MOST or self._is_ending():
+                if self._count < self._most or self._is_ending():
                     self._lists.append(events)
                     self._count += len(events)
                     self._changed.notify_all()
@@ -55,6 +57,10 @@ class EventQueue:
             self._lists.clear()
             self._count = 0
             self._changed.notify_all()
+
+    @property
+    def is_abandoned(self) -> bool:
+        return self._is_unwanted
 
     def get(self) -> list[Event] | None:
         """The next list, when it has come; None behind the last."""

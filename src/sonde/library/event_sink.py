@@ -11,35 +11,49 @@ from sonde.frontends.d.report.messages import absence_text, drop_text, fault_tex
 from sonde.library.aggregations import rows_of
 from sonde.library.errors import TracingError
 from sonde.library.events import Aggregation, Event, Loss, Message, ProbeError
-from sonde.library.record_reader import ProbeNames, ReadRecords, record_reader
+from sonde.library.record_costs import cost_of
+from sonde.library.record_reader import ProbeNames, ReadRecords, fields_of, record_reader
 from sonde.library.values import Values
 from sonde.model.conversions import Conversion
 from sonde.model.probe import Probe
 from sonde.model.samples import SampleSink
 from sonde.model.spec import FAULTS, Action, CommandAction, OtherAction, RecordLayout, TracingSpec
+from sonde.model.units import MIB
 from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from sonde.captures.sink import Texts
 
-_AT_ONCE = 1 << 12
-"""Records that are made before they are handed on."""
+_AT_ONCE, _BYTES_AT_ONCE = 1 << 12, 8 * MIB
+"""Records that are made before they are handed on, and the memory that they may take."""
+
+_ROWS_AT_ONCE = 64
+"""Rows of a table behind which it is handed on at once."""
+
+_FIELDS_KEPT = 1 << 16
+"""Fields of all readers that are kept: for each length of its records a layout has another one."""
 
 Act = Callable[[str, bytes], "str | None"]
 """Carries out system() and the like: the action's name and formatted argument; why it could not, if so."""
 
 
 class EventSink:
-    """A `Sink` and report that gives events, in lists, to `put`, whoever waits for them."""
+    """A `Sink` and report that gives events, in lists, to `put`, whoever waits for them. A record whose events may take
+    more than `most` bytes of memory raises MemoryError."""
 
-    def __init__(self, spec: TracingSpec, options: Options, values: Values, put: Callable[[list[Event]], None]) -> None:
+    def __init__(
+        self, spec: TracingSpec, options: Options, values: Values, put: Callable[[list[Event]], None],
+        most: int | None = None,
+    ) -> None:  # fmt: skip
         self._spec = spec
         self._options = options
         self._values = values
         self._put = put
         self._probes = ProbeNames()
         self._probes.learn(spec.probes)
-        self._readers: dict[tuple[int, int], ReadRecords] = {}
+        self._readers: dict[tuple[int, int], tuple[ReadRecords, int]] = {}
+        self._kept = 0
+        self._most = most
         self._waiting: list[Event] = []
 
     @property
@@ -47,23 +61,37 @@ class EventSink:
         """Keys of aggregations are joined by their values."""
 
     def run(self, layout: RecordLayout, data: memoryview, stride: int) -> None:
-        read = self._reader(layout, stride)
-        most = stride * _AT_ONCE
+        read, count = self._reader(layout, stride)
+        most = stride * count
         for start in range(0, len(data), most):
             self._waiting += read(data[start : start + most])
-            if len(self._waiting) >= _AT_ONCE:
+            if len(self._waiting) >= count:
                 self.flush()
 
-    def _reader(self, layout: RecordLayout, stride: int) -> ReadRecords:
+    def _reader(self, layout: RecordLayout, stride: int) -> tuple[ReadRecords, int]:
+        """What reads such records, and how many of them at once."""
         found = self._readers.get((layout.number, stride))
         if found is None:
-            found = record_reader(layout, self._spec.strings, stride, self._probes, self._values)
-            self._readers[layout.number, stride] = found
+            cost = cost_of(layout, stride, self._spec.types)
+            if self._most is not None and cost > self._most:
+                raise MemoryError
+            self._make_room(1 + sum(len(fields_of(each)) for each in layout.actions))
+            read = record_reader(layout, self._spec.strings, stride, self._probes, self._values)
+            found = self._readers[layout.number, stride] = read, max(min(_BYTES_AT_ONCE // cost, _AT_ONCE), 1)
         return found
+
+    def _make_room(self, fields: int) -> None:
+        self._kept += fields
+        if self._kept > _FIELDS_KEPT:
+            self._readers.clear()
+            self._kept = fields
 
     def begin(self, record: consumed.Record) -> None:
         """Its values are those of all its statements."""
-        self._waiting += self._reader(record.layout, len(record.data))(record.data)
+        read, count = self._reader(record.layout, len(record.data))
+        self._waiting += read(record.data)
+        if len(self._waiting) >= count:
+            self.flush()
 
     def end(self, record: consumed.Record) -> None:
         """Nothing follows."""
@@ -75,6 +103,8 @@ class EventSink:
     def table(self, table: Table, conversions: tuple[Conversion, ...] | None) -> None:
         names = tuple(each.name for each in table.aggregations)
         self._waiting.append(Aggregation(names, rows_of(table, self._values)))
+        if len(table.rows) >= _ROWS_AT_ONCE:
+            self.flush()
 
     def remaining(self, tables: Sequence[Table]) -> None:
         for each in tables:

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import os
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 
+from sonde.consume.allowance import allowance
 from sonde.consume.consumer import Consumer
 from sonde.consume.description import RawFileError
-from sonde.consume.options import Options
-from sonde.consume.raw import MAGIC, RawBlocks, Replay
-from sonde.consume.replaying import SENSELESS, replay
+from sonde.consume.options import display_options
+from sonde.consume.raw import MAGIC, Block, RawBlocks, Replay
+from sonde.consume.replaying import SENSELESS, cause_of, replay
 from sonde.formats.perf_data import PerfDataError
 from sonde.formats.perf_events import RECORD_SAMPLE
 from sonde.library.errors import ScriptError
+from sonde.library.event_queue import EventQueue
 from sonde.library.event_sink import EventSink
 from sonde.library.events import Event, Exit, Message
 from sonde.library.values import Values
-from sonde.model.options import OptionTable
+from sonde.model.options import OptionError, OptionTable
 from sonde.model.probe import Probe
 from sonde.model.samples import SampledEvent
+from sonde.model.spec import WAITING
 from sonde.session.names import Names
+from sonde.session.tracing import tell_waiting
 from sonde.typed import BinaryIO
 from sonde.untrusted import open_named_file
 
@@ -33,37 +40,99 @@ class Recording:
         self.exit_status: int | None = None
 
     def __iter__(self) -> Iterator[Event]:
-        yield from self._events()
+        """The file is read as far as events are asked for, by a thread, which ends with the iteration: who reads tells
+        of events as they are found."""
+        events = EventQueue(lambda: None, lambda: False, 1)
+        failures: list[ScriptError] = []
+        thread = threading.Thread(target=self._work, args=(events, failures), name="sonde-read", daemon=True)
+        thread.start()
+        try:
+            while (found := events.get()) is not None:
+                yield from found
+            for failure in failures:
+                raise failure
+        finally:
+            events.abandon()
+            thread.join()
 
-    def _events(self) -> list[Event]:
+    def _work(self, events: EventQueue, failures: list[ScriptError]) -> None:
+        try:
+            with suppress(_AbandonedError):
+                self._read_file(events)
+        except ScriptError as error:
+            failures.append(error)
+        finally:
+            events.close()
+
+    def _read_file(self, events: EventQueue) -> None:
         try:
             with open_named_file(self.path) as file:
-                return self._read(file)
+                self._read(file, events)
         except OSError as error:
             raise ScriptError(f"failed to open {self.path}: {error.strerror}") from None
         except (RawFileError, PerfDataError) as error:
             raise ScriptError(f"{self.path}: {error}") from None
         except SENSELESS as error:
-            raise ScriptError(f"{self.path} cannot be read: it is damaged: {error}") from None
+            raise ScriptError(f"{self.path} cannot be read: {cause_of(error)}") from None
 
-    def _read(self, file: BinaryIO) -> list[Event]:
-        recorded, cut = _opened(file)
-        found: list[Event] = []
-        names = Names(OptionTable())
-        sink = EventSink(recorded.spec, recorded.options, Values(names, recorded.spec.types), found.extend)
-        consumer = Consumer(recorded.spec, recorded, sink, Options(), lambda *_: None, None, float("inf"))
+    def _read(self, file: BinaryIO, events: EventQueue) -> None:
+        def put(found: list[Event]) -> None:
+            events.put(found)
+            _require_wanted(events)
+
+        recorded, cut = _opened(file, events)
+        options = OptionTable()
+        names = Names(options)
+        most = allowance(file, file.seek(0, os.SEEK_END))
+        sink = EventSink(recorded.spec, recorded.options, Values(names, recorded.spec.types), put, most)
+        shown = recorded.options
+
+        def set_option(name: str, value: str) -> str | None:
+            try:
+                options.set_while_tracing(name, value)
+            except OptionError as error:
+                return str(error)
+            display_options(options, shown)
+            return None
+
+        consumer = Consumer(recorded.spec, recorded, sink, shown, set_option, None, float("inf"))
 
         def learn(probes: Sequence[Probe]) -> None:
             consumer.learn(probes)
             sink.learn(probes)
 
         recorded.learn = learn
-        replayed = replay(recorded, consumer)
-        sink.close()
-        names.close()
+
+        def end(is_whole: bool) -> None:
+            if is_whole:
+                if recorded.has_map(WAITING):
+                    tell_waiting(recorded.spec, recorded.read_map, sink)
+                recorded.require_end()
+
+        try:
+            replayed = replay(recorded, consumer, end)
+            sink.close()
+        finally:
+            names.close()
         self.exit_status = consumer.exit_status or 0
         damage = replayed.damage or cut()
-        return [*found, *([Message(f"{self.path}: {damage}")] if damage else []), Exit(self.exit_status)]
+        put([*([Message(f"{self.path}: {damage}")] if damage else []), Exit(self.exit_status)])
+
+
+class _AbandonedError(BaseException):
+    """Nobody wants the rest."""
+
+
+def _require_wanted(events: EventQueue) -> None:
+    if events.is_abandoned:
+        raise _AbandonedError
+
+
+def _wanted(blocks: Iterable[Block], events: EventQueue) -> Iterator[Block]:
+    """The blocks, as long as somebody wants what is in them."""
+    for block in blocks:
+        _require_wanted(events)
+        yield block
 
 
 class _Unshown:
@@ -88,12 +157,12 @@ class _Unshown:
         """Nothing waits."""
 
 
-def _opened(file: BinaryIO) -> tuple[Replay, Callable[[], str]]:
+def _opened(file: BinaryIO, events: EventQueue) -> tuple[Replay, Callable[[], str]]:
     """The recording, and what is missing of it, asked at its end."""
     if file.read(len(MAGIC)) == MAGIC:
         file.seek(0)
         blocks = RawBlocks(file)
-        return Replay(blocks), lambda: blocks.cut
+        return Replay(blocks, _wanted(blocks, events)), lambda: blocks.cut
     from sonde.recording.passed import Passed
     from sonde.recording.reading import RecordedFile
 
@@ -105,7 +174,7 @@ def _opened(file: BinaryIO) -> tuple[Replay, Callable[[], str]]:
         samples = f"{unshown.count} samples are left out, which `sonde read` shows" if unshown.count else ""
         return "; ".join(filter(None, (recorded.damage, samples)))
 
-    return Replay(recorded, recorded.blocks(passed)), missing
+    return Replay(recorded, _wanted(recorded.blocks(passed), events)), missing
 
 
 def read(path: str) -> Recording:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from sonde.consume.decode import CACHED_STRINGS
+from sonde.consume.decode import CACHED_BYTES, CACHED_STRINGS
 from sonde.consume.generated import GeneratedExpression, code, constant, tuple_of
 from sonde.consume.stacks import addresses, process_of
 from sonde.library.frames import Frame, Stack
@@ -33,9 +33,15 @@ class CapturedPacket(NamedTuple):
 class _Decoded(dict[bytes, str]):
     """The text of recorded bytes, which come again and again."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._bytes = 0
+
     def __missing__(self, data: bytes) -> str:
-        if len(self) >= CACHED_STRINGS:
+        self._bytes += len(data)
+        if len(self) >= CACHED_STRINGS or self._bytes > CACHED_BYTES:
             self.clear()
+            self._bytes = len(data)
         text = self[data] = data.decode(errors="surrogateescape")
         return text
 

@@ -37,6 +37,8 @@ _FLAGS = frozenset("#0-+ '?@")
 _FRAMES = re.compile("[0-9]{0,4}")
 """Nothing that a file says may get into the source of a formatter but numbers and what is quoted there."""
 _INSTRUCTION = 8
+_MOST_FIELDS = 1 << 14
+"""Values in a record: a program of a million instructions, which is the most, records fewer."""
 _LD_IMM64 = 0x18
 """Of struct bpf_insn: its bytes, and the first one of those that load a constant of 64 bits."""
 
@@ -184,6 +186,8 @@ def check_layouts(spec: TracingSpec) -> None:
         sizes = [field.size for field in each.keys if field.kind == "int"]
         _require(all(size in (1, 2, 4, 8) for size in sizes), "a key is an integer of no known size")
     for layout in spec.records:
+        fields = sum(len(getattr(action, "fields", "1")) for action in layout.actions)
+        _require(fields <= _MOST_FIELDS, "a record has more values than any program records")
         for action in layout.actions:
             _check_action(action, layout.size, len(spec.aggregations))
             if isinstance(action, PrintAction):
