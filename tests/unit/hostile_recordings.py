@@ -3,7 +3,7 @@
 import json
 import struct
 
-from sonde.consume.raw import MAGIC
+from sonde.formats.raw_file import MAGIC
 
 RING, MAP = 2, 3
 

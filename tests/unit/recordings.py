@@ -6,7 +6,7 @@ import struct
 from records import Session, record
 
 from sonde.consume.consumer import Consumer
-from sonde.consume.raw import Recorder
+from sonde.consume.recorder import Recorder
 from sonde.formats import perf_events as perf
 from sonde.formats import perf_made_records as made
 from sonde.model.samples import SAMPLE_TYPE, SampledEvent

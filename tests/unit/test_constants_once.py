@@ -34,6 +34,7 @@ NAMES = {
 REASONED = {
     ("codegen.routines.packet_headers", MAX_ERRNO): "the 12 bits of a VLAN's number",
     ("engines.embedded.tracer.placement", bpf_ring.DISCARD): "__WALL of wait(2)",
+    ("formats.raw_file", bpf_ring.DISCARD): "a gibibyte",
     ("formats.perf_events", MAX_ERRNO): "PERF_CONTEXT_MAX",
     ("frontends.d.lexer", SECOND): "a line of the source, more than any has",
     ("frontends.d.report.printf", bpf_ring.DISCARD): "more characters than any text has",

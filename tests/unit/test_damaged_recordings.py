@@ -25,8 +25,9 @@ from test_captures import ENDING, IN, OUT, PLAIN, PRINTED, STRINGS, TRACED, pack
 from sonde.captures import sink
 from sonde.cli.messages import FatalError, Messages
 from sonde.cli.raw import show_file
-from sonde.consume.raw import MAGIC, RawBlocks, RawFile, Recorder
+from sonde.consume.recorder import Recorder
 from sonde.consume.runs import spans
+from sonde.formats.raw_file import MAGIC, RawBlocks, RawFile
 from sonde.library.errors import Error
 from sonde.model.spec import TracingSpec
 

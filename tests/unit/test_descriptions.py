@@ -17,7 +17,6 @@ import sonde
 from sonde.consume.description import (
     Description,
     FoundProbes,
-    RawFileError,
     ShownOption,
     describe,
     describe_found,
@@ -25,6 +24,7 @@ from sonde.consume.description import (
     found_probes,
 )
 from sonde.consume.options import Options
+from sonde.formats.raw_file import RawFileError
 from sonde.model import spec as specification
 from sonde.model.conversions import Conversion
 from sonde.model.plain import from_plain, to_plain
@@ -217,7 +217,8 @@ SERIALISING = {
     "consume.description": "bytes of what the serialiser has made",
     "captures.values": "bytes of what the serialiser has made",
     "consume.first_descriptions": "the first version, which is read",
-    "consume.raw": "the name of a map",
+    "consume.recorder": "the name of a map",
+    "consume.recorded": "the name of a map",
     "formats.speedscope": "a file of another program's",
     "pictures.page": "numbers of a picture, for its script",
 }

@@ -30,7 +30,7 @@ ALLOWED = {
     "codegen": {"model", "arch", "bpf", "formats.bpf_ring"},
     "runtime": {"model", "arch", "bpf", "formats", "machine"},
     "engines": {"model", "arch", "bpf", "formats", "inherited", "launch", "machine", "runtime", "symbols"},
-    "consume": {"model", "engines.base", "formats.bpf_ring"},
+    "consume": {"model", "engines.base", "formats"},
     "report": {"model", "bpf.maps", "consume", "formats", "inherited", "private_files"},
     "captures": {"model", "consume", "formats", "machine"},
     "pictures": {"model", "consume", "formats", "report", "private_files", "resources"},

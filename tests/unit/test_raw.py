@@ -7,12 +7,13 @@ import struct
 import pytest
 from records import Session, conversions, integer, record
 
-from sonde.consume import raw
+from sonde.consume import recorder as recording
 from sonde.consume.consumer import Consumer
-from sonde.consume.description import RawFileError
 from sonde.consume.options import Options
-from sonde.consume.raw import RawBlocks, RawFile, Recorder, Replay
+from sonde.consume.recorded import Replay
+from sonde.consume.recorder import Recorder
 from sonde.consume.replaying import replay
+from sonde.formats.raw_file import RawBlocks, RawFile, RawFileError
 from sonde.frontends.d.report.text import TextReport
 from sonde.model.spec import (
     COUNTERS,
@@ -132,7 +133,7 @@ def test_looks_at_aggregations_are_repeated_as_they_were():
 @pytest.mark.parametrize("portion", [1, 40, 100, 1 << 20])
 def test_what_is_read_at_once_may_be_several_blocks(portion, monkeypatch):
     """No record is divided, and what is shown is the same."""
-    monkeypatch.setattr(raw, "_PORTION", portion)
+    monkeypatch.setattr(recording, "_PORTION", portion)
     session = Session(LAYOUTS[:1], [], (b"zero", b"one"), quiet=True)
     file = io.BytesIO()
     recorder = Recorder(session.tracing, session.spec, RawFile(file).block)

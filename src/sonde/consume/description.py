@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable
 
 from sonde.consume.options import Options
+from sonde.formats.raw_file import RawFileError
 from sonde.model import spec as specification
 from sonde.model.plain import PlainError, from_plain, to_plain
 from sonde.model.probe import Internal, Probe
@@ -28,10 +29,6 @@ _DAMAGE = ArithmeticError, AttributeError, LookupError, RecursionError, TypeErro
 _LEAST_PARTS, _BYTES_OF_PART = 1 << 16, 8
 """Objects and lists in a text of JSON, which take 60 to 200 bytes of memory each: so many, and one for so many bytes of
 the text. Descriptions have one for 25 and more."""
-
-
-class RawFileError(Exception):
-    """The file is not a raw file of this format, or it is damaged."""
 
 
 class ShownOption(NamedTuple):

@@ -9,10 +9,10 @@ import struct
 from collections.abc import Callable
 from contextlib import suppress
 
-from sonde.consume.allowance import TOO_LARGE
 from sonde.consume.consumer import Consumer
-from sonde.consume.description import RawFileError
-from sonde.consume.raw import Replay
+from sonde.consume.recorded import Replay
+from sonde.formats.allowance import TOO_LARGE
+from sonde.formats.raw_file import RawFileError
 from sonde.model import spec as specification
 from sonde.typed import NamedTuple
 

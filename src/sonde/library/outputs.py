@@ -16,7 +16,7 @@ from sonde.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from sonde.captures.file import CaptureFile
-    from sonde.consume.raw import RawFile
+    from sonde.formats.raw_file import RawFile
     from sonde.recording.file import PerfDataFile
 
 
@@ -88,7 +88,7 @@ def raw_file(path: str | None) -> Iterator[RawFile | None]:
         yield None
         return
     with opened(path, "raw file ", os.O_TRUNC) as descriptor, open(descriptor, "wb", closefd=False) as file:
-        from sonde.consume.raw import RawFile  # an import that most runs do without
+        from sonde.formats.raw_file import RawFile  # an import that most runs do without
 
         yield RawFile(file)
 

@@ -7,14 +7,14 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 
-from sonde.consume.allowance import allowance
 from sonde.consume.consumer import Consumer
-from sonde.consume.description import RawFileError
 from sonde.consume.options import display_options
-from sonde.consume.raw import MAGIC, Block, RawBlocks, Replay
+from sonde.consume.recorded import Replay
 from sonde.consume.replaying import SENSELESS, cause_of, replay
+from sonde.formats.allowance import allowance
 from sonde.formats.perf_data import PerfDataError
 from sonde.formats.perf_events import RECORD_SAMPLE
+from sonde.formats.raw_file import MAGIC, Block, RawBlocks, RawFileError
 from sonde.library.errors import ScriptError
 from sonde.library.event_queue import EventQueue
 from sonde.library.event_sink import EventSink

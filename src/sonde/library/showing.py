@@ -6,9 +6,9 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 
-from sonde.consume.description import RawFileError
-from sonde.consume.raw import MAGIC, RawBlocks, Replay
+from sonde.consume.recorded import Replay
 from sonde.consume.replaying import SENSELESS, Replayed
+from sonde.formats.raw_file import MAGIC, RawBlocks, RawFileError
 from sonde.library.errors import Error, ScriptError
 from sonde.library.outputs import capture_file, opened, require_written
 from sonde.library.settings import OptionTable, OptionValue, option_table, option_texts

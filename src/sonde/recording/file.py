@@ -18,6 +18,7 @@ from sonde.formats import perf_features as features
 from sonde.formats import perf_made_records as made
 from sonde.formats.perf_data import Event
 from sonde.formats.perf_data_reader import PerfDataReader
+from sonde.formats.raw_file import DESCRIPTION, MAP, RING
 from sonde.machine.system import online_cpus, possible_cpus
 from sonde.model import spec
 from sonde.model.samples import SAMPLE_TYPE, SampledEvent
@@ -26,12 +27,10 @@ from sonde.recording import build_ids, hardware, running
 from sonde.recording.summary import Summary
 from sonde.recording.unseen import parts
 
-DESCRIPTION, RING, MAP = 1, 2, 3
-"""Kinds of blocks, those of raw files (`consume/raw.py`). The content of RING is how many bytes of records, as they
-stand in a BPF ring buffer, the consumer has read since the last such block; u64."""
-
 UNSEEN = 64
-"""A block that is the sample of a record of a program which perf need not see."""
+"""A block that is the sample of a record of a program which perf need not see. The other kinds are those of raw files;
+the content of RING is how many bytes of records, as they stand in a BPF ring buffer, the consumer has read since the
+last such block; u64."""
 
 COUNTERS = b'"counters"\n'
 """What the block of a look at the counters of losses begins with."""

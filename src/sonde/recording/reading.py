@@ -15,9 +15,10 @@ from sonde.formats.perf_data_blocks import Block, BlockReader
 from sonde.formats.perf_data_reader import DataRecord, PerfDataReader
 from sonde.formats.perf_features import EVENT_DESCRIPTIONS, parse_event_names
 from sonde.formats.perf_samples import decode_lost
+from sonde.formats.raw_file import DESCRIPTION, MAP, RING
 from sonde.model.samples import SAMPLE_TYPE, SampledEvent
 from sonde.model.spec import SKIPPED
-from sonde.recording.file import COUNTERS, DESCRIPTION, MAP, RING, UNSEEN
+from sonde.recording.file import COUNTERS, UNSEEN
 from sonde.recording.passed import Passed
 from sonde.recording.program_records import Image, ProgramRecords
 from sonde.typed import BinaryIO, NamedTuple
@@ -42,8 +43,8 @@ class _Waiting(NamedTuple):
 
 
 class RecordedFile:
-    """The blocks of a consumer, as `consume/raw.py` has them, and what stands between. Raises PerfDataError for a file
-    that is none of a session."""
+    """The blocks of a consumer, as `formats/raw_file.py` has them, and what stands between. Raises PerfDataError for a
+    file that is none of a session."""
 
     def __init__(self, file: BinaryIO) -> None:
         """`file` can be sought in, and is the caller's to close."""

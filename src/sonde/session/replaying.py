@@ -15,7 +15,7 @@ from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from sonde.captures.file import CaptureFile
-    from sonde.consume.raw import Replay
+    from sonde.consume.recorded import Replay
     from sonde.consume.replaying import Replayed
     from sonde.model.probe import Probe
     from sonde.report.commands import Performer

@@ -40,9 +40,10 @@ if TYPE_CHECKING:
     from sonde.captures.file import CaptureFile
     from sonde.captures.sink import Captures, Texts
     from sonde.consume.aggregations import Label
-    from sonde.consume.raw import Recorder, WriteBlock
+    from sonde.consume.recorder import Recorder
     from sonde.consume.store import Key
     from sonde.everywhere.following import Everywhere
+    from sonde.formats.raw_file import WriteBlock
     from sonde.machine.device_watch import DeviceWatch
     from sonde.model.aggregation_words import Words
     from sonde.model.probe import Probe
@@ -133,7 +134,7 @@ class Session:
     look at the aggregations when it wants to, and once at the end. `packets` gets what programs capture; tracing ends
     when it takes no more, as does `samples`, which takes the samples that programs let through; without it they are
     shown as lines.
-    `recorders` keep what the consumer reads, in blocks (`consume/raw.py`).
+    `recorders` keep what the consumer reads, in blocks (`formats/raw_file.py`).
     """
 
     def __init__(
@@ -188,7 +189,7 @@ class Session:
     def _recorded(self, recorders: Sequence[WriteBlock]) -> Tracing:
         source = self._tracing
         for block in recorders:
-            from sonde.consume.raw import Recorder  # an import that most runs do without
+            from sonde.consume.recorder import Recorder  # an import that most runs do without
 
             source = Recorder(source, self._spec, block, self._shown)
             self._recorders.append(source)

@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 
-from sonde.model.units import MIB
 from sonde.typed import BinaryIO
 
 TOO_LARGE = "it takes more memory than a file of its size may take"
 
-_LEAST, _TIMES = 64 * MIB, 16
+_LEAST, _TIMES = 64 << 20, 16
 
 
 def allowance(file: BinaryIO, size: int) -> int:
