@@ -7,7 +7,7 @@ from d_run import compilation
 
 from sonde.codegen.basis.generation import Unsupported
 from sonde.frontends.d.check import builtins, prototypes
-from sonde.model.errors import SourceError
+from sonde.model.errors import NO_CODE, SourceError
 
 BY_TYPE = {
     "char *": "s",
@@ -128,7 +128,7 @@ def variables():
 
 def aggregations():
     return [
-        f"@{name}[execname, probefunc] = {AGGREGATING.get(name, f'{name}(arg2)')}" for name in prototypes._AGGREGATING
+        f"@{name}[execname, probefunc] = {AGGREGATING.get(name, f'{name}(arg2)')}" for name in prototypes.AGGREGATING
     ]
 
 
@@ -139,7 +139,7 @@ def supported(statements, before, **settings):
         try:
             compilation(program([statement], before), **settings).spec()
         except SourceError as error:
-            if isinstance(error, Unsupported) or "implemented" in error.text:
+            if isinstance(error, Unsupported) or error.kind == NO_CODE or "implemented" in error.text:
                 continue
             raise
         found.append(statement)
