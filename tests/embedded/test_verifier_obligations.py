@@ -81,8 +81,8 @@ def state(references=(), **registers):
 
 
 ONE = MAPS["one"]
-VALUE_OF_ONE = PointerValue(VALUE, size=64, target=ONE)
-MAYBE = PointerValue(VALUE, size=64, target=ONE, maybe_null=True, id=SUBJECT.identities.give(0))
+VALUE_OF_ONE = PointerValue(VALUE, size=64, referent=ONE)
+MAYBE = PointerValue(VALUE, size=64, referent=ONE, maybe_null=True, id=SUBJECT.identities.give(0))
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ MAYBE = PointerValue(VALUE, size=64, target=ONE, maybe_null=True, id=SUBJECT.ide
         (InBounds(1, 1, 8), state(r1=PointerValue(PACKET, size=8)), False),
         (InBounds(1, 0, 1), state(r1=PointerValue(PACKET_END)), False),
         (InBounds(1, 0, 16, is_write=True), state(r1=PointerValue(RECORD, size=16)), True),
-        (InBounds(1, 0, 8, is_write=True), state(r1=PointerValue(MEMORY, size=8, target="key")), False),
+        (InBounds(1, 0, 8, is_write=True), state(r1=PointerValue(MEMORY, size=8, referent="key")), False),
         (Addable(i.ADD, 1, 2, 0, 64), state(r1=VALUE_OF_ONE, r2=between(0, 5)), True),
         (Addable(i.ADD, 2, 1, 0, 64), state(r1=VALUE_OF_ONE, r2=between(0, 5)), True),
         (Addable(i.SUB, 2, 1, 0, 64), state(r1=VALUE_OF_ONE, r2=between(0, 5)), False),

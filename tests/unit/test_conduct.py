@@ -170,7 +170,9 @@ def is_covered(value, known, level):
     assert isinstance(value, PointerValue)
     bit = POINTERS.get(value.kind, 0)
     if bit == STACK and known.points_to == STACK and known.number is not None:
-        return value.target == level and not value.variable.mask and value.offset + value.variable.value == known.number
+        return (
+            value.referent == level and not value.variable.mask and value.offset + value.variable.value == known.number
+        )
     return known.points_to & bit == bit
 
 

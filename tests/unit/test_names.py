@@ -62,6 +62,20 @@ def test_the_exceptions_are_those_of_the_library(name):
     assert len(among_others(CLASSES[name])) == 2
 
 
+GLOSSARY = {
+    "Field": {"model/spec.py"},
+    "Function": {"model/types.py"},
+    "Target": {"model/target.py"},
+    "Call": {"frontends/d/syntax.py", "model/program.py", "codegen/intermediate/ir.py"},
+}
+"""What words of the glossary (docs/design.md) are as classes."""
+
+
+@pytest.mark.parametrize("name", GLOSSARY)
+def test_words_of_the_glossary_are_one_class(name):
+    assert CLASSES[name] == GLOSSARY[name]
+
+
 def test_few_files_are_called_the_same():
     names = Counter(path.name for path in ROOT.rglob("*.py") if path.name not in ("__init__.py", "errors.py"))
     assert not [name for name, count in names.items() if count > MOST_FILES]

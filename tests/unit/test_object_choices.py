@@ -67,7 +67,7 @@ def test_programs_are_loaded_as_their_sections_and_options_say(choices, names):
     ],
 )
 def test_a_program_is_attached_where_the_option_says(place, firings, monkeypatch):
-    monkeypatch.setattr("sonde.objects.targets.Targets.traceable", lambda self, name: [])
+    monkeypatch.setattr("sonde.objects.traceable_code.TraceableCode.traceable", lambda self, name: [])
     made = chosen(SIX, places=place)
     name = place[0].partition("=")[0]
     (program,) = (each for each in made.spec.programs if each.name == name)
@@ -94,7 +94,7 @@ def test_an_iterator_knows_its_function_and_map():
 
 
 def test_system_calls_are_functions_of_the_kernel(monkeypatch):
-    monkeypatch.setattr("sonde.objects.targets.Targets.traceable", lambda self, name: [("vmlinux", True)])
+    monkeypatch.setattr("sonde.objects.traceable_code.TraceableCode.traceable", lambda self, name: [("vmlinux", True)])
     made = chosen(written("ksyscall/getppid", "kretsyscall/openat"))
     assert [each.probes[0].probe.firing for each in made.spec.programs] == [
         KernelFunction("vmlinux", "__x64_sys_getppid", False, True, True),
@@ -210,10 +210,10 @@ def test_hidden_functions_are_static_to_the_kernel():
 
 
 def test_a_file_is_read_once_for_all_programs(monkeypatch):
-    from sonde.objects import targets
+    from sonde.objects import traceable_code
 
-    read, paths = targets._read, []
-    monkeypatch.setattr(targets, "_read", lambda path: (paths.append(path), read(path))[1])
+    read, paths = traceable_code._read, []
+    monkeypatch.setattr(traceable_code, "_read", lambda path: (paths.append(path), read(path))[1])
     places = [f"p{number}=libc.so.6:{name}" for number in range(3) for name in ("getppid", "getpid", "read")]
     made = chosen(written("uprobe", "uretprobe", "uprobe"), places=places)
     assert [len(each.probes) for each in made.spec.programs] == [3, 3, 3]

@@ -31,8 +31,8 @@ def list_probes(arguments: Arguments, options: OptionTable, messages: Messages) 
         return 0
     with holding(engine, arguments.commands, arguments.process_numbers(), options, None) as held:
         if has_patterns:
-            return _list_patterns(arguments, messages, show_probes, held.target)
-        show_probes.of_programs(arguments, options, messages, held.target)
+            return _list_patterns(arguments, messages, show_probes, held.process)
+        show_probes.of_programs(arguments, options, messages, held.process)
     return 0
 
 
@@ -53,8 +53,8 @@ class _Listing:
                 rows.append(self.table.arguments_report(probe, self._is_named))
         show("".join(rows))
 
-    def of_programs(self, arguments: Arguments, options: OptionTable, messages: Messages, target: int) -> None:
-        found = self.table.of_programs(arguments.programs, options, arguments.operands, target, messages.program)
+    def of_programs(self, arguments: Arguments, options: OptionTable, messages: Messages, process: int) -> None:
+        found = self.table.of_programs(arguments.programs, options, arguments.operands, process, messages.program)
         self((), heading=True)
         for description, probes in found:
             self(probes)
@@ -62,13 +62,13 @@ class _Listing:
                 messages.error(f"failed to match {description}: No probe matches description")
 
 
-def _list_patterns(arguments: Arguments, messages: Messages, show_probes: _Listing, target: int) -> int:
+def _list_patterns(arguments: Arguments, messages: Messages, show_probes: _Listing, process: int) -> int:
     """Those that words alone describe; 1 if there are none for one of them."""
     show_probes((), heading=True)
     status = 0
     for word in arguments.operands:
         try:
-            probes = show_probes.table.described(word.replace("$target", str(target)))
+            probes = show_probes.table.described(word.replace("$target", str(process)))
         except Error as error:
             messages.error(error.text, hint=error.remedy)
             status = 1

@@ -27,7 +27,7 @@ def run_object(arguments: Arguments, messages: Messages) -> int:
     if not only_shows and chosen_engine(options, messages.error) != KERNEL:
         raise FatalError("--object needs the kernel: the embedded engine runs programs of D", 2)
     with holding(KERNEL, arguments.commands, arguments.process_numbers(), options, None) as held:
-        loaded = load_words(path, Words(*chosen(arguments, options)), held.target or None)
+        loaded = load_words(path, Words(*chosen(arguments, options)), held.process or None)
         if loaded.remark:
             messages.error(f"{path}: {loaded.remark}")
         if "disassemble" in arguments.flags:

@@ -14,7 +14,7 @@ def trace_processes(
     arguments: Arguments, options: OptionTable, messages: Messages, held: Held, only_compiles: bool
 ) -> int:
     """Compile and, unless that is all, trace these processes, or all; returns the exit status. Raises FatalError."""
-    wanted = For(held.engine, arguments.btf, arguments.save is not None, None if arguments.save else held.target)
+    wanted = For(held.engine, arguments.btf, arguments.save is not None, None if arguments.save else held.process)
     made = compiled("d", arguments.programs, options, arguments.operands, wanted, messages.program)
     _write_types(options, made)
     if held.is_embedded and not held.traced and not only_compiles:

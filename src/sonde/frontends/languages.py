@@ -61,10 +61,10 @@ class FrontEnd(Protocol):
     @staticmethod
     def check(
         programs: Sequence[tuple[str, str]], options: OptionTable, catalog: Catalog, arguments: Sequence[str],
-        target: int | None, name: str,
+        process: int | None, name: str,
     ) -> Checked:  # fmt: skip
         """The programs of texts (`ProgramText`). `options` take what programs set themselves; `arguments` are $1, $2
-        ...; `target` is the process that $target means, None where that is known when the program runs; `name` is $0
+        ...; `process` is the process that $target means, None where that is known when the program runs; `name` is $0
         where there is no file. Raises ProgramError."""
 
 

@@ -70,12 +70,12 @@ class LoadedObject(NamedTuple):
         return [(event, list(programs)) for event, programs in alternatives(self.made.requests)]
 
 
-def load_words(path: str, words: Words, target: int | None = None) -> LoadedObject:
-    """Read an object, with what the values of -D, --map, --program, --attach and --record choose of it; `target` is the
-    process that $target stands for. Raises ScriptError."""
+def load_words(path: str, words: Words, process: int | None = None) -> LoadedObject:
+    """Read an object, with what the values of -D, --map, --program, --attach and --record choose of it; `process` is
+    what $target stands for. Raises ScriptError."""
     with _errors(path):
         object_ = read_object(_content(path))
-        chosen = given_choices(words, target)
+        chosen = given_choices(words, process)
         made = loadable(object_, RunningKernel(), chosen)
         types, shown, remark = display(object_, made.definitions, chosen.records)
     return LoadedObject(path, made, types, {name: MapTypes(*each) for name, each in shown.items()}, remark)
@@ -118,10 +118,10 @@ def run_here(
     """Run it to its end, which signals ask for, or `asked`; what it writes goes to the descriptor, with `shows_maps`
     what is in its maps, too. `take` gets that in place of a descriptor. Raises Error."""
     require_allowed(loaded, options)
-    names = Names(options, held.target)
-    report = ObjectReport(output, loaded.types, loaded.by_map, tell, names, held.target, take)  # type: ignore[arg-type]
+    names = Names(options, held.process)
+    report = ObjectReport(output, loaded.types, loaded.by_map, tell, names, held.process, take)  # type: ignore[arg-type]
     cpu = options.number("cpu") if options.is_set("cpu") else None
-    engine = KernelEngine(cpu, StampValues(held.target))
+    engine = KernelEngine(cpu, StampValues(held.process))
     with as_errors():
         try:
             ObjectSession(loaded.made, engine, report, held.traced, names).run(shows_maps, asked)

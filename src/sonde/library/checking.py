@@ -12,9 +12,9 @@ from sonde.session.registry import Registry
 
 def checked(
     language: str, programs: Sequence[tuple[str, str]], options: OptionTable, registry: Registry,
-    arguments: Sequence[str] = (), target: int | None = 0, name: str = "sonde",
+    arguments: Sequence[str] = (), process: int | None = 0, name: str = "sonde",
 ) -> Checked:  # fmt: skip
     """See `languages.FrontEnd.check`. Descriptions may match no probe. Raises CompileError."""
     options.set("zdefs", None)
     with as_errors():
-        return front_end(language).check(programs, options, registry, arguments, target, name)
+        return front_end(language).check(programs, options, registry, arguments, process, name)

@@ -31,7 +31,7 @@ class For(NamedTuple):
     engine: str
     btf: str | None = None
     is_portable: bool = False
-    target: int | None = None
+    process: int | None = None
 
 
 class Compiled(NamedTuple):
@@ -62,15 +62,15 @@ class Product(NamedTuple):
     permitted: bool
 
 
-def product(source: Source, engine: str, target: int | None = None) -> Product:
+def product(source: Source, engine: str, process: int | None = None) -> Product:
     """Compile for an engine; with the number of $target if that is known. Raises CompileError."""
-    made = compiled_of(source, engine, target)
+    made = compiled_of(source, engine, process)
     return Product(made.spec, made.options.kept(), made.checked.is_destructive, made.options.on("destructive"))
 
 
-def compiled_of(source: Source, engine: str, target: int | None = None, is_portable: bool = False) -> Compiled:
+def compiled_of(source: Source, engine: str, process: int | None = None, is_portable: bool = False) -> Compiled:
     """What a script is made of. `is_portable`: for other kernels, too. Raises CompileError."""
-    wanted = For(engine, source.target, is_portable, target)
+    wanted = For(engine, source.target, is_portable, process)
     options = option_table(source.options)
     made = compiled(source.language, source.programs, options, source.arguments, wanted, for_values=True)
     if not made.spec.programs:
@@ -88,7 +88,7 @@ def compiled(
     with as_errors():
         registry = registry_of(wanted.engine, wanted.btf, wanted.is_portable)
         try:
-            checked = front_end(language).check(programs, options, registry, arguments, wanted.target, name)
+            checked = front_end(language).check(programs, options, registry, arguments, wanted.process, name)
             compilation = _laid_out(checked, options, registry, wanted.engine, for_values)
             try:
                 return Compiled(compilation.spec(), checked, compilation, registry, options)

@@ -35,10 +35,10 @@ def declarations(path: str, place: str, variables: Sequence[str] = ()) -> tuple[
     with _errors():
         if path != KERNEL:
             # What the kernel's functions do without.
-            from sonde.objects.targets import Targets
+            from sonde.objects.traceable_code import TraceableCode
             from sonde.objects.user_variables import user_line
 
-            found = user_line(line_of(path, place, variables), Targets())
+            found = user_line(line_of(path, place, variables), TraceableCode())
             return tuple(dict.fromkeys(structure_of(structure_name(place), each) for _, each in found))
         line, (kind, names) = _kernel_line(place, variables)
         if not variables:

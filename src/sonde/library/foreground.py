@@ -84,7 +84,7 @@ def run_here(
     options = job.options
     require_allowed(job)
     _check_enabling(job.spec, options)
-    names = names or Names(options, held.target)
+    names = names or Names(options, held.process)
     with ExitStack() as stack:
         stack.enter_context(closing(names))
         stack.callback(_tell_refused, names, tell)

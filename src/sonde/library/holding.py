@@ -26,7 +26,7 @@ class Held(NamedTuple):
     traced: Sequence[Traced]
 
     @property
-    def target(self) -> int:
+    def process(self) -> int:
         """The process that is $target, 0 without processes."""
         return self.traced[0].pid if self.traced else 0
 

@@ -77,7 +77,7 @@ class ObjectScript:
             _require_kernel(options)
             commands = () if words is None else (words,)
             with holding(KERNEL, commands, pids, options, lambda text: put([Message(text)])) as held:
-                loaded = load_words(self.path, self._words, held.target or None)
+                loaded = load_words(self.path, self._words, held.process or None)
                 return _run(loaded, held, options, into, put, stop, maps)
 
         return Run(duration, trace)

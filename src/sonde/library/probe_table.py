@@ -49,7 +49,7 @@ class ProbeTable:
         return self._registry.mismatch(*fields, *("" for _ in range(NAMES - len(fields))))
 
     def of_programs(
-        self, programs: Sequence[tuple[str, str]], options: OptionTable, arguments: Sequence[str], target: int,
+        self, programs: Sequence[tuple[str, str]], options: OptionTable, arguments: Sequence[str], process: int,
         name: str,
     ) -> Iterator[tuple[str, Sequence[Probe]]]:  # fmt: skip
         """Each probe description of programs in D (`languages.ProgramText`), and the probes that it matches, of which
@@ -57,8 +57,8 @@ class ProbeTable:
         # Lists of what words describe do without.
         from sonde.frontends.d.programs.descriptions import descriptions
 
-        found = checked("d", programs, options, self._registry, arguments, target, name)
-        return map(self._matched, descriptions(found.own, options, arguments, target))
+        found = checked("d", programs, options, self._registry, arguments, process, name)
+        return map(self._matched, descriptions(found.own, options, arguments, process))
 
     def _matched(self, spec: ProbeDescription) -> tuple[str, Sequence[Probe]]:
         if spec.identifier is None:

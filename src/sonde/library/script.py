@@ -115,9 +115,9 @@ class Script:
         return hash((self.source, self.engine))
 
 
-def made(source: Source, engine: str, target: int | None = None) -> Script:
+def made(source: Source, engine: str, process: int | None = None) -> Script:
     """Compile for an engine; with the number of $target if that is known. Raises CompileError."""
-    return Script(source, engine, *product(source, engine, target))
+    return Script(source, engine, *product(source, engine, process))
 
 
 def compile(

@@ -23,7 +23,7 @@ def trace(
     source = source_of(texts(text), language, options, arguments, None)
     return run_of(
         Request(
-            lambda chosen, target: made(source, chosen, target or None), option_table(source.options),
+            lambda chosen, process: made(source, chosen, process or None), option_table(source.options),
             command_of(command), tuple(pids), engine, duration, output_of(output), files,
         )
     )  # fmt: skip

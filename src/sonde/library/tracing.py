@@ -42,9 +42,9 @@ def trace(request: Request, stop: Stop, put: Put, publish: Publish) -> Ended:
 
 
 def _trace(request: Request, held: Held, stop: Stop, put: Put, publish: Publish, tell: Callable[[str], None]) -> Ended:
-    script = request.script(held.engine, held.target)
+    script = request.script(held.engine, held.process)
     options = script.options()
-    names = Names(options, held.target)
+    names = Names(options, held.process)
     values = Values(names, script.spec.types, SourcePositions(names).find)
 
     def report(spec: TracingSpec, shown: Options) -> Report:

@@ -190,7 +190,7 @@ class FetchStep(NamedTuple):
       `register`     the number is the user register at offset `operand` of struct pt_regs;
       `constant`     the number is `operand`;
       `offset`       `operand` is added;
-      `dereference`  the number is the unsigned one of `operand` bytes (1, 2, 4, 8) in the target's memory at it;
+      `dereference`  the number is the unsigned one of `operand` bytes (1, 2, 4, 8) in the process's memory at it;
       `extend`       the number's lowest `operand` bytes (1, 2, 4) are a signed number.
     """
 

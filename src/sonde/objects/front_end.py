@@ -26,7 +26,7 @@ from sonde.objects.maps import DeclaredMaps, MapDefinition, declared, require_si
 from sonde.objects.reading import BpfObject, damaged
 from sonde.objects.sections import SectionRequest, is_fired, request
 from sonde.objects.static_arguments import MAP, StaticArguments
-from sonde.objects.targets import Targets
+from sonde.objects.traceable_code import TraceableCode
 from sonde.symbols.elf.errors import CostError
 from sonde.typed import NamedTuple
 
@@ -64,7 +64,7 @@ class _Builder:
         loaded = loaded_programs(choices, sections)
         self._entries = tuple(each for each in object_.entries if each.name in loaded)
         self._hidden = hidden_types(object_)
-        self._targets = Targets()
+        self._traceable = TraceableCode()
         self._code = {
             number: i.decode(self._file.contents(number))
             for number, each in enumerate(self._file.sections)
@@ -136,8 +136,8 @@ class _Builder:
             )
         try:
             if line is None:
-                return [Attached(request(section, self._targets, places))]
-            return of_line(line, entry.name, self._object.types, self._targets)
+                return [Attached(request(section, self._traceable, places))]
+            return of_line(line, entry.name, self._object.types, self._traceable)
         except CostError as error:
             raise ObjectError(f"program {entry.name}: the file that it is attached to: {error}") from None
 

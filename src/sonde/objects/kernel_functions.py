@@ -7,14 +7,14 @@ import re
 from sonde.arch import system_calls
 from sonde.model.probe import Firing, KernelFunction
 from sonde.objects.errors import ObjectError
-from sonde.objects.targets import Targets
+from sonde.objects.traceable_code import TraceableCode
 
 _FUNCTION = re.compile(r"([A-Za-z_][\w.]*)(?:\+(0x[0-9a-fA-F]+|\d+))?")
 _PATTERN = re.compile(r"[\w.*?]+")
 VMLINUX = "vmlinux"
 
 
-def one_function(text: str, section: str, is_return: bool, targets: Targets) -> KernelFunction:
+def one_function(text: str, section: str, is_return: bool, traceable: TraceableCode) -> KernelFunction:
     """`FUNCTION+OFFSET`, by a kprobe. Raises ObjectError."""
     found = _FUNCTION.fullmatch(text)
     if found is None:
@@ -22,21 +22,21 @@ def one_function(text: str, section: str, is_return: bool, targets: Targets) -> 
     offset = int(found[2] or "0", 0)
     if is_return and offset:
         raise ObjectError(f"{section}: a return has no offset")
-    known = targets.traceable(found[1])
+    known = traceable.traceable(found[1])
     module, is_unique = known[0] if known else (VMLINUX, False)
     return KernelFunction(module, found[1], is_return, is_unique, True, offset)
 
 
-def system_call_function(name: str, is_return: bool, targets: Targets) -> KernelFunction:
+def system_call_function(name: str, is_return: bool, traceable: TraceableCode) -> KernelFunction:
     """The kernel's function of a system call, by a kprobe. It takes the registers of the call in a structure."""
-    return one_function(f"{system_calls.KERNEL_FUNCTION}{name}", f"ksyscall/{name}", is_return, targets)
+    return one_function(f"{system_calls.KERNEL_FUNCTION}{name}", f"ksyscall/{name}", is_return, traceable)
 
 
-def matching_functions(pattern: str, section: str, is_return: bool, targets: Targets) -> tuple[Firing, ...]:
+def matching_functions(pattern: str, section: str, is_return: bool, traceable: TraceableCode) -> tuple[Firing, ...]:
     """All functions that a pattern with `*` and `?` matches. Raises ObjectError if there is none."""
     if not _PATTERN.fullmatch(pattern):
         raise ObjectError(f"{section} does not name functions", 'write SEC("kprobe.multi/PATTERN")')
-    functions = targets.kernel
+    functions = traceable.kernel
     if not functions.readable:
         raise ObjectError(
             f"{section}: {functions.path}, the list of functions that can be traced, is not there or cannot be read",

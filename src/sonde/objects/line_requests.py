@@ -9,7 +9,7 @@ from sonde.objects.kernel_functions import one_function
 from sonde.objects.kernel_variables import kernel_variables
 from sonde.objects.lines import ProbeLine
 from sonde.objects.sections import SectionRequest
-from sonde.objects.targets import Targets
+from sonde.objects.traceable_code import TraceableCode
 from sonde.typed import NamedTuple
 
 
@@ -21,14 +21,14 @@ class Attached(NamedTuple):
     is_user: bool = False
 
 
-def of_line(line: ProbeLine, function: str, types: Btf | None, targets: Targets) -> list[Attached]:
+def of_line(line: ProbeLine, function: str, types: Btf | None, traceable: TraceableCode) -> list[Attached]:
     """A copy for each place of the line where its variables are elsewhere. Raises ObjectError."""
     if line.path:
         # Debug information, which lines about the kernel do without.
         from sonde.objects.user_variables import user_line
 
         by_arrival: dict[Arrival | None, list[SectionRequest]] = {}
-        for firings, found in user_line(line, targets):
+        for firings, found in user_line(line, traceable):
             here = arrival(function, found, types) if found else None
             by_arrival.setdefault(here, []).append(SectionRequest(programs.KPROBE, firings=firings, shown=line.text))
         return [
@@ -39,7 +39,7 @@ def of_line(line: ProbeLine, function: str, types: Btf | None, targets: Targets)
     from sonde.providers.kernel_types import KernelTypes
 
     text = line.function + (f"+{line.offset}" if line.offset else "")
-    firing = one_function(text, line.text, line.is_return, targets)
+    firing = one_function(text, line.text, line.is_return, traceable)
     if line.module:
         firing = firing._replace(module=line.module)
     found = kernel_variables(line, KernelTypes().function)

@@ -12,7 +12,7 @@ from sonde.model.units import MICROSECOND, MILLISECOND, SECOND
 from sonde.objects.choices import OFF, SectionPlace
 from sonde.objects.errors import ObjectError
 from sonde.objects.kernel_functions import VMLINUX, matching_functions, one_function, system_call_function
-from sonde.objects.targets import Targets
+from sonde.objects.traceable_code import TraceableCode
 from sonde.objects.user import matching_user_functions, user_function
 from sonde.typed import NamedTuple, TypeAlias
 
@@ -46,18 +46,18 @@ class SectionRequest(NamedTuple):
     iterated: str = ""
 
 
-Reader: TypeAlias = Callable[[str, str, Targets], SectionRequest]
+Reader: TypeAlias = Callable[[str, str, TraceableCode], SectionRequest]
 """Takes what is behind the first slash of a section's name, the name, and what it can name."""
 
 
-def request(section: str, targets: Targets, places: Sequence[SectionPlace] = ()) -> SectionRequest:
+def request(section: str, traceable: TraceableCode, places: Sequence[SectionPlace] = ()) -> SectionRequest:
     """What the program in that section asks for, or, of the same kind, at these places, each written as in the name of
     a section behind its first slash. Raises ObjectError."""
     name = section.removeprefix(OFF)
     for prefixes, read in _KINDS:
         for prefix in prefixes:
             if name == prefix or name.startswith(f"{prefix}/"):
-                by_kind = _Kind(prefix, read, targets)
+                by_kind = _Kind(prefix, read, traceable)
                 asked = [_at(each, by_kind) for each in places] if places else [_asked(name, by_kind)]
                 found = _together(asked, name)
                 return found._replace(flags=SLEEPABLE if prefix.endswith(".s") else 0)
@@ -74,11 +74,11 @@ class _Kind(NamedTuple):
 
     prefix: str
     read: Reader
-    targets: Targets
+    traceable: TraceableCode
 
 
 def _asked(section: str, kind: _Kind) -> SectionRequest:
-    found = kind.read(section[len(kind.prefix) + 1 :], section, kind.targets)
+    found = kind.read(section[len(kind.prefix) + 1 :], section, kind.traceable)
     return found._replace(shown=found.shown or section)
 
 
@@ -109,7 +109,7 @@ def _known() -> str:
     return ", ".join(prefixes[-1] for prefixes, _ in _KINDS)
 
 
-def _tracepoint(rest: str, section: str, targets: Targets) -> SectionRequest:
+def _tracepoint(rest: str, section: str, traceable: TraceableCode) -> SectionRequest:
     if not rest:
         return SectionRequest(programs.TRACEPOINT)
     group, slash, name = rest.partition("/")
@@ -118,19 +118,19 @@ def _tracepoint(rest: str, section: str, targets: Targets) -> SectionRequest:
     return SectionRequest(programs.TRACEPOINT, firings=(Tracepoint(group, name),))
 
 
-def _raw_tracepoint(rest: str, section: str, targets: Targets) -> SectionRequest:
+def _raw_tracepoint(rest: str, section: str, traceable: TraceableCode) -> SectionRequest:
     if not rest:
         return SectionRequest(programs.RAW_TRACEPOINT)
     _require_name(rest, section, "a tracepoint")
     return SectionRequest(programs.RAW_TRACEPOINT, firings=(RawTracepoint(rest),))
 
 
-def _typed_tracepoint(rest: str, section: str, targets: Targets) -> SectionRequest:
+def _typed_tracepoint(rest: str, section: str, traceable: TraceableCode) -> SectionRequest:
     _require_name(rest, section, "a tracepoint")
     return SectionRequest(programs.TRACING, programs.TRACE_RAW_TP, f"btf_trace_{rest}", (RawTracepoint(rest),))
 
 
-def _perf_event(rest: str, section: str, targets: Targets) -> SectionRequest:
+def _perf_event(rest: str, section: str, traceable: TraceableCode) -> SectionRequest:
     """A cpu-clock event: objects leave it to who loads them which event it is to be."""
     period = SECOND // _USUAL_RATE
     if rest:
@@ -143,59 +143,59 @@ def _perf_event(rest: str, section: str, targets: Targets) -> SectionRequest:
 
 
 def _user(kind: str) -> Reader:
-    def read(rest: str, section: str, targets: Targets) -> SectionRequest:
-        return SectionRequest(programs.KPROBE, firings=user_function(rest, section, kind, targets) if rest else ())
+    def read(rest: str, section: str, traceable: TraceableCode) -> SectionRequest:
+        return SectionRequest(programs.KPROBE, firings=user_function(rest, section, kind, traceable) if rest else ())
 
     return read
 
 
 def _user_many(kind: str) -> Reader:
-    def read(rest: str, section: str, targets: Targets) -> SectionRequest:
-        firings = matching_user_functions(rest, section, kind, targets) if rest else ()
+    def read(rest: str, section: str, traceable: TraceableCode) -> SectionRequest:
+        firings = matching_user_functions(rest, section, kind, traceable) if rest else ()
         return SectionRequest(programs.KPROBE, programs.TRACE_UPROBE_MULTI, firings=firings)
 
     return read
 
 
-def _static(rest: str, section: str, targets: Targets) -> SectionRequest:
+def _static(rest: str, section: str, traceable: TraceableCode) -> SectionRequest:
     if not rest:
         return SectionRequest(programs.KPROBE)
     # What notes and operands are read with.
     from sonde.objects.static_probes import firing, section_sites
 
-    path, sites = section_sites(rest, section, targets)
+    path, sites = section_sites(rest, section, traceable)
     return SectionRequest(programs.KPROBE, firings=tuple(firing(path, each) for each in sites), sites=sites)
 
 
 def _kernel(is_return: bool) -> Reader:
-    def read(rest: str, section: str, targets: Targets) -> SectionRequest:
+    def read(rest: str, section: str, traceable: TraceableCode) -> SectionRequest:
         return SectionRequest(
-            programs.KPROBE, firings=(one_function(rest, section, is_return, targets),) if rest else ()
+            programs.KPROBE, firings=(one_function(rest, section, is_return, traceable),) if rest else ()
         )
 
     return read
 
 
 def _kernel_many(is_return: bool) -> Reader:
-    def read(rest: str, section: str, targets: Targets) -> SectionRequest:
-        firings = matching_functions(rest, section, is_return, targets) if rest else ()
+    def read(rest: str, section: str, traceable: TraceableCode) -> SectionRequest:
+        firings = matching_functions(rest, section, is_return, traceable) if rest else ()
         return SectionRequest(programs.KPROBE, programs.TRACE_KPROBE_MULTI, firings=firings)
 
     return read
 
 
 def _system_call(is_return: bool) -> Reader:
-    def read(rest: str, section: str, targets: Targets) -> SectionRequest:
+    def read(rest: str, section: str, traceable: TraceableCode) -> SectionRequest:
         if rest:
             _require_name(rest, section, "a system call")
         return SectionRequest(
-            programs.KPROBE, firings=(system_call_function(rest, is_return, targets),) if rest else ()
+            programs.KPROBE, firings=(system_call_function(rest, is_return, traceable),) if rest else ()
         )
 
     return read
 
 
-def _iterator(rest: str, section: str, targets: Targets) -> SectionRequest:
+def _iterator(rest: str, section: str, traceable: TraceableCode) -> SectionRequest:
     """What goes through is named by the kernel's function `bpf_iter_NAME`; of a map's elements the map follows."""
     kind, colon, name = rest.partition(":")
     _require_name(kind, section, "what to go through")
@@ -205,7 +205,7 @@ def _iterator(rest: str, section: str, targets: Targets) -> SectionRequest:
 
 
 def _trampoline(attach_type: int, is_return: bool) -> Reader:
-    def read(rest: str, section: str, targets: Targets) -> SectionRequest:
+    def read(rest: str, section: str, traceable: TraceableCode) -> SectionRequest:
         _require_name(rest, section, "a function")
         return SectionRequest(programs.TRACING, attach_type, rest, (KernelFunction(VMLINUX, rest, is_return),))
 

@@ -9,7 +9,7 @@ from sonde.model.probe import Firing, StaticArgument, StaticSite, Uprobe
 from sonde.objects.errors import ObjectError
 from sonde.objects.lines import ProbeLine, WantedVariable
 from sonde.objects.paths import FoundVariable, Reached, follow
-from sonde.objects.targets import Targets
+from sonde.objects.traceable_code import TraceableCode
 from sonde.objects.user import EVERY_PROCESS, found_file
 from sonde.providers.static_sites import ARGUMENT_TYPES, SiteError, site_of
 from sonde.symbols.dwarf.expressions import UnsupportedError
@@ -18,11 +18,11 @@ from sonde.symbols.elf.file import ElfError
 from sonde.symbols.elf.static_notes import notes_of
 
 
-def static_sites(path: str, provider: str, name: str, section: str, targets: Targets) -> tuple[StaticSite, ...]:
+def static_sites(path: str, provider: str, name: str, section: str, traceable: TraceableCode) -> tuple[StaticSite, ...]:
     """All sites of a probe in the file. Raises ObjectError."""
     if not os.path.isfile(path):
         raise ObjectError(f"{section}: there is no file {path}")
-    code = targets.functions_of(path, section)
+    code = traceable.functions_of(path, section)
     try:
         known = notes_of(code.loaded.file)
     except ElfError as error:
@@ -38,14 +38,14 @@ def static_sites(path: str, provider: str, name: str, section: str, targets: Tar
         raise ObjectError(f"{section}: {provider}:{name} of {path} cannot be used: {error}") from None
 
 
-def section_sites(rest: str, section: str, targets: Targets) -> tuple[str, tuple[StaticSite, ...]]:
+def section_sites(rest: str, section: str, traceable: TraceableCode) -> tuple[str, tuple[StaticSite, ...]]:
     """The file and the sites of `PATH:PROVIDER:NAME`. Raises ObjectError."""
     path, _, names = rest.partition(":")
     provider, colon, name = names.partition(":")
     if not (path and provider and colon and name):
         raise ObjectError(f"{section} does not name a static probe", 'write SEC("usdt/PATH:PROVIDER:NAME")')
     where = found_file(path)
-    return where, static_sites(where, provider, name, section, targets)
+    return where, static_sites(where, provider, name, section, traceable)
 
 
 def firing(path: str, site: StaticSite) -> Uprobe:
@@ -54,13 +54,13 @@ def firing(path: str, site: StaticSite) -> Uprobe:
 
 
 def static_line(
-    path: str, line: ProbeLine, targets: Targets
+    path: str, line: ProbeLine, traceable: TraceableCode
 ) -> list[tuple[tuple[Firing, ...], tuple[FoundVariable, ...]]]:
     """The sites of a line's `%PROVIDER:NAME`, each with its arguments `arg0` and so on. Raises ObjectError."""
     provider, _, name = line.function[1:].partition(":")
     return [
         ((firing(path, site),), tuple(_argument(line, site, each) for each in line.variables))
-        for site in static_sites(path, provider, name, repr(line.text), targets)
+        for site in static_sites(path, provider, name, repr(line.text), traceable)
     ]
 
 

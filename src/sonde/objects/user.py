@@ -8,7 +8,7 @@ import re
 from sonde.arch import object_files
 from sonde.model.probe import Firing, Uprobe
 from sonde.objects.errors import ObjectError
-from sonde.objects.targets import Targets
+from sonde.objects.traceable_code import TraceableCode
 from sonde.providers.pattern import matcher
 from sonde.typed import TYPE_CHECKING
 
@@ -22,7 +22,7 @@ _LIBRARIES = tuple(
 _FUNCTION = re.compile(r"([^+@]+)(?:@@?[^+]*)?(?:\+(0x[0-9a-fA-F]+|\d+))?")
 
 
-def user_function(text: str, section: str, kind: str, targets: Targets) -> tuple[Firing, ...]:
+def user_function(text: str, section: str, kind: str, traceable: TraceableCode) -> tuple[Firing, ...]:
     """The firings of `PATH:FUNCTION+OFFSET`, in every process that runs it; `kind` is entry or return.
 
     Raises ObjectError.
@@ -35,7 +35,7 @@ def user_function(text: str, section: str, kind: str, targets: Targets) -> tuple
     if kind == "return" and offset:
         raise ObjectError(f"{section}: a return has no offset")
     where = found_file(path)
-    place = _place(targets.functions_of(where, section), found[1], offset, kind, section)
+    place = _place(traceable.functions_of(where, section), found[1], offset, kind, section)
     return (Uprobe(EVERY_PROCESS, where, place, kind if not offset else "offset"),)
 
 
@@ -50,13 +50,13 @@ def found_file(name: str) -> str:
     raise ObjectError(f"there is no {'library' if '.so' in name else 'program'} {name}", "give its path")
 
 
-def matching_user_functions(text: str, section: str, kind: str, targets: Targets) -> tuple[Firing, ...]:
+def matching_user_functions(text: str, section: str, kind: str, traceable: TraceableCode) -> tuple[Firing, ...]:
     """The same for all functions that match `PATH:PATTERN` and can be probed. Raises ObjectError if there is none."""
     path, colon, pattern = text.rpartition(":")
     if not colon or not pattern:
         raise ObjectError(f"{section} does not name functions", 'write SEC("uprobe.multi/PATH:PATTERN")')
     where, fits = found_file(path), matcher(pattern)
-    code = targets.functions_of(where, section)
+    code = traceable.functions_of(where, section)
     found = tuple(
         Uprobe(EVERY_PROCESS, where, each.offset, kind)
         for each in code.functions

@@ -11,7 +11,7 @@ from sonde.objects.errors import ObjectError
 from sonde.objects.kernel_variables import RESULT
 from sonde.objects.lines import ProbeLine, WantedVariable
 from sonde.objects.paths import FoundVariable, Reached, follow
-from sonde.objects.targets import Targets
+from sonde.objects.traceable_code import TraceableCode
 from sonde.objects.user import EVERY_PROCESS, found_file, place_of, user_function
 from sonde.symbols.dwarf.errors import DebugInfoError, damaged
 from sonde.symbols.dwarf.fetching import fetches, steps
@@ -20,22 +20,22 @@ from sonde.symbols.dwarf.points import CodePoint, Points
 from sonde.symbols.elf.file import ElfError, ElfFile
 
 
-def user_line(line: ProbeLine, targets: Targets) -> list[tuple[tuple[Firing, ...], tuple[FoundVariable, ...]]]:
+def user_line(line: ProbeLine, traceable: TraceableCode) -> list[tuple[tuple[Firing, ...], tuple[FoundVariable, ...]]]:
     """The places of a line, and its variables at each. Raises ObjectError."""
     path = found_file(line.path)
     if line.function.startswith("%"):
         # What notes and operands are read with.
         from sonde.objects.static_probes import static_line
 
-        return static_line(path, line, targets)
+        return static_line(path, line, traceable)
     if not line.file and (not line.variables or line.is_return):
         offset = f"+{line.offset}" if line.offset else ""
         kind = "return" if line.is_return else "entry"
-        firings = user_function(f"{path}:{line.function}{offset}", repr(line.text), kind, targets)
+        firings = user_function(f"{path}:{line.function}{offset}", repr(line.text), kind, traceable)
         return [(firings, tuple(_result(path, line, each) for each in line.variables))]
     try:
         with damaged(path, OSError, ElfError, ObjectError):
-            return _with_variables(path, line, targets)
+            return _with_variables(path, line, traceable)
     except OSError as error:
         raise ObjectError(f"{line.text!r}: {path}: {error.strerror}") from None
     except (DebugInfoError, ElfError) as error:
@@ -43,12 +43,12 @@ def user_line(line: ProbeLine, targets: Targets) -> list[tuple[tuple[Firing, ...
 
 
 def _with_variables(
-    path: str, line: ProbeLine, targets: Targets
+    path: str, line: ProbeLine, traceable: TraceableCode
 ) -> list[tuple[tuple[Firing, ...], tuple[FoundVariable, ...]]]:
     points = Points(open_information(path))
     file = ElfFile.open(path)
-    found = points.at_line(line.file, line.line) if line.file else _in_function(path, points, line, file, targets)
-    code = targets.functions_of(path, repr(line.text))
+    found = points.at_line(line.file, line.line) if line.file else _in_function(path, points, line, file, traceable)
+    code = traceable.functions_of(path, repr(line.text))
     made: list[tuple[tuple[Firing, ...], tuple[FoundVariable, ...]]] = []
     for point in found:
         offset = place_of(code, point.address, repr(line.text))
@@ -58,10 +58,12 @@ def _with_variables(
     return made
 
 
-def _in_function(path: str, points: Points, line: ProbeLine, file: ElfFile, targets: Targets) -> tuple[CodePoint, ...]:
+def _in_function(
+    path: str, points: Points, line: ProbeLine, file: ElfFile, traceable: TraceableCode
+) -> tuple[CodePoint, ...]:
     if not line.offset:
         return points.at_function(line.function)
-    ((place,),) = [user_function(f"{path}:{line.function}+{line.offset}", repr(line.text), "entry", targets)]
+    ((place,),) = [user_function(f"{path}:{line.function}+{line.offset}", repr(line.text), "entry", traceable)]
     assert isinstance(place, Uprobe)
     address = file.address_at(place.offset)
     point = points.at_address(address) if address is not None else None

@@ -30,12 +30,12 @@ class _Number(NamedTuple):
 
 
 class Stacks:
-    """Learns whose stacks are, and shows them; those of nobody known are taken for `target`'s."""
+    """Learns whose stacks are, and shows them; those of nobody known are taken for `process`'s."""
 
-    def __init__(self, types: Sequence[TypeSpec], addresses: Addresses, target: int) -> None:
+    def __init__(self, types: Sequence[TypeSpec], addresses: Addresses, process: int) -> None:
         self._types = types
         self._addresses = addresses
-        self._target = target
+        self._process = process
         self._processes: dict[int, dict[int, None]] = {}
         self._layouts: dict[int, tuple[_Number | None, list[_Number]]] = {}
 
@@ -57,7 +57,7 @@ class Stacks:
         frames = [each for (each,) in struct.iter_unpack("=Q", stack[: len(stack) & ~7])]
         while frames and not frames[-1]:
             frames.pop()
-        pids = [each for each in self._processes.get(identifier, {}) if each] or [self._target] * (self._target > 0)
+        pids = [each for each in self._processes.get(identifier, {}) if each] or [self._process] * (self._process > 0)
         owner = b""
         if pids and any(each < _KERNEL for each in frames):
             more = b" and %d more" % (len(pids) - 1) if len(pids) > 1 else b""

@@ -41,15 +41,15 @@ class ObjectReport:
         by_map: Mapping[str, MapTypes],
         say: Callable[[str], None],
         names: Symbolizer | None = None,
-        target: int = 0,
+        process: int = 0,
         take: Callable[[bytes], None] | None = None,
     ) -> None:
-        """`names` are those of addresses, `target` the process whose stacks are that are nobody's otherwise. `take`
+        """`names` are those of addresses, `process` the process whose stacks are that are nobody's otherwise. `take`
         gets what is written in place of the descriptor."""
         self._output = Output(descriptor, take)
         self._addresses = Addresses(names or NoNames(), Options())
         self._addresses.suit(self._output.is_terminal)
-        self._target = target
+        self._process = process
         self._types = types
         self._by_map = by_map
         self._say = say
@@ -97,7 +97,7 @@ class ObjectReport:
 
     def maps(self, found: Sequence[tuple[MapSpec, Sequence[tuple[bytes, bytes]]]]) -> None:
         """All elements of all maps."""
-        stacks = Stacks(self._types, self._addresses, self._target)
+        stacks = Stacks(self._types, self._addresses, self._process)
         for spec, elements in found:
             known = self._by_map.get(spec.name, MapTypes())
             for key, value in elements:

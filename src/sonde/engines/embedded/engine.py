@@ -19,5 +19,5 @@ class EmbeddedEngine:
 
     def load(self, spec: TracingSpec) -> EmbeddedTracing:
         """Create the maps and make the programs ready. Raises EngineError."""
-        target = self._followed.members[0].pid if self._followed else 0
-        return EmbeddedTracing(spec, EmbeddedStamps(target), self._followed, self._sample_bytes)
+        process = self._followed.members[0].pid if self._followed else 0
+        return EmbeddedTracing(spec, EmbeddedStamps(process), self._followed, self._sample_bytes)

@@ -8,10 +8,10 @@ from sonde.model.spec import Stamp
 
 
 class EmbeddedStamps:
-    """What each stamp but a cookie is. `target` is the process of -c or -p."""
+    """What each stamp but a cookie is. `process` is the process of -c or -p."""
 
-    def __init__(self, target: int = 0) -> None:
-        self._target = target
+    def __init__(self, process: int = 0) -> None:
+        self._process = process
 
     def value(self, stamp: Stamp) -> int:
         """64 bits. Raises EngineError for what only a kernel has."""
@@ -21,6 +21,6 @@ class EmbeddedStamps:
             case "namespace_device" | "namespace_inode":
                 return 0
             case "target":
-                return self._target
+                return self._process
         what = stamp.name or stamp.kind
         raise EngineError(f"the program needs the kernel's {what}, which only the kernel engine has")

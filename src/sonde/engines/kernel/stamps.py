@@ -22,10 +22,10 @@ def kallsyms_address(module: str, name: str) -> int | None:
 
 
 class StampValues:
-    """What each stamp but a cookie is. `target` is the process of -c or -p."""
+    """What each stamp but a cookie is. `process` is the process of -c or -p."""
 
-    def __init__(self, target: int = 0, find_symbol: FindSymbol = kallsyms_address) -> None:
-        self._target = target
+    def __init__(self, process: int = 0, find_symbol: FindSymbol = kallsyms_address) -> None:
+        self._process = process
         self._find_symbol = find_symbol
         self._known: dict[tuple[str, str], int] = {}
 
@@ -44,7 +44,7 @@ class StampValues:
                 device, inode = system.pid_namespace() or (0, 0)
                 return device if stamp.kind == "namespace_device" else inode
             case "target":
-                return self._target
+                return self._process
             case "tracer":
                 return os.getpid()
             case "symbol":

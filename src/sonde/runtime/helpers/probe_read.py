@@ -1,4 +1,4 @@
-"""Reading memory that may not be there: the program's own and the target's (kernel/trace/bpf_trace.c).
+"""Reading memory that may not be there: the program's own and the traced process's (kernel/trace/bpf_trace.c).
 
 What cannot be read is zeros in the destination. Helpers that do not say which memory they mean go by the address.
 """

@@ -112,7 +112,7 @@ def user_string(task: Task, address: int, size: int, user_end: int) -> tuple[byt
     """What is written to a destination of `size` bytes for the string at `address`, and its length with the NUL; None
     if it cannot be read to its end.
 
-    As in strncpy_from_user (lib/strncpy_from_user.c), which copies words of 8 bytes as long as they fit and the target
+    As in strncpy_from_user (lib/strncpy_from_user.c), which copies words of 8 bytes as long as they fit and the process
     has them whole, zeros fill the word in which the string ends.
     """
     data = b""

@@ -3,7 +3,7 @@
 A region is a Python buffer. Its address has the region's number in the upper half and the offset in the lower one, so
 an access is one dictionary lookup and one bounded access of `struct`, and no arithmetic on an address can reach what
 the program was not given: a step out of a region ends in no region. Numbers begin where no process has
-memory, so an address of the target never is one of ours.
+memory, so an address of the traced process never is one of ours.
 """
 
 from __future__ import annotations

@@ -47,8 +47,8 @@ def _from_stack(
     use(subject, state, base, low)
     if base.variable.mask:
         return loaded(size, is_signed), Effect(kills=dst, uses=src | read, demands=src)
-    assert isinstance(base.target, int)
-    value = stack.load(state.frames[base.target].stack, low, size)
+    assert isinstance(base.referent, int)
+    value = stack.load(state.frames[base.referent].stack, low, size)
     if value is None or value is unsigned(8 * size):
         # Any bytes that are there give as much: what they are does not matter, whatever becomes of the number.
         return loaded(size, is_signed), Effect(kills=dst, uses=src | read)
@@ -65,9 +65,9 @@ def _from_context(subject: Subject, at: int, base: PointerValue, offset: int, si
     subject.note(at, Rewriting(access.at - seen, access.size))
     field = access.field
     if field.kind == SCALAR:
-        return content if subject.is_typed or size < 8 else PointerValue(OBJECT, target="")
+        return content if subject.is_typed or size < 8 else PointerValue(OBJECT, referent="")
     if field.kind == POINTER:
-        return PointerValue(OBJECT, target=field.type)
+        return PointerValue(OBJECT, referent=field.type)
     return PointerValue(field.kind)
 
 
@@ -106,10 +106,10 @@ def _to_stack(
     subject: Subject, state: State, base: PointerValue, offset: int, size: int, value: Value, uses: int, source: int
 ) -> Effect:
     low, high, level = extent(state, base, offset, size)
-    assert isinstance(base.target, int)
-    of = state.frames[base.target].stack
+    assert isinstance(base.referent, int)
+    of = state.frames[base.referent].stack
     use(subject, state, base, low)
-    subject.write_stack(state.frames[base.target].function, low)
+    subject.write_stack(state.frames[base.referent].function, low)
     written = slots(level, low, high)
     if base.variable.mask:
         stack.disturb(of, low, high)
@@ -135,10 +135,10 @@ def modify(subject: Subject, at: int, size: int) -> Callable[[State], Effect]:
         subject.note(at, None)
         if base.kind == STACK:
             low, high, level = extent(state, base, offset, size)
-            assert isinstance(base.target, int)
-            of = state.frames[base.target].stack
+            assert isinstance(base.referent, int)
+            of = state.frames[base.referent].stack
             use(subject, state, base, low)
-            subject.write_stack(state.frames[base.target].function, low)
+            subject.write_stack(state.frames[base.referent].function, low)
             held = stack.load(of, low, size) if not base.variable.mask else None
             if type(held) is ScalarValue:
                 before = held
@@ -155,8 +155,8 @@ def modify(subject: Subject, at: int, size: int) -> Callable[[State], Effect]:
 def extent(state: State, base: PointerValue, offset: int, size: int) -> tuple[int, int, int]:
     """Where an access to a stack begins at the lowest and ends at the highest, and how many frames up it is."""
     start = base.offset + offset
-    assert isinstance(base.target, int)
-    return start + base.variable.smin, start + base.variable.smax + size, len(state.frames) - 1 - base.target
+    assert isinstance(base.referent, int)
+    return start + base.variable.smin, start + base.variable.smax + size, len(state.frames) - 1 - base.referent
 
 
 def slots(level: int, low: int, high: int) -> int:
@@ -166,5 +166,5 @@ def slots(level: int, low: int, high: int) -> int:
 
 def use(subject: Subject, state: State, base: PointerValue, low: int) -> None:
     """Remember how deep the stack of that frame's function is."""
-    assert isinstance(base.target, int)
-    subject.use_stack(state.frames[base.target].function, low)
+    assert isinstance(base.referent, int)
+    subject.use_stack(state.frames[base.referent].function, low)

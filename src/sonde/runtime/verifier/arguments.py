@@ -49,8 +49,8 @@ def map_of(state: State, signature: Signature) -> MapSpec | None:
     for position, kind in enumerate(signature.arguments):
         if kind == "map":
             value = state.frame.registers[position + 1]
-            if type(value) is PointerValue and isinstance(value.target, MapSpec):
-                return value.target
+            if type(value) is PointerValue and isinstance(value.referent, MapSpec):
+                return value.referent
     return None
 
 
@@ -72,12 +72,12 @@ def _map(subject: Subject, _state: State, signature: Signature, value: Value) ->
         return f"is {show(value)}, but {name} takes a map"
     if value.maybe_null:
         return null_problem(subject, value, f"{name} takes it as a map")
-    assert isinstance(value.target, MapSpec)
-    if signature.map_kinds and value.target.kind not in signature.map_kinds:
+    assert isinstance(value.referent, MapSpec)
+    if signature.map_kinds and value.referent.kind not in signature.map_kinds:
         kinds = ", ".join(sorted(NAMES[kind] for kind in signature.map_kinds))
-        return f"is map {value.target.name} of type {NAMES[value.target.kind]}, but {name} takes only: {kinds}"
-    if signature.writes_map and value.target.flags & maps.F_RDONLY_PROG:
-        return f"is map {value.target.name}, which programs may not change: {name}"
+        return f"is map {value.referent.name} of type {NAMES[value.referent.kind]}, but {name} takes only: {kinds}"
+    if signature.writes_map and value.referent.flags & maps.F_RDONLY_PROG:
+        return f"is map {value.referent.name}, which programs may not change: {name}"
     return None
 
 
@@ -166,9 +166,9 @@ def _long(subject: Subject, state: State, signature: Signature, value: Value) ->
 
 def _string(_subject: Subject, _state: State, signature: Signature, value: Value) -> str | None:
     name = f"bpf_{signature.name}"
-    if type(value) is not PointerValue or value.kind != VALUE or not isinstance(value.target, MapSpec):
+    if type(value) is not PointerValue or value.kind != VALUE or not isinstance(value.referent, MapSpec):
         return f"is {show(value)}, but {name} takes a string in a frozen map"
-    of = value.target
+    of = value.referent
     if value.maybe_null or value.variable.mask or not of.frozen or not of.flags & maps.F_RDONLY_PROG:
         return f"is {show(value)}, but {name} takes a constant place in a map that is frozen and read-only"
     content = dict(of.contents).get(bytes(4), bytes(of.value_size))
@@ -192,7 +192,7 @@ def _record(subject: Subject, state: State, signature: Signature, value: Value) 
 
 
 def _task(subject: Subject, _state: State, signature: Signature, value: Value) -> str | None:
-    if type(value) is not PointerValue or value.kind != OBJECT or value.target not in ("task_struct", ""):
+    if type(value) is not PointerValue or value.kind != OBJECT or value.referent not in ("task_struct", ""):
         return f"is {show(value)}, but bpf_{signature.name} takes a task"
     if value.maybe_null:
         return null_problem(subject, value, f"bpf_{signature.name} takes it")

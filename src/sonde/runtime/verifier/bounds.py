@@ -64,8 +64,8 @@ def direct(
         total = value.offset + offset
         if total % size:
             return f"leads to offset {total} of the stack, which is not a multiple of {size}: {what(size, is_write)}"
-        assert isinstance(value.target, int)
-        if size < 8 and not is_write and stack.holds_pointer(state.frames[value.target].stack, total):
+        assert isinstance(value.referent, int)
+        if size < 8 and not is_write and stack.holds_pointer(state.frames[value.referent].stack, total):
             return f"leads to a pointer on the stack, of which only all 8 bytes can be read: {what(size, is_write)}"
     if is_atomic and (value.offset + offset | value.variable.value | value.variable.mask) % size:
         return f"leads to a place that is not a multiple of {size}: an atomic operation on {size} bytes"
@@ -83,11 +83,11 @@ def region(
         return _stack(subject, state, value, offset, size, is_write, doing)
     if value.kind not in _NAMES:
         return f"is {show(value)}, which has no bytes to access: {doing}"
-    if isinstance(value.target, MapSpec):
-        problem = _flags(value.target, is_write)
+    if isinstance(value.referent, MapSpec):
+        problem = _flags(value.referent, is_write)
         if problem:
             return problem
-    if is_write and value.target == KEY:
+    if is_write and value.referent == KEY:
         return f"points to the key of an element, which cannot be changed: {doing}"
     if is_write and value.kind in (PACKET, PACKET_META) and subject.kind == programs.SOCKET_FILTER:
         return f"points to the packet, which programs of this type may not write: {doing}"
@@ -147,8 +147,8 @@ def _stack(
         return f"leads to offset {low} of the stack, outside of its {stack.SIZE} bytes: {doing}"
     if is_write or not subject.rules.unwritten_stack:
         return None
-    assert isinstance(value.target, int)
-    of = state.frames[value.target].stack
+    assert isinstance(value.referent, int)
+    of = state.frames[value.referent].stack
     missing = stack.first_missing(of, low, high)
     if missing is None:
         return None
@@ -179,7 +179,7 @@ def whole_context(context: ContextTable, value: PointerValue, size: int, doing: 
 
 
 def _object(subject: Subject, value: PointerValue, offset: int, size: int, is_write: bool) -> str | None:
-    name = str(value.target) or "a structure of the kernel"
+    name = str(value.referent) or "a structure of the kernel"
     if is_write:
         return f"points to {name}, which programs may not write"
     if value.variable.mask:

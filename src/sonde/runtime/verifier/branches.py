@@ -116,7 +116,7 @@ def _with_null(state: State, condition: int, pointer: PointerValue, effect: Effe
 
 def _is_word(pointer: PointerValue) -> bool:
     """Whether it may be 0 for all that is known: a word of the context, or a pointer that the kernel gave."""
-    return pointer.kind == OBJECT and pointer.target != "task_struct" and pointer.target != "pt_regs"
+    return pointer.kind == OBJECT and pointer.referent != "task_struct" and pointer.referent != "pt_regs"
 
 
 def _packets(state: State, condition: int, left: PointerValue, right: PointerValue) -> None:

@@ -78,17 +78,17 @@ def _memory(subject: Subject, state: State, signature: Signature, at: int, effec
         size = _size(state, signature, n, kind)
         if not size:
             continue
-        assert isinstance(value.target, int)
+        assert isinstance(value.referent, int)
         low, high = value.offset + value.variable.smin, value.offset + value.variable.smax + size
-        touched = slots(len(state.frames) - 1 - value.target, low, high)
+        touched = slots(len(state.frames) - 1 - value.referent, low, high)
         use(subject, state, value, low)
-        of = state.frames[value.target].stack
+        of = state.frames[value.referent].stack
         if not is_output(kind):
             uses |= touched
             if kind in _OF_MAPS and subject.rules.unused_stack and stack.is_missing(of, low, high):
                 _doubt(subject, state, signature, at, n, low, high)
             continue
-        subject.write_stack(state.frames[value.target].function, low)
+        subject.write_stack(state.frames[value.referent].function, low)
         if value.variable.mask:
             stack.disturb(of, low, high)
         else:
@@ -102,8 +102,8 @@ def _doubt(subject: Subject, state: State, signature: Signature, at: int, n: int
     """Remember that nothing was written on the way here of what the helper takes as its argument number `n`."""
     value = state.frame.registers[n + 1]
     assert type(value) is PointerValue
-    assert isinstance(value.target, int)
-    function = state.frames[value.target].function
+    assert isinstance(value.referent, int)
+    function = state.frames[value.referent].function
     place = at, n, function, high
     if place not in subject.doubts:
         is_key = signature.arguments[n] == "key"
@@ -149,11 +149,11 @@ def _constant_key(state: State, signature: Signature) -> int:
         return 0
     if key.variable.mask or key.variable.value:
         return 0
-    assert isinstance(key.target, int)
-    index = stack.constant_at(state.frames[key.target].stack, key.offset, of.key_size)
+    assert isinstance(key.referent, int)
+    index = stack.constant_at(state.frames[key.referent].stack, key.offset, of.key_size)
     if index is None or index >= of.max_entries:
         return 0
-    return slots(len(state.frames) - 1 - key.target, key.offset, key.offset + of.key_size)
+    return slots(len(state.frames) - 1 - key.referent, key.offset, key.offset + of.key_size)
 
 
 def _result(subject: Subject, state: State, signature: Signature, at: int, is_there: bool) -> Value:
@@ -165,19 +165,19 @@ def _result(subject: Subject, state: State, signature: Signature, at: int, is_th
     if kind == "cpu":
         return between(0, _MAX_CPUS - 1)
     if kind == "task":
-        return PointerValue(OBJECT, target="task_struct")
+        return PointerValue(OBJECT, referent="task_struct")
     if kind == "registers":
-        return PointerValue(OBJECT, target="pt_regs")
+        return PointerValue(OBJECT, referent="pt_regs")
     if kind == "value_or_null":
         of = map_of(state, signature)
         assert isinstance(of, MapSpec)
         if is_there:
-            return PointerValue(VALUE, size=of.value_size, target=of)
+            return PointerValue(VALUE, size=of.value_size, referent=of)
         identity = subject.identities.give(at)
         if of.kind in MAPS_OF_MAPS:
             assert of.inner is not None
-            return PointerValue(MAP, target=of.inner, maybe_null=True, id=identity)
-        return PointerValue(VALUE, size=of.value_size, target=of, maybe_null=True, id=identity)
+            return PointerValue(MAP, referent=of.inner, maybe_null=True, id=identity)
+        return PointerValue(VALUE, size=of.value_size, referent=of, maybe_null=True, id=identity)
     if kind == "record_or_null":
         return _reserved(subject, state, signature, at)
     return UNKNOWN

@@ -117,7 +117,7 @@ def _moved(subject: Subject, pointer: PointerValue, number: ScalarValue, o: Adda
 
 def _is_untyped(value: object) -> bool:
     """A word of which is not known whether it is a pointer to a structure or a number: it is used as either."""
-    return type(value) is PointerValue and value.kind == OBJECT and value.target == ""
+    return type(value) is PointerValue and value.kind == OBJECT and value.referent == ""
 
 
 def _operator(o: Addable) -> str:
@@ -182,7 +182,7 @@ def _storable(_subject: Subject, state: State, o: Storable) -> Problem | None:
     text = ""
     if o.size < 8 and not base.variable.mask and not _is_untyped(value):
         text = f"of which only all 8 bytes can be stored on the stack, not {o.size}"
-    elif value.kind == STACK and base.target != len(state.frames) - 1:
+    elif value.kind == STACK and base.referent != len(state.frames) - 1:
         text = "which cannot be stored in the stack of a caller: that outlives it"
     return Problem(f"r{o.register} is {show(value)}, {text}", o.register) if text else None
 

@@ -48,8 +48,8 @@ def enter_callback(state: State, signature: Signature, site: int) -> int:
     caller = state.frame.registers
     pointer = caller[signature.arguments.index("callback") + 1]
     assert type(pointer) is PointerValue
-    assert isinstance(pointer.target, int)
-    frame = Activation(pointer.target, site, len(state.frames), callback=True)
+    assert isinstance(pointer.referent, int)
+    frame = Activation(pointer.referent, site, len(state.frames), callback=True)
     frame.held = state.references
     inner, outer = callback_of(signature.name)
     if signature.name == "loop":
@@ -57,12 +57,12 @@ def enter_callback(state: State, signature: Signature, site: int) -> int:
     else:
         of = map_of(state, signature)
         assert of is not None
-        frame.registers[1] = PointerValue(MAP, target=of)
-        frame.registers[2] = PointerValue(MEMORY, size=of.key_size, target=KEY)
-        frame.registers[3] = PointerValue(VALUE, size=of.value_size, target=of)
+        frame.registers[1] = PointerValue(MAP, referent=of)
+        frame.registers[2] = PointerValue(MEMORY, size=of.key_size, referent=KEY)
+        frame.registers[3] = PointerValue(VALUE, size=of.value_size, referent=of)
     frame.registers[inner] = caller[outer]
     state.enter(frame)
-    return pointer.target
+    return pointer.referent
 
 
 def resume(state: State) -> None:

@@ -18,7 +18,7 @@ def moved(subject: Subject, at: int, pointer: PointerValue, number: ScalarValue,
     if not number.mask:
         by = number.smin if operation == i.ADD else -number.smin
         return PointerValue(pointer.kind, pointer.offset + by, *pointer[2:])
-    if pointer.kind == OBJECT and not pointer.target:
+    if pointer.kind == OBJECT and not pointer.referent:
         return UNKNOWN
     variable = compute(operation, pointer.variable, number, 64)
     if pointer.kind in (PACKET, PACKET_META):

@@ -130,7 +130,7 @@ def _value(old: Value, new: Value, exact: bool, names: _Names) -> bool:
     assert isinstance(old, PointerValue)
     if old.kind != new.kind or old.offset != new.offset or old.maybe_null != new.maybe_null:
         return False
-    if old.target is not new.target and old.target != new.target:
+    if old.referent is not new.referent and old.referent != new.referent:
         return False
     if old.kind in (PACKET, PACKET_META):
         if new.size < old.size:

@@ -27,7 +27,7 @@ class Activation:
         self.callback = callback
         self.held: tuple[int, ...] = ()
         self.registers: list[Value] = [None] * READABLE
-        self.registers[10] = PointerValue(STACK, target=depth)
+        self.registers[10] = PointerValue(STACK, referent=depth)
         self.stack: Stack = {}
 
     def copy(self) -> Activation:

@@ -58,13 +58,13 @@ def _immediate(subject: Subject, at: int) -> Value:
     if x.src == i.PSEUDO_VALUE:
         return UNKNOWN if any(stamp.at == at for stamp in subject.program.stamps) else constant(number)
     if x.src == i.PSEUDO_FUNC:
-        return PointerValue(FUNCTION, target=at + 1 + x.imm)
+        return PointerValue(FUNCTION, referent=at + 1 + x.imm)
     if x.src == i.PSEUDO_BTF_ID:
-        return PointerValue(OBJECT, target="a variable of the kernel")
+        return PointerValue(OBJECT, referent="a variable of the kernel")
     of = subject.maps[at]
     if x.src in (i.PSEUDO_MAP_VALUE, i.PSEUDO_MAP_INDEX_VALUE):
-        return PointerValue(VALUE, offset=subject.code[at + 1].imm, size=of.value_size, target=of)
-    return PointerValue(MAP, target=of)
+        return PointerValue(VALUE, offset=subject.code[at + 1].imm, size=of.value_size, referent=of)
+    return PointerValue(MAP, referent=of)
 
 
 def _arithmetic(subject: Subject, at: int, x: Instruction, bits: int) -> Step:

@@ -18,17 +18,17 @@ class PointerValue(NamedTuple):
 
     `kind` is
       `context`    the program's context;
-      `stack`      a frame's end, that of frame number `target`, so that offsets are negative;
-      `map`        a map itself, the MapSpec `target`: it can only be given to helpers;
-      `value`      a value of the map `target`, `size` bytes;
+      `stack`      a frame's end, that of frame number `referent`, so that offsets are negative;
+      `map`        a map itself, the MapSpec `referent`: it can only be given to helpers;
+      `value`      a value of the map `referent`, `size` bytes;
       `record`     a reserved record of a ring buffer, `size` bytes; `id` is the reference to be released;
       `packet`, `packet_meta`
                    the packet, of which `size` bytes from its start have been compared with its end; pointers with the
                    same `id` differ by constants only;
       `packet_end` behind its last byte, for comparisons only;
-      `object`     a structure of the kernel, the name of its type is `target`, "" where it is not known;
-      `memory`     `size` bytes; `target` KEY are those of a map's key, which cannot be written;
-      `function`   the program's function that begins at instruction `target`.
+      `object`     a structure of the kernel, the name of its type is `referent`, "" where it is not known;
+      `memory`     `size` bytes; `referent` KEY are those of a map's key, which cannot be written;
+      `function`   the program's function that begins at instruction `referent`.
     `maybe_null`: it may be 0 instead; the pointers with the same `id` are then copies of one.
     """
 
@@ -36,7 +36,7 @@ class PointerValue(NamedTuple):
     offset: int = 0
     variable: ScalarValue = ZERO
     size: int = 0
-    target: MapSpec | str | int = 0
+    referent: MapSpec | str | int = 0
     maybe_null: bool = False
     id: int = 0
 
@@ -61,10 +61,10 @@ def show(value: Value) -> str:
         text = f"fp{value.offset:+}" if value.offset else "fp"
     else:
         text = _NAMES[value.kind] + ("_or_null" if value.maybe_null else "")
-        if isinstance(value.target, MapSpec):
-            details.append(f"map={value.target.name}")
-        elif isinstance(value.target, str) and value.target:
-            details.append(value.target)
+        if isinstance(value.referent, MapSpec):
+            details.append(f"map={value.referent.name}")
+        elif isinstance(value.referent, str) and value.referent:
+            details.append(value.referent)
         if value.size:
             details.append(f"{'range' if value.kind in (PACKET, PACKET_META) else 'size'}={value.size}")
         if value.offset:

@@ -1,4 +1,4 @@
-"""Memory of the target that was fetched for a stop, as helpers read it."""
+"""Memory of the traced process that was fetched for a stop, as helpers read it."""
 
 from __future__ import annotations
 

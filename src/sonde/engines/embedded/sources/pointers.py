@@ -1,6 +1,6 @@
 """Which memory a program reads behind the arguments of a system call, where that can be proved.
 
-What a program reads of the target is known before it runs if each address is an argument as the system call got it, or
+What a program reads of the process is known before it runs if each address is an argument as the system call got it, or
 so far from one, and each size a number or bounded by one: then it can be fetched where the call is entered, and the
 thread need not be held. The proof follows values through registers and the stack. What is in doubt is no argument, and
 a store or a helper that may write to the stack puts in doubt all that it could reach.
@@ -18,7 +18,7 @@ from sonde.model.spec import ProgramSpec
 READING = frozenset(
     NUMBERS[name] for name in ("probe_read", "probe_read_str", "probe_read_user", "probe_read_user_str")
 )
-"""Helpers that read memory of the target: (destination, size, address)."""
+"""Helpers that read memory of the process: (destination, size, address)."""
 
 _TAIL_CALL, _CURRENT, _REGISTERS = NUMBERS["tail_call"], NUMBERS["get_current_task_btf"], NUMBERS["task_pt_regs"]
 _ARGUMENTS = {offset: number for number, offset in enumerate(registers.CALL_ARGUMENTS)}
@@ -50,7 +50,7 @@ class _Doubt(Exception):  # noqa: N818 - it is no error
 
 def pointers_read(program: ProgramSpec) -> dict[tuple[int, int], int] | None:
     """Argument and what is added to it -> the most bytes that are read there; None if the program may read other memory
-    of the target."""
+    of the process."""
     code = decode(program.code)
     calls = [n for n, x in enumerate(code) if x.opcode == i.JMP | i.CALL and x.src == i.CALL_HELPER]
     if any(code[n].imm == _TAIL_CALL for n in calls):

@@ -82,7 +82,7 @@ def _refused(pid: int, status: dict[str, str], own: dict[str, str], root: str) -
 
 
 def _other_rights(pid: int, status: dict[str, str], own: dict[str, str], root: str) -> str:
-    """All user ids of the target must be the tracer's, and it must be willing to dump core."""
+    """All user ids of the process must be the tracer's, and it must be willing to dump core."""
     real, effective, saved, _ = status["Uid"].split()
     caller = own["Uid"].split()[3]
     if len({real, effective, saved}) > 1 or status["Gid"].split()[:3] != status["Gid"].split()[:1] * 3:

@@ -33,7 +33,7 @@ def progeny(call: Call, scope: Scope, position: Position) -> Expr:
         # Compiled to be run elsewhere: there may be no process then.
         nobody = Unary(INT, position, "!", wanted)
         return Binary(INT, position, "||", nobody, _in_family(wanted, scope, position))
-    if number is not None and number == scope.options.target:
+    if number is not None and number == scope.options.process:
         return _in_family(wanted, scope, position)
     return call
 
@@ -42,7 +42,7 @@ def _is_late(e: Expr) -> bool:
     return isinstance(e, Builtin) and e.name == "$target"
 
 
-def _in_family(target: Expr, scope: Scope, position: Position) -> Expr:
+def _in_family(process: Expr, scope: Scope, position: Position) -> Expr:
     scope.require(_HAND_ON)
-    is_target = Binary(INT, position, "==", Builtin(target.type, position, "pid"), target)
+    is_target = Binary(INT, position, "==", Builtin(process.type, position, "pid"), process)
     return Binary(INT, position, "||", is_target, Call(INT, position, "__in_family", ()))

@@ -17,7 +17,7 @@ class CheckOptions(NamedTuple):
 
     `unused_arguments` (-xargref) allows that some of the command line's arguments are never named.
     `parse_option` turns an option's text into its value and raises ValueError with DTrace's words if it cannot.
-    The sizes are those in force before any pragma. `branches`: statements may be conditional and loop. `target` is the
+    The sizes are those in force before any pragma. `branches`: statements may be conditional and loop. `process` is the
     process of -c or -p, 0 without one, None where it is known only when the program runs. `explained`: a description
     that matches nothing is told with what is like it, however long that takes to find. An array that is not declared
     may have `most_keys` (-xtregs).
@@ -32,7 +32,7 @@ class CheckOptions(NamedTuple):
     amin: str | None = None
     most_keys: int = default_number("tregs")
     branches: bool = True
-    target: int | None = 0
+    process: int | None = 0
     explained: bool = True
     parse_option: Callable[[str, str | None], object] = _take_any
 

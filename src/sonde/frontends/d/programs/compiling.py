@@ -108,15 +108,15 @@ def _content(path: str) -> str:
         raise ProgramError(f"failed to open {path}: {error.strerror}") from None
 
 
-def macros(operands: Sequence[str], target: int, options: OptionTable) -> Macros:
+def macros(operands: Sequence[str], process: int, options: OptionTable) -> Macros:
     """The macro variables; `$0` is added for each program."""
     return Macros(
         os.getpid(), os.getppid(), os.getuid(), os.geteuid(), os.getgid(), os.getegid(), os.getpgid(0), os.getsid(0),
-        target, ("", *operands), options.on("defaultargs"),
+        process, ("", *operands), options.on("defaultargs"),
     )  # fmt: skip
 
 
-def check_options(options: OptionTable, target: int | None = 0) -> CheckOptions:
+def check_options(options: OptionTable, process: int | None = 0) -> CheckOptions:
     """What the checker is to know of the options and of $target; pragmas go back into the table."""
 
     def set_by_pragma(name: str, text: str | None) -> object:
@@ -139,7 +139,7 @@ def check_options(options: OptionTable, target: int | None = 0) -> CheckOptions:
         most_keys=options.number("tregs"),
         amin=options.text("amin") or None,
         branches=version_of(options) >= NEWEST_VERSION,
-        target=target,
+        process=process,
         parse_option=set_by_pragma,
     )
 
@@ -152,8 +152,8 @@ def _libraries(options: OptionTable) -> list[ProgramSource]:
     return libraries(options)
 
 
-def _checker(options: OptionTable, registry: Catalog, target: int | None, explained: bool = True) -> Checker:
-    checker = Checker(registry, check_options(options, target)._replace(explained=explained))
+def _checker(options: OptionTable, registry: Catalog, process: int | None, explained: bool = True) -> Checker:
+    checker = Checker(registry, check_options(options, process)._replace(explained=explained))
     if options.is_set("libdir"):
         found = _libraries(options)
         checker.use_libraries(lambda: found)

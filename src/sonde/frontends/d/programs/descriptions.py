@@ -11,10 +11,10 @@ from sonde.model.options import OptionTable
 
 
 def descriptions(
-    compiled: CheckedPrograms, options: OptionTable, arguments: Sequence[str], target: int | None
+    compiled: CheckedPrograms, options: OptionTable, arguments: Sequence[str], process: int | None
 ) -> Iterator[ProbeDescription]:
-    """Those of all programs. `arguments` are $1, $2 ..., `target` the process that $target means."""
-    variables = macros(arguments, 0, options)._replace(target=target)
+    """Those of all programs. `arguments` are $1, $2 ..., `process` the process that $target means."""
+    variables = macros(arguments, 0, options)._replace(target=process)
     for given in compiled.given:
         own = variables._replace(arguments=(given.name, *variables.arguments[1:]))
         for item in Parser(given.source, own, compiled.checker.is_type_name).items():

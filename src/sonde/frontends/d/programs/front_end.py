@@ -16,12 +16,12 @@ from sonde.model.options import OptionTable
 
 def check(
     programs: Sequence[tuple[str, str]], options: OptionTable, catalog: Catalog, arguments: Sequence[str],
-    target: int | None, name: str,
+    process: int | None, name: str,
 ) -> Checked:  # fmt: skip
     """See `FrontEnd.check`. The probe descriptions of a whole text have a body, as in a file: a lone description is a
     mistake. Its `own` is a `CheckedPrograms`."""
     given = [_read(kind, text, options) for kind, text in programs]
-    variables = macros(arguments, 0, options)._replace(target=target)
+    variables = macros(arguments, 0, options)._replace(target=process)
     compiled = compile_programs(given, options, catalog, variables, name)
 
     def explain(found: SourceError) -> ProgramError:

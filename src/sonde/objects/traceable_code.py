@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from sonde.symbols.functions import CodeObject
 
 
-class Targets:
+class TraceableCode:
     """Reads what it is asked for."""
 
     def __init__(self) -> None:
