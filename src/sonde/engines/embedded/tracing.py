@@ -6,13 +6,14 @@ import os
 import struct
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 
 from sonde.arch import address_space
 from sonde.bpf.helpers import CPU_TIME
 from sonde.engines.base import SiteOfFile
 from sonde.engines.embedded.events import Events
 from sonde.engines.embedded.followed import FollowedGroup
+from sonde.engines.embedded.present_threads import adopt_present, present_threads, require_native
+from sonde.engines.embedded.session_maps import SessionMaps
 from sonde.engines.embedded.sources import firings
 from sonde.engines.embedded.sources.buffers import Buffers
 from sonde.engines.embedded.sources.fetched import FetchedMemory
@@ -26,36 +27,25 @@ from sonde.engines.embedded.sources.wishes import plan_of
 from sonde.engines.embedded.stamps import EmbeddedStamps
 from sonde.engines.embedded.tracer.memory import ProcessMemory
 from sonde.engines.embedded.tracer.stops import EXEC, FORK, HELD
-from sonde.engines.kernel.ring import KernelRing
 from sonde.launch import GuardianError
 from sonde.machine import proc
-from sonde.machine.program_files import is_32_bit
 from sonde.model.errors import AbortedError, EngineError
 from sonde.model.samples import RING_BYTES
 from sonde.model.spec import (
     LOST_SWITCHES,
     LOST_TICKS,
-    PERF_RINGS,
     SKIPPED,
-    UNWIND_WANTED,
     TracingSpec,
-    element_name,
     has_samples,
     has_user_addresses,
 )
 from sonde.runtime.environment import Environment
 from sonde.runtime.machine.memory import MachineMemory
-from sonde.runtime.maps.base import Map, MapTable
-from sonde.runtime.maps.creation import create
-from sonde.runtime.maps.map_array import MapArray
-from sonde.runtime.maps.ring_buffer import AVAIL_DATA, RingBuffer
-from sonde.runtime.maps.task_storage import TaskStorage
 from sonde.runtime.programs.ready import called_helpers, prepare
 from sonde.runtime.structures import Structures
 from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from sonde.engines.embedded.record_rings import RecordRing
     from sonde.engines.embedded.remarks import Remarks
     from sonde.engines.embedded.sources.firings import Clock
     from sonde.engines.embedded.sources.images import ImageEvents
@@ -63,7 +53,6 @@ if TYPE_CHECKING:
     from sonde.engines.embedded.sources.sampling import Sampling
     from sonde.engines.embedded.sources.switching import Switching
     from sonde.engines.embedded.sources.task_events import TaskEvents
-    from sonde.engines.merged_ring import MergedRing
 
 
 _FOREIGN = (
@@ -92,14 +81,9 @@ class EmbeddedTracing:
         self._spec = spec
         self._followed = followed
         self._memory = MachineMemory()
-        self._table = MapTable()
-        self.rings: list[KernelRing | MergedRing] = []
-        self._record_ring: RecordRing | None = None
-        self._maps: dict[str, Map] = {}
-        self._elements: dict[str, tuple[MapArray, int]] = {}
-        self._ring_buffers: list[RingBuffer] = []
+        self._maps = SessionMaps(self._memory)
+        self.rings = self._maps.rings
         self._events: Events | None = None
-        self._asked: Callable[[], None] | None = None
         self._images: ImageEvents | None = None
         self._sample_bytes = sample_bytes
         self._samples: SampleRing | None = None
@@ -107,38 +91,11 @@ class EmbeddedTracing:
         self._switching: Switching | None = None
         self._opened: Environment | None = None
         try:
-            self._create_maps(spec)
+            self._maps.create(spec)
             self._prepare(spec, values)
         except BaseException:
             self.close()
             raise
-
-    def _create_maps(self, spec: TracingSpec) -> None:
-        for map_spec in spec.maps:
-            made = self._maps[map_spec.name] = create(map_spec, self._memory, self._table)
-            if map_spec.name == UNWIND_WANTED:
-                self._tell_wanted(made)
-            if isinstance(made, MapArray):
-                found = {element_name(map_spec.name, index): (made, index) for index in range(len(made.elements))}
-                self._elements.update(found)
-        if spec.rings == (PERF_RINGS,):
-            self._open_record_ring(spec)
-            return
-        for name in spec.rings:
-            ring_map = self._maps[name]
-            for element in ring_map.elements if isinstance(ring_map, MapArray) else (ring_map,):
-                assert isinstance(element, RingBuffer)
-                self._ring_buffers.append(element)
-                self.rings.append(KernelRing(element.descriptor, element.spec.max_entries))
-
-    def _open_record_ring(self, spec: TracingSpec) -> None:
-        from sonde.engines.embedded.record_rings import RecordRing
-        from sonde.runtime.maps.object_array import ObjectArray  # imports that most runs do without
-
-        array = self._maps[PERF_RINGS]
-        assert isinstance(array, ObjectArray)
-        self._record_ring = RecordRing(array, spec.ring_bytes)
-        self.rings.append(self._record_ring.ring)
 
     def _prepare(self, spec: TracingSpec, values: EmbeddedStamps) -> None:
         """Make the programs ready and connect them with what fires them."""
@@ -172,11 +129,11 @@ class EmbeddedTracing:
         if own is None:
             raise EngineError(_FOREIGN)
         self._own: TracedTask = own
-        self._environment = self._opened = Environment(self._memory, self._table, own)
+        self._environment = self._opened = Environment(self._memory, self._maps.table, own)
         self._environment.send_signal = send_signal
         if any(CPU_TIME in called_helpers(program) for program in spec.programs):
             self._look_at_cpu_times(own)
-        self._programs = prepare(spec.programs, self._maps, self._environment, values.value)
+        self._programs = prepare(spec.programs, self._maps.by_name, self._environment, values.value)
         followed = self._followed
         if has_samples(spec):
             from sonde.engines.embedded.sources.sample_ring import SampleRing  # most programs let none through
@@ -186,7 +143,7 @@ class EmbeddedTracing:
         events = self._open_samples(clocks) if memory is not None else None
         self._timers = TimerSource(clocks, threads, self._environment, buffers, events is not None, self._samples)
         hooks = Hooks(
-            self._thread_ended, self._forget_task,
+            self._thread_ended, self._maps.forget_task,
             followed.tracees.registers if followed else lambda flags: b"", fetched,
         )  # fmt: skip
         stops = StopSource(threads, self._environment, firings.shots(self._programs), buffers, hooks)
@@ -203,7 +160,7 @@ class EmbeddedTracing:
         if followed is not None and firings.has_switches(spec):
             from sonde.engines.embedded.sources.switching import Switching, open_switches
 
-            self._switching = Switching(open_switches(spec, self._traced_threads()), threads.by_tid, stops.fire)
+            self._switching = Switching(open_switches(spec, present_threads(followed)), threads.by_tid, stops.fire)
             self._switching.watch(stops.handlers)
             self._plan = self._plan._replace(events=self._plan.events | {FORK})
         others = [each for each in (self._sampling, self._switching) if each is not None]
@@ -242,37 +199,17 @@ class EmbeddedTracing:
         """The kernel's samples of the traced threads; None where there are none to be had. Raises EngineError."""
         from sonde.engines.embedded.sources.sampling import open_events
 
-        return open_events(clocks, self._traced_threads, self._samples is not None)
-
-    def _traced_threads(self) -> list[int]:
-        """Those that are there before tracing begins."""
-        found: list[int] = []
-        for member in self._followed.members if self._followed is not None else ():
-            with suppress(FileNotFoundError, ProcessLookupError):
-                found += proc.threads(member.pid)
-        return found
+        return open_events(clocks, lambda: present_threads(self._followed), self._samples is not None)
 
     def _thread_ended(self, tid: int) -> None:
         if self._followed is not None:
             self._followed.ended(tid)
 
-    def _forget_task(self, address: int) -> None:
-        for made in self._maps.values():
-            if isinstance(made, TaskStorage):
-                made.forget(address)
-
     def _is_enough(self, for_data: bool) -> bool:
         """Whether a ring should be looked at: if it has something, or before it is full."""
         if self._samples is not None and self._samples.is_filling:
             return True
-        if self._record_ring is not None:
-            return self._record_ring.is_enough(for_data)
-        for ring in self._ring_buffers:
-            if for_data and ring.is_awake:
-                return True
-            if ring.query(AVAIL_DATA) * 2 > ring.spec.max_entries:
-                return True
-        return False
+        return self._maps.is_enough(for_data)
 
     def heed(self, is_ending: Callable[[], bool]) -> None:
         """Cut loops short from when this says that the session is to end."""
@@ -280,20 +217,7 @@ class EmbeddedTracing:
 
     def answer(self, asked: Callable[[], None]) -> None:
         """Call this as soon as a program has asked for tables, before it goes on: its thread waits."""
-        self._asked = asked
-
-    def _tell_wanted(self, wanted: Map) -> None:
-        """Have what programs write to the map be told."""
-        updates = self._table.calls("map_update_elem")
-        update = updates[wanted.handle]
-
-        def updated(key: int, value: int, flags: int) -> int:
-            result = update(key, value, flags)
-            if self._asked is not None:
-                self._asked()
-            return result
-
-        updates[wanted.handle] = updated
+        self._maps.asked = asked
 
     def attach(self) -> None:
         """Get the processes to where they wait to be traced. Raises CommandError."""
@@ -301,33 +225,15 @@ class EmbeddedTracing:
             try:
                 with self._followed.tracees.watched():
                     self._followed.tracees.begin(self._plan, self._followed.evaluation)
-                    self._require_native(self._followed)
-                    self._adopt(self._followed)
+                    if self._plan.refusals:
+                        require_native(self._followed)
+                    adopt_present(self._followed, self._threads)
             except GuardianError as error:
                 raise AbortedError(str(error)) from None
         self._timers.start()
         for each in (self._sampling, self._switching):
             if each is not None:
                 each.start()
-
-    def _require_native(self, followed: FollowedGroup) -> None:
-        """Raises EngineError for a 32-bit program whose system calls are asked for."""
-        for member in followed.members:
-            if self._plan.refusals and is_32_bit(member.pid):
-                raise EngineError(
-                    f"process {member.pid} runs a 32-bit program, whose system calls the embedded engine does not see; "
-                    "the kernel engine (root, or CAP_BPF and CAP_PERFMON) does"
-                )
-
-    def _adopt(self, followed: FollowedGroup) -> None:
-        """Get to know the threads that were there while they stand: they may end as soon as they run."""
-        for member in followed.members:
-            if not member.is_command:
-                with suppress(FileNotFoundError, ProcessLookupError):
-                    for tid in proc.threads(member.pid):
-                        self._threads.adopt(tid)
-            elif (task := self._threads.adopt(member.pid)) is not None:
-                followed.remarks.executed(task.tid, task.comm)
 
     def process_events(self) -> ImageEvents | None:
         """What the traced processes have mapped, where the spec records addresses of processes."""
@@ -356,8 +262,7 @@ class EmbeddedTracing:
         `timeout` seconds have passed; return those of `others` that are readable."""
         assert self._events is not None
         ready = self._events.wait(timeout, others, True)
-        for ring in self._ring_buffers:
-            ring.is_awake = False
+        self._maps.rest()
         return ready
 
     def pause(self, seconds: float, others: Sequence[int] = ()) -> list[int]:
@@ -372,37 +277,21 @@ class EmbeddedTracing:
             switches = self._switching.lost if self._switching is not None else 0
             counts = {b"": 0, LOST_TICKS: lost, LOST_SWITCHES: switches}
             return [(key, struct.pack("=Q", count)) for key, count in counts.items()]
-        return self._map(name).items()
+        return self._maps.read(name)
 
     def write_map(self, name: str, key: bytes, value: bytes) -> None:
         """Set one element."""
-        result = self._map(name).update(key, value)
-        if result:
-            raise EngineError(f"cannot write map {name}: {os.strerror(-result)}")
+        self._maps.write(name, key, value)
 
     def adopt_descendants(self, pid: int) -> None:
         """Nothing: who was started before tracing is not traced."""
 
-    def _map(self, name: str) -> Map:
-        if name in self._elements:
-            array, index = self._elements[name]
-            return array.elements[index]
-        return self._maps[name]
-
     def replace_map(self, name: str) -> list[tuple[bytes, bytes]]:
         """Put an empty map in the place of a replaceable one; return the old one's final contents."""
-        if name not in self._elements:
-            raise ValueError(f"map {name} is not an array of maps")
-        array, index = self._elements[name]
-        return array.replace(index)
+        return self._maps.replace(name)
 
     def close(self) -> None:
         """Detach and free everything; closing twice is harmless."""
-        for ring in self.rings:
-            if isinstance(ring, KernelRing):
-                ring.close()
-        if self._record_ring is not None:
-            self._record_ring.close()
         for each in (self._sampling, self._switching):
             if each is not None:
                 each.close()
@@ -413,5 +302,5 @@ class EmbeddedTracing:
         if self._opened is not None and self._opened.files is not None:
             self._opened.files.close()
             self._opened.files = None
-        self._table.close()
-        self.rings, self._maps, self._elements, self._ring_buffers, self._programs = [], {}, {}, [], []
+        self._maps.close()
+        self.rings, self._programs = [], []
