@@ -19,26 +19,58 @@ class Position(NamedTuple):
     line_directive: bool = False
 
 
-KINDS = (
-    LANGUAGE, UNSUPPORTED, UNKNOWN_VARIABLE, UNAVAILABLE, NO_TYPES, NO_SUCH_ARGUMENT, NOT_A_VALUE, NO_CODE, KEY_TYPES,
-    NO_PROBE, BAD_DESCRIPTION, OWN_PROCESS, NO_PROCESS, BAD_PROCESS, BAD_PROBE_NAME, OPEN_ADDRESS, BAD_OBJECT,
-    ADDRESS_IN_LIBRARY, NO_FUNCTION, OUTSIDE_FUNCTION, UNALIGNED, NOT_PROBEABLE,
-) = (
-    "rule of the language", "not supported", "unknown variable", "unavailable variable", "no debug information",
-    "no such argument", "not a value", "function without code", "types of keys", "no such probe", "invalid description",
-    "the tracer's own process", "no such process", "no process's number", "invalid probe name", "no single address",
-    "invalid object", "address in a library", "no such function", "outside of the function", "within an instruction",
-    "instruction that cannot be probed",
-)  # fmt: skip
-"""What is wrong, in terms of no language. LANGUAGE: a mistake by the rules of the language itself."""
+# Kinds of mistakes, in terms of no language: what is wrong and, where it says so, what `SourceError.about` has.
+
+LANGUAGE = "against a rule of the language itself"
+UNSUPPORTED = "not supported"
+UNKNOWN_VARIABLE = "no such variable of the probed program"
+"""The variable and its probe, in one text."""
+
+UNAVAILABLE = "variable that cannot be had"
+"""The variable and its probe, in one text; why."""
+
+NO_TYPES = "no debug information"
+"""As UNAVAILABLE."""
+
+NO_SUCH_ARGUMENT = "no such argument"
+"""Its number; the probe."""
+
+NOT_A_VALUE = "nothing to compute with"
+"""The function that was called for a value."""
+
+NO_CODE = "function without code"
+"""The function."""
+
+KEY_TYPES = "types of keys"
+NO_PROBE = "no such probe"
+BAD_DESCRIPTION = "invalid description of probes"
+OWN_PROCESS = "the tracer's own process"
+"""Its number, as of NO_PROCESS."""
+
+NO_PROCESS = "process that cannot be traced"
+BAD_PROCESS = "not the number of a process"
+"""What was written."""
+
+BAD_PROBE_NAME = "invalid name of a probe in a function"
+"""The name."""
+
+OPEN_ADDRESS = "address that is not given"
+BAD_OBJECT = "invalid object of a process"
+ADDRESS_IN_LIBRARY = "address outside of the program"
+NO_FUNCTION = "no such function"
+"""The function, or a place in a source; the object."""
+
+OUTSIDE_FUNCTION = "place outside of its function"
+UNALIGNED = "place within an instruction"
+NOT_PROBEABLE = "place that cannot be probed"
 
 
 class SourceError(Exception):
-    """A user's mistake in a program: its `kind`, one of KINDS, what is wrong in plain words, and where.
+    """A user's mistake in a program: its `kind`, one of those above, what is wrong in plain words, and where.
 
     `hint` is what helps. `names` are those that may have been meant where one is not known, the likeliest first.
-    `about` is what the mistake is about, in an order that the kind has, for languages that have words of their own for
-    it. `tag` is the language's name for it, which its front end knows.
+    `about` is what the mistake is about, for languages that have words of their own for its kind. `tag` is the
+    language's name for it, which its front end knows.
     """
 
     tag = ""
