@@ -105,6 +105,12 @@ def test_deep_rust_names_are_left():
     assert demangle(doubling) is None or len(demangle(doubling)) <= 5000
 
 
+@pytest.mark.parametrize("name", ["_RINvC1r1fDB_RRL0_eEuNtB2_1TEL_E", "_RINvC1r1fDB_FnL0_eEuNtB2_1TEL_E"])
+def test_names_that_refer_to_what_they_stand_in_are_left(name):
+    """Each level of them takes more of Python's stack than others do."""
+    assert demangle(name) is None
+
+
 @packages.needs("rustc")
 def test_names_of_a_compiled_program(tmp_path):
     source = tmp_path / "program.rs"

@@ -32,7 +32,7 @@ PROCESSOR = re.compile(r"x86|amd64|\bx64|_x64|i[3-6]86|ia32|aarch64|arm64|riscv|
 OTHERS = {
     ("providers/derived/io.py", "bp"): "an argument of XFS's tracepoints",
     ("providers/derived/sysinfo.py", "cx"): "part of a pattern of names",
-    ("symbols/source_names/rust_names.py", "BP"): "an escape in names of Rust's compiler",
+    ("symbols/source_names/rust_legacy.py", "BP"): "an escape in names of Rust's compiler",
 }
 
 WORD = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
