@@ -57,7 +57,7 @@ class Readers:
         file = ElfFile.open(path)
         with file.costs:
             file.check()
-            _ = file.build_id, file.is_position_independent_program, file.thread_data_size, len(file.symbols)
+            _ = file.build_id, file.is_position_independent_program, file.thread_block, len(file.symbols)
             run_paths(file)
             file.find("main")
             file.thread_offset("per_thread")

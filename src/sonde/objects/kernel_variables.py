@@ -48,7 +48,10 @@ def _variable(line: ProbeLine, wanted: WantedVariable, kind: Function, names: tu
     place = convention.parameters(kind.parameters)[number]
     type_ = kind.parameters[number]
     if not place.registers:
-        steps = (FetchStep("register", registers.STACK_POINTER), FetchStep("offset", 8 + place.stack))
+        steps = (
+            FetchStep("register", registers.STACK_POINTER),
+            FetchStep("offset", convention.STACK_ARGUMENTS + place.stack),
+        )
         return follow(Reached(type_, steps, True), wanted)
     if isinstance(resolve(type_), Struct):
         raise ObjectError(f"{wanted.text}: {name_of(type_)} is passed by value, in registers, which cannot be fetched")

@@ -3,6 +3,7 @@ thread's data are, is put in, and what cannot be fetched at a probe is refused."
 
 from __future__ import annotations
 
+from sonde.arch import object_files
 from sonde.model.location import (
     MASK,
     Address,
@@ -147,17 +148,17 @@ def _value(value: Value, around: Surroundings, depth: int) -> Value:
 
 
 def _thread_local(offset: Value, around: Surroundings) -> Value:
-    """Thread-local data of a program end where the thread's descriptor begins (variant II of ELF's TLS); those of a
-    library are where the dynamic linker has told the library's own code that they are."""
+    """Thread-local data of a program are at a distance from the thread's descriptor; those of a library are where the
+    dynamic linker has told the library's own code that they are."""
     file = around.file
     if around.is_program:
-        return binary("plus", ThreadPointer(), binary("minus", offset, Constant(file.thread_data_size)))
+        return binary("plus", ThreadPointer(), binary("minus", offset, Constant(-file.thread_block)))
     found = thread_data(file)
     if found is None:
         raise UnsupportedError("it is thread-local data of a library, and nothing in its file tells where they are")
     word = Load(around.moved(found.slot), 8)
     if found.is_offset:
         return binary("plus", binary("plus", ThreadPointer(), word), binary("minus", offset, Constant(found.data)))
-    # The thread's vector of modules has 16 bytes for each (dtv_t of glibc and musl).
-    vector = Load(binary("plus", ThreadPointer(), Constant(8)), 8)
-    return binary("plus", Load(binary("plus", vector, Binary("mul", word, Constant(16))), 8), offset)
+    vector = Load(binary("plus", ThreadPointer(), Constant(object_files.DYNAMIC_THREAD_VECTOR)), 8)
+    entry = Binary("mul", word, Constant(object_files.THREAD_VECTOR_ENTRY))
+    return binary("plus", Load(binary("plus", vector, entry), 8), offset)

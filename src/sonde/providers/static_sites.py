@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sonde.arch import operands
+from sonde.arch import instructions, operands
 from sonde.model import types
 from sonde.model.probe import StaticSite
 from sonde.model.types import Type, Typedef
@@ -18,8 +18,6 @@ ARGUMENT_TYPES: dict[tuple[int, bool], Type] = {
     )
 }  # fmt: skip
 """The type of an argument by its size in bytes and whether it is signed."""
-
-_NOP = 0x90
 
 
 class SiteError(Exception):
@@ -50,6 +48,6 @@ def _is_instruction(code: CodeObject, address: int) -> bool:
     instructions, else it must be the nop that sys/sdt.h puts there."""
     function = code.containing(address)
     if function is None:
-        return code.loaded.file.bytes_at(address, 1) == bytes((_NOP,))
+        return code.loaded.file.bytes_at(address, 1) == bytes((instructions.NOP,))
     found = code.instructions(function).get(address - function.address)
     return found is not None and found.is_probeable

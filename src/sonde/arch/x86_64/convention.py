@@ -9,6 +9,10 @@ from sonde.arch.x86_64 import registers
 from sonde.model.types import Enum, Function, Int, Pointer, Struct, Type, Void, align_of, resolve, size_of
 from sonde.typed import NamedTuple
 
+STACK_ARGUMENTS = 8
+"""Bytes above the stack pointer: there a function that is entered has its first argument that is in no register, behind
+the return address."""
+
 _IN_REGISTERS = 16
 """Bytes: what is larger is passed in memory."""
 

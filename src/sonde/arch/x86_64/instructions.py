@@ -11,6 +11,9 @@ BREAKPOINT = 0xCC
 
 RETURN = b"\xc3"
 
+NOP = 0x90
+"""What a site of a static probe is."""
+
 ENTRY_PUSH, ENTRY_PUSH_BITS = 0x55, 0xFF
 """push %rbp, and the bits of an instruction's first word that say so: where a uprobe is at it the kernel adds the
 caller to the stack by itself (is_uprobe_at_func_entry, arch/x86/events/core.c)."""

@@ -23,5 +23,15 @@ MODULE, THREAD_OFFSET = 16, 18
 ELFTOOLS = {8: "x64", 4: "x86"}
 """What pyelftools calls the processor, by the bytes of an address."""
 
+DYNAMIC_THREAD_VECTOR, THREAD_VECTOR_ENTRY = 8, 16
+"""Where the thread's descriptor has the address of its vector of modules, from the thread pointer, and the bytes for
+each module (dtv_t of glibc and musl)."""
+
 LIBRARIES = "x86_64-linux-gnu"
 """The directory of libraries below lib, where a system has those of several processors (Debian's multiarch)."""
+
+
+def thread_block(size: int, alignment: int) -> int:
+    """Where the thread-local data of a program begin, from the thread pointer, below which they end (ELF Handling For
+    Thread-Local Storage, variant II). `alignment` is at least 1."""
+    return -(-(-size // alignment) * alignment)

@@ -128,8 +128,9 @@ class KprobeContext:
         return g.b.extend(self.argument(g, number), size or 8, is_signed(type_))
 
     def _on_stack(self, g: Generation, offset: int) -> Remote:
-        """An address behind the return address, which is on top of the stack."""
-        return Remote(g.b.load(g.ctx, registers.STACK_POINTER, 8, invariant=True), 8 + offset)
+        """An address so far behind the first argument on the stack."""
+        stack = g.b.load(g.ctx, registers.STACK_POINTER, 8, invariant=True)
+        return Remote(stack, convention.STACK_ARGUMENTS + offset)
 
 
 def _is_value(kind: Type) -> bool:

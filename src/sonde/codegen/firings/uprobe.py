@@ -5,7 +5,7 @@ Arguments are where the calling convention puts them: the first in registers, th
 
 from __future__ import annotations
 
-from sonde.arch import registers
+from sonde.arch import convention, registers
 from sonde.bpf import programs
 from sonde.codegen.basis.generation import Generation, Unsupported
 from sonde.codegen.basis.places import Place, Remote
@@ -55,9 +55,9 @@ class UprobeContext:
             return g.b.load(g.ctx, registers.ARGUMENTS[number], 8, invariant=True)
         if self._kind != "entry":
             return Imm(0)
-        # The return address is on top of the stack.
         stack = g.b.load(g.ctx, registers.STACK_POINTER, 8, invariant=True)
-        return load_bytes(g, Remote(stack, 8 * (number - len(registers.ARGUMENTS) + 1), True), 8, False)
+        offset = convention.STACK_ARGUMENTS + 8 * (number - len(registers.ARGUMENTS))
+        return load_bytes(g, Remote(stack, offset, True), 8, False)
 
     def _of_return(self, g: Generation, number: int) -> Operand:
         if number == 1:

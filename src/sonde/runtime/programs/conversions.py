@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import struct
 
-from sonde.arch import registers, system_calls
+from sonde.arch import convention, registers, system_calls
 from sonde.bpf import probe_context, programs
 from sonde.bpf.helpers import MAX_ERRNO
 from sonde.runtime.environment import Environment
@@ -65,7 +65,9 @@ def from_registers(environment: Environment, context: int) -> ProbeValues:
     taken = environment.memory.read(context, probe_context.REGISTERS_SIZE)
     (stack,) = _selected(taken, (registers.STACK_POINTER,))
     try:
-        others = struct.unpack(_ON_STACK, environment.task.read_memory(stack + 8, struct.calcsize(_ON_STACK)))
+        others = struct.unpack(
+            _ON_STACK, environment.task.read_memory(stack + convention.STACK_ARGUMENTS, struct.calcsize(_ON_STACK))
+        )
     except OSError:
         others = ()
     return ProbeValues(_selected(taken, registers.ARGUMENTS) + others, taken)

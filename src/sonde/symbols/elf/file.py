@@ -9,6 +9,7 @@ from __future__ import annotations
 import struct
 from functools import cached_property
 
+from sonde.arch import object_files
 from sonde.symbols.elf.costs import Costs
 from sonde.symbols.elf.errors import ElfError as ElfError
 from sonde.symbols.elf.file_bytes import FileBytes, Part
@@ -118,11 +119,11 @@ class ElfFile:
         return tuple(segment for kind, segment, _ in self._program_headers if kind == _PT_LOAD)
 
     @cached_property
-    def thread_data_size(self) -> int:
-        """The bytes that a thread's own data take, whole multiples of their alignment; 0 if there are none."""
+    def thread_block(self) -> int:
+        """Where a thread's own data of a program begin, from the thread pointer; 0 if there are none."""
         for kind, segment, alignment in self._program_headers:
             if kind == _PT_TLS:
-                return -(-segment.memory_size // alignment) * alignment
+                return object_files.thread_block(segment.memory_size, alignment)
         return 0
 
     @property
@@ -146,18 +147,9 @@ class ElfFile:
         return found
 
     def thread_offset(self, name: str) -> int | None:
-        """Where a program's own thread-local variable is, counted from the thread pointer, below which its block ends
-        (ELF Handling For Thread-Local Storage, variant II). None if there is none.
-        """
-        if not self._wide:
-            return None
-        size = alignment = 0
-        for index in range(self._program_count):
-            fields = self._unpack(self._layout.program, self._programs + index * self._layout.program.size)
-            if fields[0] == _PT_TLS:
-                size, alignment = fields[6], max(fields[7], 1)
-        place = self.table.thread_data(name)
-        return None if place is None else place - -(-size // alignment) * alignment
+        """Where a program's own thread-local variable is, counted from the thread pointer. None if there is none."""
+        place = self.table.thread_data(name) if self._wide else None
+        return None if place is None else place + self.thread_block
 
     @cached_property
     def sections(self) -> tuple[Section, ...]:
