@@ -305,3 +305,27 @@ def test_names_are_found_by_a_search_and_by_an_index_alike(program):
     searched = [ElfFile.open(program).table.named(name) for name in names]
     assert [table.named(name) for name in names] == searched
     assert {each for found in searched for each in found} == set(table.symbols)
+
+
+THREAD_DATA = (
+    "__thread char before[3] = {1}; __thread long counted = 5; int main(void) { return counted == before[0]; }"
+)
+
+
+@needs_compiler
+def test_thread_local_variables_are_below_the_thread_pointer(tmp_path):
+    """The block ends there; what is not linked yet has no block, and places that count from its beginning."""
+    source = tmp_path / "threads.c"
+    source.write_text(THREAD_DATA)
+    run("gcc", "-o", tmp_path / "threads", source)
+    run("gcc", "-c", "-o", tmp_path / "threads.o", source)
+    table = run("readelf", "--wide", "--segments", tmp_path / "threads")
+    size, alignment = (int(text, 16) for text in re.search(r"TLS +(?:\w+ +){4}(\w+) +R +(\w+)", table).groups())
+    symbols = run("readelf", "--wide", "--symbols", tmp_path / "threads")
+    place = int(re.search(r"(\w+) +\d+ TLS .* counted$", symbols, re.MULTILINE)[1], 16)
+    file = ElfFile.open(str(tmp_path / "threads"))
+    assert file.thread_offset("counted") == place - -(-size // alignment) * alignment
+    assert file.thread_offset("main") is None
+    loose = run("readelf", "--wide", "--symbols", tmp_path / "threads.o")
+    expected = int(re.search(r"(\w+) +\d+ TLS .* counted$", loose, re.MULTILINE)[1], 16)
+    assert ElfFile.open(str(tmp_path / "threads.o")).thread_offset("counted") == expected

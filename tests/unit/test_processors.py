@@ -105,6 +105,12 @@ def test_the_recipe_for_a_processor_names_every_file():
     assert {f"{each}.py" for each in arch.SUBJECTS} <= names
 
 
+def test_the_page_about_processors_names_every_subject():
+    text = (Path(__file__).parents[2] / "docs" / "design" / "arch.md").read_text()
+    table = "\n".join(line for line in text.splitlines() if line.startswith("|"))
+    assert set(arch.SUBJECTS) <= set(re.findall(r"`(\w+)`", table))
+
+
 def test_the_subjects_that_a_type_checker_sees_are_all():
     tree = ast.parse((ROOT / "arch" / "__init__.py").read_text())
     seen = [alias for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for alias in node.names]
