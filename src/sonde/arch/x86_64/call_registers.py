@@ -6,7 +6,7 @@ What is not told is as a process has it that has just been executed.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from sonde.arch.x86_64 import registers as at
 
@@ -22,13 +22,12 @@ _NO_RESULT = -38 & 0xFFFF_FFFF_FFFF_FFFF
 _USER_CS, _USER_SS, _FLAGS = 0x33, 0x2B, 0x246
 
 
-def entering(registers: bytearray) -> Callable[[int, int, int, Sequence[int]], None]:
-    """A function (program counter, stack pointer, number, six arguments) that fills in `registers`. As the processor
-    does it, it puts the counter into cx, too."""
+def entering(registers: bytearray) -> Callable[[int, int, int, int, int, int, int, int, int], None]:
+    """A function (program counter, stack pointer, number, the six arguments) that fills in `registers`. As the
+    processor does it, it puts the counter into cx, too."""
     pack = _WORDS.pack_into
 
-    def fill(counter: int, stack: int, number: int, arguments: Sequence[int]) -> None:
-        di, si, dx, r10, r8, r9 = arguments
+    def fill(counter: int, stack: int, number: int, di: int, si: int, dx: int, r10: int, r8: int, r9: int) -> None:
         pack(
             registers, at.R10,
             r10, r9, r8, _NO_RESULT, counter, dx, si, di, number, counter, _USER_CS, _FLAGS, stack, _USER_SS,

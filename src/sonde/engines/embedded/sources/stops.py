@@ -119,15 +119,15 @@ class StopSource:
         special = {system_calls.PRCTL, *(SENDING if self._shots.tracepoints.get("signal_generate") else ())}
 
         def entered(record: Record) -> None:
-            _, flags, tid, when, lengths, place, _, _, _, counter, stack, number, *given, _ = record
+            _, flags, tid, when, lengths, place, _, _, _, counter, stack, number, a, b, c, d, e, f, _ = record
             task = find(tid) or miss(tid)
             if task is None:
                 return
             number &= _U64
             if flags < _WITH_REGISTERS or not copy(flags):
-                fill(counter, stack, number, given)
+                fill(counter, stack, number, a, b, c, d, e, f)
             if flags & stops.FETCHED:
-                fetched.take(number, given, lengths, place)
+                fetched.take(number, (a, b, c, d, e, f), lengths, place)
             pack_two(arguments, 0, registers_at, number)
             environment.task = task
             environment.now = when
@@ -137,9 +137,9 @@ class StopSource:
             fetched.pieces = ()
             if number in special:
                 if number != prctl:
-                    sends(task, number, given[0], given[1], given[2], when)
-                elif given[0] == _PR_SET_NAME:
-                    follow(task, given[1])
+                    sends(task, number, a, b, c, when)
+                elif a == _PR_SET_NAME:
+                    follow(task, b)
 
         return entered
 
