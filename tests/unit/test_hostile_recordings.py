@@ -120,12 +120,26 @@ print(json.dumps([count, said, 1024 * (used.ru_maxrss - before), used.ru_utime +
 """
 
 
-def read_elsewhere(path, data, hole):
+SHOWING = """
+import json, os, resource, sys, sonde
+import sonde.consume.aggregations, sonde.library.showing, sonde.recording.reading
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+try:
+    shown = sonde.show(sys.argv[1], os.open(os.devnull, os.O_WRONLY))
+    count, said = shown.records, shown.damage or shown.cut
+except sonde.ScriptError as error:
+    count, said = 0, str(error)
+used = resource.getrusage(resource.RUSAGE_SELF)
+print(json.dumps([count, said, 1024 * (used.ru_maxrss - before), used.ru_utime + used.ru_stime]))
+"""
+
+
+def read_elsewhere(path, data, hole, program=READING):
     """What a process of its own tells of the file."""
     path.write_bytes(data)
     if hole:
         os.truncate(path, hole)
-    done = subprocess.run([sys.executable, "-c", READING, path], capture_output=True, text=True, check=False)
+    done = subprocess.run([sys.executable, "-c", program, path], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     count, said, memory, seconds = json.loads(done.stdout)
     assert memory < LEAST + TIMES * len(data), said
@@ -146,6 +160,14 @@ def test_what_a_small_file_asks_for_it_does_not_get(name, data, hole, tmp_path):
         assert (count > 400, said) == (True, "")
     else:
         assert "damaged" in said or "memory" in said, said
+
+
+@pytest.mark.parametrize(("name", "data", "hole"), [pytest.param(*each, id=each[0]) for each in files()])
+def test_what_a_small_file_asks_for_is_not_shown(name, data, hole, tmp_path):
+    """As `sonde.show` prints it, in a process whose memory nothing else bounds."""
+    count, said = read_elsewhere(tmp_path / "hostile", data, hole, SHOWING)
+    if name in QUIET:
+        assert (count > 300, said) == (True, "")
 
 
 def test_numbers_of_a_perf_data_file_are_not_believed(tmp_path):

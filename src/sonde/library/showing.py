@@ -8,6 +8,7 @@ from contextlib import contextmanager, nullcontext
 
 from sonde.consume.recorded import Replay
 from sonde.consume.replaying import SENSELESS, Replayed
+from sonde.formats.allowance import TOO_LARGE
 from sonde.formats.raw_file import MAGIC, RawBlocks, RawFileError
 from sonde.library.errors import Error, ScriptError
 from sonde.library.outputs import capture_file, opened, require_written
@@ -22,8 +23,6 @@ from sonde.untrusted import open_file, open_named_file
 if TYPE_CHECKING:
     from sonde.report.samples import SampleLines
     from sonde.symbols.symbolizer import SystemSymbolizer
-
-_TOO_LARGE = "it takes more memory than a file of its size may take"
 
 
 class How(NamedTuple):
@@ -87,7 +86,7 @@ def show_raw(path: str, how: How) -> Shown:
         except RawFileError as error:
             raise ScriptError(f"{path}: {error}") from None
         except MemoryError:
-            raise ScriptError(f"{path}: {_TOO_LARGE}") from None
+            raise ScriptError(f"{path}: {TOO_LARGE}") from None
 
 
 def show_perf_data(path: str, how: How, is_named: bool = True) -> Shown:
