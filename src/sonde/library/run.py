@@ -13,7 +13,6 @@ from sonde.library.stop import Stop
 from sonde.typed import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Callable  # noqa: F401 - in the string below
     from types import TracebackType
     from typing import Self
 
