@@ -230,6 +230,25 @@ def test_runs_leave_nothing_in_the_process(engine):
     assert memory() - size < 5 << 20
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+def test_runs_leave_little_to_the_garbage_collector(engine):
+    """What is in circles waits for it, which comes the later the more a process has."""
+    script = sonde.compile(COUNTED, engine=engine)
+
+    def run():
+        with script.run(calls(3), engine=engine) as run:
+            assert sum(isinstance(event, sonde.Record) for event in run) == 3
+
+    run()
+    gc.collect()
+    gc.disable()
+    try:
+        run()
+        assert gc.collect() < 250
+    finally:
+        gc.enable()
+
+
 def test_a_run_that_never_begins_opens_nothing():
     before = resources()
     unused = [sonde.compile("BEGIN { exit(0); }", engine="embedded").run() for _ in range(3)]

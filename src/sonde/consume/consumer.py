@@ -114,7 +114,7 @@ class Consumer:
         self._aggregations = _aggregations(spec, tracing, options, label, keeps_removed)
         self._counters = Counters(tracing)
         speculates = any(each.name == SPECULATIONS for each in spec.maps) and any(map(_closes, spec.records))
-        self._speculations = Speculations(tracing, self._show_committed, speculates)
+        self._speculations = Speculations(tracing, speculates)
         # With several rings only a look at all of them shows what was committed in its order.
         self._settle_at_once = len(tracing.rings) == 1
         self._readers: dict[tuple[tuple[Field, ...], int], Callable[[memoryview], list[tuple[Any, ...]]]] = {}
@@ -137,7 +137,7 @@ class Consumer:
             if size:
                 self._drain(data)
                 ring.advance(size)
-        self._speculations.settle_late()
+        self._speculations.settle_late(self._show_committed)
         if time.monotonic() >= self._drops_due:
             self.report_drops()
         self._sink.flush()
@@ -174,7 +174,7 @@ class Consumer:
         if self._aggregations is not None:
             self._aggregations.forget()
         self.poll()
-        self._speculations.settle_all()
+        self._speculations.settle_all(self._show_committed)
         self.report_drops()
         left = self._aggregations.remaining() if self._aggregations else []
         elsewhere = [spec for number, spec in enumerate(self._spec.aggregations) if number in shown_elsewhere]
@@ -274,7 +274,7 @@ class Consumer:
             speculation, written = self._values(action.fields, record.data)
             self._speculations.close(speculation, action.name == "commit", written)
             if self._settle_at_once:
-                self._speculations.settle()
+                self._speculations.settle(self._show_committed)
         elif action.name == "ftruncate":
             self._sink.action(record, cast("Action", action))
 

@@ -12,10 +12,13 @@ from collections.abc import Callable
 
 from sonde.engines.base import Tracing
 from sonde.model.spec import COMMITTED, DISCARDED, FREE, SPECULATION_COUNTS, SPECULATIONS
-from sonde.typed import NamedTuple
+from sonde.typed import NamedTuple, TypeAlias
 
 _KEY = struct.Struct("<I")
 _STATE = struct.Struct("<Q")
+
+Show: TypeAlias = Callable[[memoryview], None]
+"""Is given records as they stood in a ring."""
 
 
 class _Closed(NamedTuple):
@@ -26,14 +29,13 @@ class _Closed(NamedTuple):
 
 
 class Speculations:
-    """Records by speculation, as they stood in the ring; `show` is given those that are committed.
+    """Records by speculation, as they stood in the ring; whoever settles gets those that are committed.
 
     Unless a program makes speculations, and commits or discards any, this is not `is_used`."""
 
-    def __init__(self, tracing: Tracing, show: Callable[[memoryview], None], is_used: bool) -> None:
+    def __init__(self, tracing: Tracing, is_used: bool) -> None:
         self._tracing = tracing
         self._is_used = is_used
-        self._show = show
         self._records: dict[int, bytearray] = {}
         self._seen: dict[int, int] = {}
         self._closed: dict[int, _Closed] = {}
@@ -53,22 +55,22 @@ class Speculations:
         if not is_commit:
             self._records.pop(speculation, None)
 
-    def settle(self) -> None:
+    def settle(self, show: Show) -> None:
         """Show what is committed and complete, and set its speculations free."""
         for speculation, closed in list(self._closed.items()):
             if self._seen.get(speculation, 0) == closed.written:
-                self._finish(speculation)
+                self._finish(speculation, show)
 
-    def settle_late(self) -> None:
+    def settle_late(self, show: Show) -> None:
         """The same at the end of a look at all rings: records that were given up are taken off what is awaited."""
-        self.settle()
+        self.settle(show)
         if not self._closed:
             return
         for key, value in self._tracing.read_map(SPECULATION_COUNTS):
             (speculation,) = _KEY.unpack(key)
             if speculation in self._closed:
                 self._closed[speculation] = self._closed[speculation]._replace(written=_STATE.unpack_from(value)[0])
-        self.settle()
+        self.settle(show)
 
     def find_untold(self) -> None:
         """Close what was committed or discarded when the ring had no room to say so."""
@@ -80,15 +82,15 @@ class Speculations:
                 # Their number is not known yet; settle_late() asks for it.
                 self.close(speculation, state == COMMITTED, -1)
 
-    def settle_all(self) -> None:
+    def settle_all(self, show: Show) -> None:
         """Nothing more will come."""
         self.find_untold()
         for speculation in list(self._closed):
-            self._finish(speculation)
+            self._finish(speculation, show)
 
-    def _finish(self, speculation: int) -> None:
+    def _finish(self, speculation: int, show: Show) -> None:
         del self._closed[speculation]
         records = self._records.pop(speculation, None)
         if records:
-            self._show(memoryview(records))
+            show(memoryview(records))
         self._tracing.write_map(SPECULATIONS, _KEY.pack(speculation), _STATE.pack(FREE))

@@ -95,7 +95,9 @@ class LiveAggregation(Mapping[Key, "Scalar | Histogram"]):
 
     def keep(self) -> None:
         """Have it as it is now from here on. For the run's own thread."""
-        self._kept = self._read()
+        self._kept = kept = self._read()
+        # What it was read from can go.
+        self._read, self._ask = lambda: kept, lambda read: read()
 
     def _look(self) -> dict[Key, Scalar | Histogram]:
         if self._kept is not None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable
 
 from sonde.library.events import Event
+from sonde.typed import Protocol
 
 _MOST = 1 << 18
 """Events that wait; behind them the rings fill, and what finds no room there is told as a loss."""
@@ -15,15 +15,32 @@ _TURN = 0.05
 """Seconds between two looks for something else to do, while there is no room."""
 
 
-class EventQueue:
-    """Lists of events, in order. `turn` is called while there is no room, `is_ending` ends the wait for it: what comes
-    last is kept, however much."""
+class Turns(Protocol):
+    """What whoever puts events does while there is no room, and whether it is asked to end."""
 
-    def __init__(self, turn: Callable[[], None], is_ending: Callable[[], bool], most: int = _MOST) -> None:
+    @property
+    def asked(self) -> bool: ...
+
+    def turn(self) -> None: ...
+
+
+class Nobody:
+    """Nothing else to do, and nobody who asks."""
+
+    asked = False
+
+    def turn(self) -> None:
+        """Nothing."""
+
+
+class EventQueue:
+    """Lists of events, in order. While there is no room, `stop` has its turns; that the end is asked for ends the wait
+    for room: what comes last is kept, however much."""
+
+    def __init__(self, stop: Turns, most: int = _MOST) -> None:
         """`most` events wait at most, or one list."""
+        self._stop = stop
         self._most = most
-        self._turn = turn
-        self._is_ending = is_ending
         self._lists: deque[list[Event]] = deque()
         self._count = 0
         self._is_closed = False
@@ -36,13 +53,13 @@ class EventQueue:
             with self._changed:
                 if self._is_unwanted:
                     return
-                if self._count < self._most or self._is_ending():
+                if self._count < self._most or self._stop.asked:
                     self._lists.append(events)
                     self._count += len(events)
                     self._changed.notify_all()
                     return
                 self._changed.wait(_TURN)
-            self._turn()
+            self._stop.turn()
 
     def close(self) -> None:
         """Nothing more comes."""

@@ -16,7 +16,7 @@ from sonde.formats.perf_data import PerfDataError
 from sonde.formats.perf_events import RECORD_SAMPLE
 from sonde.formats.raw_file import MAGIC, Block, RawBlocks, RawFileError
 from sonde.library.errors import ScriptError
-from sonde.library.event_queue import EventQueue
+from sonde.library.event_queue import EventQueue, Nobody
 from sonde.library.event_sink import EventSink
 from sonde.library.events import Event, Exit, Message
 from sonde.library.values import Values
@@ -42,7 +42,7 @@ class Recording:
     def __iter__(self) -> Iterator[Event]:
         """The file is read as far as events are asked for, by a thread, which ends with the iteration: who reads tells
         of events as they are found."""
-        events = EventQueue(lambda: None, lambda: False, 1)
+        events = EventQueue(Nobody(), 1)
         failures: list[ScriptError] = []
         thread = threading.Thread(target=self._work, args=(events, failures), name="sonde-read", daemon=True)
         thread.start()

@@ -10,7 +10,7 @@ from sonde.library.aggregations import LiveAggregation
 from sonde.library.event_queue import EventQueue
 from sonde.library.events import Event, Exit, Loss
 from sonde.library.stop import Stop
-from sonde.typed import TYPE_CHECKING, TypeAlias
+from sonde.typed import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -19,7 +19,11 @@ if TYPE_CHECKING:
     from sonde.library.foreground import Ended
     from sonde.library.request import Publish, Put, Request
 
-Trace: TypeAlias = "Callable[[Stop, Put, Publish], Ended]"
+
+class Trace(Protocol):
+    """Traces to the end, in the run's thread."""
+
+    def __call__(self, stop: Stop, put: Put, publish: Publish, /) -> Ended: ...
 
 
 class Run:
@@ -31,14 +35,13 @@ class Run:
     """
 
     def __init__(self, duration: float | None, trace: Trace) -> None:
-        """`trace` traces to the end, in the run's thread."""
         self.losses: list[Loss] = []
         self.exit_status: int | None = None
         self.command_status: int | None = None
         self.aggregations: Mapping[str, LiveAggregation] = {}
         self._trace_to_end = trace
         self._stop = Stop(duration, self._keep)
-        self._events = EventQueue(self._stop.turn, lambda: self._stop.asked)
+        self._events = EventQueue(self._stop)
         self._current: Iterator[Event] = iter(())
         self._failure: Exception | None = None
         self._thread: threading.Thread | None = None

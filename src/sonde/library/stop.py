@@ -84,8 +84,14 @@ class Stop:
             if not self._is_over:
                 self._is_over = True
                 self._answer()
+                # The run refers to this object, too.
+                self._before_end = _nothing
                 os.close(self.descriptor)
         self.begun.set()
+
+
+def _nothing() -> None:
+    """Before the end of what has ended."""
 
 
 class _Answer:

@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from sonde.consume.consumer import Consumer
 from sonde.consume.options import display_options
 from sonde.frontends.d.report.text import TextReport
-from sonde.model.options import OptionError, OptionTable
+from sonde.model.options import OptionTable
 from sonde.model.spec import PACKET_LOSSES, WAITING
 from sonde.report.symbolizer import Symbolizer
-from sonde.session.tracing import captured, packet_losses, tell_waiting
+from sonde.session.tracing import captured, packet_losses, setting, tell_waiting
 from sonde.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -34,21 +34,15 @@ def show_recorded(
     rate = recorded.options.aggrate
     shown = display_options(options, recorded.options)
 
-    def set_option(name: str, value: str) -> str | None:
-        try:
-            options.set_while_tracing(name, value)
-        except OptionError as error:
-            return str(error)
-        display_options(options, shown)
-        return None
-
     report = TextReport(
         recorded.spec, shown, output, symbolizer=symbolizer, program=program_name, act=act, is_recorded=True
     )
     if show_samples is not None:
         show_samples(report.sample_lines())
     captures = captured(recorded.spec, report, packets, False)
-    consumer = Consumer(recorded.spec, recorded, captures or report, shown, set_option, report.label, float("inf"))
+    consumer = Consumer(
+        recorded.spec, recorded, captures or report, shown, setting(options, shown), report.label, float("inf")
+    )
 
     def learn(probes: Sequence[Probe]) -> None:
         consumer.learn(probes)

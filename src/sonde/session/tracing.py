@@ -182,7 +182,8 @@ class Session:
         has_addresses = has_user_addresses(spec) or (self._sample_sink is not None and self._sample_sink.wants_names)
         self._names = names if has_addresses else None
         self._consumer = Consumer(
-            spec, source, self._captures or self._report, self._shown, self._set_option, self._report.label,
+            spec, source, self._captures or self._report, self._shown, setting(options, self._shown),
+            self._report.label,
             options.number("statusrate") / SECOND, watcher is not None,
         )  # fmt: skip
 
@@ -194,14 +195,6 @@ class Session:
             source = Recorder(source, self._spec, block, self._shown)
             self._recorders.append(source)
         return source
-
-    def _set_option(self, name: str, value: str) -> str | None:
-        try:
-            self._options.set_while_tracing(name, value)
-        except OptionError as error:
-            return str(error)
-        display_options(self._options, self._shown)
-        return None
 
     def look(self, aggregation: int) -> tuple[dict[Key, Words], int]:
         """What an aggregation has come to at present, and what it is normalized by. A raw file is not to have it: the
@@ -499,6 +492,20 @@ class Session:
             self._report.close()
         finally:
             self._tracing.close()
+
+
+def setting(options: OptionTable, shown: Options) -> Callable[[str, str], str | None]:
+    """Carries out setopt(): why an option cannot be set, if it cannot."""
+
+    def set_option(name: str, value: str) -> str | None:
+        try:
+            options.set_while_tracing(name, value)
+        except OptionError as error:
+            return str(error)
+        display_options(options, shown)
+        return None
+
+    return set_option
 
 
 def captured(spec: TracingSpec, report: Report, packets: CaptureFile | None, is_live: bool = True) -> Captures | None:

@@ -41,7 +41,7 @@ from sonde.model.spec import (
 )
 from sonde.runtime.environment import Environment
 from sonde.runtime.machine.memory import MachineMemory
-from sonde.runtime.programs.ready import called_helpers, prepare
+from sonde.runtime.programs.ready import ReadyProgram, called_helpers, prepare
 from sonde.runtime.structures import Structures
 from sonde.typed import TYPE_CHECKING
 
@@ -84,6 +84,8 @@ class EmbeddedTracing:
         self._maps = SessionMaps(self._memory)
         self.rings = self._maps.rings
         self._events: Events | None = None
+        self._stops: StopSource | None = None
+        self._programs: list[ReadyProgram] = []
         self._images: ImageEvents | None = None
         self._sample_bytes = sample_bytes
         self._samples: SampleRing | None = None
@@ -164,6 +166,7 @@ class EmbeddedTracing:
             self._switching.watch(stops.handlers)
             self._plan = self._plan._replace(events=self._plan.events | {FORK})
         others = [each for each in (self._sampling, self._switching) if each is not None]
+        self._stops = stops
         self._events = Events(followed, stops.handlers, self._timers, self._is_enough, others)
 
     def _look_at_cpu_times(self, own: TracedTask) -> None:
@@ -303,4 +306,11 @@ class EmbeddedTracing:
             self._opened.files.close()
             self._opened.files = None
         self._maps.close()
+        # Programs and sources refer to each other and to memory, until garbage is collected: memory goes now.
+        for ready in self._programs:
+            ready.forget()
+        self._memory.regions.clear()
+        if self._stops is not None:
+            self._stops.close()
+        self._events = self._images = self._opened = self._stops = None
         self.rings, self._programs = [], []

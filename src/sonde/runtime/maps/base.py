@@ -86,6 +86,8 @@ class MapTable:
         for told in self.removing:
             told(made)
         made.close()
+        # They refer to the map, which can go without them.
+        made.calls = {}
 
     def close(self) -> None:
         for made in tuple(self.maps.values()):

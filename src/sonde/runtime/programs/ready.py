@@ -22,11 +22,13 @@ Run = Callable[[int], int]
 
 
 class ReadyProgram(NamedTuple):
-    """A program, the probes that this copy of it serves, and how to run it."""
+    """A program, the probes that this copy of it serves, how to run it, and, when it runs no more, let go what it
+    refers to."""
 
     spec: ProgramSpec
     probes: tuple[ProbeSpec, ...]
     run: Run
+    forget: Callable[[], None]
 
 
 def called_helpers(spec: ProgramSpec) -> frozenset[int]:
@@ -52,7 +54,7 @@ def prepare(
             def value(stamp: Stamp, cookie: int = cookie) -> int:
                 return cookie if stamp.kind == "cookie" else values(stamp)
 
-            ready.append(ReadyProgram(spec, served, _run(spec, maps, environment, value)))
+            ready.append(ReadyProgram(spec, served, *_run(spec, maps, environment, value)))
     return ready
 
 
@@ -67,7 +69,7 @@ def _verified(spec: ProgramSpec, maps: Mapping[str, Map]) -> ProgramSpec:
 
 def _run(
     given: ProgramSpec, maps: Mapping[str, Map], environment: Environment, value: Callable[[Stamp], int]
-) -> Run:  # fmt: skip
+) -> tuple[Run, Callable[[], None]]:  # fmt: skip
     spec = _verified(given, maps)
     try:
         linked = link(spec, maps, value, environment.functions)
@@ -77,8 +79,8 @@ def _run(
     by_map = helpers_by_map(environment)
     execution = translate(linked, environment.memory, helpers, environment.functions, by_map=by_map)
     if not spec.variables:
-        return execution.run
+        return execution.run, execution.forget
     from sonde.runtime.programs.loaded import RunnableProgram  # an import that most runs do without
 
     loaded = RunnableProgram(environment, spec.kind, execution, spec.variables)
-    return lambda context: loaded.run(context, environment.cookie)
+    return lambda context: loaded.run(context, environment.cookie), execution.forget

@@ -84,6 +84,11 @@ class StopSource:
             stops.GROUP_STOP: lambda record: None,
         }
 
+    def close(self) -> None:
+        """No more records come: what refers to this object lets it go."""
+        self.handlers.clear()
+        del self._signals
+
     def fire(self, name: str, task: TracedTask, when: int, *arguments: int) -> None:
         """Run the programs of a tracepoint."""
         shots = self._shots.tracepoints.get(name, ())

@@ -11,6 +11,7 @@ import errno
 import os
 import struct
 from collections.abc import Callable
+from functools import lru_cache
 
 from sonde.arch import pages
 from sonde.typed import Any
@@ -29,23 +30,41 @@ Ask = Callable[[int, int, int, bytes | None], bytes]
 """(tid, address, size, what to write or None) -> what was read. Raises OSError."""
 
 
+@lru_cache(maxsize=1)
+def _calls() -> dict[str, Any]:
+    libc: Any = ctypes.CDLL(None, use_errno=True)
+    return {name: libc[name] for name in (_READ, _WRITE)}
+
+
+@lru_cache(maxsize=3)
+def _array(size: int) -> type[ctypes.Array[ctypes.c_char]]:
+    """A type of the interpreter's own, which is made once."""
+    return ctypes.c_char * size
+
+
 class ProcessMemory:
     """Reads and writes by thread id. Whoever calls needs the right to trace the process."""
 
     def __init__(self, ask: Ask | None = None) -> None:
         """`ask` does what is not permitted here, if anybody can."""
         self._ask = ask
-        libc: Any = ctypes.CDLL(None, use_errno=True)
-        self._calls = {name: libc[name] for name in (_READ, _WRITE)}
-        self._buffer = ctypes.create_string_buffer(_AT_ONCE)
+        self._calls = _calls()
+        self._buffer = _array(_AT_ONCE)()
         self._start = ctypes.addressof(self._buffer)
-        self._local = ctypes.create_string_buffer(16)
-        self._remote = ctypes.create_string_buffer(16 * _PIECES)
+        self._local = _array(16)()
+        self._remote = _array(16 * _PIECES)()
         self._bytes = memoryview(self._buffer).cast("B")
         self._addresses = (
             ctypes.c_void_p(ctypes.addressof(self._local)),
             ctypes.c_void_p(ctypes.addressof(self._remote)),
         )
+
+    def close(self) -> None:
+        """Nothing is read or written any more."""
+        self._ask = None
+        self._calls = {}
+        self._bytes.release()
+        self._buffer = self._local = self._remote = _array(16)()
 
     def read(self, tid: int, address: int, size: int) -> bytes:
         """So many bytes. Raises OSError: EFAULT if not all are there."""

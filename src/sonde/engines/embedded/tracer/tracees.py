@@ -224,6 +224,7 @@ class Tracees:
 
     def close(self) -> bool:
         """Let all processes go. The guardian stays as long as there is a filter: whether it does."""
+        self.memory.close()
         for command in self._held.values():
             command.abandon()
         for command in self._executing.values():

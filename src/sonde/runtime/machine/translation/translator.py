@@ -27,9 +27,11 @@ _REFUSED = (KeyError, IndexError, StructError, TypeError)
 class Translation:
     """A translated program. `run` is its Python function, `source` the text of all of them."""
 
-    def __init__(self, source: str, run: Callable[..., int], frames: StackFrames) -> None:
+    def __init__(self, source: str, run: Callable[..., int], frames: StackFrames, names: dict[str, Any]) -> None:
         self.source = source
         self.run = run
+        self.forget = names.clear
+        """When it runs no more: its functions and what they name refer to each other."""
         self._frames = frames
 
     def close(self) -> None:
@@ -56,7 +58,7 @@ def translate(
     for handle, slot in linked.functions:
         functions[handle] = names[f"f{slot}"]
     run = names["f0"]
-    return Translation(source, run if budget is None else _budgeted(run, names["fuel"], budget), frames)
+    return Translation(source, run if budget is None else _budgeted(run, names["fuel"], budget), frames, names)
 
 
 def _names(
