@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 from sonde.consume.generated import GeneratedExpression, code, constant, tuple_of
 from sonde.model.conversions import MOST_COLUMNS, Conversion
 from sonde.model.spec import LITERAL, Field
-from sonde.report.escape import escaped_in_octal
 from sonde.report.escaping import Escaping, escaped_by, mappings
 from sonde.report.number import as_real, c_integer, wide_character
 from sonde.report.stack import Addresses
@@ -70,7 +69,7 @@ def environment(addresses: Addresses) -> dict[str, Any]:
         "date_and_time": _date_and_time,
         "dump": _dump,
         "dump_or_text": dump_or_text,
-        "escaped_in_octal": escaped_in_octal,
+        "escaped_in_octal": _escaped_in_octal,
         "full_date": _full_date,
         "kernel": addresses.kernel,
         "kernel_stack": addresses.kernel_stack,
@@ -82,7 +81,7 @@ def environment(addresses: Addresses) -> dict[str, Any]:
     }
 
 
-# Most programs show neither dates nor dumps, and are not to wait for their modules.
+# Most programs show neither dates nor dumps nor escapes, and are not to wait for their modules.
 
 
 def _date_and_time(nanoseconds: int) -> bytes:
@@ -95,6 +94,12 @@ def _full_date(nanoseconds: int) -> bytes:
     from sonde.report.dates import full_date
 
     return full_date(nanoseconds)
+
+
+def _escaped_in_octal(characters: bytes) -> bytes:
+    from sonde.report.escape import escaped_in_octal
+
+    return escaped_in_octal(characters)
 
 
 def _dump(data: bytes) -> bytes:

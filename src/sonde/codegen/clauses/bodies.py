@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from sonde.codegen.basis.clause_state import FaultExit
 from sonde.codegen.basis.faults import packed
-from sonde.codegen.basis.generation import FaultExit, Generation
+from sonde.codegen.basis.generation import Generation
 from sonde.codegen.basis.names import MASK_BITS, clause_mask, probe_id
 from sonde.codegen.basis.places import HeldInRegister
 from sonde.codegen.clauses import carried, deferral, loops

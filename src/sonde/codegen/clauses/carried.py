@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from sonde.codegen.basis.generation import Carrying, Generation
+from sonde.codegen.basis.clause_state import Carrying
+from sonde.codegen.basis.generation import Generation
 from sonde.codegen.basis.places import Memory
 from sonde.codegen.expressions.access import copy
 from sonde.codegen.expressions.region import address_of, reserve, size_of_region, taken

@@ -17,8 +17,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from sonde.bpf import maps as kinds
+from sonde.codegen.basis.clause_state import Deferral
 from sonde.codegen.basis.faults import ABSENT
-from sonde.codegen.basis.generation import Deferral, Generation
+from sonde.codegen.basis.generation import Generation
 from sonde.codegen.basis.kernels import has_prepare_exec
 from sonde.codegen.basis.places import HeldInRegister, Memory
 from sonde.codegen.basis.repeating import NEVER, Repeating, reads_process, repeating, steps

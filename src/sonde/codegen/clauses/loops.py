@@ -15,7 +15,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
-from sonde.codegen.basis.generation import FaultExit, Generation, LoopBody, Scratch
+from sonde.codegen.basis.clause_state import FaultExit, LoopBody, Scratch
+from sonde.codegen.basis.generation import Generation
 from sonde.codegen.basis.kernels import require_loops
 from sonde.codegen.basis.places import Memory
 from sonde.codegen.clauses import deferral, turns

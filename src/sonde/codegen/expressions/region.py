@@ -15,8 +15,9 @@ the comparisons when registers were spilled (before Linux 6.8 what it learns of 
 
 from __future__ import annotations
 
+from sonde.codegen.basis.clause_state import Region
 from sonde.codegen.basis.faults import BAD_ADDRESS, BAD_SIZE, OUT_OF_SCRATCH, fault, fault_if
-from sonde.codegen.basis.generation import Generation, Region
+from sonde.codegen.basis.generation import Generation
 from sonde.codegen.basis.places import Memory, Remote
 from sonde.codegen.intermediate.ir import Imm, Operand
 from sonde.model import program as tree

@@ -12,7 +12,8 @@ from collections.abc import Callable
 
 from sonde.bpf import maps as kinds
 from sonde.codegen.basis import outputs
-from sonde.codegen.basis.generation import Generation, OpenRecord
+from sonde.codegen.basis.clause_state import OpenRecord
+from sonde.codegen.basis.generation import Generation
 from sonde.codegen.basis.names import probe_id
 from sonde.codegen.basis.places import Memory
 from sonde.codegen.expressions import clock
