@@ -15,7 +15,7 @@ _TURN = 0.05
 """Seconds between two looks for something else to do, while there is no room."""
 
 
-class Turns(Protocol):
+class EventTurns(Protocol):
     """What whoever puts events does while there is no room, and whether it is asked to end."""
 
     @property
@@ -37,7 +37,7 @@ class EventQueue:
     """Lists of events, in order. While there is no room, `stop` has its turns; that the end is asked for ends the wait
     for room: what comes last is kept, however much."""
 
-    def __init__(self, stop: Turns, most: int = _MOST) -> None:
+    def __init__(self, stop: EventTurns, most: int = _MOST) -> None:
         """`most` events wait at most, or one list."""
         self._stop = stop
         self._most = most

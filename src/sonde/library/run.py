@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sonde.library.request import Publish, Put, Request
 
 
-class Trace(Protocol):
+class TraceFunction(Protocol):
     """Traces to the end, in the run's thread."""
 
     def __call__(self, stop: Stop, put: Put, publish: Publish, /) -> Ended: ...
@@ -34,7 +34,7 @@ class Run:
     `command_status` is the command's as wait(2) gives it, None unless it has ended by itself.
     """
 
-    def __init__(self, duration: float | None, trace: Trace) -> None:
+    def __init__(self, duration: float | None, trace: TraceFunction) -> None:
         self.losses: list[Loss] = []
         self.exit_status: int | None = None
         self.command_status: int | None = None
