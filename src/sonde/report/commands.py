@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 
+from sonde import children
 from sonde.inherited import environment
 from sonde.report.escape import escaped
 from sonde.report.output import Output
@@ -52,7 +53,7 @@ def _run(command: bytes, output: Output) -> str | None:
     actions = [(os.POSIX_SPAWN_DUP2, descriptor, 1)] if descriptor != 1 else []
     try:
         process = os.posix_spawn(b"/bin/sh", arguments, environment(), file_actions=actions)
-        os.waitpid(process, 0)
+        children.wait_for(process)
     except OSError as error:
         return f"failed to run /bin/sh: {error.strerror}"
     finally:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 import signal
+from contextlib import suppress
 
-from sonde import launch
+from sonde import children, launch
 from sonde.engines.embedded.tracer import ptrace
 from sonde.launch import CommandError as CommandError
 from sonde.machine import proc
@@ -42,15 +43,15 @@ class StartedProcess:
     def _wait_for(self, wanted: int) -> bool:
         """Until the child stops with that signal; others are passed on. False if it has ended."""
         while True:
-            _, status = os.waitpid(self.pid, 0)
-            if not os.WIFSTOPPED(status):
+            status = _next_status(self.pid)
+            if status is None or not os.WIFSTOPPED(status):
                 self._ended(status)
                 return False
             if os.WSTOPSIG(status) == wanted:
                 return True
             ptrace.call(ptrace.CONT, self.pid, 0, os.WSTOPSIG(status))
 
-    def _ended(self, status: int) -> None:
+    def _ended(self, status: int | None) -> None:
         self._held = False
         self.status = status
 
@@ -63,8 +64,7 @@ class StartedProcess:
     def collect(self) -> int | None:
         """Its status as wait(2) gives it, if it has ended."""
         if self.status is None and not self._held:
-            pid, status = os.waitpid(self.pid, os.WNOHANG)
-            self.status = status if pid else None
+            _, self.status = children.collected(self.pid)
         return self.status
 
     def close(self) -> None:
@@ -72,9 +72,12 @@ class StartedProcess:
         if self._held:
             os.kill(self.pid, signal.SIGKILL)
             self._held = False
-            os.waitpid(self.pid, 0)
+            children.wait_for(self.pid)
         elif self.collect() is None:
-            os.kill(self.pid, signal.SIGTERM)
+            # By its descriptor, as the number may be another process's if somebody else has collected the command.
+            with suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self.descriptor, signal.SIGTERM)
+                children.collect_soon(self.pid)
         os.close(self.descriptor)
 
 
@@ -103,9 +106,15 @@ def _start(arguments: list[str]) -> int:
     """Fork and exec, stopped at exec."""
     pid, pipe = launch.fork(arguments, lambda: ptrace.call(ptrace.TRACEME, 0))
     problem = launch.problem(pipe)
-    _, status = os.waitpid(pid, 0)
     if problem:
+        children.wait_for(pid)
         raise CommandError(f"failed to run {arguments[0]}: {problem}")
-    if not os.WIFSTOPPED(status):
+    status = _next_status(pid)
+    if status is None or not os.WIFSTOPPED(status):
         raise CommandError(f"failed to run {arguments[0]}: it ended at once")
     return pid
+
+
+def _next_status(pid: int) -> int | None:
+    """The status of the next stop, or end (`children.next_status`)."""
+    return children.next_status(pid, lambda: ptrace.stopped_by(pid))

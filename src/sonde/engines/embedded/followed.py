@@ -6,8 +6,8 @@ import os
 import signal
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 
+from sonde import children
 from sonde.engines.embedded.remarks import Remarks
 from sonde.engines.embedded.tracer.tracees import Tracees
 from sonde.machine import proc
@@ -26,6 +26,7 @@ class Followed:
         self.is_command = is_command
         self.has_ended = False
         self._status: int | None = None
+        self._is_left = False
 
     def resume(self) -> None:
         """Let it run, and all others with it."""
@@ -39,26 +40,26 @@ class Followed:
         """The status of a command that has ended, as wait(2) gives it: when the guardian has waited for it, too."""
         latest = time.monotonic() + (_HANDED_ON if self.has_ended else 0)
         while self.is_command and self._status is None:
-            try:
-                pid, status = os.waitpid(self.pid, os.WNOHANG)
-            except ChildProcessError:
+            has_ended, self._status = children.collected(self.pid)
+            if has_ended or time.monotonic() >= latest:
                 break
-            if pid:
-                self._status = status
-            elif time.monotonic() >= latest:
-                break
-            else:
-                time.sleep(0.001)
+            time.sleep(0.001)
         return self._status
 
     def close(self) -> None:
-        """End a command if it has not ended, as it was started for this session only; collect it. One that was never
-        let go does not get a signal that it could have been told to ignore."""
+        """End a command if it has not ended, as it was started for this session only. One that was never let go does
+        not get a signal that it could have been told to ignore."""
         os.close(self.descriptor)
         if self.is_command and self._status is None:
-            with suppress(ChildProcessError, ProcessLookupError):
-                if os.waitpid(self.pid, os.WNOHANG)[0] == 0:
-                    os.kill(self.pid, signal.SIGTERM if self.group.runs else signal.SIGKILL)
+            has_ended, self._status = children.collected(self.pid)
+            self._is_left = not has_ended
+            if self._is_left:
+                os.kill(self.pid, signal.SIGTERM if self.group.runs else signal.SIGKILL)
+
+    def collect_soon(self) -> None:
+        """Collect a command that has been told to end, when its tracer has let it go."""
+        if self._is_left:
+            children.collect_soon(self.pid)
 
 
 class FollowedGroup:
@@ -108,6 +109,8 @@ class FollowedGroup:
         for member in self.members:
             member.close()
         stays = self.tracees.close()
+        for member in self.members:
+            member.collect_soon()
         if stays and have_ended:
             # Some may have been made too late for sonde to have heard of them.
             left |= proc.traced_by(self.tracees.guardian)

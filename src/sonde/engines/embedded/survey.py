@@ -6,6 +6,7 @@ import os
 import signal
 import time
 
+from sonde import children
 from sonde.engines.embedded.tracer import ptrace
 from sonde.engines.embedded.tracer.memory import ProcessMemory
 from sonde.engines.kernel.survey import SurveyRow
@@ -49,7 +50,7 @@ def _try() -> tuple[SurveyRow, SurveyRow]:
         return row, SurveyRow("process_vm_readv", "yes", "copyin() and ustack() of the embedded engine")
     finally:
         os.kill(pid, signal.SIGKILL)
-        os.waitpid(pid, 0)
+        children.wait_for(pid)
 
 
 def _no_memory() -> SurveyRow:

@@ -6,6 +6,7 @@ import os
 import sys
 from signal import SIGINT
 
+from sonde import children
 from sonde.resources import text as resource
 from sonde.symbols.source_names.rust_names import demangle as rust_name
 
@@ -101,8 +102,4 @@ class _Worker:
         """It ends when its input does."""
         os.close(self._requests)
         os.close(self._answers)
-        try:
-            os.waitpid(self._pid, 0)
-        except ChildProcessError:
-            # Children are not waited for where SIGCHLD is ignored.
-            return
+        children.wait_for(self._pid)

@@ -114,6 +114,17 @@ def signal_information(tid: int, information: ctypes.Array[ctypes.c_char]) -> tu
     return code, sender if code <= 0 else 0
 
 
+def stopped_by(tid: int) -> int | None:
+    """The signal that the thread stands still for, None if it does not."""
+    information = (ctypes.c_char * 128)()
+    try:
+        call(GETSIGINFO, tid, 0, ctypes.addressof(information))
+    except OSError:
+        return None
+    (number,) = struct.unpack_from("=i", information)
+    return int(number)
+
+
 def set_breakpoint(tid: int, address: int) -> int:
     """Put a breakpoint there, for the stopped thread; the word that was there. Raises OSError."""
     word = peek(tid, address)

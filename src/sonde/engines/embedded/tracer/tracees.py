@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from mmap import mmap
 
+from sonde import children
 from sonde.engines.embedded.tracer import (
     commands,
     guardian,
@@ -235,7 +236,9 @@ class Tracees:
                 os.close(descriptor)
         has_ended = self._has_ended(time.monotonic() + _PARTING)
         if has_ended:
-            os.waitpid(self.guardian, 0)
+            children.wait_for(self.guardian)
+        else:
+            children.collect_later(self.guardian)
         os.close(self._answers)
         return not has_ended
 

@@ -1,0 +1,76 @@
+"""Children that sonde has started, in a process where others may wait for any child.
+
+Services do: a handler of SIGCHLD that collects whatever has ended (waitpid(-1)), or SIGCHLD ignored, with which the
+kernel keeps no status. So a child that is not there to be waited for has ended, and its status is not known; a stop of
+a traced child may have been told to somebody else.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import time
+from collections.abc import Callable
+from contextlib import suppress
+
+_GRACE = 100
+"""Milliseconds that a child which was asked to end may take before nobody waits for that any more but a thread."""
+
+_FIRST_LOOK, _LAST_LOOK = 0.00005, 0.002
+"""Seconds between two looks at a child that is about to stop: the first, doubled from look to look up to the last."""
+
+
+def collected(pid: int) -> tuple[bool, int | None]:
+    """Collect the child if it has ended: whether it has, and its status as wait(2) gives it, if that can be known."""
+    try:
+        found, status = os.waitpid(pid, os.WNOHANG)
+    except ChildProcessError:
+        return True, None
+    return bool(found), status if found else None
+
+
+def wait_for(pid: int) -> None:
+    """Until the child has ended, whoever collects it."""
+    with suppress(ChildProcessError):
+        os.waitpid(pid, 0)
+
+
+def next_status(pid: int, stopped_by: Callable[[], int | None]) -> int | None:
+    """The status of a traced child's next stop, or of its end, whoever has been told of it; None of an end that
+    somebody else has collected. `stopped_by`: the signal that it stands still for, None while it runs. The child has
+    to be continued by whoever calls this."""
+    pause = _FIRST_LOOK
+    while True:
+        stopped = stopped_by()
+        try:
+            found, status = os.waitpid(pid, os.WNOHANG)
+        except ChildProcessError:
+            return None
+        if found:
+            return status
+        if stopped is not None:
+            return stopped << 8 | 0x7F
+        time.sleep(pause)
+        pause = min(2 * pause, _LAST_LOOK)
+
+
+def collect_soon(pid: int) -> None:
+    """Collect a child that has been told to end, when it does: at once as a rule, else by a thread that waits."""
+    try:
+        descriptor = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return
+    end = select.poll()
+    end.register(descriptor, select.POLLIN)
+    end.poll(_GRACE)
+    os.close(descriptor)
+    has_ended, _ = collected(pid)
+    if not has_ended:
+        collect_later(pid)
+
+
+def collect_later(pid: int) -> None:
+    """Have a thread wait for the child, which nobody else needs to. Of the command's runs hardly any needs one."""
+    import threading
+
+    threading.Thread(target=wait_for, args=(pid,), name="sonde-collector", daemon=True).start()
