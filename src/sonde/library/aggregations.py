@@ -74,6 +74,17 @@ def live(spec: TracingSpec, look: Look, ask: Callable[[Read], Any], values: Valu
     }
 
 
+def _nothing(read: Read) -> Any:
+    """There is nobody to ask."""
+
+
+def _copy(name: str, function: str, kept: dict[Key, Scalar | Histogram]) -> LiveAggregation:
+    """What was pickled: as it was then."""
+    copied = LiveAggregation(name, function, lambda: kept, _nothing)
+    copied.keep()
+    return copied
+
+
 class LiveAggregation(Mapping[Key, "Scalar | Histogram"]):
     """One aggregation of a run, as it is at the moment of each look; after the run as it was at its end.
 
@@ -85,7 +96,7 @@ class LiveAggregation(Mapping[Key, "Scalar | Histogram"]):
         """`read` is for the run's own thread, which `ask` has call it."""
         self.name = name
         self.function = function
-        self._read = read
+        self._read: Read | None = read
         self._ask = ask
         self._kept: dict[Key, Scalar | Histogram] | None = None
 
@@ -95,19 +106,28 @@ class LiveAggregation(Mapping[Key, "Scalar | Histogram"]):
 
     def keep(self) -> None:
         """Have it as it is now from here on. For the run's own thread."""
-        self._kept = kept = self._read()
-        # What it was read from can go.
-        self._read, self._ask = lambda: kept, lambda read: read()
+        if self._read is not None:
+            self._kept = self._read()
+        self.let_go()
+
+    def let_go(self) -> None:
+        """Have nothing more to do with the run: what it held in memory and descriptors is free, while this is kept."""
+        self._read = None
+        self._ask = _nothing
 
     def _look(self) -> dict[Key, Scalar | Histogram]:
-        if self._kept is not None:
-            return self._kept
-        try:
-            found: dict[Key, Scalar | Histogram] = self._ask(self._read)
-        except RuntimeError:
-            # The run has ended meanwhile, or has failed before there was anything.
-            return self._kept or {}
-        return found
+        read = self._read
+        if self._kept is None and read is not None:
+            try:
+                found: dict[Key, Scalar | Histogram] = self._ask(read)
+                return found
+            except RuntimeError:
+                # The run has ended meanwhile, or has failed before there was anything.
+                pass
+        return self._kept or {}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _copy, (self.name, self.function, self._look())
 
     def __getitem__(self, key: Any) -> Scalar | Histogram:
         return self._look()[key if isinstance(key, tuple) else (key,)]

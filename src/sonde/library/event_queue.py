@@ -1,11 +1,17 @@
-"""Events on their way from a run's thread to whoever iterates."""
+"""Events on their way from a run's thread to whoever iterates.
+
+No lock is held in Python code here. The main thread may be in a signal handler at any place of it, and ask the run's
+thread for something there, which then must not wait for what the interrupted code holds.
+"""
 
 from __future__ import annotations
 
-import threading
 from collections import deque
+from contextlib import suppress
+from queue import Empty, SimpleQueue
 
 from sonde.library.events import Event
+from sonde.library.waking import Waking
 from sonde.typed import Protocol
 
 _MOST = 1 << 18
@@ -35,66 +41,84 @@ class Nobody:
 
 class EventQueue:
     """Lists of events, in order. While there is no room, `stop` has its turns; that the end is asked for ends the wait
-    for room: what comes last is kept, however much."""
+    for room: what comes last is kept, however much. `waking` wakes tasks of asyncio."""
 
-    def __init__(self, stop: EventTurns, most: int = _MOST) -> None:
+    def __init__(self, stop: EventTurns, waking: Waking, most: int = _MOST) -> None:
         """`most` events wait at most, or one list."""
         self._stop = stop
+        self._waking = waking
         self._most = most
-        self._lists: deque[list[Event]] = deque()
+        self._lists: SimpleQueue[list[Event] | None] = SimpleQueue()
+        self._taken: SimpleQueue[int] = SimpleQueue()
+        self._returned: deque[list[Event]] = deque()
         self._count = 0
-        self._is_closed = False
         self._is_unwanted = False
-        self._changed = threading.Condition()
+        self._is_closed = False
 
     def put(self, events: list[Event]) -> None:
         """Waits while there is no room."""
-        while True:
-            with self._changed:
-                if self._is_unwanted:
-                    return
-                if self._count < self._most or self._stop.asked:
-                    self._lists.append(events)
-                    self._count += len(events)
-                    self._changed.notify_all()
-                    return
-                self._changed.wait(_TURN)
+        self._count_taken()
+        while self._count >= self._most and not self._is_unwanted and not self._stop.asked:
             self._stop.turn()
+            self._count_taken(_TURN)
+        if not self._is_unwanted:
+            self._count += len(events)
+            self._lists.put(events)
+            self._waking.wake()
+
+    def _count_taken(self, patience: float = 0.0) -> None:
+        """Know of the room that there is; wait for some as long as that."""
+        while patience or not self._taken.empty():
+            try:
+                self._count -= self._taken.get(timeout=patience)
+            except Empty:
+                return
+            patience = 0.0
 
     def close(self) -> None:
         """Nothing more comes."""
-        with self._changed:
-            self._is_closed = True
-            self._changed.notify_all()
+        self._is_closed = True
+        self._lists.put(None)
+        self._waking.wake()
 
     def abandon(self) -> None:
         """Nobody wants what is there, nor what comes."""
-        with self._changed:
-            self._is_unwanted = True
-            self._lists.clear()
-            self._count = 0
-            self._changed.notify_all()
+        self._is_unwanted = True
+        self._returned.clear()
+        self._taken.put(0)
 
     @property
     def is_abandoned(self) -> bool:
         return self._is_unwanted
 
-    def get(self) -> list[Event] | None:
-        """The next list, when it has come; None behind the last."""
-        with self._changed:
-            while not self._lists and not self._is_closed:
-                self._changed.wait()
-            return self._next()
+    def give_back(self, events: list[Event]) -> None:
+        """The rest of a list that `get` has given: what comes next."""
+        if not self._is_unwanted:
+            self._returned.append(events)
 
-    def get_at_once(self) -> list[Event] | None:
-        """The next list if there is one, else None."""
-        with self._changed:
-            return self._next()
+    def get(self, can_wait: bool = True) -> list[Event] | None:
+        """The next list, when it has come; None behind the last. Raises Empty where that is not at once, and nobody
+        `can_wait`."""
+        while True:
+            with suppress(IndexError):
+                return self._returned.popleft()
+            found = self._lists.get(can_wait)
+            if found is None:
+                # For whoever waits besides, or asks again.
+                self._lists.put(None)
+                return None
+            self._taken.put(len(found))
+            if not self._is_unwanted:
+                return found
 
-    def _next(self) -> list[Event] | None:
-        if not self._lists:
-            return None
-        found = self._lists.popleft()
-        self._count -= len(found)
-        self._changed.notify_all()
-        return found
+    async def get_in_task(self) -> list[Event] | None:
+        """The same in asyncio. Of a task that is cancelled nothing is lost, as it has taken nothing."""
+        # Other tasks have their turn between two lists, however fast they come.
+        await self._waking.others()
+        while True:
+            await self._waking.until(self._has_something)
+            with suppress(Empty):
+                return self.get(can_wait=False)
+
+    def _has_something(self) -> bool:
+        return bool(self._is_closed or self._returned or not self._lists.empty())

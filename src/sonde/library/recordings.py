@@ -20,6 +20,7 @@ from sonde.library.event_queue import EventQueue, Nobody
 from sonde.library.event_sink import EventSink
 from sonde.library.events import Event, Exit, Message
 from sonde.library.values import Values
+from sonde.library.waking import Waking
 from sonde.model.options import OptionError, OptionTable
 from sonde.model.probe import Probe
 from sonde.model.samples import SampledEvent
@@ -42,7 +43,7 @@ class Recording:
     def __iter__(self) -> Iterator[Event]:
         """The file is read as far as events are asked for, by a thread, which ends with the iteration: who reads tells
         of events as they are found."""
-        events = EventQueue(Nobody(), 1)
+        events = EventQueue(Nobody(), Waking(), 1)
         failures: list[ScriptError] = []
         thread = threading.Thread(target=self._work, args=(events, failures), name="sonde-read", daemon=True)
         thread.start()

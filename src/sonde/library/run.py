@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
 from collections.abc import AsyncIterator, Iterator, Mapping
 
 from sonde.library.aggregations import LiveAggregation
 from sonde.library.event_queue import EventQueue
 from sonde.library.events import Event, Exit, Loss
+from sonde.library.gate import Gate
 from sonde.library.stop import Stop
+from sonde.library.task_events import TaskEvents
+from sonde.library.waking import Waking
 from sonde.typed import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -40,33 +42,71 @@ class Run:
         self.command_status: int | None = None
         self.aggregations: Mapping[str, LiveAggregation] = {}
         self._trace_to_end = trace
-        self._stop = Stop(duration, self._keep)
-        self._events = EventQueue(self._stop)
-        self._current: Iterator[Event] = iter(())
+        self._waking = Waking()
+        self._stop = Stop(duration, self._keep, self._waking)
+        self._events = EventQueue(self._stop, self._waking)
+        self._in_tasks: TaskEvents | None = None
         self._failure: Exception | None = None
         self._thread: threading.Thread | None = None
+        self._over = Gate()
 
     def __enter__(self) -> Self:
+        thread = self._prepare()
+        try:
+            thread.start()
+            self._stop.begun.wait()
+            self._raise_failure()
+        except BaseException:
+            # Also Ctrl-C, while it is compiled: nobody leaves the block then.
+            self._abandon()
+            if thread.ident is not None:
+                self._over.wait()
+            else:
+                self._stop.finish()
+            raise
+        return self
+
+    async def __aenter__(self) -> Self:
+        thread = self._prepare()
+        try:
+            thread.start()
+            await self._waking.until(self._stop.begun.is_open)
+            self._raise_failure()
+        except BaseException:
+            self._abandon()
+            if thread.ident is not None:
+                await self._waking.until(self._over.is_open)
+            else:
+                self._stop.finish()
+            raise
+        return self
+
+    def _prepare(self) -> threading.Thread:
         if self._thread is not None:
             raise RuntimeError("a run begins once; the script can be run again")
         self._stop.open()
         self._thread = threading.Thread(target=self._trace, name="sonde", daemon=True)
-        self._thread.start()
-        self._stop.begun.wait()
-        if self._failure is not None:
-            self._thread.join()
-            raise self._failure
-        return self
+        return self._thread
+
+    def _abandon(self) -> None:
+        self._events.abandon()
+        self._stop.stop()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._events.abandon()
-        self._stop.stop()
+        self._abandon()
         assert self._thread is not None
         self._thread.join()
         if error is None:
             self._raise_failure()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._abandon()
+        await self._waking.until(self._over.is_open)
+        self.__exit__(kind, error, trace)
 
     def stop(self) -> None:
         """Ask for the end: END fires, and the iterator ends behind the last event. Any thread may."""
@@ -85,26 +125,36 @@ class Run:
 
     def __iter__(self) -> Iterator[Event]:
         for events in self.batches():
-            yield from events
+            current = iter(events)
+            try:
+                yield from current
+            finally:
+                # Of a loop that was left in the middle: another goes on there.
+                if rest := [*current]:
+                    self._events.give_back(rest)
 
-    async def __aiter__(self) -> AsyncIterator[Event]:
-        loop = asyncio.get_running_loop()
-        while True:
-            found = self._events.get_at_once()
-            if found is None:
-                found = await loop.run_in_executor(None, self._next_list)
-            if found is None:
-                return
-            for event in found:
-                yield event
+    def __aiter__(self) -> AsyncIterator[Event]:
+        if self._in_tasks is None:
+            self._in_tasks = TaskEvents(self._next_list_in_task)
+        return self._in_tasks
 
     def _next_list(self) -> list[Event] | None:
-        if self._thread is None:
-            raise RuntimeError("a run is iterated over in its `with` block")
+        self._require_begun()
         found = self._events.get()
         if found is None:
             self._raise_failure()
         return found
+
+    async def _next_list_in_task(self) -> list[Event] | None:
+        self._require_begun()
+        found = await self._events.get_in_task()
+        if found is None:
+            self._raise_failure()
+        return found
+
+    def _require_begun(self) -> None:
+        if self._thread is None:
+            raise RuntimeError("a run is iterated over in its `with` block")
 
     def _raise_failure(self) -> None:
         failure, self._failure = self._failure, None
@@ -124,6 +174,9 @@ class Run:
             self._failure = error
         finally:
             self._stop.finish()
+            for each in self.aggregations.values():
+                each.let_go()
+            self._over.open()
             self._events.close()
 
     def _put(self, events: list[Event]) -> None:

@@ -155,4 +155,6 @@ class RingBuffer:
         self._memory.remove(self.address)
         for view in (self._words, self._data, self._producer, self._consumer):
             view.release()
+        # The mapping has a descriptor of its own.
+        self._mapping.close()
         os.close(self.descriptor)
