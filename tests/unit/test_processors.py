@@ -67,6 +67,14 @@ def test_nothing_outside_its_folder_names_a_register_or_a_processor():
     assert not found, found
 
 
+@pytest.mark.parametrize("path", sorted((ROOT / "frontends" / "d" / "library").glob("*.d")), ids=lambda path: path.name)
+def test_other_libraries_of_d_name_none(path):
+    """ESP is a protocol there."""
+    text = re.sub(r"\b0x[0-9a-f]+", "", path.read_text())
+    assert {word for word in words_of(text) if REGISTER.fullmatch(word)} <= {"ESP"}
+    assert not PROCESSOR.search(text)
+
+
 def test_the_exceptions_are_needed():
     for path, word in OTHERS:
         assert re.search(rf"\b{word}\b", (ROOT / path).read_text())
