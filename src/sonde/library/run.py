@@ -6,11 +6,11 @@ import threading
 from collections.abc import AsyncIterator, Iterator, Mapping
 
 from sonde.library.aggregations import LiveAggregation
+from sonde.library.awaited_events import AwaitedEvents
 from sonde.library.event_queue import EventQueue
 from sonde.library.events import Event, Exit, Loss
 from sonde.library.gate import Gate
 from sonde.library.stop import Stop
-from sonde.library.task_events import TaskEvents
 from sonde.library.waking import Waking
 from sonde.typed import TYPE_CHECKING, Protocol
 
@@ -45,7 +45,7 @@ class Run:
         self._waking = Waking()
         self._stop = Stop(duration, self._keep, self._waking)
         self._events = EventQueue(self._stop, self._waking)
-        self._in_tasks: TaskEvents | None = None
+        self._in_tasks: AwaitedEvents | None = None
         self._failure: Exception | None = None
         self._thread: threading.Thread | None = None
         self._over = Gate()
@@ -135,7 +135,7 @@ class Run:
 
     def __aiter__(self) -> AsyncIterator[Event]:
         if self._in_tasks is None:
-            self._in_tasks = TaskEvents(self._next_list_in_task)
+            self._in_tasks = AwaitedEvents(self._next_list_in_task)
         return self._in_tasks
 
     def _next_list(self) -> list[Event] | None:

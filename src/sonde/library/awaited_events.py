@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from typing import Self
 
 
-class TaskEvents:
+class AwaitedEvents:
     """An async iterator; one for all tasks that iterate over a run, so that no event is left behind by one that does
     not go on, or is cancelled."""
 
