@@ -75,6 +75,6 @@ def _become(arguments: list[str], prepare: Callable[[], object], writer: int) ->
         prepare()
         os.execvpe(arguments[0], arguments, environment())
     except Exception as error:
-        os.write(writer, (getattr(error, "strerror", None) or repr(error)).encode())
+        os.write(writer, (getattr(error, "strerror", None) or str(error)).encode())
     finally:
         os._exit(127)

@@ -98,6 +98,6 @@ def as_errors() -> Iterator[None]:
     except EngineError as error:
         raise engine_error(error) from None
     except CommandError as error:
-        raise TracingError(str(error)) from None
+        raise Error(str(error)) from None
     except GuardianError as error:
         raise TracingError(f"processing aborted: {error}") from None

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from sonde.library.engines import engine_for
 from sonde.library.errors import ScriptError
+from sonde.library.given import path_of
 from sonde.library.script import Script, made
 from sonde.library.settings import OptionValue, option_table, option_texts
 from sonde.library.sources import Source, source_of
@@ -19,6 +20,7 @@ def load(
     engine: str = "auto",
 ) -> Script:  # fmt: skip
     """The script in a file of source, or in a spec file, which takes no arguments. Raises CompileError, or Error."""
+    path = path_of(path)
     data = content_of(path)
     if not is_spec_file(data):
         source = source_of([("file", path)], "d", options, arguments, None)

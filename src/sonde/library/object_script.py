@@ -9,8 +9,9 @@ from sonde.library.engines import engine_for
 from sonde.library.errors import Error, NotPermittedError
 from sonde.library.events import Message, Text
 from sonde.library.foreground import Ended
+from sonde.library.given import TEXT, Command, command_of, duration_of, output_of, pids_of
 from sonde.library.holding import EMBEDDED, KERNEL, Held, holding
-from sonde.library.request import TEXT, Publish, Put, command_of, output_of
+from sonde.library.request import Publish, Put
 from sonde.library.run import Run
 from sonde.library.settings import OptionValue, option_table, option_texts
 from sonde.library.stop import Stop
@@ -62,13 +63,13 @@ class ObjectScript:
         return verdicts(self._loaded.spec, engine, listing)
 
     def run(
-        self, command: str | Sequence[str] | None = None, pids: Sequence[int] = (), *, duration: float | None = None,
+        self, command: Command | None = None, pids: Sequence[int] = (), *, duration: float | None = None,
         output: Any = "text", maps: bool = True,
     ) -> Run:  # fmt: skip
         """Trace with it: `command` is started, and ends the run with its end, as processes `pids` do. What programs
         print, and their records, go to the file or descriptor `output`, or come as `Text` events; with `maps` what is
         in their maps at the end, too."""
-        words, into = command_of(command), output_of(output)
+        words, into, numbers = command_of(command), output_of(output), pids_of(pids)
         if into is None:
             raise TypeError("the records of an object are shown as text: output is a file, a descriptor or 'text'")
 
@@ -76,11 +77,11 @@ class ObjectScript:
             options = option_table(self._options)
             _require_kernel(options)
             commands = () if words is None else (words,)
-            with holding(KERNEL, commands, pids, options, lambda text: put([Message(text)])) as held:
+            with holding(KERNEL, commands, numbers, options, lambda text: put([Message(text)])) as held:
                 loaded = load_words(self.path, self._words, held.process or None)
                 return _run(loaded, held, options, into, put, stop, maps)
 
-        return Run(duration, trace)
+        return Run(duration_of(duration), trace)
 
     def __repr__(self) -> str:
         return f"ObjectScript({self.path!r}, {len(self.programs)} programs)"

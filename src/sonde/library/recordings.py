@@ -19,6 +19,7 @@ from sonde.library.errors import ScriptError
 from sonde.library.event_queue import EventQueue, Nobody
 from sonde.library.event_sink import EventSink
 from sonde.library.events import Event, Exit, Message
+from sonde.library.given import path_of
 from sonde.library.values import Values
 from sonde.library.waking import Waking
 from sonde.model.options import OptionError, OptionTable
@@ -180,4 +181,4 @@ def _opened(file: BinaryIO, events: EventQueue) -> tuple[Replay, Callable[[], st
 
 def read(path: str) -> Recording:
     """What a raw file (`--raw`) or a perf.data file (`sonde record`) has. Iterating raises ScriptError."""
-    return Recording(path)
+    return Recording(path_of(path))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 from sonde.library.aggregations import LiveAggregation
 from sonde.library.events import Event, ProbeName
@@ -17,9 +16,6 @@ Put: TypeAlias = Callable[[list[Event]], None]
 
 Publish: TypeAlias = Callable[[Mapping[str, LiveAggregation]], None]
 """Takes the aggregations of a run that begins."""
-
-TEXT = -1
-"""As an output: `Text` events."""
 
 
 class Runnable(Protocol):
@@ -53,20 +49,3 @@ class Request(NamedTuple):
     output: int | None
     files: Files = NO_FILES
     spec_path: str = ""
-
-
-def command_of(command: str | Sequence[str] | None) -> str | None:
-    """As -c takes it."""
-    return command if command is None or isinstance(command, str) else shlex.join(command)
-
-
-def output_of(output: object) -> int | None:
-    """A descriptor, from one, a file, or "text". Raises TypeError."""
-    if output is None or isinstance(output, int):
-        return output
-    if output == "text":
-        return TEXT
-    fileno = getattr(output, "fileno", None)
-    if fileno is None:
-        raise TypeError(f"an output is a file, a descriptor or 'text', not {output!r}")
-    return int(fileno())

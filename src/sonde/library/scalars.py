@@ -123,6 +123,18 @@ class Scalar:
     def __rmod__(self, other: Any) -> Any:
         return _number(other) % self.number if _is_number(other) else NotImplemented
 
+    def __divmod__(self, other: Any) -> Any:
+        return divmod(self.number, _number(other)) if _is_number(other) else NotImplemented
+
+    def __rdivmod__(self, other: Any) -> Any:
+        return divmod(_number(other), self.number) if _is_number(other) else NotImplemented
+
+    def __pow__(self, other: Any) -> Any:
+        return self.number ** _number(other) if _is_number(other) else NotImplemented
+
+    def __rpow__(self, other: Any) -> Any:
+        return _number(other) ** self.number if _is_number(other) else NotImplemented
+
 
 class Count(Scalar):
     """How often count() was called."""

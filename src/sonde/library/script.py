@@ -8,8 +8,9 @@ from sonde.library.compiling import compiled_of, product
 from sonde.library.engines import engine_for
 from sonde.library.errors import ScriptError
 from sonde.library.events import ProbeName
+from sonde.library.given import Command, command_of, duration_of, output_of, pids_of
 from sonde.library.outputs import NO_FILES, Files
-from sonde.library.request import Request, command_of, output_of
+from sonde.library.request import Request
 from sonde.library.run import Run, run_of
 from sonde.library.settings import OptionValue, option_table
 from sonde.library.sources import Source, source_of, texts
@@ -85,7 +86,7 @@ class Script:
         save(path, made.spec, made.registry, made.matched(), made.options.kept(), made.checked.is_destructive)
 
     def run(
-        self, command: str | Sequence[str] | None = None, pids: Sequence[int] = (), *, engine: str = "auto",
+        self, command: Command | None = None, pids: Sequence[int] = (), *, engine: str = "auto",
         duration: float | None = None, output: Any = None, files: Files = NO_FILES,
     ) -> Run:  # fmt: skip
         """Trace with it: `command` is started, and ends the run with its end, as processes `pids` do. Without them it
@@ -98,8 +99,8 @@ class Script:
             engine = self.engine
         return run_of(
             Request(
-                lambda chosen, _: self.for_engine(chosen), self.options(), command_of(command), tuple(pids), engine,
-                duration, output_of(output), files, self.source.spec_path,
+                lambda chosen, _: self.for_engine(chosen), self.options(), command_of(command), pids_of(pids), engine,
+                duration_of(duration), output_of(output), files, self.source.spec_path,
             )
         )  # fmt: skip
 

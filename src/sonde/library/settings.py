@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from sonde.frontends.d.programs.attributes import check_attributes
 from sonde.library.errors import Error
+from sonde.model.known_options import OPTIONS
 from sonde.model.options import LANGUAGE_VERSION as LANGUAGE_VERSION
 from sonde.model.options import OptionError, similar, value_wanted
 from sonde.model.options import OptionTable as OptionTable
@@ -40,13 +41,23 @@ class OptionRefusedError(Error):
 
 def option_texts(options: Mapping[str, OptionValue] | None) -> tuple[tuple[str, str | None], ...]:
     """As the command line has them."""
-    return tuple((name, _text(value)) for name, value in (options or {}).items())
+    given = dict(options or {})
+    return tuple((name, _text(name, value)) for name, value in given.items() if not _is_left_off(name, value))
 
 
-def _text(value: OptionValue) -> str | None:
+def _text(name: str, value: OptionValue) -> str | None:
     if isinstance(value, bool):
-        return "yes" if value else "no"
+        return None if value and _is_bare(name) else "yes" if value else "no"
     return None if value is None else str(value)
+
+
+def _is_left_off(name: str, value: OptionValue) -> bool:
+    """A switch that its name alone switches on is off without it."""
+    return value is False and _is_bare(name)
+
+
+def _is_bare(name: str) -> bool:
+    return name in OPTIONS and OPTIONS[name].is_bare
 
 
 def option_table(given: Sequence[tuple[str, str | None]]) -> OptionTable:

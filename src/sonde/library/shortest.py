@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from sonde.library.given import Command, command_of, duration_of, output_of, pids_of
 from sonde.library.outputs import NO_FILES, Files
-from sonde.library.request import Request, command_of, output_of
+from sonde.library.request import Request
 from sonde.library.run import Run, run_of
 from sonde.library.script import made
 from sonde.library.settings import OptionValue, option_table
@@ -14,7 +15,7 @@ from sonde.typed import Any
 
 
 def trace(
-    text: str | Sequence[str], command: str | Sequence[str] | None = None, pids: Sequence[int] = (), *,
+    text: str | Sequence[str], command: Command | None = None, pids: Sequence[int] = (), *,
     language: str = "d", options: Mapping[str, OptionValue] | None = None, arguments: Sequence[object] = (),
     engine: str = "auto", duration: float | None = None, output: Any = None, files: Files = NO_FILES,
 ) -> Run:  # fmt: skip
@@ -24,6 +25,6 @@ def trace(
     return run_of(
         Request(
             lambda chosen, process: made(source, chosen, process or None), option_table(source.options),
-            command_of(command), tuple(pids), engine, duration, output_of(output), files,
+            command_of(command), pids_of(pids), engine, duration_of(duration), output_of(output), files,
         )
     )  # fmt: skip

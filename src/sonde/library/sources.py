@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from sonde.frontends.languages import LANGUAGES
 from sonde.library.errors import Error
+from sonde.library.given import arguments_of, path_of, program_of
 from sonde.library.settings import OptionValue, option_texts
 from sonde.typed import NamedTuple
 
@@ -35,9 +36,10 @@ def source_of(
     """What is to be compiled. Raises Error."""
     if language not in LANGUAGES:
         raise Error(f"there is no language {language!r}", f"sonde has {', '.join(LANGUAGES)}")
-    return Source(language, tuple(programs), option_texts(options), tuple(map(str, arguments)), target)
+    return Source(language, tuple(programs), option_texts(options), arguments_of(arguments), target and path_of(target))
 
 
 def texts(text: str | Sequence[str]) -> list[tuple[str, str]]:
-    """One program or several, as a source has them."""
-    return [("text", each) for each in ([text] if isinstance(text, str) else text)]
+    """One program or several, as a source has them. Raises TypeError."""
+    several = isinstance(text, Sequence) and not isinstance(text, str | bytes)
+    return [("text", program_of(each)) for each in (text if several else [text])]

@@ -10,7 +10,7 @@ from sonde.consume.options import Options
 from sonde.frontends.d.report.text import TextReport
 from sonde.library.event_sink import EventSink
 from sonde.library.events import Event, Message, Text
-from sonde.library.request import TEXT
+from sonde.library.given import TEXT
 from sonde.model.conversions import Conversion
 from sonde.model.probe import Probe
 from sonde.model.samples import SampleSink

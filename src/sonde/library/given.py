@@ -1,0 +1,95 @@
+"""What callers give: checked where they give it, so that a mistake is told there and not by a thread of the run."""
+
+from __future__ import annotations
+
+import math
+import os
+import shlex
+from collections.abc import Iterable, Sequence
+from operator import index
+
+from sonde.typed import Any, TypeAlias
+
+Path: TypeAlias = str | os.PathLike[str]
+Command: TypeAlias = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+
+TEXT = -1
+"""As an output: `Text` events."""
+
+
+def path_of(path: Path) -> str:
+    """Raises TypeError."""
+    return os.fsdecode(os.fspath(path))
+
+
+def program_of(text: object) -> str:
+    """A program in source. Raises TypeError."""
+    if not isinstance(text, str):
+        raise TypeError(f"a program is a text, not {text!r}; sonde.load reads one from a file")
+    return text
+
+
+def arguments_of(arguments: Iterable[object]) -> tuple[str, ...]:
+    """The texts of macro arguments. Raises TypeError."""
+    if isinstance(arguments, str | bytes):
+        raise TypeError(f"arguments are a sequence of numbers and texts, not {arguments!r}")
+    return tuple(map(_argument, arguments))
+
+
+def _argument(value: Any) -> str:
+    if isinstance(value, str | os.PathLike):
+        return path_of(value)
+    if hasattr(value, "__index__"):
+        return str(index(value))
+    raise TypeError(f"an argument of a program is a number or a text, not {value!r}")
+
+
+def command_of(command: Command | None) -> str | None:
+    """As -c takes it. Raises TypeError."""
+    if command is None or isinstance(command, str):
+        return command
+    words = [command] if isinstance(command, os.PathLike) else command
+    if isinstance(words, bytes) or not isinstance(words, Iterable):
+        raise TypeError(f"a command is a text, a path or a sequence of words, not {command!r}")
+    return shlex.join(map(_word, words))
+
+
+def _word(word: object) -> str:
+    if not isinstance(word, str | os.PathLike):
+        raise TypeError(f"a word of a command is a text or a path, not {word!r}")
+    return path_of(word)
+
+
+def pids_of(pids: Iterable[int]) -> tuple[int, ...]:
+    """Raises TypeError."""
+    if not isinstance(pids, Iterable):
+        raise TypeError(f"pids are a sequence of numbers, not {pids!r}")
+    try:
+        return tuple(map(index, pids))
+    except TypeError:
+        raise TypeError(f"pids are numbers, not {pids!r}") from None
+
+
+def duration_of(duration: float | None) -> float | None:
+    """Seconds. Raises TypeError and ValueError."""
+    if duration is None:
+        return None
+    if isinstance(duration, str | bytes):
+        raise TypeError(f"a duration is a number of seconds, not {duration!r}")
+    seconds = float(duration)
+    if math.isnan(seconds) or seconds < 0:
+        raise ValueError(f"a duration is 0 or more seconds, not {duration!r}")
+    return seconds
+
+
+def output_of(output: object) -> int | None:
+    """A descriptor, from one, a file, or "text". Raises TypeError; ValueError of a file that is closed."""
+    if output is None or (isinstance(output, int) and not isinstance(output, bool)):
+        return output
+    if output == "text":
+        return TEXT
+    try:
+        return int(output.fileno())  # type: ignore[attr-defined]
+    except (AttributeError, OSError):
+        text = f"an output is a file with a descriptor, a descriptor or 'text', not {output!r}"
+        raise TypeError(text) from None
