@@ -8,7 +8,9 @@ from option_page import section
 
 import sonde
 from sonde.codegen.basis.settings import Settings
+from sonde.consume.description import describe, described
 from sonde.consume.options import Options
+from sonde.formats.raw_file import RawFileError
 from sonde.frontends.d.check.options import CheckOptions
 from sonde.model.known_options import (
     COMPILING,
@@ -25,6 +27,7 @@ from sonde.model.known_options import (
     TRACING,
 )
 from sonde.model.options import OptionError, OptionTable, parse
+from sonde.model.spec import TracingSpec
 
 SOURCES = Path(sonde.__file__).parent
 REFERENCE = (SOURCES.parent.parent / "docs" / "reference.md").read_text()
@@ -84,6 +87,23 @@ def test_whoever_keeps_options_has_their_defaults(kind):
         own = OPTIONS[name].default
         kept = getattr(made, name)
         assert kept == ((own + 7) & ~7 if name == "pcapsize" else own or type(kept)()), name
+
+
+@pytest.mark.parametrize("name", sorted(SHOWN))
+def test_a_recording_has_an_option_within_its_own_bounds(name):
+    """Whatever can be set can be recorded and shown, and nothing else is believed."""
+    option = OPTIONS[name]
+
+    def shown(value):
+        options = Options()
+        setattr(options, name, value)
+        return getattr(described(describe(TracingSpec((), (), (), (), (), ()), 1, options))[2], name)
+
+    for value in (False, True) if option.kind == "switch" else (option.least, option.most):
+        assert shown(value) == value
+    for value in () if option.kind == "switch" else (option.least - 1, option.most + 1):
+        with pytest.raises(RawFileError, match=name):
+            shown(value)
 
 
 @pytest.mark.parametrize("name", sorted(OPTIONS))

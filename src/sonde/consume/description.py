@@ -8,19 +8,15 @@ from collections.abc import Iterable
 from sonde.consume.options import Options
 from sonde.formats.raw_file import RawFileError
 from sonde.model import spec as specification
+from sonde.model.known_options import OPTIONS
 from sonde.model.plain import PlainError, from_plain, to_plain
 from sonde.model.probe import Internal, Probe
 from sonde.model.spec import SPECULATIONS, AggregationSpec, MapSpec, RecordLayout, TracingSpec, TypeSpec
-from sonde.model.units import GIB
 from sonde.typed import Any, NamedTuple
 
 VERSION = 2
 
 _MOST_RINGS = 1 << 16
-
-_HIGHEST = {"aggsortkeypos": 1 << 16, "aggsortpos": 1 << 16, "printsize": GIB, "stackindent": 1 << 12,
-            "strsize": 16 << 20}  # fmt: skip
-"""Of options that decide how much is shown; any number will do for the others."""
 
 _DAMAGE = ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError, PlainError
 """What comes of JSON that is not as it should be."""
@@ -133,7 +129,8 @@ def _options(shown: Iterable[ShownOption]) -> Options:
     options = Options()
     for name, value in shown:
         is_kind = name in Options.__slots__ and type(value) is type(getattr(options, name))
-        if not is_kind or not 0 <= value <= _HIGHEST.get(name, value):
+        option = OPTIONS.get(name)
+        if not is_kind or (option is not None and not option.least <= value <= option.most):
             raise RawFileError(f"the description is damaged: option {name}")
         setattr(options, name, value)
     return options
