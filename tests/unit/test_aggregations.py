@@ -11,7 +11,7 @@ from records import PROBES, FakeTracing, integer, record
 
 from sonde.consume.consumer import Consumer
 from sonde.consume.options import Options
-from sonde.model.aggregating import element_size, number_of
+from sonde.model.aggregating import FUNCTIONS, element_size, number_of
 from sonde.model.spec import (
     AggregationSpec,
     ClearAction,
@@ -52,6 +52,11 @@ def update(function, words, value):
         case "lquantize":
             words[max(0, min(value + 1, 11))] += 1
     return [word & MASK for word in words]
+
+
+def test_each_way_in_which_values_become_one_is_played_here():
+    """Functions with the arithmetic of another one are cleared as that is."""
+    assert {FUNCTIONS[name].merging for name in WORDS} == {each.merging for each in FUNCTIONS.values()}
 
 
 class Live(FakeTracing):
