@@ -32,7 +32,8 @@ def folder() -> str:
     machine = os.uname().machine
     if machine not in FOLDERS or sys.maxsize < 1 << 32:
         bits = "64-bit " if machine in FOLDERS else ""
-        raise UnsupportedMachineError(f"sonde knows {bits}x86_64 processors; this machine says that it is {machine}")
+        known = " and ".join(dict.fromkeys(FOLDERS.values()))
+        raise UnsupportedMachineError(f"sonde knows {bits}{known} processors; this machine says that it is {machine}")
     return FOLDERS[machine]
 
 
