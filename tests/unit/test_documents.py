@@ -1,5 +1,6 @@
 """The documents against the code: links lead somewhere, names exist, nothing that exists is left out."""
 
+import functools
 import os
 import re
 import subprocess
@@ -12,6 +13,10 @@ from sonde.frontends.d.check import builtins, prototypes
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 REFERENCE = (ROOT / "docs" / "reference.md").read_text()
+
+
+OF_THE_HOUSE = [ROOT / "CONTRIBUTING.md", ROOT / "docs" / "design.md", *sorted((ROOT / "docs" / "design").iterdir())]
+FOLDERS = ("src", "tests", "tools", "docs", "bench", "examples")
 
 
 def anchors(path):
@@ -29,6 +34,39 @@ def test_links_lead_somewhere(path):
         found = path.parent / file if file else path
         assert found.exists(), target
         assert not anchor or anchor in anchors(found), target
+
+
+@functools.cache
+def house():
+    """The paths of all files and folders, each with a slash before it."""
+    found = [*ROOT.iterdir(), *(path for folder in FOLDERS for path in (ROOT / folder).rglob("*"))]
+    return {f"/{path.relative_to(ROOT)}" for path in found}
+
+
+def missing(text):
+    """The files and folders that a text names and nobody finds. NAME and KIND stand for any."""
+    for name in re.findall(r"`([\w./-]+(?:\.py|\.d|\.md|/))`", text):
+        if not re.search("NAME|KIND", name) and not any(each.endswith(f"/{name.strip('/')}") for each in house()):
+            yield name
+
+
+@pytest.mark.parametrize("path", OF_THE_HOUSE, ids=lambda path: path.name)
+def test_files_that_the_pages_of_the_house_name_are_there(path):
+    assert not list(missing(path.read_text()))
+
+
+@pytest.mark.parametrize("name", ["session/factory.py", "factory.py", "cli/library/"])
+def test_a_file_that_is_not_there_is_missed(name):
+    assert list(missing(f"See `{name}`, `session/registry.py` and `providers/NAME.py`.")) == [name]
+
+
+def test_constants_that_the_recipes_name_are_there():
+    recipes = (ROOT / "CONTRIBUTING.md").read_text().partition("\n## How to add")[2].partition("\n## ")[0]
+    words = {word for path in (ROOT / "src").rglob("*.py") for word in re.findall(r"\w+", path.read_text())}
+    words |= set(re.findall(r"\w+", (ROOT / "tests" / "unit" / "test_processors.py").read_text()))
+    named = set(re.findall(r"`([A-Z_]{2,})`", recipes)) - {"NAME", "KIND"}
+    assert len(named) > 12
+    assert named <= words, named - words
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
