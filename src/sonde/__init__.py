@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from sonde.library.scalars import Sum as Sum
     from sonde.library.script import Script as Script
     from sonde.library.script import compile as compile
+    from sonde.library.settings import OptionRefusedError as OptionRefusedError
     from sonde.library.shortest import trace as trace
     from sonde.library.showing import Shown as Shown
     from sonde.library.showing import show as show
@@ -94,6 +95,7 @@ _NAMES = {
     "scalars": ("Average", "Count", "Deviation", "Maximum", "Minimum", "Sum"),
     "loading": ("load",),
     "script": ("Script", "compile"),
+    "settings": ("OptionRefusedError",),
     "shortest": ("trace",),
     "showing": ("Shown", "show"),
     "structures": ("Structure", "structures"),

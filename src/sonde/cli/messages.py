@@ -44,8 +44,10 @@ def refused(error: Error) -> FatalError:
     """What the library could not do, as the end of the command."""
     if isinstance(error, CompileError):
         return FatalError(error.full, 1, error.remedy, error.has_lines, error.text)
-    is_of_user = isinstance(error, NotPermittedError) and not isinstance(error, DestructiveError)
-    return FatalError(error.text, 2 if is_of_user else 1, error.remedy)
+    if isinstance(error, DestructiveError):
+        how = "allow them with -w" if error.reason else "allow them with -w or `#pragma D option destructive`"
+        return FatalError(error.text, 1, f"{error.reason}\n{how}".strip())
+    return FatalError(error.text, 2 if isinstance(error, NotPermittedError) else 1, error.remedy)
 
 
 class Messages:

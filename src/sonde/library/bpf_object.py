@@ -107,8 +107,7 @@ def require_allowed(loaded: LoadedObject, options: OptionTable) -> None:
     """Raise DestructiveError where it does more than look, and that is not allowed."""
     reason = loaded.reason
     if reason and not options.on("destructive"):
-        text = "could not enable tracing: Destructive actions not allowed"
-        raise DestructiveError(text, f"{reason}\nallow them with -w")
+        raise DestructiveError(reason)
 
 
 def run_here(

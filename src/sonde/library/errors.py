@@ -28,7 +28,16 @@ class NotPermittedError(Error):
 
 
 class DestructiveError(NotPermittedError):
-    """The program does more than look at the system, and nobody has allowed that."""
+    """The program does more than look at the system, and nobody has allowed that. `reason`: in what, where only its
+    compiled form is known."""
+
+    def __init__(self, reason: str = "") -> None:
+        how = "allow them with the option destructive"
+        if not reason:
+            how += ", or in the program by `#pragma D option destructive`"
+        super().__init__("could not enable tracing: Destructive actions not allowed", f"{reason}\n{how}".strip())
+        self.args = (reason,)
+        self.reason = reason
 
 
 class TracingError(Error):

@@ -61,9 +61,7 @@ class Ended(NamedTuple):
 def require_allowed(job: Job) -> None:
     """Raise DestructiveError where the program does more than look, and that is not allowed."""
     if job.destructive and not job.options.on("destructive"):
-        text = "could not enable tracing: Destructive actions not allowed"
-        how = "allow them with -w" if job.reason else "allow them with -w or `#pragma D option destructive`"
-        raise DestructiveError(text, f"{job.reason}\n{how}".strip())
+        raise DestructiveError(job.reason)
 
 
 def _check_enabling(spec: TracingSpec, options: OptionTable) -> None:

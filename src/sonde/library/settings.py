@@ -20,12 +20,14 @@ OptionValue: TypeAlias = "str | int | bool | None"
 class OptionRefusedError(Error):
     """There is no option of that `name`, or it cannot have that value: `reason` says which, in DTrace's words."""
 
-    def __init__(self, name: str, value: str | None, reason: str, remedy: str = "") -> None:
-        super().__init__(f"option {name}: {reason}", remedy)
-        self.args = (name, value, reason, remedy)
+    def __init__(self, name: str, value: str | None, reason: str) -> None:
+        super().__init__(f"option {name}: {reason}")
+        self.args = (name, value, reason)
         self.name = name
         self.value = value
         self.reason = reason
+        close = self.similar()
+        self.remedy = f"did you mean {' or '.join(close)}?" if close else self.wanted()[0]
 
     def similar(self) -> tuple[str, ...]:
         """Names of options that are spelled nearly so, if there is none of this name."""
@@ -74,4 +76,4 @@ def set_option(table: OptionTable, name: str, text: str | None) -> None:
         table.set(name, text)
         check_attributes(name, text)
     except OptionError as error:
-        raise OptionRefusedError(name, text, str(error), error.hint) from None
+        raise OptionRefusedError(name, text, str(error)) from None

@@ -50,6 +50,8 @@ class PictureTask(NamedTuple):
 
 def request(kind: str, text: str) -> PictureRequest:
     """Read `FILE` or `@NAME:FILE`. Raises RequestError."""
+    if kind not in NAMES:
+        raise RequestError(f"there is no picture of kind {kind!r}", f"there are {', '.join(NAMES)}")
     name: str | None = None
     path = text
     if text.startswith("@") and ":" in text:
