@@ -31,7 +31,7 @@ from sonde.model.plain import from_plain, to_plain
 from sonde.model.probe import Internal, Probe, Syscall
 from sonde.model.spec import SPECULATIONS, AggregationSpec, Field, MemberSpec, RecordLayout, TypeSpec
 
-OPTIONS = {"quiet": True, "strsize": 64, "aggrate": 1_000_000_000, "printsize": 0, "aggsortpos": 3}
+OPTIONS = {"quiet": True, "strsize": 64, "aggrate": 1_000_000_000, "printsize": 16, "aggsortpos": 3}
 
 
 def options():
