@@ -34,12 +34,12 @@ except CommandError as error:
 
 START = """
 from sonde.launch import CommandError
-from sonde.engines.embedded.tracer.plan import Plan
+from sonde.engines.embedded.tracer.plan import StopPlan
 from sonde.engines.embedded.tracer.tracees import Tracees
 tracees = Tracees()
 try:
     tracees.start("true")
-    tracees.begin(Plan(seccomp=%r))
+    tracees.begin(StopPlan(seccomp=%r))
 except CommandError as error:
     print(error)
 """
@@ -48,13 +48,13 @@ READ = """
 import os
 import guarded
 from sonde.engines.embedded.tracer import stops
-from sonde.engines.embedded.tracer.plan import ENTRY, HOLD_ENTRY, Plan
+from sonde.engines.embedded.tracer.plan import ENTRY, HOLD_ENTRY, StopPlan
 found = []
 def held(tracees, stop):
     text = tracees.memory.read_string(stop.tid, stop.arg1, 64)
     tracees.memory.write(stop.tid, stop.sp - 4096, b"some")
     found.append((text, tracees.memory.read(stop.tid, stop.sp - 4096, 4)))
-guarded.command("cat /dev/null", Plan({257: ENTRY | HOLD_ENTRY}), held)
+guarded.command("cat /dev/null", StopPlan({257: ENTRY | HOLD_ENTRY}), held)
 print(found[-1])
 """
 
