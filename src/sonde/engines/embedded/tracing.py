@@ -104,8 +104,9 @@ class EmbeddedTracing:
         self._buffers = buffers = Buffers(self._memory)
         remote = self._followed.tracees.memory if self._followed else ProcessMemory()
         self._plan = plan_of(spec, self._followed is not None and self._followed.seccomp)
-        if self._followed is not None and self._followed.follow_all:
-            # A child counts from its making on: its maker may be gone before its own first stop.
+        if self._followed is not None and (self._followed.follow_all or not self._plan.seccomp):
+            # A child counts from its making on: its maker may be gone before its own first stop. Where there is a
+            # filter the guardian stays for its sake, and is asked.
             self._plan = self._plan._replace(events=self._plan.events | {FORK})
         read, memory = remote.read, None
         if self._followed is not None and firings.has_samples(spec):
