@@ -190,9 +190,24 @@ def test_the_kernel_tells_of_turns():
         try:
             before = turns.taken(child.pid)
             assert seen(lambda: turns.taken(child.pid).ran > before.ran + 10_000_000)
-            assert turns.processor(child.pid) in os.sched_getaffinity(child.pid)
+            cpu = turns.processor(child.pid)
+            assert cpu in os.sched_getaffinity(child.pid)
+            os.sched_setaffinity(child.pid, {cpu})
+            assert turns.is_ready(child.pid, cpu)
+            assert not turns.is_ready(child.pid, cpu + 1)
         finally:
             child.kill()
+    assert not turns.is_ready(child.pid, cpu)
+
+
+@pytest.mark.parametrize("is_ready", [True, False])
+def test_it_sleeps_for_a_thread_that_is_ready_beside_it(monkeypatch, is_ready):
+    """Which was let go and has not had its turn: it stays. A thread that is not ready is waited for elsewhere."""
+    stop = ptrace.SYSCALL_STOP
+    placement = placed(monkeypatch, [*[(1, stop)] * 6, (0, 0), (1, stop)], {1: 0})
+    monkeypatch.setattr(turns, "is_ready", lambda tid, cpu: is_ready)
+    assert [placement.wait() for _ in range(7)] == [(1, stop)] * 7
+    assert placement.joined == is_ready
 
 
 def test_where_nothing_can_be_forked_no_thread_is_joined(monkeypatch):

@@ -26,11 +26,11 @@ WAIT = 0x40000000 | os.WUNTRACED
 _SOON, _LATE = 4, 512
 """Stops in a row by one thread after which the guardian joins it: at first, and where joining has disturbed others."""
 
-_PROVEN = 64
+_PROVEN = 16
 """As many stops made beside a thread show that joining is right here."""
 
-_BUSY = 1 << 16
-"""Stops in a row before joining is tried again where somebody else wants the CPU."""
+_BUSY = 200_000_000
+"""ns until joining is tried again where somebody else wants the CPU."""
 
 _LONG = 3_000_000
 """ns: if the thread beside takes longer to stop, it may have been another that had the CPU."""
@@ -51,6 +51,7 @@ class Placement:
         self.joined = False
         self._cpu = -1
         self._since = 0
+        self._not_before = 0
         self._turns = turns.Turns(0, 0, 0)
         self._last = 0
         self._row = 0
@@ -63,6 +64,10 @@ class Placement:
         if self.joined:
             # A thread that has just been joined may not have its turn before this one sleeps.
             tid, status = os.waitpid(-1, WAIT | os.WNOHANG if self._row else WAIT)
+            if not tid and turns.is_ready(self._last, self._cpu):
+                # It has not been given the CPU at once: the guardian is owed time from before it had this policy, and
+                # the scheduler takes nobody who is ahead of the others (entity_eligible() in kernel/sched/fair.c).
+                tid, status = os.waitpid(-1, WAIT)
             if tid and (tid == self._last or self._is_here(tid, status)) and self._is_fair(tid):
                 self._row += 1
                 if not os.WIFSTOPPED(status):
@@ -107,7 +112,7 @@ class Placement:
             return True
         if before.are_fair(self._turns):
             return True
-        self._row, self._enough = 0, _BUSY
+        self._row, self._not_before = 0, now + _BUSY
         return False
 
     def part(self) -> None:
@@ -130,6 +135,9 @@ class Placement:
     def _join(self, tid: int) -> None:
         """Run on the CPU that the stopped thread ran on. It may be gone, or its CPU not be ours."""
         self._row = 0
+        now = time.monotonic_ns()
+        if now < self._not_before:
+            return
         if self._return is None:
             if not self._may_return():
                 self._enough = 1 << 62
@@ -141,7 +149,7 @@ class Placement:
             os.sched_setaffinity(0, {self._cpu})
         except OSError:
             return
-        self._since = time.monotonic_ns()
+        self._since = now
         os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
         self.joined = True
 

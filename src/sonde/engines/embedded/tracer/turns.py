@@ -36,7 +36,21 @@ def taken(tid: int) -> Turns:
 
 def processor(tid: int) -> int:
     """The CPU that a thread ran on last. Raises OSError if it is gone."""
-    return int(_read(b"/proc/%d/stat" % tid).rpartition(b")")[2].split(None, _PROCESSOR + 1)[_PROCESSOR])
+    return int(_fields(tid)[_PROCESSOR])
+
+
+def is_ready(tid: int, cpu: int) -> bool:
+    """Whether a thread is ready to run on that CPU."""
+    try:
+        found = _fields(tid)
+    except OSError:
+        return False
+    return found[0] == b"R" and int(found[_PROCESSOR]) == cpu
+
+
+def _fields(tid: int) -> list[bytes]:
+    """Of /proc/PID/stat, from the one behind the name on."""
+    return _read(b"/proc/%d/stat" % tid).rpartition(b")")[2].split(None, _PROCESSOR + 1)
 
 
 def _read(path: bytes) -> bytes:
