@@ -61,16 +61,16 @@ def read(data):
     return found
 
 
-def checked(text):
+def declared(text):
     checker = Checker(FakeCatalog())
     checker.add_text(ProgramSource(text))
-    return checker
+    return checker.declared_types()
 
 
 def written(tmp_path, option, text=PROGRAM):
     options = OptionTable()
     options.set(option, str(tmp_path / "types"))
-    write_types(options, checked(text))
+    write_types(options, declared(text))
     return read((tmp_path / "types").read_bytes())
 
 
@@ -115,7 +115,7 @@ def test_members_of_all_kinds(tmp_path):
 
 def test_each_type_is_written_once():
     writer = CtfWriter(256)
-    kinds = checked(PROGRAM).declared_types()
+    kinds = declared(PROGRAM)
     first = [writer.add(kind) for kind in kinds]
     data = writer.file()
     assert [writer.add(kind) for kind in kinds] == first
@@ -134,4 +134,4 @@ def test_a_file_that_cannot_be_written(tmp_path):
     options = OptionTable()
     options.set("ctypes", str(tmp_path / "missing" / "types"))
     with pytest.raises(Error, match="No such file"):
-        write_types(options, checked(PROGRAM))
+        write_types(options, declared(PROGRAM))

@@ -88,7 +88,7 @@ def _write_types(options: OptionTable, made: Compiled) -> None:
     if options.is_set("ctypes") or options.is_set("dtypes"):
         from sonde.library.type_files import write_types
 
-        write_types(options, made.checked.own.checker)
+        write_types(options, made.checked.types())
 
 
 def _show_code(made: Compiled, arguments: Arguments, options: OptionTable) -> None:

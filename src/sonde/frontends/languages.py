@@ -12,6 +12,7 @@ from sonde.model.catalog import Catalog
 from sonde.model.errors import ProgramError, SourceError
 from sonde.model.options import OptionTable
 from sonde.model.program import Clause, Program
+from sonde.model.types import Type
 from sonde.typed import Any, NamedTuple, Protocol, cast
 
 
@@ -41,8 +42,9 @@ class Checked(NamedTuple):
     """Programs whose names are resolved and whose types are known, as one; the lines of their sources by file, None for
     a text; whether they do more to the system than look at it; and what puts a mistake that is found later into words.
 
-    `remarks` and `warnings` are found when they are asked for: of its letters, of what it does; these are told whether
-    there are processes that $target may mean. `own` is what a front end's own tools take.
+    `types` are those that programs and their libraries declare. `remarks` and `warnings` are found when they are asked
+    for: of its letters, of what it does; these are told whether there are processes that $target may mean. `own` is
+    what a front end's own tools take.
     """
 
     program: Program
@@ -50,6 +52,7 @@ class Checked(NamedTuple):
     lines: dict[str | None, list[str]]
     is_destructive: bool
     explain: Callable[[SourceError], ProgramError]
+    types: Callable[[], list[Type]]
     remarks: Callable[[], Iterable[Remark]]
     warnings: Callable[[bool], Iterable[Remark]]
     own: Any

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 
-from sonde.frontends.d.check.checker import Checker
 from sonde.frontends.d.ctf import ctf
 from sonde.library.errors import Error
 from sonde.library.settings import OptionTable
@@ -12,10 +11,10 @@ from sonde.model.types import Type
 from sonde.private_files import create_named
 
 
-def write_types(options: OptionTable, checker: Checker) -> None:
-    """Write the files that the options ask for: C's own types, and with them those of D programs and libraries. Raises
-    Error."""
-    declared: tuple[tuple[str, list[Type]], ...] = (("ctypes", []), ("dtypes", checker.declared_types()))
+def write_types(options: OptionTable, types: list[Type]) -> None:
+    """Write the files that the options ask for: C's own types, and with them `types`, those of programs and their
+    libraries. Raises Error."""
+    declared: tuple[tuple[str, list[Type]], ...] = (("ctypes", []), ("dtypes", types))
     for option, kinds in declared:
         if options.is_set(option):
             _write(option, options.text(option), ctf(kinds, options.number("strsize")))

@@ -41,6 +41,7 @@ def check(
         compiled.lines,
         is_destructive(compiled.program),
         explain,
+        compiled.checker.declared_types,
         remarks,
         lambda has_processes: _warnings(compiled, has_processes),
         compiled,
