@@ -106,6 +106,7 @@ def link(
     linked.add(compile_function(main[0]), main[1])
     while (wanted := linked.missing()) is not None:
         function, positions = part(wanted)
+        assert function.name == wanted, f"the subprogram {wanted} calls itself {function.name}"
         linked.add(compile_function(function), positions)
     linked.check_stack()
     linked.resolve()
